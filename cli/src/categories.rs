@@ -24,7 +24,14 @@ pub fn of_library(about: &Value, chosen: Option<args::Unseen>) -> Option<Categor
         "other" => args::Unseen::Other,
         _ => args::Unseen::Error,
     };
-    let names = |names: &Value| names.as_array().into_iter().flatten().filter_map(|value| Some(name(&label_of_json(value)?))).collect();
+    let names = |names: &Value| {
+        names
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|value| Some(name(&label_of_json(value)?)))
+            .collect()
+    };
     Some(Categories::new(features.iter().map(names), chosen.unwrap_or(default).into()))
 }
 

@@ -106,13 +106,7 @@ pub fn into_memory(
 }
 
 /// What the entry points report of a compiled model.
-pub fn facts(
-    model: &Model,
-    compiled: &Compiled,
-    schedule: &str,
-    target: Cpu,
-    rules: RowRules,
-) -> EntryInfo {
+pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, rules: RowRules) -> EntryInfo {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let reassociated = compiled.variants.iter().find_map(|(_, stages)| match &stages.hir.nest.accumulation {
@@ -150,7 +144,8 @@ pub fn facts(
     if !categories.is_null() {
         info["model"]["categories"] = categories;
     }
-    let labels = forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
+    let labels =
+        forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
     if let Some(labels) = labels {
         info["model"]["labels"] = labels.iter().map(categories::json_of_label).collect();
     }

@@ -202,6 +202,7 @@ fn facts(forest: &Forest) -> Result<EntryInfo> {
         ns_per_row: 1e6,
         info: String::new(),
         feature_names: Vec::new(),
+        ..EntryInfo::default()
     })
 }
 

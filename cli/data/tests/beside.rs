@@ -52,7 +52,9 @@ fn numbers_stand_beside_rows() {
 #[test]
 fn what_is_no_number_cannot_stand_beside_rows() {
     let names = ["a", "b"].map(str::to_owned);
-    for (column, wanted) in [("a", "column \"a\" holds no number in row 3"), ("t", "column \"t\" holds no number in row 1")] {
+    for (column, wanted) in
+        [("a", "column \"a\" holds no number in row 3"), ("t", "column \"t\" holds no number in row 1")]
+    {
         let keep = [column.to_owned()];
         for bytes in tables() {
             let reading = Reading { keep: &keep, beside: 1, ..Reading::default() };
@@ -71,7 +73,8 @@ fn what_is_no_number_cannot_stand_beside_rows() {
 fn a_number_stands_for_missing_values() {
     let names = ["a", "b"].map(str::to_owned);
     let missing = |value, single| Expect::named(&names).with_missing(Some(Missing { value, single }));
-    let shown: Vec<String> = tables().iter().map(|bytes| show(&read(bytes, missing(0.1, true)).unwrap())).collect();
+    let shown: Vec<String> =
+        tables().iter().map(|bytes| show(&read(bytes, missing(0.1, true)).unwrap())).collect();
     let wanted = "5 nan | 6 2 | nan 3 | nan 4";
     assert_eq!(shown, [wanted; 4], "in single precision, both are the same number");
     let text = &tables()[3];

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float32Array, Int8Array, Int64Array, LargeStringArray, RecordBatch,
-    StringArray, StringViewArray,
+    ArrayRef, BooleanArray, DictionaryArray, Float32Array, Int8Array, Int64Array, LargeStringArray,
+    RecordBatch, StringArray, StringViewArray,
 };
 use common::{arrow, arrow_stream, parquet, read, show};
 use parquet::basic::Compression;
@@ -83,7 +83,10 @@ fn unknown_names_are_what_is_asked_for() {
         let wanted = "D0027: rows, column 1 (colour): \"pink\" is no category that the model knows, in row 1 of those that \
                       are read";
         assert_eq!(error, wanted);
-        assert_eq!(show(&rows(&bytes, Unseen::Missing, false).unwrap()), "nan 1 0 | 3 1 0 | nan 1 0 | nan 1 0");
+        assert_eq!(
+            show(&rows(&bytes, Unseen::Missing, false).unwrap()),
+            "nan 1 0 | 3 1 0 | nan 1 0 | nan 1 0"
+        );
         assert_eq!(show(&rows(&bytes, Unseen::Other, false).unwrap()), "-1 1 0 | 3 1 0 | nan 1 0 | -1 1 0");
     }
 }
@@ -115,7 +118,13 @@ fn columns_of_every_kind_have_names() {
             let all = [("floor", Arc::clone(floor)), ("x", Arc::clone(&x)), ("colour", Arc::clone(colour))];
             for bytes in formats(&columns(all)) {
                 let read = rows(&bytes, Unseen::Error, false).unwrap();
-                assert_eq!(show(&read), "3 1 2 | nan 2 nan | 2 3 0", "{:?} {:?}", colour.data_type(), floor.data_type());
+                assert_eq!(
+                    show(&read),
+                    "3 1 2 | nan 2 nan | 2 3 0",
+                    "{:?} {:?}",
+                    colour.data_type(),
+                    floor.data_type()
+                );
             }
         }
     }

@@ -109,7 +109,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     )?;
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
-        let predicted = Run { args, terminal, destination, labels }.predict(&simulator, rows, since.elapsed());
+        let predicted =
+            Run { args, terminal, destination, labels }.predict(&simulator, rows, since.elapsed());
         predicted.map_err(|failure| simulator.failure().unwrap_or(failure))?;
         if let Some(report) = &args.report {
             simulator.write(report)?;

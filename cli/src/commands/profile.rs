@@ -16,7 +16,11 @@ pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
     let model = Model::read(&args.model, &args.reading)?;
     let forest = &model.forest;
     let categories = categories::of_model(&model, args.unseen);
-    let expect = model.rows().by_position(args.by_position).with_categories(categories.as_ref()).with_missing(args.missing.map(|value| model.missing(value)));
+    let expect = model
+        .rows()
+        .by_position(args.by_position)
+        .with_categories(categories.as_ref())
+        .with_missing(args.missing.map(|value| model.missing(value)));
     let rows = read_rows(&Source::from_argument(&args.input), expect)?;
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));

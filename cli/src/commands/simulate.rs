@@ -264,7 +264,8 @@ mod tests {
         let simulator = racing();
         assert!(simulator.failure().is_none());
         let mut margins = [0.0];
-        let told = simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), Extras::default());
+        let told =
+            simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), Extras::default());
         assert!(told.is_err_and(|told| told.starts_with("race on bytes 0..4 of `result`")));
         let failure = simulator.failure().expect("a finding");
         assert_eq!(failure.status(), 101);

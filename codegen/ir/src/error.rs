@@ -43,6 +43,11 @@ pub struct Budget {
 impl Default for Budget {
     /// 1 GiB of tables, 64 MiB of scratch.
     fn default() -> Self {
-        Budget { tables: sched_nest::footprint::TABLES, scratch: 64 << 20, narrow_indices: false, base_is_given: false }
+        Budget {
+            tables: sched_nest::footprint::TABLES,
+            scratch: 64 << 20,
+            narrow_indices: false,
+            base_is_given: false,
+        }
     }
 }

@@ -6,23 +6,23 @@
 #include <string.h>
 
 /* The tables of columns, as schedc_columns names them. */
-typedef struct columns {
+typedef struct column_tables {
     const schedc_columns *of;
     const schedc_column_part *parts;
     const double *values;
     const uint32_t *classes;
     const uint64_t *bits;
-} columns;
+} column_tables;
 
-static columns tables_of(const schedc_model *model)
+static column_tables tables_of(const schedc_model *model)
 {
     const schedc_columns *of = &model->columns;
     const void *const *tables = model->tables + of->first_table;
-    return (columns){of, tables[0], tables[1], tables[2], tables[3]};
+    return (column_tables){of, tables[0], tables[1], tables[2], tables[3]};
 }
 
 /* The class of a value's category; 0 for those that are in no set. */
-static uint32_t class_of(const columns *all, const schedc_column_part *part, double x)
+static uint32_t class_of(const column_tables *all, const schedc_column_part *part, double x)
 {
     double whole = trunc(x);
     bool is_one = false;
@@ -43,7 +43,7 @@ static uint32_t class_of(const columns *all, const schedc_column_part *part, dou
 /* The columns of one row, for a type of the caller's rows and one of the kernels'. Values have the narrower one of both
  * before anything is asked of them. */
 #define COLUMNS_OF_ROW(name, from_type, to_type, nan, size)                                                            \
-    static void name(const columns *all, void *columns_of_row, const unsigned char *row, double called_missing)        \
+    static void name(const column_tables *all, void *columns_of_row, const unsigned char *row, double called_missing)  \
     {                                                                                                                  \
         const to_type missing = (to_type)called_missing;                                                               \
         to_type *to = columns_of_row;                                                                                  \
@@ -93,7 +93,7 @@ COLUMNS_OF_ROW(doubles_of_doubles, double, double, (double)NAN, fabs)
 
 void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *row)
 {
-    columns all = tables_of(p->model);
+    column_tables all = tables_of(p->model);
     bool from_doubles = p->dtype == SCHEDC_DTYPE_F64;
     if (p->model->row_type == SCHEDC_DTYPE_F64)
         (from_doubles ? doubles_of_doubles : doubles_of_floats)(&all, to, row, p->missing);

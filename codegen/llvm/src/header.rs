@@ -39,7 +39,8 @@ pub fn valid_prefix(prefix: &str) -> bool {
 /// The header that declares an artefact's exported functions, for C and C++. `prefix` must be a
 /// [`valid_prefix`].
 pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
-    let HeaderInfo { num_features, num_margins, num_values, num_trees, has_classes, has_categories, types } = *constants;
+    let HeaderInfo { num_features, num_margins, num_values, num_trees, has_classes, has_categories, types } =
+        *constants;
     let num_classes = i32::from(has_classes);
     let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
     let result = if types.results == Scalar::F64 { "double" } else { "float" };

@@ -67,7 +67,8 @@ pub(crate) fn packed_call(
         Some(Rows::F64(base)) => (base.as_ptr().cast(), columns.begins(n_rows, base.len(), Dtype::F64)),
     };
     // A count below zero is an argument that the entry points refuse.
-    let n_rows = if enough && begun && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
+    let n_rows =
+        if enough && begun && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
     Call { threads: extras.threads, base_margin, ..Call::new(kind, dtype, data, n_rows, out) }
 }
 

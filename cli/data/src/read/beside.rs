@@ -35,7 +35,8 @@ pub(super) fn numbers(
             }
             None => arrow::put(column, places),
         };
-        let of_column = |row: usize| values.get(row * columns.len() + at).is_none_or(|value| !value.is_finite());
+        let of_column =
+            |row: usize| values.get(row * columns.len() + at).is_none_or(|value| !value.is_finite());
         if done.is_none() || column.len() != rows {
             return Err(refused(name, &format!("column \"{}\" holds no numbers", shorten(field.name()))));
         }

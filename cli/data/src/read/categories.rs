@@ -156,7 +156,8 @@ impl Coding<'_> {
 
     /// The code of an integer that is a name.
     pub(super) fn of_integer(&self, number: i64) -> Option<f64> {
-        let wide = || Some(number as f64).filter(|&x| x as i64 == number).and_then(|x| self.known.of_number(x));
+        let wide =
+            || Some(number as f64).filter(|&x| x as i64 == number).and_then(|x| self.known.of_number(x));
         self.known.integers.get(&number).copied().or_else(wide)
     }
 

@@ -275,7 +275,13 @@ impl<R: Read> Records<R> {
     }
 
     /// The cell at `column` holds text that is the name of no category.
-    fn not_a_category(&self, cell: &[u8], column: usize, selection: &Selection, coding: Coding<'_>) -> DataError {
+    fn not_a_category(
+        &self,
+        cell: &[u8],
+        column: usize,
+        selection: &Selection,
+        coding: Coding<'_>,
+    ) -> DataError {
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
         let (code, message, help) = coding.refusal(&String::from_utf8_lossy(cell));
         self.error(code, message).column(column + 1, name).help(help)

@@ -115,7 +115,13 @@ impl Missing {
 impl<'a> Expect<'a> {
     /// Rows of a model whose features have these names.
     pub fn named(names: &'a [String]) -> Self {
-        Expect { columns: names.len(), names: Names::Known(names), by_position: false, categories: None, missing: None }
+        Expect {
+            columns: names.len(),
+            names: Names::Known(names),
+            by_position: false,
+            categories: None,
+            missing: None,
+        }
     }
 
     /// Rows of a model whose features have no names.

@@ -85,7 +85,8 @@ impl Encode for Array {
             Numbers::I32(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
             Numbers::I64(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
             Numbers::Label(values) => {
-                let text = |value: &u32| self.labels.get(*value as usize).map(Vec::as_slice).unwrap_or_default();
+                let text =
+                    |value: &u32| self.labels.get(*value as usize).map(Vec::as_slice).unwrap_or_default();
                 values.iter().try_for_each(|value| out.write_all(text(value)))
             }
         }

@@ -81,8 +81,7 @@ impl Encode for Text {
             Numbers::I64(values) => self.rows(values, kept, |out, value| write!(out, "{value}")),
             Numbers::Label(values) => {
                 let labels = std::mem::take(&mut self.labels);
-                let written =
-                    self.rows(values, kept, |out, value| quote(out, super::label(&labels, *value)));
+                let written = self.rows(values, kept, |out, value| quote(out, super::label(&labels, *value)));
                 self.labels = labels;
                 written
             }

@@ -38,7 +38,10 @@ impl Origin {
     pub fn open(self, margins: usize, args: &Predict) -> Result<BaseMargin, Failure> {
         match self {
             Origin::Columns(columns) if columns.len() != margins => Err(Failure::usage(
-                format!("--base-margin wants a column for each margin: {} are named, and {margins} wanted", columns.len()),
+                format!(
+                    "--base-margin wants a column for each margin: {} are named, and {margins} wanted",
+                    columns.len()
+                ),
                 "name one column of the input for each margin, with commas between them, or a .npy file",
             )),
             Origin::Columns(_) => Ok(BaseMargin { array: None, margins, rows: 0 }),
@@ -47,8 +50,11 @@ impl Origin {
                 "put the base margin into a column of the input",
             )),
             Origin::File(name) => {
-                let stream =
-                    RowStream::open(&Source::Path(name.clone().into()), Expect::unnamed(margins), Reading::default())?;
+                let stream = RowStream::open(
+                    &Source::Path(name.clone().into()),
+                    Expect::unnamed(margins),
+                    Reading::default(),
+                )?;
                 Ok(BaseMargin { array: Some((stream, name)), margins, rows: 0 })
             }
         }

@@ -69,7 +69,12 @@ impl Labels {
                     _ => 0,
                 })
             };
-            return classes.iter().map(number).collect::<Result<_, Failure>>().map(Classes::Integers).map(Some);
+            return classes
+                .iter()
+                .map(number)
+                .collect::<Result<_, Failure>>()
+                .map(Classes::Integers)
+                .map(Some);
         }
         if self.are_numbers() {
             let number = |class: &f32| {
@@ -79,7 +84,12 @@ impl Labels {
                     Label::Text(_) => f64::NAN,
                 })
             };
-            return classes.iter().map(number).collect::<Result<_, Failure>>().map(Classes::Numbers).map(Some);
+            return classes
+                .iter()
+                .map(number)
+                .collect::<Result<_, Failure>>()
+                .map(Classes::Numbers)
+                .map(Some);
         }
         let place = |class: &f32| label(class).map(|_| *class as u32);
         classes.iter().map(place).collect::<Result<_, Failure>>().map(Classes::Texts).map(Some)

@@ -23,7 +23,14 @@ pub trait Predictor {
     /// The type of an output's numbers.
     fn number(&self, kind: Kind) -> Number;
     /// Predicts packed rows.
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, extras: Extras<'_>) -> Result<(), String>;
+    fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows,
+        n: usize,
+        out: Results,
+        extras: Extras<'_>,
+    ) -> Result<(), String>;
 }
 
 impl Predictor for Jit {
@@ -47,7 +54,14 @@ impl Predictor for Jit {
         }
     }
 
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, extras: Extras<'_>) -> Result<(), String> {
+    fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows,
+        n: usize,
+        out: Results,
+        extras: Extras<'_>,
+    ) -> Result<(), String> {
         Jit::predict_with(self, kind, rows, n, out, extras).map_err(|status| status.to_string())
     }
 }
@@ -69,7 +83,14 @@ impl Predictor for Library {
         }
     }
 
-    fn predict(&self, kind: Kind, rows: Rows, n: usize, out: Results, extras: Extras<'_>) -> Result<(), String> {
+    fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows,
+        n: usize,
+        out: Results,
+        extras: Extras<'_>,
+    ) -> Result<(), String> {
         Library::predict_with(self, kind, rows, n, out, extras)
     }
 }

@@ -304,9 +304,7 @@ impl<'ctx> Exports<'_, 'ctx> {
             }
         }
         match self.categories {
-            Some(table) => {
-                self.forward_with(table, ENCODE, self.context.f64_type().into(), &[int, pointer])
-            }
+            Some(table) => self.forward_with(table, ENCODE, self.context.f64_type().into(), &[int, pointer]),
             None => Ok(()),
         }
     }

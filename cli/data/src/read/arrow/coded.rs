@@ -50,18 +50,21 @@ fn is_value(data_type: &DataType) -> bool {
 impl Coded<'_> {
     /// The codes of a part of the column, of which `before` rows have been read.
     pub(super) fn codes(&self, part: &ArrayRef, before: u64, source: &str) -> Result<ArrayRef, DataError> {
-        let contradicts = || {
-            damaged(source, &format!("column {} has a type that contradicts itself", quoted(&self.name)))
-        };
+        let contradicts =
+            || damaged(source, &format!("column {} has a type that contradicts itself", quoted(&self.name)));
         if *part.data_type() != self.data_type {
-            return Err(damaged(source, &format!("a part of column {} is of another kind", quoted(&self.name))));
+            return Err(damaged(
+                source,
+                &format!("a part of column {} is of another kind", quoted(&self.name)),
+            ));
         }
         let (values, places) = match part.as_any_dictionary_opt() {
             Some(dictionary) => (dictionary.values(), Some(dictionary.normalized_keys())),
             None => (part, None),
         };
         // What a dictionary holds is looked up once; only what rows refer to has to be known.
-        let known = places.as_ref().map(|_| (0..values.len()).map(|at| self.code(values, at)).collect::<Vec<_>>());
+        let known =
+            places.as_ref().map(|_| (0..values.len()).map(|at| self.code(values, at)).collect::<Vec<_>>());
         let mut codes = Vec::with_capacity(part.len());
         for row in 0..part.len() {
             if part.is_null(row) {

@@ -26,8 +26,8 @@ use crate::error::{DataError, count, shorten};
 
 pub use guard::panics_are_errors;
 pub(super) use ipc::{MAGIC as ARROW_MAGIC, STREAM as ARROW_STREAM, open_file as open_arrow, open_stream};
-pub(super) use values::{is_number, is_text, put};
 pub(super) use parquet::{MAGIC as PARQUET_MAGIC, open as open_parquet};
+pub(super) use values::{is_number, is_text, put};
 
 /// A file whose rows come in pieces, each with the columns that were asked for.
 trait Pieces {

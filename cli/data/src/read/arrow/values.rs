@@ -158,7 +158,10 @@ pub(super) fn append<T: Real>(
 }
 
 /// Puts the values of a column into their places, which are missing as yet.
-pub(in crate::read) fn put<'v, T: Real + 'v>(column: &ArrayRef, places: impl Iterator<Item = &'v mut T>) -> Option<()> {
+pub(in crate::read) fn put<'v, T: Real + 'v>(
+    column: &ArrayRef,
+    places: impl Iterator<Item = &'v mut T>,
+) -> Option<()> {
     match column.data_type() {
         DataType::Null => Some(()),
         DataType::Boolean => {

@@ -195,14 +195,19 @@ pub(in crate::read) fn find_kept(
 /// What is worth telling of columns that were found by name: another order than the model's, and others that are left out.
 pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usize]) -> Option<String> {
     let used: HashSet<usize> = columns.iter().chain(kept).copied().collect();
-    let mut others = header.iter().enumerate().filter(|(column, _)| !used.contains(column)).map(|(_, name)| name);
+    let mut others =
+        header.iter().enumerate().filter(|(column, _)| !used.contains(column)).map(|(_, name)| name);
     let named: Vec<String> =
         others.by_ref().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name.trim()))).collect();
     let more = match others.count() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let order = if columns.is_sorted() { "" } else { "columns are in another order than the model's features, and found by name" };
+    let order = if columns.is_sorted() {
+        ""
+    } else {
+        "columns are in another order than the model's features, and found by name"
+    };
     match (order, named.is_empty()) {
         ("", true) => None,
         (order, true) => Some(order.to_owned()),

@@ -166,7 +166,10 @@ impl Line {
         for (at, value) in records.record.iter().map(parse).enumerate() {
             let coding = expect.coding(at).filter(|_| is_row && value.is_none());
             match value {
-                None if coding.zip(line.cells.get(at)).is_some_and(|(coding, cell)| coding.is_known(cell)) => {
+                None if coding
+                    .zip(line.cells.get(at))
+                    .is_some_and(|(coding, cell)| coding.is_known(cell)) =>
+                {
                     line.numbers += 1;
                 }
                 None => line.text += 1,
