@@ -18,8 +18,8 @@ cd "$folder"
 import os, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 table = pq.read_table(sys.argv[1])
-rows, random = 1 << 17, np.random.default_rng(0)
-with pq.ParquetWriter("rows.parquet", table.schema, compression="none", use_dictionary=False) as out:
+rows, random = 1 << 15, np.random.default_rng(0)
+with pq.ParquetWriter("rows.parquet", table.schema, compression="none", use_dictionary=False, data_page_size=1 << 16) as out:
     while os.path.getsize("rows.parquet") < int(sys.argv[2]):
         out.write_table(table.take(random.integers(0, len(table), rows)), row_group_size=rows)
 END

@@ -35,6 +35,17 @@ pub struct EntryInfo {
     pub base: Option<Vec<f64>>,
 }
 
+/// Where what belongs to a model lies in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Addresses {
+    /// The model's buffers.
+    pub tables: *const *const c_void,
+    /// The text about it, ended by NUL.
+    pub info: *const c_char,
+    /// What sums begin with; null: kernels begin them.
+    pub base: *const c_void,
+}
+
 impl EntryInfo {
     /// What the C header of the model's artefact is made from.
     pub fn for_header(&self, module: &Module) -> HeaderInfo {
@@ -63,11 +74,9 @@ impl EntryInfo {
         &self,
         module: &Module,
         kernel: impl Fn(KernelKind) -> Option<runtime::KernelFn>,
-        tables: *const *const c_void,
-        info: *const c_char,
+        Addresses { tables, info, base }: Addresses,
         cpu_needs: u64,
         gpu: *const runtime::GpuDescriptor,
-        base: *const c_void,
     ) -> runtime::ModelDescriptor {
         runtime::ModelDescriptor {
             size: runtime::MODEL_SIZE,

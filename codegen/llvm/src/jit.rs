@@ -2,7 +2,7 @@
 
 use crate::device::{self, DeviceCode, DeviceTables};
 use crate::emit::{emit_kernels, kernel_name};
-use crate::entry_info::{EntryInfo, base_bytes};
+use crate::entry_info::{Addresses, EntryInfo, base_bytes};
 use crate::error::LlvmError;
 use crate::orc::Orc;
 use crate::packed::{Columns, Extras, Output, Rows, packed_call};
@@ -99,7 +99,8 @@ impl Jit {
         let gpu = launches.as_ref().map_or(std::ptr::null(), DeviceTables::as_ptr);
         let base = base_bytes(entry, module).map(words);
         let begin = base.as_ref().map_or(std::ptr::null(), |words| words.as_ptr().cast());
-        let model = entry.model(module, kernel, tables.as_ptr(), info.as_ptr(), machine.needs, gpu, begin);
+        let addresses = Addresses { tables: tables.as_ptr(), info: info.as_ptr(), base: begin };
+        let model = entry.model(module, kernel, addresses, machine.needs, gpu);
         Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, _base: base, model })
     }
 
