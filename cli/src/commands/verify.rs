@@ -23,7 +23,7 @@ use crate::model::Model;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
 use expected::Expected;
-use others::{Comparison, Theirs, tolerance};
+use others::{Comparison, Theirs};
 use report::Report;
 use run::{Run, Verified};
 use sched_diagnostics::internal;
@@ -145,7 +145,7 @@ fn verify(
         Err(failure) => return Err(failure),
     };
     let versions = match &args.artefact {
-        Some(path) => versions::others(args, path, terminal)?,
+        Some(path) => versions::others(args, path)?,
         None => Vec::new(),
     };
     let artefact = match &args.artefact {
@@ -224,6 +224,14 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<Code, Failure> {
             "give the option to `schedc build`, or verify the model without the library",
         ));
     }
+    if let Err(error) = std::fs::metadata(path) {
+        let help = "name a library that `schedc build` has made of the model";
+        return Err(Failure::unreadable(
+            path.display(),
+            format!("the library cannot be read: {error}"),
+            help,
+        ));
+    }
     let library = Library::load(path, &args.name)?;
     let about: serde_json::Value = serde_json::from_str(&library.info()).unwrap_or_default();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();
@@ -283,8 +291,10 @@ fn others(
         Values::F64(values) => Expected::new(forest, values),
     };
     let expected = expected.map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
-    let size = tolerance(forest, args.tolerance);
-    Ok(theirs.into_iter().map(|theirs| Comparison::new(forest, &rows, &expected, theirs, size)).collect())
+    Ok(theirs
+        .into_iter()
+        .map(|theirs| Comparison::new(forest, &rows, &expected, theirs, args.tolerance))
+        .collect())
 }
 
 /// The predictions that a file has for the rows.

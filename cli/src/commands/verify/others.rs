@@ -9,8 +9,8 @@ use schedc_data::Values;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// How far numbers may be off for each unit, where nobody says.
-const TOLERANCES: [(Float, f64); 2] = [(Float::F32, 1e-6), (Float::F64, 1e-9)];
+/// How far numbers in single and in double precision may be off for each unit, where nobody says.
+const TOLERANCES: [f64; 2] = [1e-6, 1e-9];
 
 /// Numbers of others.
 pub struct Theirs {
@@ -47,12 +47,6 @@ struct First {
     turn: Option<Turn>,
 }
 
-/// How far numbers of a model may be off.
-pub fn tolerance(forest: &Forest, asked: Option<f64>) -> f64 {
-    let usual = TOLERANCES.iter().find(|(float, _)| *float == forest.types.output);
-    asked.unwrap_or(usual.map_or(0.0, |(_, size)| *size))
-}
-
 impl Comparison {
     /// Compares numbers with the walker's; they must be as many. Those in single precision are compared in single precision.
     pub fn new(
@@ -60,7 +54,7 @@ impl Comparison {
         rows: &Values,
         expected: &Expected,
         theirs: Theirs,
-        tolerance: f64,
+        asked: Option<f64>,
     ) -> Comparison {
         let ours: Vec<f64> = match theirs.kind {
             Kind::Leaf => expected.leaves.iter().map(|leaf| f64::from(*leaf)).collect(),
@@ -73,7 +67,9 @@ impl Comparison {
             Values::F64(values) => (values, false),
         };
         let exact = matches!(theirs.kind, Kind::Leaf | Kind::Class);
-        let tolerance = if exact { 0.0 } else { tolerance };
+        let is_single = narrow || forest.types.output == Float::F32;
+        let usual = TOLERANCES[usize::from(!is_single)];
+        let tolerance = if exact { 0.0 } else { asked.unwrap_or(usual) };
         let columns = (ours.len() / rows_in(rows, forest).max(1)).max(1);
         let mut comparison = Comparison {
             who: theirs.who,
@@ -120,12 +116,18 @@ impl Comparison {
     pub fn write(&self, out: &mut String) -> std::fmt::Result {
         let Comparison { who, numbers, same, off, largest, .. } = self;
         write!(out, "  {who}: {} of {numbers} {} are equal", same, plural(self.kind))?;
-        if same < numbers {
+        let is_number = matches!(self.kind, Kind::Raw | Kind::Value);
+        if same < numbers && is_number {
             write!(out, ", the others off by {largest:e} at most")?;
         }
         writeln!(out)?;
         let Some(first) = &self.first else { return Ok(()) };
-        writeln!(out, "    {off} are too far off (more than {:e} for each unit)", self.tolerance)?;
+        match is_number {
+            true => {
+                writeln!(out, "    {off} are too far off (more than {:e} for each unit)", self.tolerance)?
+            }
+            false => writeln!(out, "    {off} differ")?,
+        }
         writeln!(
             out,
             "    row {}, column {}: {:?} ({}), not {:?} ({})",

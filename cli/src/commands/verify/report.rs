@@ -171,7 +171,8 @@ impl Report {
         } else {
             String::new()
         };
-        writeln!(out, "  unreachable {count} leaves, whatever the row: {}{more}", shown.join(", "))
+        let noun = if count == 1 { "leaf" } else { "leaves" };
+        writeln!(out, "  unreachable {count} {noun}, whatever the row: {}{more}", shown.join(", "))
     }
 }
 

@@ -38,7 +38,10 @@ fn report(model: &Path, schedule: Option<&str>, options: &[&str]) -> Result<Repo
 }
 
 fn shown(failure: &Failure) -> String {
-    format!("{failure:?}")
+    match failure {
+        Failure::Refused(diagnostic) => format!("{}: {}", diagnostic.code, diagnostic.message),
+        told => format!("{told:?}"),
+    }
 }
 
 const ROWS_IN_VECTORS: &str = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
@@ -101,8 +104,10 @@ fn every_seeded_fault_is_found() {
         let verify = || report(&model, Some(&schedule), &[]);
         let right = verify().unwrap_or_else(|failure| panic!("{fault:?}: {}\n{schedule}", shown(&failure)));
         assert!(right.is_equal(), "{schedule}\n{}", right.to_text());
-        // Code that crashes or refuses is no wrong answer, but seen.
-        let found = with_fault(fault, verify).map_or(true, |report| !report.is_equal());
+        // Some faults make code read what is not its own: the simulator stops there, and the processor is not asked.
+        let simulated = with_fault(fault, || report(&model, Some(&schedule), &["--simulate"]));
+        let found = simulated.is_err() || with_fault(fault, verify).map_or(true, |report| !report.is_equal());
+        println!("{fault:?}: {}", if simulated.is_err() { "the simulator stops" } else { "run" });
         if !found {
             missed.push(format!("{fault:?} in {schedule}"));
         }
@@ -169,8 +174,8 @@ fn all_equal(paths: &[PathBuf]) {
             match report(path, None, &[]) {
                 Ok(report) if report.is_equal() && !report.outcome.stopped => {}
                 Ok(report) => problems.push(report.to_text()),
-                // Linear leaves.
-                Err(failure) if shown(&failure).contains("C0016") => {}
+                // Linear leaves, and categories far above all others.
+                Err(failure) if ["C0016", "C0014"].iter().any(|code| shown(&failure).contains(code)) => {}
                 Err(failure) => problems.push(format!("{}: {}", path.display(), shown(&failure))),
             }
         }

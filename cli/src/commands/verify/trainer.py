@@ -7,6 +7,7 @@ margins, and the predictions. LIBRARY is xgboost, lightgbm, onnxruntime, catboos
 have it.
 """
 
+import json
 import sys
 
 
@@ -47,7 +48,14 @@ def catboost(numpy, library, model, rows):
     booster.load_model(model, format="json")
     if booster.get_cat_feature_indices():
         raise ValueError("rows of categories cannot be handed over as numbers")
-    yield "leaf", lambda: booster.calc_leaf_indexes(library.Pool(rows))
+
+    def leaf():
+        with open(model, encoding="utf-8") as file:
+            if "oblivious_trees" not in json.load(file):
+                raise ValueError("CatBoost numbers the leaves of such trees anew when it reads a file")
+        return booster.calc_leaf_indexes(library.Pool(rows))
+
+    yield "leaf", leaf
     yield "raw", lambda: booster.predict(rows, prediction_type="RawFormulaVal")
 
 
@@ -55,7 +63,8 @@ def treelite(numpy, library, model, rows):
     forest = library.Model.deserialize(model)
     yield "leaf", lambda: library.gtil.predict_leaf(forest, rows)
     yield "raw", lambda: library.gtil.predict(forest, rows, pred_margin=True)
-    yield "value", lambda: library.gtil.predict(forest, rows, pred_margin=False)
+    # Its softmax is in single precision whatever the model is.
+    yield "value", lambda: library.gtil.predict(forest, rows, pred_margin=False).astype(numpy.float32)
 
 
 def main():

@@ -165,7 +165,10 @@ pub fn columns(model: &Model, kind: Kind) -> usize {
 
 fn failed(library: &str, output: &Output) -> Failure {
     let errors = String::from_utf8_lossy(&output.stderr);
-    let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+    // What Python says of an exception comes last, but for traces of C++.
+    let told = |line: &&str| line.contains("Error: ");
+    let last = errors.lines().rfind(told).or_else(|| errors.lines().rfind(|line| !line.trim().is_empty()));
+    let last = last.unwrap_or("it says nothing");
     Failure::new(
         usage::WRONG,
         format!("{library} does not predict the rows: {last}"),

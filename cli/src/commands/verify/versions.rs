@@ -5,7 +5,6 @@ use crate::args::Verify;
 use crate::commands::inspect::targets;
 use crate::failure::Failure;
 use crate::model::Model;
-use crate::terminal::Terminal;
 use sched_llvm::Cpu;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,7 +14,7 @@ const LEVEL: &str = "SCHEDC_CPU";
 
 /// Verifies the versions that this process does not run: all but the most demanding one that the processor can run.
 /// Nothing is done where the environment says which version is meant.
-pub fn others(args: &Verify, path: &Path, terminal: &Terminal) -> Result<Vec<Version>, Failure> {
+pub fn others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure> {
     let targets = targets(path, &Model::bytes(path)?)?;
     if targets.len() < 2 || std::env::var_os(LEVEL).is_some() {
         return Ok(Vec::new());
@@ -29,10 +28,6 @@ pub fn others(args: &Verify, path: &Path, terminal: &Terminal) -> Result<Vec<Ver
             true => Some(verify(args, path, target)?),
             false => None,
         };
-        terminal.say(&format!(
-            "note: {target} is {}",
-            if report.is_some() { "verified" } else { "not verified" }
-        ));
         versions.push(Version { target: target.clone(), report });
     }
     Ok(versions)
