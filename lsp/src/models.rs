@@ -158,12 +158,23 @@ struct Told {
     num_classes: u32,
     depths: Vec<u32>,
     leaves: Vec<Vec<u32>>,
+    /// Not told by older programs.
+    #[serde(default)]
+    oblivious: Vec<bool>,
 }
 
 /// Reads what `schedc inspect --facts` prints.
 pub fn parse(text: &str) -> Option<Model> {
-    let Told { fingerprint, num_trees, num_features, tested_features, num_classes, depths, leaves } =
-        serde_json::from_str(text).ok()?;
+    let Told {
+        fingerprint,
+        num_trees,
+        num_features,
+        tested_features,
+        num_classes,
+        depths,
+        leaves,
+        oblivious,
+    } = serde_json::from_str(text).ok()?;
     let info = ModelInfo {
         num_trees,
         num_features,
@@ -171,6 +182,7 @@ pub fn parse(text: &str) -> Option<Model> {
         num_classes,
         depths: depths.into(),
         leaves,
+        oblivious,
         ..ModelInfo::default()
     };
     Some(Model { info: Arc::new(info), fingerprint })

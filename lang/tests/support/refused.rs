@@ -142,7 +142,11 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("vectors of walks over tiles", ("trees=9", "vectorize(tree, 8); tileTrees(4)"), 88),
     ("speculation over tiles", ("trees=9", "speculateWalk(tree, 2); tileTrees(4)"), 88),
     ("complete trees that are too deep", ("depths=30,2", "representation(array)"), 84),
-    ("oblivious trees, of which one is not", ("depths=3,3 oblivious=yes,no", "representation(oblivious)"), 116),
+    (
+        "oblivious trees, of which one is not",
+        ("depths=3,3 oblivious=yes,no", "representation(oblivious)"),
+        116,
+    ),
     ("tiles of too many nodes", ("", "tileTrees(9)"), 65),
     ("tiles of no nodes", ("", "tileTrees(0)"), 64),
     ("tiles by probability without a profile", ("", "tileTrees(4, probability)"), 77),
