@@ -80,6 +80,9 @@ pub fn forest(rng: &mut Rng) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
+/// Rows have categories below this.
+const MOST_CATEGORIES: usize = 40;
+
 /// The forest, in some cases with tests that are not numeric.
 pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     if !rng.one_in(3) {
@@ -88,20 +91,72 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     let mut parts = forest.into_parts();
     let rules = [CategoryRule::Truncated, CategoryRule::Positive { below: 3.0 }, CategoryRule::Whole];
     parts.category_rule = rules[rng.below(3)];
-    parts.sets =
-        (0..1 + rng.below(4)).map(|_| (0..rng.below(4)).map(|_| rng.below(5) as u32).collect()).collect();
+    // With many sets there are many classes, so that a set takes several bytes.
+    let many = rng.one_in(2);
+    let (count, categories) = if many { (6 + rng.below(20), MOST_CATEGORIES) } else { (1 + rng.below(4), 5) };
+    let mut set = || {
+        let members = if many { rng.below(MOST_CATEGORIES) } else { rng.below(4) };
+        (0..members).map(|_| rng.below(categories) as u32).collect()
+    };
+    parts.sets = (0..count).map(|_| set()).collect();
     let sets = parts.sets.len();
     let threshold = parts.types.threshold;
     let often = 1 + rng.below(3);
     for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
         let Predicate::Numeric { threshold: value } = inner.predicate else { continue };
         inner.predicate = match rng.below(3 * often) {
+            _ if many && !rng.one_in(3) => Predicate::Member { set: rng.below(sets) as u32 },
             0 => Predicate::Member { set: rng.below(sets) as u32 },
             1 => Predicate::Equal { value: grid(rng, threshold) },
             2 => Predicate::NumericNotZero { threshold: value },
             _ => continue,
         };
     }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// Levels of the deepest oblivious trees, which have more leaves than a byte counts.
+const MOST_LEVELS: u32 = 9;
+
+/// The forest, in some cases with oblivious trees in place of its own, about as deep and of the same tests and leaves.
+pub fn with_oblivious_trees(rng: &mut Rng, forest: Forest) -> Forest {
+    if !rng.one_in(4) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let tests: Vec<Inner> = parts.trees.iter().flat_map(|tree| tree.inner.clone()).collect();
+    for tree in &mut parts.trees {
+        let levels = tree.depth().min(MOST_LEVELS);
+        let tests: Vec<Inner> = (0..levels).filter_map(|_| rng.pick(&tests).cloned()).collect();
+        let leaves = std::mem::take(&mut tree.leaves);
+        tree.inner.clear();
+        tree.root = level(rng, &tests, &leaves, tree);
+    }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// A complete subtree whose nodes of a level make one of these tests, and whose leaves are some of these.
+fn level(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> NodeRef {
+    let source = (tree.inner.len() + tree.leaves.len()) as u32;
+    let Some((first, below)) = tests.split_first() else {
+        tree.leaves.extend(rng.pick(leaves).map(|leaf| Leaf { source, ..leaf.clone() }));
+        return NodeRef::Leaf(tree.leaves.len() as u32 - 1);
+    };
+    let at = tree.inner.len();
+    tree.inner.push(first.clone());
+    let left = level(rng, below, leaves, tree);
+    let right = level(rng, below, leaves, tree);
+    (tree.inner[at].left, tree.inner[at].right) = (left, right);
+    NodeRef::Inner(at as u32)
+}
+
+/// The forest, in some cases with the output of several expectiles. It takes logarithms, which GPUs have no code for.
+pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
+    if forest.num_margins == 1 || !rng.one_in(4) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    parts.output.value = vec![Transform::Ascending];
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
@@ -244,6 +299,7 @@ pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
             2 => f64::INFINITY,
             3 => f64::NEG_INFINITY,
             4 => 0.0,
+            5..8 if !forest.sets.is_empty() => rng.below(MOST_CATEGORIES + 1) as f64,
             // Callers may hand over doubles to any model, which rounds them if its rows are floats.
             _ => grid(rng, Float::F64),
         })
@@ -272,6 +328,7 @@ pub fn info(forest: &Forest) -> ModelInfo {
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
         oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
+        oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
         profiled: true,
         ..ModelInfo::default()
     }
@@ -297,6 +354,34 @@ pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>
         _ => f64::from(at * 7 % (2 * thresholds + 5)) / 2.0 - 3.0,
     });
     (Forest::new(parts).expect("a valid forest"), rows.collect())
+}
+
+/// The same where every other test asks whether the category of the first feature is in one of fourteen sets, which tell all
+/// categories apart, and rows have all of them.
+pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
+    let (features, rows) = (3_u32, 70);
+    let mut parts = complete(features, 40, depth).0.into_parts();
+    // Set `n` has those whose number has bit `n`, and in the last three some bits are swapped.
+    let has = |set: u32, category: u32| match set {
+        ..11 => category >> set & 1 == 1,
+        _ => (category ^ category >> 1) >> (set - 11) & 1 == 1,
+    };
+    parts.sets =
+        (0..14).map(|set| (0..categories).filter(|category| has(set, *category)).collect()).collect();
+    for (at, inner) in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner).enumerate() {
+        if at % 2 == 0 {
+            (inner.feature, inner.predicate) = (0, Predicate::Member { set: at as u32 / 2 % 14 });
+        } else {
+            inner.feature = 1 + inner.feature % (features - 1);
+        }
+    }
+    let value = |at: u32| match (at % features, at % 19) {
+        (_, 5) => f64::NAN,
+        (0, 7) => -1.0,
+        (0, _) => f64::from(at.wrapping_mul(2_654_435_761) % (categories + 3)) + f64::from(at % 2) / 2.0,
+        _ => f64::from(at * 7 % 90) / 2.0 - 3.0,
+    };
+    (Forest::new(parts).expect("a valid forest"), (0..rows * features).map(value).collect())
 }
 
 /// A complete subtree; its nodes are tests number `first` and so on.

@@ -38,6 +38,8 @@ impl Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
         let forest = forests::with_other_tests(&mut rng, forest);
+        let forest = forests::with_oblivious_trees(&mut rng, forest);
+        let forest = forests::with_expectiles(&mut rng, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
@@ -251,7 +253,7 @@ impl Case {
     }
 
     /// The rows as kernels read them.
-    fn kernel_rows(&self, compiled: &Compiled) -> Vec<u8> {
+    pub(crate) fn kernel_rows(&self, compiled: &Compiled) -> Vec<u8> {
         let input = self.forest.types.input;
         let rows: Vec<f64> = self.given().map(|x| round(x, input)).collect();
         match &compiled.lir.columns {

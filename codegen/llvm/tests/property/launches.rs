@@ -47,6 +47,7 @@ impl Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
         let forest = forests::forest(&mut rng);
         let forest = forests::with_other_tests(&mut rng, forest);
+        let forest = forests::with_oblivious_trees(&mut rng, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);
@@ -97,14 +98,13 @@ impl Case {
         let Some(transfer) = compiled.lir.transfer.filter(|_| chosen && !self.atomic()) else {
             return Ok(());
         };
-        let input = bytes(self.given(), types.input);
+        let input = self.kernel_rows(compiled);
         let size = transfer.bytes(n as u64) as usize;
         let bins = self.run_kernel(compiled, KernelKind::Quantize, &input, size)?;
         let size = margins.len() * types.accumulator.bytes();
         let found = self.run_kernel(compiled, KernelKind::RawOfBins, &bins, size)?;
         same_bits("margin from bins", &doubles(&found, types.accumulator), margins)?;
         if compiled.lir.kernels.iter().any(|(kind, _)| *kind == KernelKind::DirectOfBins) {
-            let input = bytes(self.given(), types.input);
             let size = n * lower::value_columns(&self.forest) * types.output.bytes();
             let wanted = self.run_kernel(compiled, KernelKind::Direct, &input, size)?;
             let found = self.run_kernel(compiled, KernelKind::DirectOfBins, &bins, size)?;
