@@ -23,9 +23,6 @@ fn grid(rng: &mut Rng, float: Float) -> f64 {
     }
 }
 
-/// Levels of the deepest oblivious trees, which have more leaves than a byte counts.
-const MOST_LEVELS: u32 = 9;
-
 /// Where missing values go in a forest.
 #[derive(Clone, Copy)]
 enum Missing {
@@ -44,7 +41,6 @@ pub fn forest(rng: &mut Rng) -> Forest {
     let missing = [Missing::Left, Missing::Right, Missing::Mixed][rng.below(3)];
     let deepest = [0, 1, 2, 3, 4, 5, 6, 11][rng.below(8)];
     let count = 1 + rng.below(12);
-    let oblivious = rng.one_in(4);
     let trees = (0..count)
         .map(|source| {
             let target = if vectors && rng.one_in(2) {
@@ -55,13 +51,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
             let width = if target == Target::All { num_margins } else { 1 };
             let mut maker =
                 Maker { rng, missing, num_features, width, types, inner: Vec::new(), leaves: Vec::new() };
-            let root = if oblivious {
-                let levels = maker.rng.below(deepest.min(MOST_LEVELS) as usize + 1);
-                let tests: Vec<Inner> = (0..levels).map(|_| maker.inner()).collect();
-                maker.oblivious(&tests)
-            } else {
-                maker.node(deepest)
-            };
+            let root = maker.node(deepest);
             let (inner, leaves) = (maker.inner, maker.leaves);
             Tree { root, inner, leaves, target, source: source as u32 }
         })
@@ -80,9 +70,6 @@ pub fn forest(rng: &mut Rng) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// Rows have categories below this.
-const MOST_CATEGORIES: usize = 40;
-
 /// The forest, in some cases with tests that are not numeric.
 pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     if !rng.one_in(3) {
@@ -91,21 +78,14 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     let mut parts = forest.into_parts();
     let rules = [CategoryRule::Truncated, CategoryRule::Positive { below: 3.0 }, CategoryRule::Whole];
     parts.category_rule = rules[rng.below(3)];
-    // With many sets there are many classes, so that a set takes several bytes.
-    let many = rng.one_in(2);
-    let (count, categories) = if many { (6 + rng.below(20), MOST_CATEGORIES) } else { (1 + rng.below(4), 5) };
-    let mut set = || {
-        let members = if many { rng.below(MOST_CATEGORIES) } else { rng.below(4) };
-        (0..members).map(|_| rng.below(categories) as u32).collect()
-    };
-    parts.sets = (0..count).map(|_| set()).collect();
+    parts.sets =
+        (0..1 + rng.below(4)).map(|_| (0..rng.below(4)).map(|_| rng.below(5) as u32).collect()).collect();
     let sets = parts.sets.len();
     let threshold = parts.types.threshold;
     let often = 1 + rng.below(3);
     for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
         let Predicate::Numeric { threshold: value } = inner.predicate else { continue };
         inner.predicate = match rng.below(3 * often) {
-            _ if many && !rng.one_in(3) => Predicate::Member { set: rng.below(sets) as u32 },
             0 => Predicate::Member { set: rng.below(sets) as u32 },
             1 => Predicate::Equal { value: grid(rng, threshold) },
             2 => Predicate::NumericNotZero { threshold: value },
@@ -184,7 +164,6 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
         (_, 0) => None,
         (1, 1) => Some(Transform::Complement),
         (2.., 1) => Some(Transform::ArgMax),
-        (2.., 4) => Some(Transform::Ascending),
         (2.., 2 | 3) => {
             let forms = [Softmax::Doubled, Softmax::Plain, Softmax::ZeroAside];
             Some(Transform::Softmax(forms[rng.below(3)]))
@@ -235,48 +214,27 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn node(&mut self, levels: u32) -> NodeRef {
         if levels == 0 || self.rng.one_in(5) {
-            return self.leaf();
+            let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
+            self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
+            return NodeRef::Leaf(self.leaves.len() as u32 - 1);
         }
         let at = self.inner.len();
-        let inner = self.inner();
-        self.inner.push(inner);
-        // Deep trees are chains with twigs, so that they stay small.
-        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
-        let left = self.node(levels - 1);
-        let right = self.node(twig);
-        self.inner[at].left = left;
-        self.inner[at].right = right;
-        NodeRef::Inner(at as u32)
-    }
-
-    fn leaf(&mut self) -> NodeRef {
-        let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
-        self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
-        NodeRef::Leaf(self.leaves.len() as u32 - 1)
-    }
-
-    /// A node without children.
-    fn inner(&mut self) -> Inner {
         let missing_left = match self.missing {
             Missing::Left => true,
             Missing::Right => false,
             Missing::Mixed => self.rng.one_in(2),
         };
-        Inner {
+        self.inner.push(Inner {
             feature: self.rng.below(self.num_features) as u32,
             predicate: Predicate::Numeric { threshold: grid(self.rng, self.types.threshold) },
             missing_left,
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(0),
-        }
-    }
-
-    /// A complete tree whose nodes of a level make one of these tests.
-    fn oblivious(&mut self, tests: &[Inner]) -> NodeRef {
-        let Some((first, below)) = tests.split_first() else { return self.leaf() };
-        let at = self.inner.len();
-        self.inner.push(first.clone());
-        let (left, right) = (self.oblivious(below), self.oblivious(below));
+        });
+        // Deep trees are chains with twigs, so that they stay small.
+        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
+        let left = self.node(levels - 1);
+        let right = self.node(twig);
         self.inner[at].left = left;
         self.inner[at].right = right;
         NodeRef::Inner(at as u32)
@@ -299,7 +257,6 @@ pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
             2 => f64::INFINITY,
             3 => f64::NEG_INFINITY,
             4 => 0.0,
-            5..8 if !forest.sets.is_empty() => rng.below(MOST_CATEGORIES + 1) as f64,
             // Callers may hand over doubles to any model, which rounds them if its rows are floats.
             _ => grid(rng, Float::F64),
         })
@@ -328,7 +285,6 @@ pub fn info(forest: &Forest) -> ModelInfo {
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
         oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
-        oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
         profiled: true,
         ..ModelInfo::default()
     }
@@ -354,34 +310,6 @@ pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>
         _ => f64::from(at * 7 % (2 * thresholds + 5)) / 2.0 - 3.0,
     });
     (Forest::new(parts).expect("a valid forest"), rows.collect())
-}
-
-/// The same where every other test asks whether the category of the first feature is in one of fourteen sets, which tell all
-/// categories apart, and rows have all of them.
-pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
-    let (features, rows) = (3_u32, 70);
-    let mut parts = complete(features, 40, depth).0.into_parts();
-    // Set `n` has those whose number has bit `n`, and in the last three some bits are swapped.
-    let has = |set: u32, category: u32| match set {
-        ..11 => category >> set & 1 == 1,
-        _ => (category ^ category >> 1) >> (set - 11) & 1 == 1,
-    };
-    parts.sets =
-        (0..14).map(|set| (0..categories).filter(|category| has(set, *category)).collect()).collect();
-    for (at, inner) in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner).enumerate() {
-        if at % 2 == 0 {
-            (inner.feature, inner.predicate) = (0, Predicate::Member { set: at as u32 / 2 % 14 });
-        } else {
-            inner.feature = 1 + inner.feature % (features - 1);
-        }
-    }
-    let value = |at: u32| match (at % features, at % 19) {
-        (_, 5) => f64::NAN,
-        (0, 7) => -1.0,
-        (0, _) => f64::from(at.wrapping_mul(2_654_435_761) % (categories + 3)) + f64::from(at % 2) / 2.0,
-        _ => f64::from(at * 7 % 90) / 2.0 - 3.0,
-    };
-    (Forest::new(parts).expect("a valid forest"), (0..rows * features).map(value).collect())
 }
 
 /// A complete subtree; its nodes are tests number `first` and so on.
