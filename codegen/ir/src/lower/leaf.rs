@@ -157,14 +157,16 @@ impl KernelBuilder<'_> {
         // Several at a time, so that what all of them need of the leaves' numbers is found once.
         let several = sums.margins / WRITTEN_OUT * WRITTEN_OUT;
         let looped = if several > WRITTEN_OUT { several } else { 0 };
-        let (zero, end) = (self.b.int(0), self.b.int(looped));
-        self.for_loop((zero, end, WRITTEN_OUT), &[], |k, first, _| {
-            for ahead in 0..WRITTEN_OUT {
-                let margin = k.b.add_int(first, ahead);
-                one(k, margin);
-            }
-            Vec::new()
-        });
+        if looped > 0 {
+            let (zero, end) = (self.b.int(0), self.b.int(looped));
+            self.for_loop((zero, end, WRITTEN_OUT), &[], |k, first, _| {
+                for ahead in 0..WRITTEN_OUT {
+                    let margin = k.b.add_int(first, ahead);
+                    one(k, margin);
+                }
+                Vec::new()
+            });
+        }
         for margin in looped..sums.margins {
             let margin = self.b.int(margin);
             one(self, margin);
