@@ -168,6 +168,9 @@ struct Told {
     category_features: u32,
     #[serde(default)]
     class_features: u32,
+    /// Not told by older programs.
+    #[serde(default)]
+    oblivious: Vec<bool>,
 }
 
 /// Reads what `schedc inspect --facts` prints.
@@ -185,6 +188,7 @@ pub fn parse(text: &str) -> Option<Model> {
         sum_bytes: told.sum_bytes,
         category_features: told.category_features,
         class_features: told.class_features,
+        oblivious: told.oblivious,
         ..ModelInfo::default()
     };
     Some(Model { info: Arc::new(info), fingerprint: told.fingerprint })

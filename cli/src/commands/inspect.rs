@@ -85,6 +85,7 @@ fn facts(model: &Model) -> serde_json::Value {
         "num_trees": facts.num_trees,
         "num_features": facts.num_features,
         "tested_features": facts.tested_features,
+        "oblivious": facts.oblivious,
         "num_classes": facts.num_classes,
         "depths": facts.depths.to_vec(),
         "leaves": facts.leaves,

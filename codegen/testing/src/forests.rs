@@ -23,9 +23,6 @@ fn grid(rng: &mut Rng, float: Float) -> f64 {
     }
 }
 
-/// Levels of the deepest oblivious trees, which have more leaves than a byte counts.
-const MOST_LEVELS: u32 = 9;
-
 /// Where missing values go in a forest.
 #[derive(Clone, Copy)]
 enum Missing {
@@ -44,7 +41,6 @@ pub fn forest(rng: &mut Rng) -> Forest {
     let missing = [Missing::Left, Missing::Right, Missing::Mixed][rng.below(3)];
     let deepest = [0, 1, 2, 3, 4, 5, 6, 11][rng.below(8)];
     let count = 1 + rng.below(12);
-    let oblivious = rng.one_in(4);
     let trees = (0..count)
         .map(|source| {
             let target = if vectors && rng.one_in(2) {
@@ -55,13 +51,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
             let width = if target == Target::All { num_margins } else { 1 };
             let mut maker =
                 Maker { rng, missing, num_features, width, types, inner: Vec::new(), leaves: Vec::new() };
-            let root = if oblivious {
-                let levels = maker.rng.below(deepest.min(MOST_LEVELS) as usize + 1);
-                let tests: Vec<Inner> = (0..levels).map(|_| maker.inner()).collect();
-                maker.oblivious(&tests)
-            } else {
-                maker.node(deepest)
-            };
+            let root = maker.node(deepest);
             let (inner, leaves) = (maker.inner, maker.leaves);
             Tree { root, inner, leaves, target, source: source as u32 }
         })
@@ -140,6 +130,51 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
+/// Levels of the deepest oblivious trees, which have more leaves than a byte counts.
+const MOST_LEVELS: u32 = 9;
+
+/// The forest, in some cases with oblivious trees in place of its own, about as deep and of the same tests and leaves.
+pub fn with_oblivious_trees(rng: &mut Rng, forest: Forest) -> Forest {
+    if !rng.one_in(4) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let tests: Vec<Inner> = parts.trees.iter().flat_map(|tree| tree.inner.clone()).collect();
+    for tree in &mut parts.trees {
+        let levels = tree.depth().min(MOST_LEVELS);
+        let tests: Vec<Inner> = (0..levels).filter_map(|_| rng.pick(&tests).cloned()).collect();
+        let leaves = std::mem::take(&mut tree.leaves);
+        tree.inner.clear();
+        tree.root = level(rng, &tests, &leaves, tree);
+    }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// A complete subtree whose nodes of a level make one of these tests, and whose leaves are some of these.
+fn level(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> NodeRef {
+    let source = (tree.inner.len() + tree.leaves.len()) as u32;
+    let Some((first, below)) = tests.split_first() else {
+        tree.leaves.extend(rng.pick(leaves).map(|leaf| Leaf { source, ..leaf.clone() }));
+        return NodeRef::Leaf(tree.leaves.len() as u32 - 1);
+    };
+    let at = tree.inner.len();
+    tree.inner.push(first.clone());
+    let left = level(rng, below, leaves, tree);
+    let right = level(rng, below, leaves, tree);
+    (tree.inner[at].left, tree.inner[at].right) = (left, right);
+    NodeRef::Inner(at as u32)
+}
+
+/// The forest, in some cases with the output of several expectiles. It takes logarithms, which GPUs have no code for.
+pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
+    if forest.num_margins == 1 || !rng.one_in(4) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    parts.output.value = vec![Transform::Ascending];
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
 /// Random types, each by itself; half of the forests are XGBoost's.
 fn types(rng: &mut Rng) -> Types {
     if rng.one_in(2) {
@@ -164,7 +199,6 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
         (_, 0) => None,
         (1, 1) => Some(Transform::Complement),
         (2.., 1) => Some(Transform::ArgMax),
-        (2.., 4) => Some(Transform::Ascending),
         (2.., 2 | 3) => {
             let forms = [Softmax::Doubled, Softmax::Plain, Softmax::ZeroAside];
             Some(Transform::Softmax(forms[rng.below(3)]))
@@ -215,48 +249,27 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn node(&mut self, levels: u32) -> NodeRef {
         if levels == 0 || self.rng.one_in(5) {
-            return self.leaf();
+            let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
+            self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
+            return NodeRef::Leaf(self.leaves.len() as u32 - 1);
         }
         let at = self.inner.len();
-        let inner = self.inner();
-        self.inner.push(inner);
-        // Deep trees are chains with twigs, so that they stay small.
-        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
-        let left = self.node(levels - 1);
-        let right = self.node(twig);
-        self.inner[at].left = left;
-        self.inner[at].right = right;
-        NodeRef::Inner(at as u32)
-    }
-
-    fn leaf(&mut self) -> NodeRef {
-        let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
-        self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
-        NodeRef::Leaf(self.leaves.len() as u32 - 1)
-    }
-
-    /// A node without children.
-    fn inner(&mut self) -> Inner {
         let missing_left = match self.missing {
             Missing::Left => true,
             Missing::Right => false,
             Missing::Mixed => self.rng.one_in(2),
         };
-        Inner {
+        self.inner.push(Inner {
             feature: self.rng.below(self.num_features) as u32,
             predicate: Predicate::Numeric { threshold: grid(self.rng, self.types.threshold) },
             missing_left,
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(0),
-        }
-    }
-
-    /// A complete tree whose nodes of a level make one of these tests.
-    fn oblivious(&mut self, tests: &[Inner]) -> NodeRef {
-        let Some((first, below)) = tests.split_first() else { return self.leaf() };
-        let at = self.inner.len();
-        self.inner.push(first.clone());
-        let (left, right) = (self.oblivious(below), self.oblivious(below));
+        });
+        // Deep trees are chains with twigs, so that they stay small.
+        let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
+        let left = self.node(levels - 1);
+        let right = self.node(twig);
         self.inner[at].left = left;
         self.inner[at].right = right;
         NodeRef::Inner(at as u32)

@@ -8,7 +8,7 @@ use crate::plan::SumAccess;
 use crate::repr::{LeafValue, WalkEnd, add_pieces};
 use sched_nest::Axis;
 
-/// Most margins whose additions are written out; others are a loop.
+/// Margins whose additions are written out one after the other; where there are more, they are repeated in a loop.
 const WRITTEN_OUT: i64 = 4;
 
 /// A single walk at its end.
@@ -161,19 +161,23 @@ impl KernelBuilder<'_> {
             let index = k.b.add(first, ahead);
             sums.add_vector(&mut k.b, index, value, lane.mask);
         };
-        let margins = sums.margins;
-        if margins <= WRITTEN_OUT {
-            for margin in 0..margins {
-                let margin = self.b.int(margin);
-                one(self, margin);
-            }
-            return;
+        // Several at a time, so that what all of them need of the leaves' numbers is found once.
+        let several = sums.margins / WRITTEN_OUT * WRITTEN_OUT;
+        let looped = if several > WRITTEN_OUT { several } else { 0 };
+        if looped > 0 {
+            let (zero, end) = (self.b.int(0), self.b.int(looped));
+            self.for_loop((zero, end, WRITTEN_OUT), &[], |k, first, _| {
+                for ahead in 0..WRITTEN_OUT {
+                    let margin = k.b.add_int(first, ahead);
+                    one(k, margin);
+                }
+                Vec::new()
+            });
         }
-        let (zero, end) = (self.b.int(0), self.b.int(margins));
-        self.for_loop((zero, end, 1), &[], |k, margin, _| {
-            one(k, margin);
-            Vec::new()
-        });
+        for margin in looped..sums.margins {
+            let margin = self.b.int(margin);
+            one(self, margin);
+        }
     }
 
     /// One margin of the leaf vectors of a vector of walks, from the table of all leaf vectors.
