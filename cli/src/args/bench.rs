@@ -35,8 +35,8 @@ pub struct Bench {
     /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// The type of the rows, which the code is made for [default: that of the file, or the one that the model reads]
-    #[arg(long, value_enum, value_name = "TYPE")]
+    /// The type of the rows, f32 or f64, which the code is made for [default: that of the file, or the one that the model reads]
+    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub rows: Option<RowType>,
     /// Rows per call
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]

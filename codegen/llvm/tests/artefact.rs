@@ -257,7 +257,7 @@ fn a_library_has_code_for_rows_of_each_type() {
     let entry = EntryInfo { num_features: 1, num_trees: 7, own_rows: runtime::Dtype::F64, ..about };
     let load = |folder: &TempDir, versions: &[(&Module, Cpu)]| {
         let version =
-            |(module, cpu): &(_, _)| Version { module: *module, cpu: *cpu, entry: &entry, launches: None };
+            |(module, cpu): &(&Module, Cpu)| Version { module, cpu: *cpu, entry: &entry, launches: None };
         let versions: Vec<Version> = versions.iter().map(version).collect();
         let bytes = build_versions(&versions, "m", Emit::SharedLibrary).expect("a library");
         let path = write(folder, &format!("{}.so", versions.len()), &bytes);

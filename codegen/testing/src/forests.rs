@@ -107,7 +107,7 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
 
 /// The forest, in some cases with linear leaves in some trees. A seed of its own keeps the other cases as they are.
 pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
-    let rng = &mut Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let rng = &mut Rng(seed.wrapping_mul(0xd134_2543_de82_ef95));
     let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
     if vectors || !rng.one_in(5) {
         return forest;

@@ -1,7 +1,7 @@
 //! What all kernels of a model share under one schedule: the stages before, and the numbers of the model's
 //! tables.
 
-use super::linear::LinearTables;
+use super::linear_tables::LinearTables;
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::hir::Hir;
 use crate::lir::{Place, Scalar, Table};

@@ -12,6 +12,7 @@ mod kernel_builder;
 mod launch;
 mod leaf;
 mod linear;
+mod linear_tables;
 mod lowering;
 mod nest;
 mod output;

@@ -1,7 +1,7 @@
 //! What a kernel reads and writes outside its own memory: rows, result, and the model's tables. Nothing here
 //! changes while the kernel is made.
 
-use super::linear::LinearTables;
+use super::linear_tables::LinearTables;
 use super::lowering::Lowering;
 use crate::bytes::scalar;
 use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space};

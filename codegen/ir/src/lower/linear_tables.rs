@@ -1,0 +1,88 @@
+//! The tables of linear leaves: for each leaf of the forest a constant and its terms.
+
+use crate::bytes::{floats, ints, scalar};
+use crate::lir::{BufferId, Builder, Scalar, Space};
+use sched_forest::{Forest, Leaf, LinearLeaf};
+
+/// What leaves add where some of them are linear.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearTables<T> {
+    /// For each leaf of the forest its first term and how many it has, two `i32`.
+    pub terms: T,
+    /// For each leaf the constant, and what it adds where a feature is missing. Both are the value of a leaf that is not
+    /// linear.
+    pub values: T,
+    /// The feature of each term, an `i32`.
+    pub features: T,
+    /// The coefficient of each term.
+    pub coefficients: T,
+    /// For each tree the most terms of its leaves, an `i32`.
+    pub most: T,
+}
+
+impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
+    /// The tables of a forest: their names, elements and bytes.
+    pub fn of(forest: &Forest) -> Self {
+        let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut features, mut coefficients) = (Vec::new(), Vec::new());
+        let none = LinearLeaf::default();
+        for (number, tree) in forest.trees.iter().enumerate() {
+            let linear = forest.linear.get(number);
+            let of_leaf = |at: usize| linear.and_then(|leaves| leaves.get(at));
+            let lengths = (0..tree.leaves.len()).filter_map(|at| Some(of_leaf(at)?.terms.len() as u64));
+            most.push(lengths.max().unwrap_or(0));
+            for (at, leaf) in tree.leaves.iter().enumerate() {
+                let plain = plain_value(leaf);
+                let constant = of_leaf(at).map_or(plain, |leaf| leaf.constant);
+                let leaf = of_leaf(at).unwrap_or(&none);
+                terms.extend([features.len() as u64, leaf.terms.len() as u64]);
+                values.extend([constant, plain]);
+                features.extend(leaf.terms.iter().map(|(feature, _)| u64::from(*feature)));
+                coefficients.extend(leaf.terms.iter().map(|(_, coefficient)| *coefficient));
+            }
+        }
+        // Lanes without a term read the first one.
+        if features.is_empty() {
+            (features, coefficients) = (vec![0], vec![0.0]);
+        }
+        let sums = scalar(forest.types.accumulator);
+        LinearTables {
+            terms: ("linear_terms", Scalar::I32, ints(terms.into_iter(), Scalar::I32)),
+            values: ("linear_values", sums, floats(&values, sums)),
+            features: ("linear_features", Scalar::I32, ints(features.into_iter(), Scalar::I32)),
+            coefficients: ("linear_coefficients", sums, floats(&coefficients, sums)),
+            most: ("linear_most", Scalar::I32, ints(most.into_iter(), Scalar::I32)),
+        }
+    }
+}
+
+impl<T> LinearTables<T> {
+    /// The same of each table.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> LinearTables<U> {
+        LinearTables {
+            terms: f(self.terms),
+            values: f(self.values),
+            features: f(self.features),
+            coefficients: f(self.coefficients),
+            most: f(self.most),
+        }
+    }
+}
+
+impl LinearTables<u32> {
+    /// Declares the tables in a kernel.
+    pub fn declare(self, b: &mut Builder, sums: Scalar) -> LinearTables<BufferId> {
+        let mut table = |name, number, element| b.buffer(name, Space::Model(number), element);
+        LinearTables {
+            terms: table("linear_terms", self.terms, Scalar::I32),
+            values: table("linear_values", self.values, sums),
+            features: table("linear_features", self.features, Scalar::I32),
+            coefficients: table("linear_coefficients", self.coefficients, sums),
+            most: table("linear_most", self.most, Scalar::I32),
+        }
+    }
+}
+
+fn plain_value(leaf: &Leaf) -> f64 {
+    leaf.values.first().copied().unwrap_or(0.0)
+}
