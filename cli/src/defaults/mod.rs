@@ -66,11 +66,14 @@ impl Chosen {
     ) -> Chosen {
         let nodes = u64::from(model.num_trees) << model.max_depth().min(32);
         let complete = model.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
+        if model.class_features > 0
+            && let Some(chosen) =
+                bins.and_then(|bins| node_sweep::with_sets(model, bins, (processor, destination)))
+        {
+            return chosen;
+        }
         let bins = bins.filter(|bins| pays_to_quantize(model, bins));
         let sweep = bins.and_then(|bins| NodeSweep::of(model, bins, processor));
-        if let Some(sweep) = sweep.as_ref().filter(|_| model.class_features > 0) {
-            return sweep.with_sets(model, processor, destination);
-        }
         if let Some(sweep) = sweep.as_ref().filter(|sweep| sweep.pays(model, complete, processor)) {
             return sweep.chosen(model, complete, (processor, destination));
         }
