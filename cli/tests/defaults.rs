@@ -142,8 +142,10 @@ fn models_with_many_sets_have_the_layout_that_holds_them_in_calls_of_all_sizes()
         let large = layouts(&with_sets(model(30, 5000)), 60, bits, CodeDestination::Memory);
         assert_eq!(large, ["preorder"], "{bits} bits");
     }
-    // A processor without look-ups gets columns, as do few sets.
+    // A processor without look-ups walks one by one, too; leaves that 16 bits do not number, and few sets, get columns.
     let found = layouts(&with_sets(model(8, 250)), 60, 0, CodeDestination::Memory);
+    assert_eq!(found, ["preorder"]);
+    let found = layouts(&with_sets(model(30, 70_000)), 60, 0, CodeDestination::Memory);
     assert_eq!(found, ["none"]);
     let few = ModelInfo { category_features: 4, ..model(8, 250) };
     assert!(layouts(&few, 60, 512, CodeDestination::Memory).contains(&"quantized".to_string()));

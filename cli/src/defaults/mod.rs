@@ -66,6 +66,12 @@ impl Chosen {
     ) -> Chosen {
         let nodes = u64::from(model.num_trees) << model.max_depth().min(32);
         let complete = model.max_depth() <= LEVELS_LIMIT && nodes <= MOST_NODES;
+        if model.class_features > 0
+            && let Some(chosen) =
+                bins.and_then(|bins| node_sweep::with_sets(model, bins, (processor, destination)))
+        {
+            return chosen;
+        }
         let bins = bins.filter(|bins| pays_to_quantize(model, bins));
         let oblivious = !model.oblivious.is_empty() && model.oblivious.iter().all(|tree| *tree);
         if let Some(bins) = bins.filter(|_| oblivious && nodes <= MOST_NODES)
@@ -75,9 +81,6 @@ impl Chosen {
             return Quantized::oblivious(bins).chosen(model, processor, destination);
         }
         let sweep = bins.and_then(|bins| NodeSweep::of(model, bins, processor));
-        if let Some(sweep) = sweep.as_ref().filter(|_| model.class_features > 0) {
-            return sweep.with_sets(model, processor, destination);
-        }
         if let Some(sweep) = sweep.as_ref().filter(|sweep| sweep.pays(model, complete, processor)) {
             return sweep.chosen(model, complete, (processor, destination));
         }

@@ -18,6 +18,8 @@ const SPARSELY: u64 = 4;
 /// Largest tree, in leaves, for which one sweep of a vector is as fast as walking a small batch row by row.
 const SMALL_TREE: u64 = 128;
 
+/// Bits of registers of which there are enough for the leaves of eight vectors.
+const LONG_REGISTER: u32 = 512;
 /// Largest tree, in leaves, of which a vector of rows tests all nodes where the only other way is to walk row by row.
 const LARGEST_SWEPT: u64 = 1024;
 
@@ -33,14 +35,47 @@ pub(super) struct NodeSweep {
     looked_up: bool,
 }
 
+/// What is chosen for a model with many sets of categories, whatever its trees are: in other layouts each set would be a
+/// column of rows, which costs more than walks. None if the layout does not hold the model.
+pub(super) fn with_sets(
+    model: &ModelInfo,
+    bins: &QuantizedRows,
+    (processor, destination): (Processor, CodeDestination),
+) -> Option<Chosen> {
+    if !bins.in_bytes || !NodeSweep::numbers_leaves(model) {
+        return None;
+    }
+    let one_by_one = || text(single_rows("preorder", 4));
+    let Some(sweep) = NodeSweep::of(model, bins, processor) else { return Some(Chosen::only(one_by_one())) };
+    let few = match processor.lookup_bits {
+        ..=SHORT_REGISTER => one_by_one(),
+        _ => text(sweep.over_trees(processor)),
+    };
+    if sweep.leaves > LARGEST_SWEPT {
+        return Some(Chosen::only(few));
+    }
+    // A node that asks for a set is more to load, and a branch: eight vectors that share it are a tenth faster than four.
+    let vectors = if processor.lookup_bits >= LONG_REGISTER { 8 } else { 4 };
+    let many = text(sweep.vectors_of_rows(vectors, pays_to_unroll_and_jam(model, destination)));
+    Some(Chosen::only(many).up_to(sweep.few(), few))
+}
+
+/// Leaves of each tree.
+fn sizes(model: &ModelInfo) -> impl Iterator<Item = u64> {
+    model.leaves.iter().map(|tree| tree.iter().map(|leaves| u64::from(*leaves)).sum())
+}
+
 impl NodeSweep {
+    /// Whether 16 bits can number the leaves of each tree.
+    pub(super) fn numbers_leaves(model: &ModelInfo) -> bool {
+        sizes(model).all(|leaves| leaves <= u16::MAX.into())
+    }
+
     /// The sweep that suits a model, if 16 bits can number the leaves of its trees.
     pub(super) fn of(model: &ModelInfo, bins: &QuantizedRows, processor: Processor) -> Option<NodeSweep> {
-        let of_tree = |tree: &Vec<u32>| tree.iter().map(|leaves| u64::from(*leaves)).sum::<u64>();
-        let sizes: Vec<u64> = model.leaves.iter().map(of_tree).collect();
-        let leaves = sizes.iter().sum::<u64>().checked_div(model.num_trees.into())?;
-        let largest = sizes.into_iter().max()?;
-        if leaves < 2 || largest > u16::MAX.into() || processor.lookup_bits < SHORT_REGISTER {
+        let leaves = sizes(model).sum::<u64>().checked_div(model.num_trees.into())?;
+        let largest = sizes(model).max()?;
+        if leaves < 2 || !NodeSweep::numbers_leaves(model) || processor.lookup_bits < SHORT_REGISTER {
             return None;
         }
         let test_mask = largest <= LARGEST_TEST_MASK && bins.columns <= MAX_BINS;
@@ -73,24 +108,6 @@ impl NodeSweep {
         Chosen::only(text(self.rows(pays_to_unroll_and_jam(model, destination)))).up_to(self.few(), few)
     }
 
-    /// The same for a model with many sets of categories, whatever its trees are: in other layouts each set would be a
-    /// column of rows, which costs more than walks.
-    pub(super) fn with_sets(
-        &self,
-        model: &ModelInfo,
-        processor: Processor,
-        destination: CodeDestination,
-    ) -> Chosen {
-        let few = match processor.lookup_bits {
-            ..=SHORT_REGISTER => text(single_rows("preorder", 4)),
-            _ => text(self.over_trees(processor)),
-        };
-        if self.leaves > LARGEST_SWEPT {
-            return Chosen::only(few);
-        }
-        Chosen::only(text(self.rows(pays_to_unroll_and_jam(model, destination)))).up_to(self.few(), few)
-    }
-
     /// From how many rows on it pays where complete trees would be half empty: a node is loaded once for all vectors that
     /// advance together. A file has room for both where nodes fill no more than a third.
     pub(super) fn pays_from(&self, model: &ModelInfo, destination: CodeDestination) -> Option<u32> {
@@ -119,9 +136,14 @@ impl NodeSweep {
 
     /// Vectors of rows. Where there are few, those of several trees advance together if it `unroll_and_jam`.
     pub(super) fn rows(&self, unroll_and_jam: bool) -> Vec<String> {
-        let mut lines = blocks(256);
+        self.vectors_of_rows(4, unroll_and_jam)
+    }
+
+    /// So many vectors of rows together.
+    fn vectors_of_rows(&self, vectors: u32, unroll_and_jam: bool) -> Vec<String> {
+        let mut lines = blocks(64 * vectors);
         lines.extend(["cache(b0)", "representation(preorder)"].map(str::to_string));
-        lines.extend(RowVectors { lanes: self.lanes, vectors: 4, unroll_and_jam }.lines());
+        lines.extend(RowVectors { lanes: self.lanes, vectors, unroll_and_jam }.lines());
         lines
     }
 }
