@@ -207,7 +207,7 @@ impl Boundary {
                         ordered.parts.into_iter().filter(|part| !part.is_empty()).collect();
                     let key = match parts.as_slice() {
                         [] => NAN,
-                        _ if ordered.nan && random.next() % 8 == 0 => NAN,
+                        _ if ordered.nan && random.next().is_multiple_of(8) => NAN,
                         parts => {
                             let at = random.next() as usize % parts.len();
                             random.key(parts[at])
