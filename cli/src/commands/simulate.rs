@@ -232,7 +232,7 @@ impl Predictor for Simulator {
         };
         match out {
             Results::F32(out) => out.iter_mut().zip(floats()?).for_each(|(place, x)| *place = x as f32),
-            Results::F64(out) => out.copy_from_slice(&floats()?),
+            Results::F64(out) => out.iter_mut().zip(floats()?).for_each(|(place, x)| *place = x),
             Results::I32(out) => {
                 let leaves = self.run_on_rows(KernelKind::Leaf, &input, n, 4 * self.forest.trees.len())?;
                 let (numbers, _) = leaves.as_chunks::<4>();

@@ -56,7 +56,7 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
         (Fault::PadLosesLeaf, "unrollWalk(tree, 4)".to_string()),
         (Fault::TileOverruns, "tile(tree, t0, t1, 7)".to_string()),
         (Fault::FoldForgetsSlot, groups.to_string()),
-        (Fault::WalkStopsEarly, "unrollWalk(tree, 4)".to_string()),
+        (Fault::WalkStopsEarly, "unrollWalk(tree, 5)".to_string()),
         (Fault::DecisionsSwapped, "speculateWalk(tree, 2)".to_string()),
         (Fault::LaneReadsWrongRow, vectors("interleave(b1, 4)")),
         (Fault::RemainderDropped, vectors("interleave(b1, 3)")),
@@ -78,10 +78,11 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
 fn faults_of_launches() -> Vec<(Fault, String)> {
     let direct = "target gpu\ntile(batch, b0, b1, 4)\nreorder(b0, b1, tree)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
     let rows = format!("{direct}cache(b0)\n");
-    let groups = "target gpu\ntile(batch, b0, b1, 4)\ntile(tree, t0, t1, 40)\nreorder(b0, b1, t0, t1)\n\
-                  gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\n";
-    let packed = "target gpu\ntile(batch, b0, b1, 8)\ntile(b1, b2, b3, 4)\nreorder(b0, b2, tree, b3)\n\
-                  gpuDimension(b0, grid.x)\ngpuDimension(b2, block.x)\nrepresentation(quantized)\nvectorize(b3, 4)\n";
+    let groups = "target gpu\ntile(batch, b0, b1, 4)\ntile(tree, t0, t1, 7)\nreorder(b0, t0, b1, t1)\n\
+                  gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n\
+                  gpuDimension(t1, block.y)\n";
+    let packed = "target gpu\ntile(batch, b0, r, 8)\ntile(r, b1, b2, 4)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
+                  gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
     [
         (Fault::SlotShared, groups),
         (Fault::FoldForgetsSlot, groups),
