@@ -8,8 +8,8 @@
 set -eu
 schedc=$(realpath "$1") python=${2:-python3}
 repository=$(realpath "$(dirname "$0")/..")
-# KiB. The program itself maps about a fifth of it.
-limit=${LIMIT:-262144}
+# KiB. The program itself maps about half of it, mostly LLVM.
+limit=${LIMIT:-393216}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -18,7 +18,7 @@ cd "$folder"
 import os, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 table = pq.read_table(sys.argv[1])
-rows, random = 1 << 15, np.random.default_rng(0)
+rows, random = 1 << 16, np.random.default_rng(0)
 with pq.ParquetWriter("rows.parquet", table.schema, compression="none", use_dictionary=False, data_page_size=1 << 16) as out:
     while os.path.getsize("rows.parquet") < int(sys.argv[2]):
         out.write_table(table.take(random.integers(0, len(table), rows)), row_group_size=rows)

@@ -7,7 +7,7 @@ use schedc_data::{Categories, CategoryName, Unseen};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// How rows of a model are coded, if its categories have names.
+/// How rows of a model get codes, if its categories have names.
 pub fn of_model(model: &Model, chosen: Option<args::Unseen>) -> Option<Categories> {
     let names = &model.forest.categories;
     let names = names.iter().map(|names| names.iter().map(name).collect());

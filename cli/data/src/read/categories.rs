@@ -49,10 +49,10 @@ impl Categories {
         Categories { features: names.into_iter().map(Known::new).collect(), unseen }
     }
 
-    /// How the categories of a feature are coded, if it has some.
-    pub(super) fn of(&self, feature: usize) -> Option<Coding<'_>> {
+    /// How the categories of a feature get their codes, if it has some.
+    pub(super) fn of(&self, feature: usize) -> Option<Lookup<'_>> {
         let known = self.features.get(feature).filter(|known| known.count > 0)?;
-        Some(Coding { known, unseen: self.unseen })
+        Some(Lookup { known, unseen: self.unseen })
     }
 
     /// Refuses numbers in rows that are no codes and are names, where the model's categories are numbers: whoever wrote
@@ -134,14 +134,14 @@ impl Known {
     }
 }
 
-/// How the categories of one feature are coded.
+/// How the categories of one feature get their codes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coding<'a> {
+pub(super) struct Lookup<'a> {
     known: &'a Known,
     unseen: Unseen,
 }
 
-impl Coding<'_> {
+impl Lookup<'_> {
     /// The code of a text.
     pub(super) fn of_text(&self, text: &str) -> Option<f64> {
         let number = || self.known.of_number(text.trim().parse().ok()?);

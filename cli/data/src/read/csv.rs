@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 
 use self::header::Selection;
 use self::lines::Lines;
-use super::categories::Coding;
+use super::categories::Lookup;
 use super::columns::matching::remark;
 use super::input::Input;
 use super::{Batch, Expect, Reader, Reading, Values, unreadable};
@@ -75,11 +75,11 @@ impl<'a> Csv<'a> {
         values.try_reserve(expect.columns).map_err(|_| records.too_large())?;
         for (feature, &column) in chosen.columns.iter().enumerate() {
             let cell = records.record.get(column).unwrap_or_default();
-            let value = match expect.coding(feature) {
+            let value = match expect.lookup(feature) {
                 None => parse(cell).ok_or_else(|| records.not_a_number(cell, column, chosen))?,
-                Some(coding) => {
-                    let value = coding.of_cell(cell, parse);
-                    value.ok_or_else(|| records.not_a_category(cell, column, chosen, coding))?
+                Some(lookup) => {
+                    let value = lookup.of_cell(cell, parse);
+                    value.ok_or_else(|| records.not_a_category(cell, column, chosen, lookup))?
                 }
             };
             values.push(value);
@@ -280,10 +280,10 @@ impl<R: Read> Records<R> {
         cell: &[u8],
         column: usize,
         selection: &Selection,
-        coding: Coding<'_>,
+        lookup: Lookup<'_>,
     ) -> DataError {
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
-        let (code, message, help) = coding.refusal(&String::from_utf8_lossy(cell));
+        let (code, message, help) = lookup.refusal(&String::from_utf8_lossy(cell));
         self.error(code, message).column(column + 1, name).help(help)
     }
 

@@ -81,7 +81,7 @@ pub struct Expect<'a> {
     pub names: Names<'a>,
     /// Whether columns count by position whatever the names say.
     pub by_position: bool,
-    /// The names of the categories of features, if some have names: text is coded by them.
+    /// The names of the categories of features, if some have names: text gets its codes by them.
     pub categories: Option<&'a Categories>,
     /// The number that stands for missing values beside NaN, if one does.
     pub missing: Option<Missing>,
@@ -149,8 +149,8 @@ impl<'a> Expect<'a> {
         Expect { missing, ..self }
     }
 
-    /// How the categories of a feature are coded, if it has some.
-    fn coding(&self, feature: usize) -> Option<categories::Coding<'a>> {
+    /// How the categories of a feature get their codes, if it has some.
+    fn lookup(&self, feature: usize) -> Option<categories::Lookup<'a>> {
         self.categories.and_then(|categories| categories.of(feature))
     }
 

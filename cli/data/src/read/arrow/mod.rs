@@ -1,8 +1,8 @@
 //! Tables of columns: Parquet and Arrow files.
 
-mod coded;
 mod guard;
 mod ipc;
+mod named;
 mod nesting;
 mod parquet;
 mod values;
@@ -16,7 +16,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use arrow_select::take::take;
 
-use self::coded::Coded;
+use self::named::NamedColumn;
 use super::columns::matching::{
     Named, by_position, check_order, find_columns, find_kept, remark, without_names_of_the_model,
 };
@@ -49,10 +49,10 @@ struct Plan<'a> {
     features: Vec<usize>,
     /// Places of the columns that are kept.
     kept: Vec<usize>,
-    /// The features' columns, with the types of their codes where they are coded.
+    /// The features' columns, with the types of their codes where they get codes.
     fields: Vec<FieldRef>,
-    /// How the features are coded whose columns hold names.
-    coded: Vec<Option<Coded<'a>>>,
+    /// How the features get their codes whose columns hold names.
+    named: Vec<Option<NamedColumn<'a>>>,
     /// The columns that are kept.
     kept_fields: Vec<FieldRef>,
     /// What is worth telling of columns that were found by name.
@@ -80,17 +80,17 @@ impl<'a> Plan<'a> {
         };
         let mut feature_fields = fields(&features);
         let kept_fields = fields(&kept).iter().map(|field| unpacked_field(field)).collect();
-        let (mut wide, mut all_coded) = (false, Vec::with_capacity(features.len()));
+        let (mut wide, mut all_named) = (false, Vec::with_capacity(features.len()));
         for (feature, (field, &column)) in feature_fields.iter_mut().zip(&features).enumerate() {
-            let coded = coded::coded(field, column, expect.coding(feature));
-            if coded.is_some() {
+            let of_names = named::column_of_names(field, column, expect.lookup(feature));
+            if of_names.is_some() {
                 *field = Arc::new(Field::new(field.name().clone(), DataType::Float32, true));
             }
             wide |= values::is_wide(field, column, name)?;
-            all_coded.push(coded);
+            all_named.push(of_names);
         }
         let (features, kept) = (places(&features), places(&kept));
-        Ok(Plan { read, features, kept, fields: feature_fields, coded: all_coded, kept_fields, remark, wide })
+        Ok(Plan { read, features, kept, fields: feature_fields, named: all_named, kept_fields, remark, wide })
     }
 }
 
@@ -176,12 +176,12 @@ impl<'a> Table<'a> {
             return Err(damaged(&self.name, "a part lacks columns"));
         }
         let rows = piece.num_rows();
-        let code = |(column, coded): (&'_ &ArrayRef, &Option<Coded<'_>>)| match coded {
-            Some(coded) => coded.codes(column, self.given, &self.name),
+        let code = |(column, named): (&'_ &ArrayRef, &Option<NamedColumn<'_>>)| match named {
+            Some(named) => named.codes(column, self.given, &self.name),
             None => Ok(Arc::clone(*column)),
         };
         let columns = guard::guarded(&self.name, || {
-            columns.iter().zip(&self.plan.coded).map(code).collect::<Result<Vec<_>, _>>()
+            columns.iter().zip(&self.plan.named).map(code).collect::<Result<Vec<_>, _>>()
         })?;
         guard::guarded(&self.name, || match values {
             Values::F32(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),

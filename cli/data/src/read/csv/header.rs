@@ -164,11 +164,11 @@ impl Line {
         // A row without a header has its categories at their places.
         let is_row = line.cells.len() == expect.columns;
         for (at, value) in records.record.iter().map(parse).enumerate() {
-            let coding = expect.coding(at).filter(|_| is_row && value.is_none());
+            let lookup = expect.lookup(at).filter(|_| is_row && value.is_none());
             match value {
-                None if coding
+                None if lookup
                     .zip(line.cells.get(at))
-                    .is_some_and(|(coding, cell)| coding.is_known(cell)) =>
+                    .is_some_and(|(lookup, cell)| lookup.is_known(cell)) =>
                 {
                     line.numbers += 1;
                 }

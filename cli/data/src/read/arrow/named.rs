@@ -12,30 +12,34 @@ use arrow_schema::{DataType, Field};
 
 use super::{damaged, quoted};
 use crate::error::DataError;
-use crate::read::categories::Coding;
+use crate::read::categories::Lookup;
 
-/// The column of a feature that is coded.
-pub(super) struct Coded<'a> {
-    coding: Coding<'a>,
-    /// What its parts are before they are coded.
+/// The column of a feature that holds names.
+pub(super) struct NamedColumn<'a> {
+    lookup: Lookup<'a>,
+    /// What its parts are before they become codes.
     data_type: DataType,
     /// Its number and name.
     column: usize,
     name: String,
 }
 
-/// How a feature's column is coded: text, and what has a dictionary. `None` for a column of codes, or of a type that has
+/// How a feature's column gets its codes: text, and what has a dictionary. `None` for a column of codes, or of a type that has
 /// none.
-pub(super) fn coded<'a>(field: &Field, column: usize, coding: Option<Coding<'a>>) -> Option<Coded<'a>> {
-    let coding = coding?;
+pub(super) fn column_of_names<'a>(
+    field: &Field,
+    column: usize,
+    lookup: Option<Lookup<'a>>,
+) -> Option<NamedColumn<'a>> {
+    let lookup = lookup?;
     let is_name = match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Boolean => coding.of_truth(true).or(coding.of_truth(false)).is_some(),
+        DataType::Boolean => lookup.of_truth(true).or(lookup.of_truth(false)).is_some(),
         DataType::Dictionary(_, values) => is_value(values),
         _ => false,
     };
     let data_type = field.data_type().clone();
-    is_name.then(|| Coded { coding, data_type, column, name: field.name().clone() })
+    is_name.then(|| NamedColumn { lookup, data_type, column, name: field.name().clone() })
 }
 
 /// Whether a dictionary of these values has names.
@@ -47,7 +51,7 @@ fn is_value(data_type: &DataType) -> bool {
     texts || data_type.is_integer() || data_type.is_floating()
 }
 
-impl Coded<'_> {
+impl NamedColumn<'_> {
     /// The codes of a part of the column, of which `before` rows have been read.
     pub(super) fn codes(&self, part: &ArrayRef, before: u64, source: &str) -> Result<ArrayRef, DataError> {
         let contradicts =
@@ -91,13 +95,13 @@ impl Coded<'_> {
             return Some(Ok(f64::NAN));
         }
         let of = |code: Option<f64>, text: &dyn Fn() -> String| {
-            Some(code.or_else(|| self.coding.unseen()).ok_or_else(text))
+            Some(code.or_else(|| self.lookup.unseen()).ok_or_else(text))
         };
-        let text = |text: &str| of(self.coding.of_text(text), &|| text.to_owned());
-        let integer = |number: i64| of(self.coding.of_integer(number), &|| number.to_string());
+        let text = |text: &str| of(self.lookup.of_text(text), &|| text.to_owned());
+        let integer = |number: i64| of(self.lookup.of_integer(number), &|| number.to_string());
         let number = |number: f64| match number.is_nan() {
             true => Some(Ok(f64::NAN)),
-            false => of(self.coding.of_number(number), &|| number.to_string()),
+            false => of(self.lookup.of_number(number), &|| number.to_string()),
         };
         match values.data_type() {
             DataType::Utf8 => text(values.as_string_opt::<i32>()?.value(at)),
@@ -105,7 +109,7 @@ impl Coded<'_> {
             DataType::Utf8View => text(values.as_string_view_opt()?.value(at)),
             DataType::Boolean => {
                 let truth = values.as_boolean_opt()?.value(at);
-                of(self.coding.of_truth(truth), &|| truth.to_string())
+                of(self.lookup.of_truth(truth), &|| truth.to_string())
             }
             DataType::Int8 => integer(i64::from(values.as_primitive_opt::<Int8Type>()?.value(at))),
             DataType::Int16 => integer(i64::from(values.as_primitive_opt::<Int16Type>()?.value(at))),
@@ -126,7 +130,7 @@ impl Coded<'_> {
     }
 
     fn refused(&self, text: &str, row: u64, source: &str) -> DataError {
-        let (code, message, help) = self.coding.refusal(text);
+        let (code, message, help) = self.lookup.refusal(text);
         DataError::new(code, source, format!("{message}, in row {row} of those that are read"))
             .column(self.column + 1, Some(self.name.clone()))
             .help(help)
