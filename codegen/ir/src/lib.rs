@@ -21,7 +21,8 @@ pub mod verify;
 
 pub use error::{Budget, CompileError};
 
-use lir::{BinTransfer, ColumnsTooLarge, KernelKind, Module, RowColumns, Table};
+use fault::{Fault, seeded};
+use lir::{BinTransfer, ColumnKind, ColumnsTooLarge, KernelKind, Module, RowColumns, Table};
 use quantize::BinMap;
 use sched_forest::{Float, Forest, Predicate, Profile, SetTests, Target};
 use sched_nest::{Nest, Variants};
@@ -143,12 +144,19 @@ pub fn compile(
 /// sets of them.
 fn columns(forest: &Arc<Forest>, nests: &Variants<Nest>) -> Result<Option<RowColumns>, ColumnsTooLarge> {
     let tested = hir::set_tests(forest, nests.iter().map(|(_, nest)| nest));
-    let columns = RowColumns::of(forest, tested)?;
+    let mut columns = RowColumns::of(forest, tested)?;
     let fits = |columns: &RowColumns| BinMap::of(columns.forest()).is_ok_and(|bins| bins.holds_sets());
-    if tested == SetTests::OfColumns || columns.as_ref().is_none_or(fits) {
-        return Ok(columns);
+    if tested == SetTests::OfClasses && !columns.as_ref().is_none_or(fits) {
+        columns = RowColumns::of(forest, SetTests::OfColumns)?;
     }
-    RowColumns::of(forest, SetTests::OfColumns)
+    if let Some(columns) = columns.as_mut().filter(|_| seeded(Fault::ZeroIsNotMissing)) {
+        columns.tables.parts.iter_mut().for_each(|part| {
+            if part.kind == ColumnKind::ZeroIsMissing {
+                part.kind = ColumnKind::Value;
+            }
+        });
+    }
+    Ok(columns)
 }
 
 /// What [`Forest::with_narrow_thresholds`] would do if it were wrong.

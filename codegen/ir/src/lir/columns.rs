@@ -5,7 +5,6 @@
 //! sets of a feature are one look-up of bits.
 
 use super::table::Table;
-use crate::fault::{Fault, seeded};
 use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe, SetTests};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -254,7 +253,6 @@ impl ColumnTables {
 fn kind(column: &Column) -> ColumnKind {
     match column.recipe {
         Recipe::Value => ColumnKind::Value,
-        Recipe::ZeroIsMissing if seeded(Fault::ZeroIsNotMissing) => ColumnKind::Value,
         Recipe::ZeroIsMissing => ColumnKind::ZeroIsMissing,
         Recipe::Equal(_) => ColumnKind::Equal,
         Recipe::Member(_) => ColumnKind::Member,
