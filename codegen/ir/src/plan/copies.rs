@@ -27,7 +27,7 @@ pub fn all(
     budget: &Budget,
 ) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
     let mut copies = BTreeMap::new();
-    for_each_copy(&mir.body, Around::default(), &mut |copy, _| {
+    for_each_copy(&mir.body, Context::default(), &mut |copy, _| {
         let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
         let shared = copy.shared.is_some();
         let packed = |leaf: &LeafUse| leaf.packed > 1 && leaf.rows == Rows::Cached(copy.id);
@@ -40,7 +40,7 @@ pub fn all(
     let mut scratch = Bytes::new(budget);
     if forest.num_margins > 1 {
         let row_bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
-        for_each_copy(&mir.body, Around::default(), &mut |copy, around| {
+        for_each_copy(&mir.body, Context::default(), &mut |copy, around| {
             let plan = copies.entry(copy.id).or_default();
             let adds = |walks: &Walks| {
                 let all = !around.parallel || walks_all(walks, &copy.window);
@@ -57,7 +57,7 @@ pub fn all(
 
 /// What surrounds a copy of rows.
 #[derive(Clone, Copy, Default)]
-struct Around {
+struct Context {
     /// Another copy.
     copied: bool,
     /// A loop whose iterations run in parallel.
@@ -67,18 +67,18 @@ struct Around {
 /// Calls `see` for every copy of rows, and says what surrounds it.
 fn for_each_copy(
     stmts: &[Stmt],
-    around: Around,
-    see: &mut impl FnMut(&CacheRows, Around) -> Result<(), CompileError>,
+    around: Context,
+    see: &mut impl FnMut(&CacheRows, Context) -> Result<(), CompileError>,
 ) -> Result<(), CompileError> {
     for stmt in stmts {
         match stmt {
             Stmt::CacheRows(copy) => {
                 see(copy, around)?;
-                for_each_copy(&copy.body, Around { copied: true, ..around }, see)?;
+                for_each_copy(&copy.body, Context { copied: true, ..around }, see)?;
             }
             Stmt::Loop(this) => {
                 let parallel = around.parallel || matches!(this.mode, Mode::Parallel | Mode::Mapped(_));
-                for_each_copy(&this.body, Around { parallel, ..around }, see)?;
+                for_each_copy(&this.body, Context { parallel, ..around }, see)?;
             }
             Stmt::Private(private) => for_each_copy(&private.body, around, see)?,
             Stmt::Case(_, arms) => {
