@@ -203,6 +203,45 @@ fn leaves_behind_contradictions_are_found() {
     assert!(noise.len() > 5, "features that no node tests are filled with noise");
 }
 
+/// So much is wanted that rows leave some trees to others.
+#[test]
+fn large_forests_are_covered_too() {
+    const INNER: u32 = 255;
+    let mut parts = contradiction(false).into_parts();
+    let (node, leaf) = (parts.trees[0].inner[0].clone(), parts.trees[0].leaves[0].clone());
+    let mut random = 1u32;
+    let mut next = |below: u32| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 8) % below
+    };
+    let child = |index: u32| if index < INNER { NodeRef::Inner(index) } else { NodeRef::Leaf(index - INNER) };
+    let mut tree = |source: u32| Tree {
+        root: NodeRef::Inner(0),
+        inner: (0..INNER)
+            .map(|index| Inner {
+                feature: next(20),
+                predicate: Predicate::Numeric { threshold: f64::from(next(1000)) },
+                missing_left: next(2) == 0,
+                left: child(2 * index + 1),
+                right: child(2 * index + 2),
+                ..node.clone()
+            })
+            .collect(),
+        leaves: (0..=INNER).map(|source| Leaf { source, ..leaf.clone() }).collect(),
+        source,
+        ..parts.trees[0].clone()
+    };
+    let trees: Vec<Tree> = (0..60).map(&mut tree).collect();
+    parts.num_features = 20;
+    parts.iteration_starts = (0..=trees.len()).collect();
+    parts.trees = trees;
+    let forest = Forest::new(parts).unwrap();
+    let rows = solve(&forest, Float::F32, "large");
+    let coverage = Boundary::new(&forest, BoundaryOptions { rows: Float::F32, finite: false }).coverage();
+    assert!(coverage.values > 1 << 17, "{coverage:?}");
+    assert!((rows as u64) < coverage.values / 10, "{rows} rows for {coverage:?}");
+}
+
 #[test]
 fn trainers_that_refuse_infinities_get_none() {
     let forest = contradiction(false);
