@@ -203,10 +203,22 @@ fn leaves_behind_contradictions_are_found() {
     assert!(noise.len() > 5, "features that no node tests are filled with noise");
 }
 
+/// The children of the nodes of a complete tree, in depth-first order.
+fn complete_tree(depth: u32, children: &mut Vec<(NodeRef, NodeRef)>, leaves: &mut u32) -> NodeRef {
+    if depth == 0 {
+        *leaves += 1;
+        return NodeRef::Leaf(*leaves - 1);
+    }
+    let own = children.len();
+    children.push((NodeRef::Leaf(0), NodeRef::Leaf(0)));
+    let left = complete_tree(depth - 1, children, leaves);
+    children[own] = (left, complete_tree(depth - 1, children, leaves));
+    NodeRef::Inner(own as u32)
+}
+
 /// So much is wanted that rows leave some trees to others.
 #[test]
 fn large_forests_are_covered_too() {
-    const INNER: u32 = 255;
     let mut parts = contradiction(false).into_parts();
     let (node, leaf) = (parts.trees[0].inner[0].clone(), parts.trees[0].leaves[0].clone());
     let mut random = 1u32;
@@ -214,20 +226,22 @@ fn large_forests_are_covered_too() {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (random >> 8) % below
     };
-    let child = |index: u32| if index < INNER { NodeRef::Inner(index) } else { NodeRef::Leaf(index - INNER) };
+    let mut children = Vec::new();
+    complete_tree(8, &mut children, &mut 0);
     let mut tree = |source: u32| Tree {
         root: NodeRef::Inner(0),
-        inner: (0..INNER)
-            .map(|index| Inner {
+        inner: children
+            .iter()
+            .map(|(left, right)| Inner {
                 feature: next(20),
                 predicate: Predicate::Numeric { threshold: f64::from(next(1000)) },
                 missing_left: next(2) == 0,
-                left: child(2 * index + 1),
-                right: child(2 * index + 2),
+                left: *left,
+                right: *right,
                 ..node.clone()
             })
             .collect(),
-        leaves: (0..=INNER).map(|source| Leaf { source, ..leaf.clone() }).collect(),
+        leaves: (0..256).map(|source| Leaf { source, ..leaf.clone() }).collect(),
         source,
         ..parts.trees[0].clone()
     };
