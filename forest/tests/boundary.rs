@@ -203,6 +203,59 @@ fn leaves_behind_contradictions_are_found() {
     assert!(noise.len() > 5, "features that no node tests are filled with noise");
 }
 
+/// The children of the nodes of a complete tree, in depth-first order.
+fn complete_tree(depth: u32, children: &mut Vec<(NodeRef, NodeRef)>, leaves: &mut u32) -> NodeRef {
+    if depth == 0 {
+        *leaves += 1;
+        return NodeRef::Leaf(*leaves - 1);
+    }
+    let own = children.len();
+    children.push((NodeRef::Leaf(0), NodeRef::Leaf(0)));
+    let left = complete_tree(depth - 1, children, leaves);
+    children[own] = (left, complete_tree(depth - 1, children, leaves));
+    NodeRef::Inner(own as u32)
+}
+
+/// So much is wanted that rows leave some trees to others.
+#[test]
+fn large_forests_are_covered_too() {
+    let mut parts = contradiction(false).into_parts();
+    let (node, leaf) = (parts.trees[0].inner[0].clone(), parts.trees[0].leaves[0].clone());
+    let mut random = 1u32;
+    let mut next = |below: u32| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 8) % below
+    };
+    let mut children = Vec::new();
+    complete_tree(8, &mut children, &mut 0);
+    let mut tree = |source: u32| Tree {
+        root: NodeRef::Inner(0),
+        inner: children
+            .iter()
+            .map(|(left, right)| Inner {
+                feature: next(20),
+                predicate: Predicate::Numeric { threshold: f64::from(next(1000)) },
+                missing_left: next(2) == 0,
+                left: *left,
+                right: *right,
+                ..node.clone()
+            })
+            .collect(),
+        leaves: (0..256).map(|source| Leaf { source, ..leaf.clone() }).collect(),
+        source,
+        ..parts.trees[0].clone()
+    };
+    let trees: Vec<Tree> = (0..60).map(&mut tree).collect();
+    parts.num_features = 20;
+    parts.iteration_starts = (0..=trees.len()).collect();
+    parts.trees = trees;
+    let forest = Forest::new(parts).unwrap();
+    let rows = solve(&forest, Float::F32, "large");
+    let coverage = Boundary::new(&forest, BoundaryOptions { rows: Float::F32, finite: false }).coverage();
+    assert!(coverage.values > 1 << 17, "{coverage:?}");
+    assert!((rows as u64) < coverage.values / 10, "{rows} rows for {coverage:?}");
+}
+
 #[test]
 fn trainers_that_refuse_infinities_get_none() {
     let forest = contradiction(false);

@@ -21,6 +21,11 @@ use keys::{Key, Keys, NAN, key, value};
 use lines::{Line, RowKind, Specials, Test};
 use targets::{Choice, RowValue, Targets};
 
+/// From so many wanted values on a row leaves the other trees to other rows once several had nothing for it.
+const LARGE: u64 = 1 << 17;
+/// How many trees in a row may have nothing.
+const PATIENCE: u32 = 8;
+
 /// What rows are wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundaryOptions {
@@ -70,6 +75,8 @@ pub struct Boundary {
     touched: Vec<u32>,
     row: Vec<RowValue>,
     random: Random,
+    /// Whether so much is wanted that a row does not try all trees.
+    is_large: bool,
 }
 
 impl Boundary {
@@ -98,6 +105,8 @@ impl Boundary {
         let trees = trees.map(|(tree, tests)| {
             Targets::new(tree, tests.into_iter().flatten().collect(), &lines, &specials)
         });
+        let trees: Vec<Targets> = trees.collect();
+        let is_large = trees.iter().map(|tree| tree.values).sum::<u64>() > LARGE;
         let mut is_added = vec![false; forest.num_features];
         for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
             is_added[*feature as usize] = true;
@@ -105,7 +114,7 @@ impl Boundary {
         Boundary {
             float: options.rows,
             finite: options.finite,
-            trees: trees.collect(),
+            trees,
             is_tested: by_feature.iter().map(|places| !places.is_empty()).collect(),
             is_added,
             next: 0,
@@ -113,6 +122,7 @@ impl Boundary {
             touched: Vec::new(),
             row: vec![RowValue { key: NAN, listed: None, special: None }; lines.len()],
             random: Random(0x5eed),
+            is_large,
             specials,
             lines,
         }
@@ -129,13 +139,18 @@ impl Boundary {
         };
         self.next = first + 1;
         let is_open = |this: &Boundary, tree: usize| this.trees[tree].below(this.trees[tree].root) > 0;
+        let (mut served, mut in_vain) = (Vec::with_capacity(count), 0);
         for tree in (0..count).map(|step| (first + step) % count) {
             if is_open(self, tree) {
-                self.descend(tree);
+                in_vain = if self.descend(tree) { 0 } else { in_vain + 1 };
+                served.push(tree);
+            }
+            if self.is_large && in_vain > PATIENCE {
+                break;
             }
         }
         self.settle();
-        let met: u32 = (0..count).map(|tree| if is_open(self, tree) { self.walk(tree) } else { 0 }).sum();
+        let met: u32 = served.into_iter().map(|tree| self.walk(tree)).sum();
         debug_assert!(met > 0, "a row brings something that is wanted");
         let numbers = self.lines.iter().zip(&self.row);
         for (place, feature) in row.iter_mut().zip(0..) {
@@ -151,10 +166,11 @@ impl Boundary {
         met > 0
     }
 
-    /// Goes down a tree towards what is wanted, and narrows the row's values to that way.
-    fn descend(&mut self, number: usize) {
+    /// Goes down a tree towards what is wanted, and narrows the row's values to that way. Whether it gets to something.
+    fn descend(&mut self, number: usize) -> bool {
         let tree = &self.trees[number];
         let mut at = tree.root;
+        let mut gets_there = false;
         while let NodeRef::Inner(index) = at {
             let node = &tree.nodes[index as usize];
             let line = &self.lines[node.line as usize];
@@ -163,6 +179,7 @@ impl Boundary {
                 self.touched.push(node.line);
             }
             let choice = tree.choose(node, domain, line, &self.specials);
+            gets_there |= choice.is_some();
             let (below_left, below_right) = (tree.below(node.left), tree.below(node.right));
             let random = &mut self.random;
             let mut side = |left_is_empty: bool, right_is_empty: bool| match (left_is_empty, right_is_empty) {
@@ -195,6 +212,7 @@ impl Boundary {
             };
             at = if goes_left { node.left } else { node.right };
         }
+        gets_there || tree.below(at) > 0
     }
 
     /// Chooses the row's values among those that are left.
