@@ -157,7 +157,12 @@ impl Output {
     pub fn classes(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
         let Some(Classes { rule, .. }) = &self.classes else { return false };
         match rule {
-            ClassRule::LargestValue => self.prediction(float, values),
+            ClassRule::LargestValue => {
+                self.margins(float, values);
+                // The last step may be the question itself.
+                let values_of = self.value.iter().filter(|transform| !matches!(transform, Transform::ArgMax));
+                values_of.for_each(|transform| transform.apply(float, values));
+            }
             ClassRule::ValueAbove(_) => {
                 self.margins(float, values);
                 let by_value = self.value.iter().take_while(|transform| transform.is_by_value());
