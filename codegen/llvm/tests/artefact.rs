@@ -256,10 +256,9 @@ fn a_library_has_code_for_rows_of_each_type() {
     let (_, about) = linear([0.0; FEATURES]);
     let entry = EntryInfo { num_features: 1, num_trees: 7, own_rows: runtime::Dtype::F64, ..about };
     let load = |folder: &TempDir, versions: &[(&Module, Cpu)]| {
-        let versions = versions.iter();
-        let versions: Vec<Version> = versions
-            .map(|(module, cpu)| Version { module, cpu: *cpu, entry: &entry, launches: None })
-            .collect();
+        let entry = &entry;
+        let of = |(module, cpu)| Version { module, cpu, entry, launches: None };
+        let versions: Vec<Version> = versions.iter().copied().map(of).collect();
         let bytes = build_versions(&versions, "m", Emit::SharedLibrary).expect("a library");
         let path = write(folder, &format!("{}.so", versions.len()), &bytes);
         sched_llvm::Library::load(&path, "m").expect("a library of ours")
