@@ -34,7 +34,8 @@ fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64)
         // The output stage reads margins.
         _ => bytes(forest.types.accumulator, (0..margins(count)).map(|at| (at as f64).sin()).collect()),
     };
-    let mut output = vec![0_u8; count * forest.trees.len().max(forest.num_margins).max(1) * 8];
+    let mut output =
+        vec![0_u8; count * forest.trees.len().max(forest.num_margins).max(forest.num_outputs()) * 8];
     let memory = Memory { rows: count as i64, input: &input, output: &mut output, tables: &module.tables };
     let result = run_with(function, memory, &Run { seed, ..Run::default() });
     result.unwrap_or_else(|fault| panic!("seed {seed}: {fault}\n{function}"));
