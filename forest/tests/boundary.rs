@@ -220,7 +220,7 @@ fn complete_tree(depth: u32, children: &mut Vec<(NodeRef, NodeRef)>, leaves: &mu
 #[test]
 fn large_forests_are_covered_too() {
     let mut parts = contradiction(false).into_parts();
-    let (node, leaf) = (parts.trees[0].inner[0].clone(), parts.trees[0].leaves[0].clone());
+    let leaf = parts.trees[0].leaves[0].clone();
     let mut random = 1u32;
     let mut next = |below: u32| {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -238,7 +238,6 @@ fn large_forests_are_covered_too() {
                 missing_left: next(2) == 0,
                 left: *left,
                 right: *right,
-                ..node.clone()
             })
             .collect(),
         leaves: (0..256).map(|source| Leaf { source, ..leaf.clone() }).collect(),
