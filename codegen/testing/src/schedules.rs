@@ -344,7 +344,7 @@ impl<'a> Growth<'a> {
                 let width = [2, 3, 4, 8, 16, 64][self.rng.below(6)];
                 self.some_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
             }
-            5 | 6 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
+            5 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
             7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
             9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
             10 => self.some_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
