@@ -376,9 +376,11 @@ impl<'a> Growth<'a> {
     fn layout(&mut self) -> &'static str {
         // That of oblivious trees is legal for few models.
         let trees = self.options.model.as_ref().map_or(&[][..], |model| model.oblivious.as_slice());
-        if !trees.is_empty() && trees.iter().all(|tree| *tree) && self.rng.one_in(2) {
-            return Layout::Oblivious.word();
+        let oblivious = !trees.is_empty() && trees.iter().all(|tree| *tree);
+        match self.rng.pick(Layout::ALL) {
+            _ if oblivious && self.rng.one_in(4) => Layout::Oblivious.word(),
+            Some(Layout::Oblivious) if !oblivious => Layout::Array.word(),
+            layout => layout.map_or("", |layout| layout.word()),
         }
-        self.rng.pick(Layout::WORDS).copied().unwrap_or("")
     }
 }
