@@ -344,7 +344,7 @@ impl<'a> Growth<'a> {
                 let width = [2, 3, 4, 8, 16, 64][self.rng.below(6)];
                 self.some_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
             }
-            5 | 6 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
+            5 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
             7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
             9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
             10 => self.some_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
@@ -376,9 +376,11 @@ impl<'a> Growth<'a> {
     fn layout(&mut self) -> &'static str {
         // That of oblivious trees is legal for few models.
         let trees = self.options.model.as_ref().map_or(&[][..], |model| model.oblivious.as_slice());
-        if !trees.is_empty() && trees.iter().all(|tree| *tree) && self.rng.one_in(2) {
-            return Layout::Oblivious.word();
+        let oblivious = !trees.is_empty() && trees.iter().all(|tree| *tree);
+        match self.rng.pick(Layout::ALL) {
+            _ if oblivious && self.rng.one_in(4) => Layout::Oblivious.word(),
+            Some(Layout::Oblivious) if !oblivious => Layout::Array.word(),
+            layout => layout.map_or("", |layout| layout.word()),
         }
-        self.rng.pick(Layout::WORDS).copied().unwrap_or("")
     }
 }
