@@ -82,13 +82,14 @@ static void put(int64_t at, float value)
 static void draw(const Rows *sample)
 {
     uint64_t state = options.seed * 0x9e3779b97f4a7c15u + 1;
+    const float *values = sample->values;
     for (int64_t row = 0; row < work.n_rows; row++) {
         bool first = row < sample->rows;
         int64_t base = first ? row : (int64_t)(random_bits(&state) % (uint64_t)sample->rows);
         for (int64_t j = 0; j < work.features; j++) {
             uint64_t bits = first ? 1 : random_bits(&state);
             int64_t from = bits & 7 ? base : (int64_t)((bits >> 3) % (uint64_t)sample->rows);
-            put(row * work.features + j, sample->values[from * sample->columns + j]);
+            put(row * work.features + j, values[from * sample->columns + j]);
         }
     }
 }

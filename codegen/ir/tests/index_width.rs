@@ -64,7 +64,7 @@ fn narrow_indices_give_the_same_results() {
         ran += 1;
     }
     assert!(ran > 200, "only {ran} cases ran");
-    assert_eq!(traversals.len(), 6, "{traversals:?}");
+    assert_eq!(traversals.len(), 7, "{traversals:?}");
     // Only launches, whose indices always have 32 bits, have nodes of 16.
     formats.insert(Format::BinPairs);
     let unseen = Format::ALL.iter().filter(|format| !formats.contains(format)).collect::<Vec<_>>();

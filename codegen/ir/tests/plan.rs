@@ -135,25 +135,34 @@ fn a_storage_that_does_not_hold_the_trees_is_named() {
     }
 }
 
+/// A complete subtree from a level on, below which the nodes are in depth-first order.
+fn grow(tree: &mut Tree, (level, levels): (u32, u32), margins: usize) -> NodeRef {
+    if level == levels {
+        let source = tree.leaves.len() as u32;
+        tree.leaves.push(Leaf { source, values: (0..margins).map(|_| f64::from(source)).collect() });
+        return NodeRef::Leaf(source);
+    }
+    let at = tree.inner.len();
+    tree.inner.push(Inner {
+        feature: level % 3,
+        predicate: Predicate::Numeric { threshold: f64::from(level + tree.source) },
+        missing_left: false,
+        left: NodeRef::Leaf(0),
+        right: NodeRef::Leaf(0),
+    });
+    let left = grow(tree, (level + 1, levels), margins);
+    let right = grow(tree, (level + 1, levels), margins);
+    (tree.inner[at].left, tree.inner[at].right) = (left, right);
+    NodeRef::Inner(at as u32)
+}
+
 /// Complete trees of so many levels whose leaves have so many values; all nodes of a level make one test.
 fn oblivious(levels: u32, margins: usize) -> Forest {
+    let target = if margins > 1 { Target::All } else { Target::One(0) };
     let tree = |source: u32| {
-        let nodes = (1u32 << levels) - 1;
-        let child = |number: u32| match number.checked_sub(nodes) {
-            Some(leaf) => NodeRef::Leaf(leaf),
-            None => NodeRef::Inner(number),
-        };
-        let inner = (0..nodes).map(|number| Inner {
-            feature: (number + 1).ilog2() % 3,
-            predicate: Predicate::Numeric { threshold: f64::from((number + 1).ilog2() + source) },
-            missing_left: false,
-            left: child(2 * number + 1),
-            right: child(2 * number + 2),
-        });
-        let leaf = |source| Leaf { source, values: (0..margins).map(|_| f64::from(source)).collect() };
-        let target = if margins > 1 { Target::All } else { Target::One(0) };
-        let (inner, leaves) = (inner.collect(), (0..1 << levels).map(leaf).collect());
-        Tree { root: NodeRef::Inner(0), inner, leaves, target, source }
+        let mut tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source };
+        tree.root = grow(&mut tree, (0, levels), margins);
+        tree
     };
     let parts = ForestParts {
         trees: (0..4).map(tree).collect(),
