@@ -22,6 +22,10 @@ const MAX_REGISTERS: u32 = 16;
 /// registers whose parts hold copies.
 const LONG_TABLE: u16 = 128;
 
+/// Tables of 64-bit elements that are longer, and fit [`MAX_REGISTERS`], are looked up in halves: a register holds the halves of
+/// twice as many elements, and finds those of twice as many indices.
+const SHORT_TABLE: u16 = 16;
+
 /// The highest bit of a byte.
 const HIGHEST_OF_BYTE: u64 = 1 << 7;
 
@@ -36,6 +40,7 @@ struct LookupPlan {
 }
 
 /// The indices of a lookup, and what is known of them.
+#[derive(Clone)]
 struct Index<'ctx> {
     value: VectorValue<'ctx>,
     /// Whether all are below [`HIGHEST_OF_BYTE`].
@@ -74,6 +79,15 @@ impl LookupPlan {
         // With registers of 256 bits, only elements of 32 bits have a shuffle.
         let index = if register == 256 { Scalar::I32 } else { same_size };
         (available && parts <= limit).then_some(LookupPlan { permute, element, index })
+    }
+
+    /// The way for the halves of 64-bit elements, where that takes fewer shuffles than whole ones: two for each half and 16
+    /// indices, and as many to join what they find, where whole ones take as many for 8.
+    fn of_halves(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
+        let fits = table.lanes > SHORT_TABLE && u32::from(table.lanes) <= 8 * MAX_REGISTERS;
+        let wide = matches!(table.scalar, Scalar::F64 | Scalar::I64) && index.lanes >= SHORT_TABLE;
+        let plan = || LookupPlan::of(needs, table.with(Scalar::I32), index);
+        if needs & CPU_V4 != 0 && fits && wide { plan() } else { None }
     }
 
     /// The way of processors that shuffle bytes only within parts of registers: each part of the table is in
@@ -134,13 +148,42 @@ impl<'ctx> Emitter<'_, 'ctx> {
         (table, index): (Value, Value),
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (from, at) = (self.ty(table)?, self.ty(index)?);
+        if let Some(plan) = LookupPlan::of_halves(x86.needs, from, at) {
+            let (table, index) = ((self.vector(table)?, from), (self.index_of(x86, index)?, at));
+            return Ok(Some(self.in_halves(plan, table, index)?));
+        }
         let Some(plan) = LookupPlan::of(x86.needs, from, at).filter(|_| from.lanes > 1) else {
             return Ok(None);
         };
+        let index = self.index_of(x86, index)?;
+        Ok(Some(self.in_registers(plan, ty, (self.vector(table)?, from), (index, at))?))
+    }
+
+    /// Indices and what is known of them.
+    fn index_of(&self, x86: &X86, index: Value) -> Result<Index<'ctx>, LlvmError> {
         let small = x86.known.is_below(index, HIGHEST_OF_BYTE);
         let masks = x86.known.bits(index).iter().map_while(|mask| self.vector(*mask).ok());
-        let index = Index { value: self.vector(index)?, small, bits: masks.collect() };
-        Ok(Some(self.in_registers(plan, ty, (self.vector(table)?, from), (index, at))?))
+        Ok(Index { value: self.vector(index)?, small, bits: masks.collect() })
+    }
+
+    /// A lookup of 64-bit elements as two of their halves, which are joined.
+    fn in_halves(
+        &self,
+        plan: LookupPlan,
+        (table, from): (VectorValue<'ctx>, Ty),
+        (index, at): (Index<'ctx>, Ty),
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let (elements, lanes) = (u32::from(from.lanes), u32::from(at.lanes));
+        let words = self.bits(table, Ty::vector(Scalar::I32, 2 * from.lanes))?;
+        let half = |which: u32| {
+            let table = self.pick(words, (0..elements).map(|n| Some(2 * n + which)))?;
+            let table = (table, from.with(Scalar::I32));
+            as_vector(self.in_registers(plan, at.with(Scalar::I32), table, (index.clone(), at))?)
+        };
+        let (low, high) = (half(0)?, half(1)?);
+        let pairs = (0..2 * lanes).map(|n| Some(if n % 2 == 0 { n / 2 } else { lanes + n / 2 }));
+        let found = self.shuffle((low, high), pairs)?;
+        Ok(self.bits(found, Ty::vector(from.scalar, at.lanes))?.into())
     }
 
     /// A lookup by shuffles, a register of indices at a time.
