@@ -101,6 +101,7 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     if (call->n_rows < 0 || stride < features || (call->dtype != SCHEDC_DTYPE_F32 && call->dtype != SCHEDC_DTYPE_F64))
         return SCHEDC_ERR_ARGUMENT;
     p->n_rows = call->n_rows;
+    p->missing = call->missing ? *call->missing : p->model->missing;
     if (call->n_rows == 0)
         return SCHEDC_OK;
 
@@ -118,8 +119,8 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     if (__builtin_mul_overflow(call->n_rows, bytes, &bytes) ||
         __builtin_mul_overflow(call->n_rows, (int64_t)p->out_bytes, &bytes))
         return SCHEDC_ERR_ARGUMENT;
-    p->missing = call->missing ? *call->missing : p->model->missing;
-    p->convert = p->model->columns.count || p->missing == p->missing || element != kernel_element || (uintptr_t)p->rows % (size_t)element != 0 ||
+    p->convert = p->model->columns.count || p->missing == p->missing || element != kernel_element ||
+                 (uintptr_t)p->rows % (size_t)element != 0 ||
                  (p->row_step != p->row_bytes && p->n_rows > 1);
     return SCHEDC_OK;
 }
