@@ -60,6 +60,9 @@ const WANTED: [&str; 34] = [
     "linear leaves",
 ];
 
+/// What several draws have to agree on, and a layout that fewer trees can have, may be rarer: in one case of fifty.
+const COMBINED: [&str; 2] = ["cached rows with a bank for each lane", "preorder"];
+
 impl Cover {
     /// Counts a case.
     pub fn add(&mut self, case: &Case) {
@@ -104,8 +107,9 @@ impl Cover {
         for name in wanted {
             let count = self.seen.get(name).copied().unwrap_or(0);
             println!("  {name:<34} {count:>6}  {:>5.1}%", 100.0 * count as f64 / self.cases as f64);
-            let enough = self.cases < LEAST_CASES || count * 20 >= self.cases;
-            assert!(enough, "`{name}` occurs in fewer than 5% of the cases");
+            let one_of = if COMBINED.contains(&name) { 50 } else { 20 };
+            let enough = self.cases < LEAST_CASES || count * one_of >= self.cases;
+            assert!(enough, "`{name}` occurs in fewer than one of {one_of} cases");
         }
     }
 

@@ -78,14 +78,19 @@ impl Case {
     /// Whether the lanes of each warp walk rows beside each other, of values of four bytes: what they read of rows in shared
     /// memory lies in a bank for each lane, whatever features their nodes test.
     pub fn reads_bank_by_lane(&self) -> bool {
+        let prepared = self.forest.prepared();
+        let columns = prepared.map_or(self.forest.num_features, |prepared| prepared.columns.len()) as i64;
         let in_blocks = |nest: &Nest| {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
                     let one_row = this.step.as_int() == Some(1) && this.annotations.interleave.is_none();
-                    // Fewer rows have odd distances between their features, for threads that share a row.
+                    // Fewer rows have odd distances between their features, for threads that share a row: in a bank of their
+                    // own if all of them fit the banks.
                     let ends = this.start.as_int().zip(this.stop.as_int());
-                    let many = ends.is_some_and(|(start, stop)| stop - start >= 32);
-                    axis == GpuAxis::X && this.axis == Axis::Row && one_row && many
+                    let apart = ends
+                        .map(|(start, stop)| stop - start)
+                        .is_some_and(|n| n >= 32 || columns * (n | 1) <= 32);
+                    axis == GpuAxis::X && this.axis == Axis::Row && one_row && apart
                 }
                 Some(_) => true,
                 // Lanes whose walks are of different lengths come to different rows of theirs.
