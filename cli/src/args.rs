@@ -5,6 +5,7 @@ mod convert;
 mod ir;
 mod predict;
 mod profile;
+mod rows;
 mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,6 +19,7 @@ pub use convert::Convert;
 pub use ir::{Ir, Stage};
 pub use predict::Predict;
 pub use profile::Profile;
+pub use rows::{RowOptions, Unseen};
 pub use verify::Verify;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
@@ -161,17 +163,6 @@ pub enum Output {
     Class,
     /// The leaf that each tree ends in, by the model's own numbers.
     Leaf,
-}
-
-/// What becomes of a category that the model does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Unseen {
-    /// It is refused.
-    Error,
-    /// It is a missing value.
-    Missing,
-    /// It is a category that is in no set of the model.
-    Other,
 }
 
 /// What to build.

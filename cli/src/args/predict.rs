@@ -1,6 +1,6 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{MOST_THREADS, ModelOptions, Output, ScheduleOptions, Unseen, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_data::Shard;
@@ -33,18 +33,9 @@ pub struct Predict {
     #[command(flatten)]
     /// The model.
     pub reading: ModelOptions,
-    /// Rows: a CSV, Parquet, Arrow, .npy or .npz file, a folder of them, or - for standard input
-    #[arg(short, long, default_value = "-", value_name = "FILE")]
-    pub input: PathBuf,
-    /// Take the columns in the model's order, whatever their names are
-    #[arg(long)]
-    pub by_position: bool,
-    /// Text that is no category of the model [default: as its trainer does]
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub unseen: Option<Unseen>,
-    /// A number that stands for missing values, as `missing` of XGBoost's constructors, which the model's file lacks
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
-    pub missing: Option<f64>,
+    #[command(flatten)]
+    /// The rows.
+    pub rows: RowOptions,
     /// What sums begin with in place of XGBoost's base_score: columns of the input, or a .npy file of as many rows
     #[arg(long, value_name = "COLUMN|FILE")]
     pub base_margin: Option<String>,

@@ -41,19 +41,19 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     terminal.expect_people(args.explain_schedule)?;
     let ScheduleOptions { schedule, values } = &args.schedule;
     let read =
-        [Some(args.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
+        [Some(args.rows.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
     keep(&read, &args.out)?;
-    keep_folder(&args.input, &args.out)?;
+    keep_folder(&args.rows.input, &args.out)?;
     if is_library(&args.model) {
         let library = load(args)?;
         if args.explain_schedule {
             terminal.say(schedule_of(&library).trim_end());
         }
         let names = names_of(&library);
-        let categories = categories::of_library(&about(&library), args.unseen);
+        let categories = categories::of_library(&about(&library), args.rows.unseen);
         let expect = rows_for(&library, names.as_deref())
             .with_categories(categories.as_ref())
-            .with_missing(args.missing.map(|value| missing_of(&library, value)));
+            .with_missing(args.rows.missing.map(|value| missing_of(&library, value)));
         let outputs = library.num_outputs(run::kind(args.output));
         if args.base_margin.is_some() && about(&library)["model"]["base_margin"] != true {
             let message = format!("{} takes no base margin", args.model.display());
@@ -67,7 +67,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         return Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO);
     }
     let standard = |path: &Path| path.as_os_str() == "-";
-    if standard(&args.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
+    if standard(&args.rows.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
         let message = "the schedule and the rows cannot both come from standard input";
         return Err(Failure::usage(
             message,
@@ -91,12 +91,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     }
     let (mut nests, target) = job.nest(&args.schedule.values, terminal)?;
     let outputs = if args.output == Output::Leaf { job.model.forest.trees.len() } else { 1 };
-    let categories = categories::of_model(&job.model, args.unseen);
+    let categories = categories::of_model(&job.model, args.rows.unseen);
     let own = job.model.clone();
     let expect = own
         .rows()
         .with_categories(categories.as_ref())
-        .with_missing(args.missing.map(|value| job.model.missing(value)));
+        .with_missing(args.rows.missing.map(|value| job.model.missing(value)));
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
     let margins = job.model.forest.num_margins;
@@ -161,14 +161,14 @@ fn rows<'a>(
     (outputs, margins): (usize, usize),
     terminal: &Terminal,
 ) -> Result<Input<'a>, Failure> {
-    if args.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
+    if args.rows.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
         terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
     }
-    let expect = expect.by_position(args.by_position);
+    let expect = expect.by_position(args.rows.by_position);
     let beside = keep.len() - args.keep.len();
     let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref() };
     let base_margin = origin.map(|origin| origin.open(margins, args)).transpose()?;
-    let mut stream = RowStream::open(&Source::from_argument(&args.input), expect, reading)?;
+    let mut stream = RowStream::open(&Source::from_argument(&args.rows.input), expect, reading)?;
     let first = stream.next(rows_of_batch(PIECE, expect.columns, outputs))?;
     tell(&mut stream, terminal);
     if let Some(remark) = stream.remark().filter(|_| !args.quiet) {

@@ -12,16 +12,16 @@ use schedc_data::{Source, Values, read_rows, write_atomically};
 
 /// Runs the command.
 pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
-    keep(&[Some(&args.input), Some(&args.model)], &args.out)?;
+    keep(&[Some(&args.rows.input), Some(&args.model)], &args.out)?;
     let model = Model::read(&args.model, &args.reading)?;
     let forest = &model.forest;
-    let categories = categories::of_model(&model, args.unseen);
+    let categories = categories::of_model(&model, args.rows.unseen);
     let expect = model
         .rows()
-        .by_position(args.by_position)
+        .by_position(args.rows.by_position)
         .with_categories(categories.as_ref())
-        .with_missing(args.missing.map(|value| model.missing(value)));
-    let rows = read_rows(&Source::from_argument(&args.input), expect)?;
+        .with_missing(args.rows.missing.map(|value| model.missing(value)));
+    let rows = read_rows(&Source::from_argument(&args.rows.input), expect)?;
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));
     }

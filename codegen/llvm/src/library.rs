@@ -58,6 +58,16 @@ impl Library {
         usize::try_from(unsafe { (self.num_outputs)(kind as i32) }).unwrap_or(0)
     }
 
+    /// The type of an output's elements.
+    pub fn output_type(&self, kind: Kind) -> Dtype {
+        match self.output_type {
+            // SAFETY: the function is ours and takes any number.
+            Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
+            None if kind == Kind::Leaf => Dtype::I32,
+            None => Dtype::F32,
+        }
+    }
+
     /// The JSON text about the model.
     pub fn info(&self) -> String {
         // SAFETY: the function returns a text that lives as long as the library.
@@ -92,12 +102,7 @@ impl Library {
         output: Output<'_>,
         extras: Extras<'_>,
     ) -> Result<(), String> {
-        let element = match self.output_type {
-            // SAFETY: the function is ours and takes any number.
-            Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
-            None if kind == Kind::Leaf => Dtype::I32,
-            None => Dtype::F32,
-        };
+        let element = self.output_type(kind);
         let (outputs, margins) = (self.num_outputs(kind), self.num_outputs(Kind::Raw));
         let columns = Columns { features: self.num_features, outputs, element, margins };
         let call = packed_call(columns, kind, rows, n_rows, output, extras);

@@ -1,6 +1,5 @@
 //! What predicts: code in memory or a library.
 
-use super::about;
 use crate::failure::Failure;
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Jit, Library, Output as Results, Rows};
@@ -35,6 +34,15 @@ pub trait Predictor {
     ) -> Result<(), String>;
 }
 
+/// The type of numbers that code writes.
+fn number_of(element: Dtype) -> Number {
+    match element {
+        Dtype::F32 => Number::F32,
+        Dtype::F64 => Number::F64,
+        Dtype::I32 => Number::I32,
+    }
+}
+
 impl Predictor for Jit {
     fn rows_of_call(&self) -> usize {
         if self.model().gpu.is_null() { PIECE } else { GPU_PIECE }
@@ -49,11 +57,7 @@ impl Predictor for Jit {
     }
 
     fn number(&self, kind: Kind) -> Number {
-        match sched_llvm::runtime::output_type(self.model(), kind) {
-            Dtype::F32 => Number::F32,
-            Dtype::F64 => Number::F64,
-            Dtype::I32 => Number::I32,
-        }
+        number_of(sched_llvm::runtime::output_type(self.model(), kind))
     }
 
     fn predict(
@@ -143,11 +147,7 @@ impl Predictor for Library {
     }
 
     fn number(&self, kind: Kind) -> Number {
-        match (kind, about(self)["model"]["types"]["results"].as_str()) {
-            (Kind::Leaf, _) => Number::I32,
-            (Kind::Value | Kind::Raw, Some("f64")) => Number::F64,
-            _ => Number::F32,
-        }
+        number_of(self.output_type(kind))
     }
 
     fn predict(

@@ -36,6 +36,19 @@ impl Deref for Complete {
     }
 }
 
+impl Complete {
+    /// How many leaves a vector of walks looks up, if their numbers are bytes.
+    pub fn looked_up(b: &Builder, end: WalkEnd) -> Option<u64> {
+        let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
+        Some(1 << steps.min(40))
+    }
+
+    /// The records of a tree of so many leaves.
+    pub fn records(b: &mut Builder, leaves: u64) -> Value {
+        b.int(SMALLEST.max(leaves) as i64)
+    }
+}
+
 impl Depths {
     /// Those of the used trees.
     pub fn of(request: &Request) -> Depths {

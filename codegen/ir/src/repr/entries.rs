@@ -5,14 +5,12 @@
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::payload::{LeafValue, Payload, Run};
+use super::payload::Payload;
 use super::records::Names;
 use super::request::Request;
 use super::schema::{Bytes, Schema};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
-use super::tree::{Buffers, TreeState};
-use crate::lir::{Builder, Value};
 use sched_forest::{Forest, Tree};
 
 /// Where the trees of a layout begin, and their leaves.
@@ -75,31 +73,5 @@ impl Entries {
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }
         self.starts.write(self.start, bytes);
-    }
-
-    /// What a leaf holds, for a vector of walks of one tree whose `leaves` leaves are few enough to be looked up in
-    /// registers. The nodes' numbers need only end in the leaves' places.
-    pub fn look_up_leaf(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        node: Value,
-        leaves: u64,
-    ) -> Option<LeafValue> {
-        self.leaves.payload.look_up(b, buffers, state.base, leaves, node)
-    }
-
-    /// One margin of what a leaf holds, in the same way. `size` is how many entries the tree has.
-    pub fn look_up_margin(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        (node, leaves, size): (Value, u64, Value),
-        margin: Value,
-    ) -> Option<Value> {
-        let run = Run { first: state.base, size, count: leaves };
-        self.leaves.payload.look_up_margin(b, buffers, run, node, margin)
     }
 }

@@ -6,10 +6,9 @@
 //! numbered as if they were there: the root is 1, the children of `n` are `2n` and `2n + 1`. Nothing depends on where a walk
 //! stands but this number, from which the leaf is looked up.
 
-use super::complete::{Complete, Depths, SMALLEST};
+use super::complete::{Complete, Depths};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::payload::LeafValue;
 use super::records::Names;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
@@ -113,12 +112,6 @@ impl Oblivious {
         let bin = row.load(b, column);
         bin_goes_right(b, bin, threshold_bin)
     }
-
-    /// How many leaves a vector of walks looks up, if their numbers are bytes.
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
-        Some(1 << steps.min(40))
-    }
 }
 
 fn not_oblivious(tree: u32) -> CompileError {
@@ -162,26 +155,12 @@ impl Representation for Oblivious {
         at.descend(b, right)
     }
 
-    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
-        let leaves = self.looked_up(b, end);
-        let found = leaves.and_then(|leaves| self.trees.look_up_leaf(b, buffers, state, end.node, leaves));
-        found.unwrap_or_else(|| {
-            let (state, leaf) = self.leaf_record(b, state, end);
-            self.leaves().value(b, buffers, &state, leaf)
-        })
+    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        Complete::looked_up(b, end)
     }
 
-    fn leaf_margin(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        end: WalkEnd,
-        margin: Value,
-    ) -> Option<Value> {
-        let leaves = self.looked_up(b, end)?;
-        let size = b.int(SMALLEST.max(leaves) as i64);
-        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
+    fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
+        Some(Complete::records(b, leaves))
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {

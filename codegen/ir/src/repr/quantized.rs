@@ -15,7 +15,6 @@
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::payload::LeafValue;
 use super::records::Names;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
@@ -304,12 +303,6 @@ impl Quantized {
         (b.cast(Cast::Trunc, threshold_bin, ty), b.cast(Cast::Trunc, bin, ty))
     }
 
-    /// How many leaves a vector of walks looks up, if their numbers are bytes.
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
-        Some(1 << steps.min(40))
-    }
-
     /// A bin in the type of nodes.
     fn as_node(&self, b: &mut Builder, bin: Value, ty: Ty) -> Value {
         let widens = b.ty(bin).scalar.bytes() < ty.scalar.bytes();
@@ -372,26 +365,12 @@ impl Representation for Quantized {
         at.descend(b, right)
     }
 
-    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
-        let leaves = self.looked_up(b, end);
-        let found = leaves.and_then(|leaves| self.trees.look_up_leaf(b, buffers, state, end.node, leaves));
-        found.unwrap_or_else(|| {
-            let (state, leaf) = self.leaf_record(b, state, end);
-            self.leaves().value(b, buffers, &state, leaf)
-        })
+    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        Complete::looked_up(b, end)
     }
 
-    fn leaf_margin(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        end: WalkEnd,
-        margin: Value,
-    ) -> Option<Value> {
-        let leaves = self.looked_up(b, end)?;
-        let size = b.int(SMALLEST.max(leaves) as i64);
-        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
+    fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
+        Some(Complete::records(b, leaves))
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {

@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::payload::LeafValue;
+use super::payload::{LeafValue, Run};
 use super::schema::Bytes;
 use super::traverse::Lane;
 use super::traverse::speculate::LevelOrder;
@@ -74,22 +74,46 @@ pub trait Representation: TreeTables {
         (*state, end.node)
     }
 
+    /// How many leaves of a tree a vector of walks looks up in registers, where their numbers need only end in the leaves'
+    /// places; none if leaves are loaded.
+    fn looked_up(&self, _: &Builder, _: WalkEnd) -> Option<u64> {
+        None
+    }
+
+    /// How many records a tree has of which so many leaves are looked up.
+    fn records_of_tree(&self, _: &mut Builder, _: &TreeState, _leaves: u64) -> Option<Value> {
+        None
+    }
+
     /// What the leaf holds.
     fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
-        let (state, record) = self.leaf_record(b, state, end);
-        self.leaves().value(b, buffers, &state, record)
+        let payload = &self.leaves().payload;
+        let leaves = self.looked_up(b, end);
+        let found = leaves.and_then(|leaves| payload.look_up(b, buffers, state.base, leaves, end.node));
+        found.unwrap_or_else(|| {
+            let (state, record) = self.leaf_record(b, state, end);
+            self.leaves().value(b, buffers, &state, record)
+        })
     }
 
     /// One margin of the leaf vectors of a vector of walks, if the layout looks them up.
     fn leaf_margin(
         &self,
-        _: &mut Builder,
-        _: &Buffers,
-        _: &TreeState,
-        _: WalkEnd,
-        _margin: Value,
+        b: &mut Builder,
+        buffers: &Buffers,
+        state: &TreeState,
+        end: WalkEnd,
+        margin: Value,
     ) -> Option<Value> {
-        None
+        let count = self.looked_up(b, end)?;
+        let size = self.records_of_tree(b, state, count)?;
+        self.leaves().payload.look_up_margin(
+            b,
+            buffers,
+            Run { first: state.base, size, count },
+            end.node,
+            margin,
+        )
     }
 
     /// The leaf's number in the model, an `i32`.

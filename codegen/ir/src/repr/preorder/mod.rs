@@ -25,7 +25,6 @@ use self::test_mask::TestMaskTables;
 use super::cursor::{Cursor, Step};
 use super::entries::{Entries, PlacedLeaf};
 use super::leaves::Leaves;
-use super::payload::LeafValue;
 use super::records::Names;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
@@ -134,11 +133,6 @@ impl Preorder {
         Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, sets, trees })
     }
 
-    /// How many leaves a vector of walks looks up, if their numbers are bytes.
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        (b.ty(end.node).scalar == Scalar::I8).then(|| self.most.next_power_of_two())
-    }
-
     /// The number of a walk at a leaf and a node's entry.
     fn at(b: &mut Builder, place: Value, entry: Value) -> Value {
         let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
@@ -218,26 +212,13 @@ impl Representation for Preorder {
         b.cmp(Cmp::Ne, here, stands)
     }
 
-    fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
-        let leaves = self.looked_up(b, end);
-        let found = leaves.and_then(|leaves| self.trees.look_up_leaf(b, buffers, state, end.node, leaves));
-        found.unwrap_or_else(|| {
-            let (state, leaf) = self.leaf_record(b, state, end);
-            self.leaves().value(b, buffers, &state, leaf)
-        })
+    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        (b.ty(end.node).scalar == Scalar::I8).then(|| self.most.next_power_of_two())
     }
 
-    fn leaf_margin(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        end: WalkEnd,
-        margin: Value,
-    ) -> Option<Value> {
-        let leaves = self.looked_up(b, end)?;
+    fn records_of_tree(&self, _: &mut Builder, state: &TreeState, _: u64) -> Option<Value> {
         let Loaded::Nodes(size) = state.loaded else { return None };
-        self.trees.look_up_margin(b, buffers, state, (end.node, leaves, size), margin)
+        Some(size)
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
