@@ -6,10 +6,11 @@ mod ir;
 mod predict;
 mod profile;
 mod rows;
+mod values;
 mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sched_forest::Iterations;
+use sched_forest::{Float, Iterations, ReadOptions};
 use sched_lang::Target;
 use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub use ir::{Ir, Stage};
 pub use predict::Predict;
 pub use profile::Profile;
 pub use rows::{RowOptions, Unseen};
+pub use values::ScheduleValues;
 pub use verify::Verify;
 
 /// Compiles decision forests to fast predictors, as a schedule says.
@@ -114,6 +116,13 @@ pub struct ModelOptions {
     pub iterations: Option<Iterations>,
 }
 
+impl ModelOptions {
+    /// As what reads models takes it.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions { iterations: self.iterations.clone().unwrap_or_default() }
+    }
+}
+
 /// How a schedule is chosen.
 #[derive(Clone, Debug, Args)]
 pub struct ScheduleOptions {
@@ -123,26 +132,6 @@ pub struct ScheduleOptions {
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,
-}
-
-/// Values that a schedule takes from outside.
-#[derive(Clone, Debug, Args)]
-pub struct ScheduleValues {
-    /// The target, instead of the schedule's: cpu, gpu, or with options such as gpu(sm_90)
-    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
-    pub target: Option<Target>,
-    /// Give a `param` of the schedule another value
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
-    pub sets: Vec<(String, i64)>,
-    /// Rows that one run of the nest handles at most; the fact `batch_size`
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
-    pub batch_size: Option<u64>,
-    /// Use the schedule although its fingerprint is not the model's
-    #[arg(long)]
-    pub ignore_fingerprint: bool,
-    /// How often each leaf is reached, as `schedc profile` counted; for `tileTrees` by probability
-    #[arg(long, value_name = "FILE")]
-    pub profile: Option<PathBuf>,
 }
 
 fn parse_set(text: &str) -> Result<(String, i64), String> {
@@ -205,6 +194,25 @@ pub enum RowTypes {
     F64,
     /// Either.
     Both,
+}
+
+impl From<RowType> for Float {
+    fn from(rows: RowType) -> Float {
+        match rows {
+            RowType::F32 => Float::F32,
+            RowType::F64 => Float::F64,
+        }
+    }
+}
+
+impl From<RowTypes> for schedc_driver::RowTypes {
+    fn from(rows: RowTypes) -> Self {
+        match rows {
+            RowTypes::F32 => Self::F32,
+            RowTypes::F64 => Self::F64,
+            RowTypes::Both => Self::Both,
+        }
+    }
 }
 
 /// `schedc build`

@@ -1,7 +1,7 @@
 //! The environment variables that predictions obey. A library ignores a value that it does not understand; schedc says so.
 
-use crate::failure::Failure;
 use sched_llvm::Cpu;
+use schedc_driver::Failure;
 use std::env;
 
 /// What `SCHEDC_CPU` may be.

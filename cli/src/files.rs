@@ -1,6 +1,6 @@
 //! Which files a command is about.
 
-use crate::failure::Failure;
+use schedc_driver::Failure;
 use std::path::{Path, PathBuf};
 
 /// The files that arguments name: a folder stands for all schedules in it and in its folders, in the order of their
@@ -40,7 +40,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
             let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
             if entry.file_type()?.is_dir() {
                 folders.extend((!is_hidden).then(|| entry.path()));
-            } else if super::commands::is_schedule(&entry.path()) {
+            } else if schedc_driver::job::is_schedule(&entry.path()) {
                 found.push(entry.path());
             }
         }

@@ -1,19 +1,14 @@
 //! The `schedc` command line: arguments, files, exit status, progress.
 
 mod args;
-mod categories;
 mod commands;
-mod compile;
-mod defaults;
 mod environment;
-mod failure;
 mod files;
 mod internal;
 mod interrupt;
-mod model;
+mod model_rows;
 mod outputs;
 mod pages;
-mod schedule;
 mod terminal;
 
 use args::{Cli, Command};

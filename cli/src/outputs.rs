@@ -1,10 +1,10 @@
 //! Where results go: never over what a command reads, and never over a header that somebody else wrote.
 
-use crate::failure::Failure;
 use sched_diagnostics::usage;
 use sched_llvm::codes;
 use sched_llvm::header::is_header;
 use schedc_data::leads_to;
+use schedc_driver::Failure;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;

@@ -2,11 +2,10 @@
 
 use crate::args::{Color, Format};
 use crate::commands::print;
-use crate::failure::Failure;
-use crate::schedule::Source;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sched_lang::Checked;
 use sched_lang::diagnostics::{Diagnostic, Findings, Severity, concise, full, github, json, sarif};
+use schedc_driver::{Failure, Source, Teller};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -120,15 +119,6 @@ impl Terminal {
         status
     }
 
-    /// Tells the findings that are at least this severe, and counts the errors.
-    pub fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
-        let severe = |d: &&Diagnostic| d.severity >= least;
-        let shown: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
-        let errors = shown.iter().filter(|d| d.severity == Severity::Error).count();
-        self.explain(source, shown);
-        errors
-    }
-
     /// Tells findings in a schedule.
     pub fn explain(&self, source: &Source, findings: Vec<Diagnostic>) {
         if !self.is_for_people() && (self.to_output || !findings.is_empty()) {
@@ -176,6 +166,16 @@ impl Terminal {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_message(what.to_string());
         Progress { bar, since: Instant::now(), interactive: self.interactive }
+    }
+}
+
+impl Teller for Terminal {
+    fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
+        let severe = |d: &&Diagnostic| d.severity >= least;
+        let shown: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
+        let errors = shown.iter().filter(|d| d.severity == Severity::Error).count();
+        self.explain(source, shown);
+        errors
     }
 }
 

@@ -25,9 +25,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sched-lsp", &["sched-grammar", "sched-ide", "sched-lang", "sched-nest"]),
     ("schedc-data", &["sched-diagnostics"]),
     (
+        "schedc-driver",
+        &["sched-diagnostics", "sched-forest", "sched-ir", "sched-lang", "sched-llvm", "sched-nest"],
+    ),
+    (
         "schedc",
         &[
             "schedc-data",
+            "schedc-driver",
             "sched-diagnostics",
             "sched-forest",
             "sched-gpu",

@@ -14,10 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[path = "../src/defaults/mod.rs"]
-mod defaults;
-
-use defaults::{Chosen, CodeDestination, Processor, gpu};
+use schedc_driver::defaults::{Chosen, CodeDestination, Processor, gpu};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -4,11 +4,7 @@ use sched_ir::quantize::QuantizedRows;
 use sched_lang::Target;
 use sched_nest::ModelInfo;
 
-#[path = "../src/defaults/mod.rs"]
-#[allow(dead_code, reason = "the text for people is the program's own")]
-mod defaults;
-
-use defaults::{Chosen, CodeDestination, Processor, gpu};
+use schedc_driver::defaults::{Chosen, CodeDestination, Processor, gpu};
 
 /// A hundred trees that are alike.
 fn model(depth: u32, leaves: u32) -> ModelInfo {

@@ -13,14 +13,11 @@ use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
 use sched_nest::Accumulation;
 use schedc_data::{Expect, Source, read_rows};
+use schedc_driver::defaults;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-#[path = "../src/defaults/mod.rs"]
-#[allow(dead_code, reason = "the text for people is the program's own")]
-mod defaults;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

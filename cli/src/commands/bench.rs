@@ -11,11 +11,11 @@ mod table;
 use super::print;
 use crate::args::Bench;
 use crate::environment;
-use crate::failure::Failure;
 use crate::outputs::{is_same, keep};
 use crate::terminal::Terminal;
 use run::Run;
 use schedc_data::write_atomically;
+use schedc_driver::Failure;
 use std::path::Path;
 
 /// Runs the command.

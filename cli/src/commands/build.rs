@@ -2,25 +2,18 @@
 
 mod kernels;
 
-use super::{Job, print_bytes};
+use super::{load_job, print_bytes};
 use crate::args::{Build, Emit, RowTypes};
-use crate::compile::{RowRules, assembled_launches, compile_for, facts};
-use crate::defaults::CodeDestination;
-use crate::failure::Failure;
 use crate::outputs::{is_same, keep, keep_foreign_header};
 use crate::terminal::Terminal;
 use sched_forest::Float;
-use sched_ir::Compiled;
-use sched_ir::lir::KernelKind;
-use sched_llvm::header::{TakenRows, header, valid_prefix};
-use sched_llvm::{Cpu, DeviceCode, EntryInfo, Version, build_versions};
+use sched_llvm::header::valid_prefix;
 use schedc_data::write_together;
+use schedc_driver::compile::RowRules;
+use schedc_driver::versions::{Compilation, Served, artefact, header_of, versions};
+use schedc_driver::{CodeDestination, Failure, Job};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-
-/// All kernels: an artefact answers every kind of call.
-const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
 
 /// Runs the command.
 pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
@@ -33,7 +26,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     check_name(args)?;
     terminal.expect_people(args.explain_schedule)?;
     let first = args.cpu.first().copied().unwrap_or_default();
-    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, CodeDestination::Artefact))?;
+    let mut job = load_job(&args.model, &args.schedule, &args.reading, (first, CodeDestination::Artefact))?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
@@ -41,13 +34,14 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     if matches!(args.emit, Emit::Ptx | Emit::Cubin | Emit::Hsaco) {
         return kernels::run(args, job, &files.out, terminal);
     }
-    let versions = versions(args, &mut job, terminal)?;
-    let Some(Built { compiled, facts, launches, .. }) = versions.first() else { return Ok(()) };
-    let mut constants = facts.for_header(&compiled.lir);
-    if versions.iter().any(|version| version.compiled.lir.types != compiled.lir.types) {
-        constants.rows = TakenRows::Each;
+    let rules = RowRules { missing: args.missing, base_margin: args.base_margin };
+    let rows = args.rows.unwrap_or(RowTypes::Both).into();
+    let served = Served { cpus: args.cpu.clone(), rows, rules };
+    let versions = versions(&mut job, &args.schedule.values, &served, terminal)?;
+    if args.explain_schedule {
+        explain(&versions, job.source.is_chosen, terminal);
     }
-    let text = header(&args.name, &constants);
+    let text = header_of(&versions, &args.name);
     let emit = match args.emit {
         Emit::Header => return write(&[(&files.out, text.as_bytes())], terminal),
         Emit::So => sched_llvm::Emit::SharedLibrary,
@@ -55,14 +49,35 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         Emit::Llvm => sched_llvm::Emit::Llvm,
         _ => sched_llvm::Emit::Asm,
     };
-    if args.verbose {
-        kernels::report(&compiled.lir, launches.as_deref(), terminal);
+    if let Some(first) = versions.first().filter(|_| args.verbose) {
+        kernels::report(&first.compiled.lir, first.launches.as_deref(), terminal);
     }
-    let all: Vec<Version> = versions.iter().map(Built::version).collect();
-    let bytes = build_versions(&all, &args.name, emit)?;
+    let bytes = artefact(&versions, &args.name, emit)?;
     match &files.header {
         Some(header) => write(&[(&files.out, &bytes), (header, text.as_bytes())], terminal),
         None => write(&[(&files.out, &bytes)], terminal),
+    }
+}
+
+/// Prints the schedules: each of those that schedc has chosen, or the one that was given.
+fn explain(versions: &[Compilation], chosen: bool, terminal: &Terminal) {
+    let differ = versions.windows(2).any(|pair| pair[0].rows != pair[1].rows);
+    let told = if chosen { versions.len() } else { 1 };
+    for version in versions.iter().take(told) {
+        if told > 1 {
+            terminal.say(&format!("// for {}", name_of(version, differ)));
+        }
+        terminal.say(version.schedule.trim_end());
+    }
+}
+
+/// What tells a version from the others.
+fn name_of(version: &Compilation, of_rows: bool) -> String {
+    let cpu = version.cpu;
+    match version.rows {
+        _ if !of_rows => cpu.to_string(),
+        Float::F32 => format!("{cpu}, rows of f32"),
+        Float::F64 => format!("{cpu}, rows of f64"),
     }
 }
 
@@ -94,75 +109,6 @@ impl Files {
         let own = (args.emit == Emit::Header).then_some(&out);
         header.iter().chain(own).try_for_each(|header| keep_foreign_header(header))?;
         Ok(Files { out, header })
-    }
-}
-
-/// The model compiled for one kind of processors and rows of one type.
-struct Built {
-    cpu: Cpu,
-    compiled: Rc<Compiled>,
-    /// The code of its launches, if it has some.
-    launches: Option<Rc<DeviceCode>>,
-    facts: EntryInfo,
-}
-
-impl Built {
-    fn version(&self) -> Version<'_> {
-        let launches = self.launches.as_deref();
-        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts, launches }
-    }
-}
-
-/// Compiles for each type of rows and each kind of processors: a schedule that schedc chooses depends on them, another one
-/// does not.
-fn versions(args: &Build, job: &mut Job, terminal: &Terminal) -> Result<Vec<Built>, Failure> {
-    let target = args.schedule.values.target.as_ref();
-    let rules = RowRules { missing: args.missing, base_margin: args.base_margin }.check(&job.model)?;
-    let chosen = job.source.is_chosen;
-    let all_rows = job.model.row_types(args.rows.unwrap_or(RowTypes::Both));
-    let given = if chosen { None } else { Some(job.nest(&args.schedule.values, terminal)?) };
-    if args.explain_schedule && !chosen {
-        terminal.say(job.source.text.trim_end());
-    }
-    let mut built: Vec<Built> = Vec::new();
-    for &rows in &all_rows {
-        let first = built.len();
-        for cpu in &args.cpu {
-            if chosen || built.len() == first {
-                job.read_rows(rows, target, (*cpu, CodeDestination::Artefact));
-            }
-            if args.explain_schedule && chosen {
-                if args.cpu.len() > 1 || all_rows.len() > 1 {
-                    terminal.say(&format!("// for {}", versions_name(*cpu, rows, &all_rows)));
-                }
-                terminal.say(job.source.text.trim_end());
-            }
-            let known = built.get(first).filter(|_| !chosen);
-            let (compiled, launches) = match known {
-                Some(known) => (known.compiled.clone(), known.launches.clone()),
-                None => {
-                    let (nest, target) = match &given {
-                        Some(given) => given.clone(),
-                        None => job.nest(&args.schedule.values, terminal)?,
-                    };
-                    let compiled = compile_for(&job.model, nest, &KERNELS, rules)?;
-                    let launches = assembled_launches(&compiled, &target)?;
-                    (Rc::new(compiled), launches.map(Rc::new))
-                }
-            };
-            let facts = facts(&job.model, &compiled, &job.source.text, *cpu, rules);
-            built.push(Built { cpu: *cpu, compiled, launches, facts });
-        }
-    }
-    Ok(built)
-}
-
-/// What tells a version from the others.
-fn versions_name(cpu: Cpu, rows: Float, all_rows: &[Float]) -> String {
-    match (all_rows, rows) {
-        ([_], _) => cpu.to_string(),
-        (_, Float::F32) => format!("{cpu}, rows of f32"),
-        (_, Float::F64) => format!("{cpu}, rows of f64"),
     }
 }
 

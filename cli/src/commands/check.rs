@@ -2,14 +2,14 @@
 
 use super::{model_to_look_with, print};
 use crate::args::Check;
-use crate::failure::Failure;
 use crate::files::schedules;
-use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::apply::fix_all;
 use sched_lang::diagnostics::{Applicability, Diagnostic, Severity};
 use sched_lang::{Options, check};
 use schedc_data::write_atomically;
+use schedc_driver::Failure;
+use schedc_driver::Source;
 use std::path::Path;
 
 /// A schedule and what is to be told of it.

@@ -2,8 +2,8 @@
 
 use super::print_bytes;
 use crate::args::{Cli, Completions};
-use crate::failure::Failure;
 use clap::CommandFactory;
+use schedc_driver::Failure;
 
 /// Runs the command.
 pub fn run(args: &Completions) -> Result<(), Failure> {

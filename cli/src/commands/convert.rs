@@ -1,12 +1,12 @@
 //! `schedc convert`: a model in another program's format.
 
 use crate::args::Convert;
-use crate::failure::Failure;
-use crate::model::Model;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
 use sched_forest::write_treelite;
 use schedc_data::write_atomically;
+use schedc_driver::Failure;
+use schedc_driver::Model;
 
 /// Ends of the names of files that Treelite reads.
 const EXTENSIONS: [&str; 2] = ["treelite", "tl"];
@@ -21,7 +21,7 @@ pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     keep(&[Some(&args.model)], &args.out)?;
-    let model = Model::read(&args.model, &args.reading)?;
+    let model = Model::read(&args.model, &args.reading.options())?;
     for note in &model.notes {
         terminal.say(&format!("note: {note}"));
     }

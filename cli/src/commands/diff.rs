@@ -2,11 +2,11 @@
 
 use super::{look, print};
 use crate::args::Diff;
-use crate::failure::Failure;
-use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::Severity;
 use sched_lang::diff::{diff_by_rows, diff_by_rows_json, show_diff_by_rows};
+use schedc_driver::Failure;
+use schedc_driver::Source;
 
 /// Runs the command.
 pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {

@@ -2,8 +2,8 @@
 
 use super::print;
 use crate::args::Explain;
-use crate::failure::Failure;
 use crate::pages::{all, find};
+use schedc_driver::Failure;
 
 /// Runs the command.
 pub fn run(args: &Explain) -> Result<(), Failure> {

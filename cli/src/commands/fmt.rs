@@ -2,12 +2,12 @@
 
 use super::print;
 use crate::args::Fmt;
-use crate::failure::Failure;
 use crate::files::schedules;
-use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::check_syntax;
 use schedc_data::write_atomically;
+use schedc_driver::Failure;
+use schedc_driver::Source;
 use similar::TextDiff;
 
 /// What has become of the files.

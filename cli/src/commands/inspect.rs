@@ -7,11 +7,11 @@ mod memory;
 
 use super::print;
 use crate::args::Inspect;
-use crate::failure::Failure;
-use crate::model::Model;
 use library::{Library, is_library};
 use sched_diagnostics::internal;
 use sched_forest::{MissingDirections, MissingValues, ModelSummary, summarize};
+use schedc_driver::Failure;
+use schedc_driver::Model;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     if is_library(&bytes) {
         return inspect_library(args, &bytes);
     }
-    let model = Model::of_bytes(&args.model, &bytes, &args.reading)?;
+    let model = Model::of_bytes(&args.model, &bytes, &args.reading.options())?;
     if args.facts {
         return print(&format!("{}\n", facts(&model)));
     }

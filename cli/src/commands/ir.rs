@@ -1,15 +1,15 @@
 //! `schedc ir`: the stages of the compiler as text.
 
-use super::{Job, print};
+use super::{load_job, print};
 use crate::args::{Ir, ScheduleOptions, Stage};
-use crate::compile::{compile, runs_on_device};
-use crate::defaults::CodeDestination;
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
 use sched_ir::lir::{KernelKind, Module};
 use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
+use schedc_driver::CodeDestination;
+use schedc_driver::Failure;
+use schedc_driver::compile::{compile, runs_on_device};
 
 /// Runs the command.
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
@@ -20,7 +20,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let schedule =
         if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
     let place = (args.cpu, CodeDestination::Artefact);
-    let mut job = Job::load(what, &schedule, &args.reading, place)?;
+    let mut job = load_job(what, &schedule, &args.reading, place)?;
     if let Some(rows) = args.rows {
         job.read_rows(rows.into(), args.values.target.as_ref(), place);
     }

@@ -1,7 +1,7 @@
 //! `schedc lsp`: becomes the language server.
 
-use crate::failure::Failure;
 use clap::Args;
+use schedc_driver::Failure;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;

@@ -5,15 +5,11 @@ mod labels;
 mod predictor;
 mod run;
 
-use super::Job;
+use super::load_job;
 use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
-use crate::categories;
-use crate::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
-use crate::defaults::CodeDestination;
 use crate::environment;
-use crate::failure::Failure;
-use crate::model::Model;
+use crate::model_rows::{categories_of, categories_of_library, expected_of, missing_in};
 use crate::outputs::{keep, keep_folder};
 use crate::terminal::Terminal;
 use base_margin::Origin;
@@ -25,6 +21,10 @@ use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source};
+use schedc_driver::CodeDestination;
+use schedc_driver::Failure;
+use schedc_driver::Model;
+use schedc_driver::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             terminal.say(schedule_of(&library).trim_end());
         }
         let names = names_of(&library);
-        let categories = categories::of_library(&about(&library), args.rows.unseen);
+        let categories = categories_of_library(&about(&library), args.rows.unseen);
         let expect = rows_for(&library, names.as_deref())
             .with_categories(categories.as_ref())
             .with_missing(args.rows.missing.map(|value| missing_of(&library, value)));
@@ -75,7 +75,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
+    let mut job = load_job(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
     // What is chosen depends on the rows, where these may be of several types.
     let settled = !job.source.is_chosen || job.model.own_rows == Float::F32 || args.simulate;
     if args.explain_schedule && settled {
@@ -91,12 +91,11 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     }
     let (mut nests, target) = job.nest(&args.schedule.values, terminal)?;
     let outputs = if args.output == Output::Leaf { job.model.forest.trees.len() } else { 1 };
-    let categories = categories::of_model(&job.model, args.rows.unseen);
+    let categories = categories_of(&job.model, args.rows.unseen);
     let own = job.model.clone();
-    let expect = own
-        .rows()
+    let expect = expected_of(&own)
         .with_categories(categories.as_ref())
-        .with_missing(args.rows.missing.map(|value| job.model.missing(value)));
+        .with_missing(args.rows.missing.map(|value| missing_in(&job.model, value)));
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
     let margins = job.model.forest.num_margins;

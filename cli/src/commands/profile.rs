@@ -2,25 +2,24 @@
 
 use super::print;
 use crate::args::Profile;
-use crate::categories;
-use crate::failure::Failure;
-use crate::model::Model;
+use crate::model_rows::{categories_of, expected_of, missing_in};
 use crate::outputs::keep;
 use crate::terminal::Terminal;
 use sched_diagnostics::internal;
 use schedc_data::{Source, Values, read_rows, write_atomically};
+use schedc_driver::Failure;
+use schedc_driver::Model;
 
 /// Runs the command.
 pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
     keep(&[Some(&args.rows.input), Some(&args.model)], &args.out)?;
-    let model = Model::read(&args.model, &args.reading)?;
+    let model = Model::read(&args.model, &args.reading.options())?;
     let forest = &model.forest;
-    let categories = categories::of_model(&model, args.rows.unseen);
-    let expect = model
-        .rows()
+    let categories = categories_of(&model, args.rows.unseen);
+    let expect = expected_of(&model)
         .by_position(args.rows.by_position)
         .with_categories(categories.as_ref())
-        .with_missing(args.rows.missing.map(|value| model.missing(value)));
+        .with_missing(args.rows.missing.map(|value| missing_in(&model, value)));
     let rows = read_rows(&Source::from_argument(&args.rows.input), expect)?;
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));

@@ -2,13 +2,13 @@
 
 use super::{look, model_to_look_with, print};
 use crate::args::{Show, What};
-use crate::failure::Failure;
-use crate::schedule::Source;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::Severity;
 use sched_lang::show::{lineages_json, show_lineages, until_line};
 use sched_nest::Variants;
 use sched_nest::show::{nests_json, show_nests};
+use schedc_driver::Failure;
+use schedc_driver::Source;
 
 /// Runs the command.
 pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {

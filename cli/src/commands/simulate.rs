@@ -3,7 +3,6 @@
 mod report;
 
 use super::predict::Predictor;
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_diagnostics::internal;
 use sched_forest::Forest;
@@ -13,6 +12,7 @@ use sched_ir::lower;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::Number;
+use schedc_driver::Failure;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;

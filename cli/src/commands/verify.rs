@@ -13,13 +13,10 @@ mod versions;
 
 use super::predict::{Predictor, kind, schedule_order};
 use super::simulate::Simulator;
-use super::{Job, print};
+use super::{load_job, print};
 use crate::args::{Format, Verify};
-use crate::compile::{RowRules, compile, facts, into_memory};
-use crate::defaults::CodeDestination;
 use crate::environment;
-use crate::failure::Failure;
-use crate::model::Model;
+use crate::model_rows::expected_of;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
 use expected::Expected;
@@ -33,6 +30,11 @@ use sched_lang::Supported;
 use sched_llvm::Library;
 use sched_nest::{Nest, Variants};
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
+use schedc_driver::CodeDestination;
+use schedc_driver::Failure;
+use schedc_driver::Job;
+use schedc_driver::Model;
+use schedc_driver::compile::{RowRules, compile, facts, into_memory};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +61,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
         Destination::from_argument(failing).check(&[])?;
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let job = Job::load(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
+    let job = load_job(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
@@ -84,7 +86,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
 /// The rows that the command line names.
 fn given(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
     let Some(path) = &args.input else { return Ok(Vec::new()) };
-    let expect = model.rows().by_position(args.by_position);
+    let expect = expected_of(model).by_position(args.by_position);
     let rows = read_rows(&Source::from_argument(path), expect)?;
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));

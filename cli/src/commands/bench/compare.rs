@@ -1,7 +1,7 @@
 //! One run against an earlier one.
 
 use super::run::{Point, Run};
-use crate::failure::Failure;
+use schedc_driver::Failure;
 use serde_json::json;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! The time of kernels alone, by the clock of the GPU that runs them, on rows that are in its memory.
 
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_gpu::{GpuError, Resident};
 use sched_llvm::Jit;
+use schedc_driver::Failure;
 use std::time::Duration;
 
 /// About what the kernels of a sample take.

@@ -4,11 +4,7 @@ use super::kernels::Kernels;
 use super::rows;
 use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
-use crate::commands::Job;
-use crate::compile::{RowRules, compile, facts, into_memory, runs_on_device};
-use crate::defaults::CodeDestination;
-use crate::failure::Failure;
-use crate::model::Model;
+use crate::commands::load_job;
 use crate::terminal::Terminal;
 use rustix::time::{ClockId, clock_gettime};
 use sched_forest::Float;
@@ -16,6 +12,10 @@ use sched_ir::lir::KernelKind;
 use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
 use sched_llvm::{Jit, Output, Rows, host_name};
 use schedc_data::{Expect, Source, Values, read_rows};
+use schedc_driver::CodeDestination;
+use schedc_driver::Failure;
+use schedc_driver::Model;
+use schedc_driver::compile::{RowRules, compile, facts, into_memory, runs_on_device};
 use std::path::Path;
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ fn contenders(
     for schedule in schedules {
         let options = ScheduleOptions { schedule, values: args.values.clone() };
         let place = (args.cpu, CodeDestination::Artefact);
-        let mut job = Job::load(model, &options, &args.reading, place)?;
+        let mut job = load_job(model, &options, &args.reading, place)?;
         let rows = match &mut read {
             Some(rows) => rows,
             none => none.insert(rows_of(args, &job.model)?),

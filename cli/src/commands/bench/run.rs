@@ -1,6 +1,6 @@
 //! What a run of `schedc bench` found out, and its JSON. `docs/tools.md` documents the fields; `bench/` writes the same.
 
-use crate::failure::Failure;
+use schedc_driver::Failure;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -1,21 +1,22 @@
 //! The kernels of a GPU schedule alone, without the code of the host.
 
-use super::{KERNELS, write};
+use super::write;
 use crate::args::{Build, Emit};
-use crate::commands::Job;
-use crate::compile::{compile, gpu_of, runs_on_device};
-use crate::defaults::CodeDestination;
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_ir::lir::Module;
 use sched_llvm::{DeviceCode, Gpu, Ptxas, code_object, ptx_text};
+use schedc_driver::CodeDestination;
+use schedc_driver::Failure;
+use schedc_driver::Job;
+use schedc_driver::compile::{compile, gpu_of, runs_on_device};
+use schedc_driver::versions::KERNELS;
 use std::path::Path;
 
 /// Compiles the kernels of a schedule and writes them.
 pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Result<(), Failure> {
     let cpu = args.cpu.first().copied().unwrap_or_default();
     if let Some(rows) = args.rows {
-        let [rows] = job.model.row_types(rows)[..] else {
+        let [rows] = job.model.row_types(rows.into())[..] else {
             let message = "kernels alone are for one type of rows";
             return Err(Failure::usage(
                 message,

@@ -1,10 +1,10 @@
 //! What is in a library that `schedc build` made. The file is read and not loaded: it may be for another machine, and
 //! none of its code runs.
 
-use crate::failure::Failure;
 use elf::ElfBytes;
 use elf::abi::{SHN_UNDEF, STB_LOCAL};
 use elf::endian::AnyEndian;
+use schedc_driver::Failure;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

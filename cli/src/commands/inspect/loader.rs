@@ -1,7 +1,7 @@
 //! What the trainer's own loader does with a model that is not done here.
 
-use crate::model::Model;
 use sched_forest::{Float, Predicate, Target, Types};
+use schedc_driver::Model;
 
 /// Each difference in a sentence.
 pub fn differences(model: &Model) -> Vec<&'static str> {

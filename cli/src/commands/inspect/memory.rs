@@ -1,11 +1,11 @@
 //! What trees take in memory in each representation: they are compiled, so that the figures are those of the code.
 
-use crate::compile::compile;
-use crate::failure::Failure;
-use crate::model::Model;
 use sched_ir::lir::KernelKind;
 use sched_lang::{Options, Supported, check};
 use sched_nest::Layout;
+use schedc_driver::Failure;
+use schedc_driver::Model;
+use schedc_driver::compile::compile;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

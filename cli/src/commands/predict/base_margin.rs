@@ -2,9 +2,9 @@
 
 use super::run::PIECES;
 use crate::args::Predict;
-use crate::failure::Failure;
 use sched_llvm::Rows;
 use schedc_data::{Batch, DataError, Expect, Number, Reading, RowStream, Source};
+use schedc_driver::Failure;
 use std::path::Path;
 
 /// Where a base margin comes from, as an argument names it.

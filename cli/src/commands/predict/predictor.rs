@@ -1,9 +1,9 @@
 //! What predicts: code in memory or a library.
 
-use crate::failure::Failure;
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Jit, Library, Output as Results, Rows};
 use schedc_data::Number;
+use schedc_driver::Failure;
 use std::cell::OnceCell;
 
 /// Rows predicted between two looks at the clock, at most.

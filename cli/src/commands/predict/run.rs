@@ -5,12 +5,12 @@ use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
 use super::predictor::Predictor;
 use crate::args::{Output, Predict};
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
+use schedc_driver::Failure;
 use std::time::{Duration, Instant};
 
 /// Rows of an array beside the input that are read at a time, at most.

@@ -5,14 +5,14 @@
 use super::report::Report;
 use super::verify;
 use crate::args::{Cli, Color, Command, Format};
-use crate::commands::Job;
-use crate::defaults::CodeDestination;
-use crate::failure::Failure;
-use crate::schedule::Source;
+use crate::commands::load_job;
 use crate::terminal::Terminal;
 use clap::Parser;
 use sched_ir::fault::{Fault, with_fault};
 use sched_llvm::Cpu;
+use schedc_driver::CodeDestination;
+use schedc_driver::Failure;
+use schedc_driver::Source;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ fn report(model: &Path, schedule: Option<&str>, options: &[&str]) -> Result<Repo
     let text = model.display().to_string();
     let line = ["schedc", "verify", &text].into_iter().chain(options.iter().copied());
     let Command::Verify(args) = Cli::try_parse_from(line).unwrap().command else { panic!("it is `verify`") };
-    let mut job = Job::load(model, &args.schedule, &args.reading, (Cpu::Native, CodeDestination::Memory))?;
+    let mut job = load_job(model, &args.schedule, &args.reading, (Cpu::Native, CodeDestination::Memory))?;
     if let Some(text) = schedule {
         job.source = Source { name: "schedule".into(), text: text.into(), is_chosen: false, path: None };
     }

@@ -1,14 +1,14 @@
 //! The trainer's own library, asked by way of Python: the walker shares the mistakes of whoever read the model.
 
 use super::others::Theirs;
-use crate::failure::Failure;
-use crate::model::Model;
 use sched_diagnostics::usage;
 use sched_forest::{Boundary, BoundaryOptions, Float};
 use sched_llvm::runtime::Kind;
 use schedc_data::{
     Destination, Expect, Numbers, Source, Table, Values, read_rows, write_atomically, write_table,
 };
+use schedc_driver::Failure;
+use schedc_driver::Model;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

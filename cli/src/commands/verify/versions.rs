@@ -3,9 +3,9 @@
 use super::report::Version;
 use crate::args::Verify;
 use crate::commands::inspect::targets;
-use crate::failure::Failure;
-use crate::model::Model;
 use sched_llvm::Cpu;
+use schedc_driver::Failure;
+use schedc_driver::Model;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

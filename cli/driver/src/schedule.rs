@@ -1,6 +1,5 @@
 //! Schedules on disk, checked; and the schedule that is chosen where none is given.
 
-use crate::args::ScheduleValues;
 use crate::defaults::{Chosen, CodeDestination, Processor, gpu};
 use crate::failure::Failure;
 use crate::model::Model;
@@ -11,6 +10,21 @@ use sched_lang::{Checked, Options, Supported, Target, check, read_header};
 use sched_llvm::Cpu;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// Values that a schedule takes from outside.
+#[derive(Clone, Debug, Default)]
+pub struct ScheduleValues {
+    /// The target in place of the schedule's.
+    pub target: Option<Target>,
+    /// Values for the schedule's `param`s.
+    pub sets: Vec<(String, i64)>,
+    /// Rows that one run of the nest handles at most.
+    pub batch_size: Option<u64>,
+    /// Whether a schedule that names another fingerprint than the model's will do.
+    pub ignore_fingerprint: bool,
+    /// The file of a profile, which says how often each leaf is reached.
+    pub profile: Option<PathBuf>,
+}
 
 /// A schedule as text.
 pub struct Source {

@@ -1,17 +1,28 @@
 //! Models on disk.
 
-use crate::args::{ModelOptions, RowType, RowTypes, ScheduleValues};
 use crate::failure::Failure;
+use crate::schedule::ScheduleValues;
 use sched_forest::{
     Float, Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
 };
 use sched_nest::ModelInfo;
-use schedc_data::{Expect, Missing};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::Builder;
+
+/// The types of rows that there is to be code for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowTypes {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+    /// Either.
+    #[default]
+    Both,
+}
 
 /// A model that was read.
 #[derive(Clone)]
@@ -47,17 +58,16 @@ impl Model {
     }
 
     /// Reads a model.
-    pub fn read(path: &Path, reading: &ModelOptions) -> Result<Model, Failure> {
+    pub fn read(path: &Path, reading: &ReadOptions) -> Result<Model, Failure> {
         Self::of_bytes(path, &Self::bytes(path)?, reading)
     }
 
     /// Reads a model from the bytes of its file.
-    pub fn of_bytes(path: &Path, bytes: &[u8], reading: &ModelOptions) -> Result<Model, Failure> {
-        let options = ReadOptions { iterations: reading.iterations.clone().unwrap_or_default() };
+    pub fn of_bytes(path: &Path, bytes: &[u8], reading: &ReadOptions) -> Result<Model, Failure> {
         // Hashing takes about half as long as reading; both only look at the bytes.
         let (loaded, fingerprint) = std::thread::scope(|scope| {
             let hashing = Builder::new().spawn_scoped(scope, || fingerprint(bytes));
-            let loaded = sched_forest::load(bytes, &options);
+            let loaded = sched_forest::load(bytes, reading);
             let fingerprint = match hashing {
                 Ok(hashing) => hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
                 // The system has no thread to give.
@@ -115,19 +125,6 @@ impl Model {
         Model { forest, ..self.clone() }
     }
 
-    /// What it wants of its rows.
-    pub fn rows(&self) -> Expect<'_> {
-        match self.forest.feature_names.as_slice() {
-            [] => Expect::unnamed(self.forest.num_features),
-            names => Expect::named(names),
-        }
-    }
-
-    /// A number that stands for missing values in its rows.
-    pub fn missing(&self, value: f64) -> Missing {
-        Missing { value, single: self.forest.types.input == Float::F32 }
-    }
-
     /// What the checker needs to know of it.
     pub fn facts(&self) -> Arc<ModelInfo> {
         Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
@@ -182,13 +179,4 @@ fn leaves(tree: &sched_forest::Tree) -> Vec<u32> {
         counts[at] += 1;
     });
     counts
-}
-
-impl From<RowType> for Float {
-    fn from(rows: RowType) -> Float {
-        match rows {
-            RowType::F32 => Float::F32,
-            RowType::F64 => Float::F64,
-        }
-    }
 }

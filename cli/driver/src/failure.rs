@@ -1,14 +1,11 @@
-//! Why a command stops, and the exit status that says so.
+//! Why compiling stops, and the exit status of a command that says so.
 
 use sched_diagnostics::{Code, Diagnostic, Place, usage};
 use sched_forest::ModelError;
-use sched_ir::CompileError;
-use sched_llvm::LlvmError;
-use schedc_data::DataError;
 use std::fmt::Display;
 use std::path::Path;
 
-/// A command that cannot go on.
+/// Work that cannot go on.
 #[derive(Debug)]
 pub enum Failure {
     /// Findings in a schedule, already told: exit status 1.
@@ -61,27 +58,10 @@ impl Failure {
     }
 }
 
-impl From<Diagnostic> for Failure {
-    fn from(diagnostic: Diagnostic) -> Failure {
-        Failure::Refused(Box::new(diagnostic))
-    }
-}
-
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Failure {
-        Diagnostic::from(error).into()
-    }
-}
-
-impl From<CompileError> for Failure {
-    fn from(error: CompileError) -> Failure {
-        Diagnostic::from(error).into()
-    }
-}
-
-impl From<LlvmError> for Failure {
-    fn from(error: LlvmError) -> Failure {
-        Diagnostic::from(error).into()
+/// Everything that is told as a diagnostic stops a command, whichever crate has found it.
+impl<E: Into<Diagnostic>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::Refused(Box::new(error.into()))
     }
 }
 

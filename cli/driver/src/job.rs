@@ -1,0 +1,105 @@
+//! A model with the schedule that goes with it.
+
+use crate::defaults::CodeDestination;
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::schedule::{ScheduleValues, Source};
+use sched_forest::{Float, ReadOptions};
+use sched_lang::diagnostics::Severity;
+use sched_lang::{Checked, Supported, Target};
+use sched_llvm::Cpu;
+use sched_nest::{Nest, Variants};
+use std::path::Path;
+
+/// Who is told of what a check finds.
+pub trait Teller {
+    /// Tells the findings that are at least this severe, and counts the errors.
+    fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize;
+}
+
+/// A model with the schedule that goes with it.
+pub struct Job {
+    /// The model.
+    pub model: Model,
+    /// The schedule.
+    pub source: Source,
+}
+
+impl Job {
+    /// Finds model and schedule: `what` is a model, or a schedule that names its model. Where there is no schedule, one is
+    /// chosen for the processor and the place where code is kept.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or it is not clear which schedule is meant.
+    pub fn load(
+        what: &Path,
+        schedule: Option<&Path>,
+        values: &ScheduleValues,
+        reading: &ReadOptions,
+        (cpu, kept): (Cpu, CodeDestination),
+    ) -> Result<Job, Failure> {
+        if is_schedule(what) {
+            if let Some(other) = schedule {
+                return Err(Failure::usage(
+                    format!("{} and {} are both schedules", what.display(), other.display()),
+                    "name a model and a schedule, or a schedule that names its model",
+                ));
+            }
+            let source = Source::read(what)?;
+            let model = named_model(&source, reading)?.profiled(values)?;
+            return Ok(Job { model, source });
+        }
+        let model = Model::read(what, reading)?.profiled(values)?;
+        let source = match schedule {
+            Some(path) => Source::read(path)?,
+            None => Source::chosen_for(&model, values.target.as_ref(), cpu, kept),
+        };
+        Ok(Job { model, source })
+    }
+
+    /// Makes it one for rows of a type. A schedule that schedc has chosen is chosen again.
+    pub fn read_rows(&mut self, rows: Float, target: Option<&Target>, (cpu, kept): (Cpu, CodeDestination)) {
+        self.model = self.model.for_rows(rows);
+        if self.source.is_chosen {
+            self.source = Source::chosen_for(&self.model, target, cpu, kept);
+        }
+    }
+
+    /// The nests and what they are for, if the schedule has no errors; all findings are told.
+    ///
+    /// # Errors
+    /// When the schedule has errors, or is for another model.
+    pub fn nest(
+        &self,
+        values: &ScheduleValues,
+        teller: &dyn Teller,
+    ) -> Result<(Variants<Nest>, Target), Failure> {
+        let checked = self.source.check_for(Supported::Compilable, &self.model, values);
+        self.source.check_fingerprint(&checked, &self.model, values)?;
+        let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
+        let errors = teller.findings(&self.source, &checked, least);
+        let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
+        Ok((nests, checked.target))
+    }
+}
+
+/// Whether a path names a schedule.
+pub fn is_schedule(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "sched")
+}
+
+/// The model that a schedule names and that nothing can be done without.
+fn named_model(source: &Source, reading: &ReadOptions) -> Result<Model, Failure> {
+    let named = source.named_model().ok_or_else(|| {
+        Failure::usage(
+            format!("the schedule {} names no model", source.name),
+            "add a line such as `model \"model.json\"` to it, or name the model on the command line",
+        )
+    })?;
+    if named.path.exists() {
+        return Model::read(&named.path, reading);
+    }
+    let help =
+        "correct the `model` line, which is relative to the schedule, or name the model on the command line";
+    Err(named.missing(source).help(help).into())
+}

@@ -1,0 +1,19 @@
+//! From a model's file and a schedule's text to code: what the command line and the Python package share.
+//!
+//! [`Job::load`] finds a model and its schedule, [`Job::nest`] checks the schedule, and [`compile::compile`] lowers the model
+//! under it; [`versions::versions`] does all of that for each kind of processor and each type of rows that an artefact has.
+
+pub mod categories;
+pub mod compile;
+pub mod defaults;
+pub mod failure;
+pub mod job;
+pub mod model;
+pub mod schedule;
+pub mod versions;
+
+pub use defaults::CodeDestination;
+pub use failure::Failure;
+pub use job::{Job, Teller};
+pub use model::{Model, RowTypes};
+pub use schedule::{ScheduleValues, Source};

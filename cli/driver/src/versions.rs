@@ -1,0 +1,115 @@
+//! A model compiled for each kind of processors and each type of rows that an artefact is to serve.
+
+use crate::compile::{RowRules, assembled_launches, compile_for, facts};
+use crate::defaults::CodeDestination;
+use crate::failure::Failure;
+use crate::job::{Job, Teller};
+use crate::model::RowTypes;
+use crate::schedule::ScheduleValues;
+use sched_forest::Float;
+use sched_ir::Compiled;
+use sched_ir::lir::KernelKind;
+use sched_llvm::header::{TakenRows, header};
+use sched_llvm::{Cpu, DeviceCode, Emit, EntryInfo, Version, build_versions};
+use std::rc::Rc;
+
+/// All kernels: an artefact answers every kind of call.
+pub const KERNELS: [KernelKind; 4] =
+    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+
+/// What an artefact is to serve.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Kinds of processors.
+    pub cpus: Vec<Cpu>,
+    /// Types of rows.
+    pub rows: RowTypes,
+    /// What is known of the rows.
+    pub rules: RowRules,
+}
+
+/// The model compiled for one kind of processors and rows of one type.
+pub struct Compilation {
+    /// The processors.
+    pub cpu: Cpu,
+    /// The rows.
+    pub rows: Float,
+    /// The schedule's text.
+    pub schedule: Rc<str>,
+    /// The model under it.
+    pub compiled: Rc<Compiled>,
+    /// The code of its launches, if it has some.
+    pub launches: Option<Rc<DeviceCode>>,
+    /// What its entry points report.
+    pub facts: EntryInfo,
+}
+
+impl Compilation {
+    /// The version of an artefact that it becomes.
+    pub fn version(&self) -> Version<'_> {
+        let launches = self.launches.as_deref();
+        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts, launches }
+    }
+}
+
+/// Compiles for each type of rows and each kind of processors: a schedule that schedc chooses depends on them, another one
+/// does not.
+///
+/// # Errors
+/// When the schedule has errors, which are told, or the model cannot be compiled under it.
+pub fn versions(
+    job: &mut Job,
+    values: &ScheduleValues,
+    served: &Served,
+    teller: &dyn Teller,
+) -> Result<Vec<Compilation>, Failure> {
+    let target = values.target.as_ref();
+    let rules = served.rules.check(&job.model)?;
+    let chosen = job.source.is_chosen;
+    let given = if chosen { None } else { Some(job.nest(values, teller)?) };
+    let mut made: Vec<Compilation> = Vec::new();
+    for rows in job.model.row_types(served.rows) {
+        let first = made.len();
+        for cpu in &served.cpus {
+            if chosen || made.len() == first {
+                job.read_rows(rows, target, (*cpu, CodeDestination::Artefact));
+            }
+            let known = made.get(first).filter(|_| !chosen);
+            let (compiled, launches) = match known {
+                Some(known) => (known.compiled.clone(), known.launches.clone()),
+                None => {
+                    let (nest, target) = match &given {
+                        Some(given) => given.clone(),
+                        None => job.nest(values, teller)?,
+                    };
+                    let compiled = compile_for(&job.model, nest, &KERNELS, rules)?;
+                    let launches = assembled_launches(&compiled, &target)?;
+                    (Rc::new(compiled), launches.map(Rc::new))
+                }
+            };
+            let facts = facts(&job.model, &compiled, &job.source.text, *cpu, rules);
+            let schedule = Rc::from(job.source.text.as_str());
+            made.push(Compilation { cpu: *cpu, rows, schedule, compiled, launches, facts });
+        }
+    }
+    Ok(made)
+}
+
+/// The C header of an artefact whose functions begin with `prefix`.
+pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
+    let Some(first) = versions.first() else { return String::new() };
+    let mut constants = first.facts.for_header(&first.compiled.lir);
+    if versions.iter().any(|version| version.compiled.lir.types != first.compiled.lir.types) {
+        constants.rows = TakenRows::Each;
+    }
+    header(prefix, &constants)
+}
+
+/// The artefact that has all of them.
+///
+/// # Errors
+/// When LLVM or the linker fails.
+pub fn artefact(versions: &[Compilation], prefix: &str, emit: Emit) -> Result<Vec<u8>, Failure> {
+    let all: Vec<Version> = versions.iter().map(Compilation::version).collect();
+    Ok(build_versions(&all, prefix, emit)?)
+}
