@@ -9,5 +9,6 @@ Neither schedc nor LLVM is needed where such a library runs.
 """
 
 from ._native import Model, SchedcError, load
+from .batch import BatchPredictor
 
-__all__ = ["Model", "SchedcError", "load"]
+__all__ = ["BatchPredictor", "Model", "SchedcError", "load"]

@@ -1,0 +1,160 @@
+"""A column of a table, whatever library it is of, as numbers or as names."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+
+class Numbers(NamedTuple):
+    """Numbers, of which some may be marked as missing."""
+
+    values: numpy.ndarray
+    missing: numpy.ndarray | None = None
+
+
+class Names(NamedTuple):
+    """Values of a dictionary, and for each row its place there; -1 is a missing value."""
+
+    names: list[Any]
+    places: numpy.ndarray
+
+
+Column = Numbers | Names
+
+
+def column(values: Any) -> Column:
+    """The column that an array of NumPy, pyarrow, pandas or Polars is, or a list.
+
+    Raises TypeError for what is neither numbers nor names."""
+    readers = {"pyarrow": _of_arrow, "pandas": _of_pandas, "polars": _of_polars}
+    reader = readers.get(type(values).__module__.partition(".")[0], _of_numpy)
+    return reader(values)
+
+
+def _refused(kind: object) -> TypeError:
+    return TypeError(f"holds values of type {kind}; give the numbers that the model was trained on")
+
+
+def _of_numpy(values: Any) -> Column:
+    missing = None
+    if isinstance(values, numpy.ma.MaskedArray):
+        missing, values = numpy.ma.getmaskarray(values), values.data
+    array = numpy.asarray(values)
+    if array.ndim != 1:
+        raise TypeError(f"has {array.ndim} dimensions; a column has one")
+    kind = array.dtype.kind
+    if kind in "fiub" and array.dtype.itemsize <= 8:
+        return Numbers(array, missing)
+    if kind == "U":
+        names, places = numpy.unique(array, return_inverse=True)
+        return Names(names.tolist(), _where(places, missing))
+    if kind in "OT":
+        return _of_objects(array.tolist(), missing)
+    raise _refused(array.dtype)
+
+
+def _where(places: numpy.ndarray, missing: numpy.ndarray | None) -> numpy.ndarray:
+    return places if missing is None else numpy.where(missing, -1, places)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or isinstance(value, float) and value != value
+
+
+def _of_objects(values: list[Any], missing: numpy.ndarray | None) -> Column:
+    absent = numpy.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
+    absent = absent if missing is None else absent | missing
+    there = [value for value, is_absent in zip(values, absent) if not is_absent]
+    kinds = {type(value) for value in there}
+    if kinds and all(issubclass(kind, str) for kind in kinds):
+        names = list(dict.fromkeys(there))
+        numbers = {name: at for at, name in enumerate(names)}
+        places = numpy.full(len(values), -1, dtype="int64")
+        places[~absent] = [numbers[name] for name in there]
+        return Names(names, places)
+    numeric = (bool, int, float, numpy.bool_, numpy.integer, numpy.floating)
+    wrong = next((kind for kind in kinds if not issubclass(kind, numeric)), None)
+    if wrong is not None:
+        raise _refused(wrong.__name__ if len(kinds) == 1 else " and ".join(sorted(kind.__name__ for kind in kinds)))
+    doubles = numpy.full(len(values), numpy.nan)
+    doubles[~absent] = [float(value) for value in there]
+    if any(isinstance(value, (int, numpy.integer)) and int(float(value)) != int(value) for value in there):
+        raise TypeError("holds whole numbers above 2^53, which doubles do not tell apart")
+    if kinds and all(issubclass(kind, (bool, numpy.bool_)) for kind in kinds):
+        return Numbers(doubles == 1, absent)
+    return Numbers(doubles, None)
+
+
+def _of_arrow(values: Any) -> Column:
+    import pyarrow
+    import pyarrow.compute
+
+    if isinstance(values, pyarrow.ChunkedArray):
+        values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+    if isinstance(values, pyarrow.ChunkedArray):  # of no chunks, in some versions
+        values = pyarrow.array([], type=values.type)
+    kind, types = values.type, pyarrow.types
+    if isinstance(values, pyarrow.ExtensionArray):
+        raise _refused(kind)
+    texts = types.is_string(kind) or types.is_large_string(kind) or "string_view" in str(kind)
+    if texts:
+        values = values.cast(pyarrow.large_string()).dictionary_encode()
+    if texts or types.is_dictionary(kind):
+        places = values.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return Names(values.dictionary.to_pylist(), places)
+    if types.is_null(kind):
+        return Numbers(numpy.full(len(values), numpy.nan, dtype="float32"))
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise _refused(kind)
+    if values.null_count == 0:
+        return Numbers(values.to_numpy(zero_copy_only=False))
+    if types.is_floating(kind):
+        # Nulls become NaN.
+        return Numbers(values.to_numpy(zero_copy_only=False))
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    return Numbers(values.fill_null(False if types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False), missing)
+
+
+def _of_pandas(series: Any) -> Column:
+    import pandas
+
+    kind = series.dtype
+    if isinstance(kind, pandas.CategoricalDtype):
+        return Names(series.cat.categories.tolist(), series.cat.codes.to_numpy().astype("int64"))
+    if isinstance(kind, numpy.dtype):
+        return _of_numpy(series.to_numpy())
+    if isinstance(kind, pandas.SparseDtype):
+        return _of_numpy(numpy.asarray(series))
+    if hasattr(pandas, "ArrowDtype") and isinstance(kind, pandas.ArrowDtype):
+        return _of_arrow(series.array.__arrow_array__())
+    if isinstance(kind, pandas.StringDtype):
+        places, names = pandas.factorize(series)
+        return Names(list(names), places.astype("int64"))
+    plain = getattr(kind, "numpy_dtype", None)
+    if plain is None or plain.kind not in "fiub":
+        raise _refused(kind)
+    missing = series.isna().to_numpy()
+    if not missing.any():
+        return Numbers(series.to_numpy(dtype=plain))
+    return Numbers(series.fillna(plain.type(0)).to_numpy(dtype=plain), missing)
+
+
+def _of_polars(series: Any) -> Column:
+    import polars
+
+    kind = series.dtype
+    if kind in (polars.String, polars.Categorical) or isinstance(kind, polars.Enum):
+        series = series.cast(polars.String)
+        names = series.drop_nulls().unique().to_list()
+        places = series.replace_strict(names, range(len(names)), default=None, return_dtype=polars.Int64) if names else None
+        blank = numpy.full(len(series), -1, dtype="int64")
+        return Names(names, blank if places is None else places.fill_null(-1).to_numpy())
+    if kind == polars.Null:
+        return Numbers(numpy.full(len(series), numpy.nan, dtype="float32"))
+    if not (kind.is_integer() or kind.is_float() or kind == polars.Boolean) or "128" in str(kind):
+        raise _refused(kind)
+    if series.null_count() == 0:
+        return Numbers(series.to_numpy())
+    return Numbers(series.fill_null(False if kind == polars.Boolean else 0).to_numpy(), series.is_null().to_numpy())

@@ -1,0 +1,111 @@
+"""Columns found by the names of a model's features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+
+#: Columns that are looked at for a near miss, and features that a message names.
+_MOST_OTHERS, _MOST_NAMED = 4096, 3
+_MOST_LETTERS = 80
+
+
+def quoted(name: str) -> str:
+    """A name as messages have it."""
+    return '"' + (name if len(name) <= _MOST_LETTERS else name[:_MOST_LETTERS] + "...") + '"'
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name[:64].lower() if letter.isalnum())
+
+
+def near(name: str, others: Sequence[str]) -> str | None:
+    """The one of the other names that is most likely meant, if one is near: equal but for case, blanks and marks, with a
+    prefix or a suffix, or a few letters away."""
+    wanted = _plain(name)
+    best: tuple[float, str] | None = None
+    for other in others[:_MOST_OTHERS]:
+        plain = _plain(other)
+        if not wanted or not plain:
+            continue
+        short, long = sorted((wanted, plain), key=len)
+        if short == long:
+            score = 2.0
+        elif len(short) >= 3 and (long.startswith(short) or long.endswith(short)):
+            score = 1.0
+        else:
+            matcher = SequenceMatcher(None, wanted, plain)
+            score = matcher.ratio() if matcher.real_quick_ratio() >= 0.75 and matcher.quick_ratio() >= 0.75 else 0.0
+        if score >= 0.75 and (best is None or score > best[0]):
+            best = (score, other)
+    return best and best[1]
+
+
+def wanted_columns(
+    features: Sequence[str] | None, count: int, columns: Sequence[str | None] | Mapping[str, str | None] | None
+) -> list[str | None]:
+    """For each feature the name of its column, or None for one that is absent."""
+    if isinstance(columns, str):
+        raise TypeError("columns is a list of names, one for each feature, or a dict from features to columns")
+    if columns is None:
+        if features is None:
+            raise ValueError(
+                f"the model has no names of features: columns=[...] names the columns of its {count} features, "
+                "and by_position=True takes a table's columns in their order"
+            )
+        return list(features)
+    if isinstance(columns, Mapping):
+        if features is None:
+            raise ValueError(f"the model has no names of features: give columns as a list of {count} names")
+        unknown = [name for name in columns if name not in features]
+        if unknown:
+            meant = near(str(unknown[0]), features)
+            hint = f"; {quoted(meant)} may be meant" if meant is not None else ""
+            raise ValueError(f"{quoted(str(unknown[0]))} in columns is no feature of the model{hint}")
+        return [columns.get(name, name) for name in features]
+    if len(columns) != count:
+        raise ValueError(f"columns has {len(columns)} names, and the model {count} features; None stands for one that is absent")
+    return list(columns)
+
+
+def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[int | None]:
+    """The place of each wanted column among the names of a table, without regard to blanks around them unless these tell
+    two wanted columns apart.
+
+    Raises ValueError for names that are not there, with those that may be meant, and for those that are there twice."""
+    names = [name for name in wanted if name is not None]
+    if any(not name.strip() for name in names):
+        raise ValueError("a feature of the model has an empty name; columns=[...] names the table's columns")
+    trim = len({name.strip() for name in names}) == len(names)
+    repeated = next((name for at, name in enumerate(names) if name in names[:at]), None) if not trim else None
+    if repeated is not None:
+        raise ValueError(f"two features of the model have the column {quoted(repeated)}; columns=[...] names one for each")
+    plain = str.strip if trim else str
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(header):
+        places.setdefault(plain(name), []).append(at)
+    found: list[int | None] = []
+    lacking = []
+    for name in wanted:
+        at = places.get(plain(name), []) if name is not None else []
+        if len(at) > 1:
+            raise ValueError(f"columns {at[0] + 1} and {at[1] + 1} of the table are both named {quoted(str(name))}")
+        if name is not None and not at:
+            lacking.append(name)
+        found.append(at[0] if at else None)
+    if lacking:
+        raise ValueError(_missing(lacking, len(names), [name for at, name in enumerate(header) if at not in found]))
+    return found
+
+
+def _missing(lacking: list[str], features: int, others: list[str]) -> str:
+    listed = ", ".join(quoted(name) for name in lacking[:_MOST_NAMED])
+    more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
+    whose = "all features" if len(lacking) == features else "features"
+    pairs = [(near(name, others), name) for name in lacking[:_MOST_NAMED]]
+    meant = [f"{quoted(other)} may stand for {quoted(name)}" for other, name in pairs if other is not None]
+    hint = "; ".join(["; " + ", ".join(meant)] if meant else [""])
+    return (
+        f"the table lacks {whose} of the model: {listed}{more}{hint}; columns={{feature: column}} gives a feature another "
+        "column, and None in place of the column says that the feature is absent"
+    )

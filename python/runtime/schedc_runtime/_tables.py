@@ -1,0 +1,161 @@
+"""Tables of the kinds that a predictor takes and gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy
+
+#: Columns of results by their names: arrays of numbers, or of objects that are texts.
+Results = dict[str, numpy.ndarray]
+
+
+class Table(Protocol):
+    """What a predictor needs of a table."""
+
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def rows(self) -> int:
+        """How many rows there are."""
+
+    def column(self, at: int) -> Any:
+        """The column of this number."""
+
+    def give(self, kept: list[int], results: Results) -> Any:
+        """A table of the same kind: some of the columns, then results."""
+
+
+def table_of(table: Any) -> Table:
+    """The table that an object is.
+
+    Raises TypeError for what is none."""
+    library, name = type(table).__module__.partition(".")[0], type(table).__name__
+    if library == "pandas" and name == "DataFrame":
+        return _Pandas(table)
+    if library == "polars" and name == "DataFrame":
+        return _Polars(table)
+    if library == "pyarrow" and name in ("RecordBatch", "Table"):
+        return _Arrow(table)
+    if isinstance(table, Mapping):
+        return _Arrays(table)
+    if isinstance(table, numpy.ndarray) and table.ndim == 2 and table.dtype.names is None:
+        return _Matrix(table)
+    if library == "polars" and name == "LazyFrame":
+        raise TypeError("a LazyFrame has no rows yet; give its .collect()")
+    if hasattr(table, "__arrow_c_array__") or hasattr(table, "__arrow_c_stream__"):
+        import pyarrow
+
+        return _Arrow(pyarrow.table(table))
+    raise TypeError(
+        "a table is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, a dict of arrays, "
+        f"or an array of two dimensions, not {name}"
+    )
+
+
+class _Arrow:
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def names(self) -> list[str]:
+        return list(self.table.schema.names)
+
+    def rows(self) -> int:
+        return int(self.table.num_rows)
+
+    def column(self, at: int) -> Any:
+        return self.table.column(at)
+
+    def give(self, kept: list[int], results: Results) -> Any:
+        import pyarrow
+
+        def array(values: Any) -> Any:
+            return pyarrow.array(values, type=pyarrow.string()) if values.dtype == object else pyarrow.array(values)
+
+        arrays = [array(values) for values in results.values()]
+        columns = [*(self.table.column(at) for at in kept), *arrays]
+        fields = [self.table.schema.field(at) for at in kept]
+        fields += [pyarrow.field(name, array.type) for name, array in zip(results, arrays)]
+        return type(self.table).from_arrays(columns, schema=pyarrow.schema(fields))
+
+
+class _Pandas:
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def names(self) -> list[str]:
+        if self.table.columns.nlevels > 1:
+            raise TypeError("the frame's columns have several levels of names; give them one name each")
+        return [str(name) for name in self.table.columns]
+
+    def rows(self) -> int:
+        return len(self.table)
+
+    def column(self, at: int) -> Any:
+        return self.table.iloc[:, at]
+
+    def give(self, kept: list[int], results: Results) -> Any:
+        import pandas
+
+        frame = pandas.DataFrame(results, index=self.table.index)
+        texts = [name for name, values in results.items() if values.dtype == object]
+        frame = frame.astype(dict.fromkeys(texts, "str")) if texts else frame
+        return pandas.concat([self.table.iloc[:, kept], frame], axis=1) if kept else frame
+
+
+class _Polars:
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def names(self) -> list[str]:
+        return list(self.table.columns)
+
+    def rows(self) -> int:
+        return int(self.table.height)
+
+    def column(self, at: int) -> Any:
+        return self.table.to_series(at)
+
+    def give(self, kept: list[int], results: Results) -> Any:
+        import polars
+
+        made = [
+            polars.Series(name, values.tolist(), polars.String) if values.dtype == object else polars.Series(name, values)
+            for name, values in results.items()
+        ]
+        return polars.DataFrame([*(self.table.to_series(at) for at in kept), *made])
+
+
+class _Arrays:
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self.table = table
+        self.arrays = list(table.values())
+
+    def names(self) -> list[str]:
+        return [str(name) for name in self.table]
+
+    def rows(self) -> int:
+        lengths = {len(values) for values in self.arrays}
+        if len(lengths) > 1:
+            raise ValueError(f"the columns have different numbers of rows: {', '.join(map(str, sorted(lengths)))}")
+        return lengths.pop() if lengths else 0
+
+    def column(self, at: int) -> Any:
+        return self.arrays[at]
+
+    def give(self, kept: list[int], results: Results) -> Any:
+        made = {name: values.astype(str) if values.dtype == object else values for name, values in results.items()}
+        return {**{self.names()[at]: self.arrays[at] for at in kept}, **made}
+
+
+class _Matrix(_Arrays):
+    """Rows without names, whose columns are in the model's order."""
+
+    def __init__(self, table: numpy.ndarray) -> None:
+        self.array = table
+        self.table = {str(at): table[:, at] for at in range(table.shape[1])}
+        self.arrays = list(self.table.values())
+
+    def rows(self) -> int:
+        return int(self.array.shape[0])

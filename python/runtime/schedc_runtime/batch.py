@@ -1,0 +1,388 @@
+"""Predictions of whole tables, on one machine or on many.
+
+A :class:`BatchPredictor` is made where a library of ``schedc build`` is, travels to other processes with the library's bytes,
+and takes tables with named columns there:
+
+    >>> import numpy, schedc_runtime
+    >>> predictor = schedc_runtime.BatchPredictor("model.so")
+    >>> predictor.names
+    ['prediction']
+    >>> table = {name: numpy.zeros(2, dtype="float32") for name in predictor.features}
+    >>> predictor.predict(table)
+    {'prediction': array([0.99..., 0.99...], dtype=float32)}
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy
+
+from . import _columns
+from ._categories import Known, known_categories
+from ._names import find_columns, quoted, wanted_columns
+from ._native import Model, load
+from ._tables import Table, _Matrix, table_of
+
+Output = Literal["value", "raw", "class", "leaf"]
+
+_HEADINGS = {"value": "prediction", "raw": "margin", "class": "class", "leaf": "leaf"}
+
+#: Values of a piece that is predicted at a time by each thread, and rows of which all columns are written before the next ones:
+#: as many as stay in caches.
+_PIECE, _BLOCK = 1 << 18, 1 << 10
+
+#: Libraries that a process keeps loaded.
+_MOST_LOADED = 16
+_loaded: OrderedDict[str, Model] = OrderedDict()
+_loading = threading.Lock()
+
+
+def _model_of(digest: str, library: bytes) -> Model:
+    """The model of a library, which a process loads once."""
+    with _loading:
+        model = _loaded.get(digest)
+        if model is None:
+            model = _loaded[digest] = load(library)
+        _loaded.move_to_end(digest)
+        while len(_loaded) > _MOST_LOADED:
+            _loaded.popitem(last=False)
+        return model
+
+
+class _Feature(NamedTuple):
+    """The values of a feature: numbers, of which some may be marked as missing."""
+
+    values: numpy.ndarray
+    missing: numpy.ndarray | None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether single precision has all values of the type."""
+        kind, size = self.values.dtype.kind, self.values.dtype.itemsize
+        return kind == "b" or (kind == "f" and size <= 4) or (kind in "iu" and size <= 2)
+
+
+class BatchPredictor:
+    """Predicts tables with a library that ``schedc build`` made.
+
+    ``artefact`` is the library: its path, its bytes, or a :class:`~schedc_runtime.Model`. One that is to run on different
+    processors is built for several, as in ``schedc build --cpu x86-64-v3,x86-64-v4``; each machine runs the best that it can.
+
+    ``columns`` says which columns of a table are the model's features: a list with a name for each feature, or a dict from
+    the names of some features to columns. None in place of a column says that the feature is absent: all its values are
+    missing. Without ``columns``, columns have the names of the features. They are found by name, in any order; other columns
+    are ignored. ``by_position=True`` takes the columns of a table in their order instead, whatever they are called.
+
+    ``output`` is ``"value"``, the trainer's predictions; ``"raw"``, margins; ``"class"``, labels; or ``"leaf"``, the leaf
+    that each tree reaches. ``keep`` names columns of the input that come before the results, such as an identifier.
+
+    ``threads`` is the most threads of a call, and 0 leaves it to the library. ``unseen`` is what becomes of a category that the
+    model does not know: ``"error"``, ``"missing"`` or ``"other"``, by default what its trainer does.
+
+    Predictors may be used by many threads at once. They are pickled with the bytes of their library, which a process loads
+    once, however often it gets one. Pickles, like libraries, run code: both should come from a trusted place.
+
+    Raises ValueError for columns or outputs that the model does not have, and OSError for what is no library.
+    """
+
+    def __init__(
+        self,
+        artefact: str | PathLike[str] | bytes | Model,
+        columns: Sequence[str | None] | Mapping[str, str | None] | None = None,
+        output: Output = "value",
+        *,
+        keep: Sequence[str] = (),
+        threads: int = 0,
+        by_position: bool = False,
+        unseen: Literal["error", "missing", "other"] | None = None,
+    ) -> None:
+        if isinstance(artefact, Model):
+            library: bytes = artefact.__reduce__()[1][0]
+        else:
+            library = bytes(artefact) if isinstance(artefact, (bytes, bytearray)) else Path(artefact).read_bytes()
+        if isinstance(keep, str):
+            raise TypeError("keep is a list of names of columns")
+        if not isinstance(threads, int) or threads < 0:
+            raise ValueError("threads is a number from 1 on, or 0 for the library's own choice")
+        if by_position and columns is not None:
+            raise ValueError("columns are found by name or by position: give columns or by_position=True")
+        if output not in _HEADINGS:
+            raise ValueError(f"output is one of {', '.join(_HEADINGS)}, not {output!r}")
+        self._digest = hashlib.sha256(library).hexdigest()
+        self._model = _model_of(self._digest, library)
+        self._options: dict[str, Any] = {
+            "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None else list(columns),
+            "output": output, "keep": tuple(keep), "threads": threads, "by_position": by_position, "unseen": unseen,
+        }
+        self._set_up()
+
+    def _set_up(self) -> None:
+        about = json.loads(self._model.info_json)
+        self._about: dict[str, Any] = about["model"]
+        self._reads_single = self._about["types"]["rows"] == "f32"
+        self._features: list[str] | None = list(self._about.get("feature_names") or []) or None
+        options = self._options
+        self._wanted: list[str | None] | None = None
+        if not options["by_position"]:
+            self._wanted = self._named(options["columns"])
+        self._categories = known_categories(self._about, options["unseen"])
+        self._columns = int(about["outputs"][options["output"]])
+        if self._columns == 0:
+            raise ValueError(f"the model has no output \"{options['output']}\"")
+        self._labels: list[Any] = list(self._about.get("labels") or [])
+        clash = next((name for name in options["keep"] if name in self.names), None)
+        if clash is not None:
+            raise ValueError(f"column {quoted(clash)} is to be kept, and has the name of a result")
+
+    def _named(self, columns: Any) -> list[str | None] | None:
+        if columns is None and self._features is None:
+            # Arrays need no names, tables are refused.
+            return None
+        return wanted_columns(self._features, self._model.num_features, columns)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the library, in hexadecimal digits."""
+        return self._digest
+
+    @property
+    def model(self) -> Model:
+        """The model, which takes arrays."""
+        return self._model
+
+    @property
+    def library(self) -> bytes:
+        """The bytes of the library."""
+        library: bytes = self._model.__reduce__()[1][0]
+        return library
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The other arguments that the predictor was made with."""
+        return dict(self._options)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the library says of its model: objective, types, names of features and categories, labels, and more."""
+        return self._about
+
+    @property
+    def output(self) -> Output:
+        """What is predicted."""
+        kind: Output = self._options["output"]
+        return kind
+
+    @property
+    def threads(self) -> int:
+        """The most threads of a call; 0 leaves it to the library."""
+        return int(self._options["threads"])
+
+    @property
+    def kept(self) -> list[str]:
+        """The columns of the input that come before the results."""
+        return list(self._options["keep"])
+
+    @property
+    def features(self) -> list[str] | None:
+        """The names of the model's features, or None if it has none."""
+        return None if self._features is None else list(self._features)
+
+    @property
+    def inputs(self) -> list[str] | None:
+        """The columns that a table needs, those that are kept not counted; None if columns count by position."""
+        return None if self._wanted is None else [name for name in self._wanted if name is not None]
+
+    @property
+    def text_inputs(self) -> set[str]:
+        """Those of :attr:`inputs` that hold names of categories."""
+        pairs = zip(self._wanted or [], self._categories)
+        return {name for name, known in pairs if name is not None and known is not None}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of results, as ``schedc predict`` has them."""
+        heading = _HEADINGS[self.output]
+        if self.output == "value" and self._columns > 1 and self._columns == len(self._labels):
+            return [f"P({self._label_text(label)})" for label in self._labels]
+        return [heading] if self._columns == 1 else [f"{heading}_{at}" for at in range(self._columns)]
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """The type of the results: float32 or float64, int32 for leaves; of classes that of the labels, object for texts."""
+        kinds = {"f32": "float32", "f64": "float64", "i32": "int32"}
+        if self.output == "class" and self._labels:
+            if all(isinstance(label, int) for label in self._labels):
+                return numpy.dtype("int64")
+            return numpy.dtype(object if any(isinstance(label, str) for label in self._labels) else "float64")
+        if self.output in ("class", "leaf"):
+            return numpy.dtype("int32")
+        return numpy.dtype(kinds[self._about["types"]["sums" if self.output == "raw" else "results"]])
+
+    @staticmethod
+    def _label_text(label: Any) -> str:
+        if label is None:
+            return "NaN"
+        if isinstance(label, float):
+            # Numbers as `schedc predict` spells them: no point where the number is whole, and never an exponent.
+            return numpy.format_float_positional(label, trim="-")
+        return str(label)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raises ValueError if a table with columns of these names lacks what a call needs, with the names that may be meant."""
+        self._find(list(names))
+        find_columns(list(names), self.kept)
+
+    def predict(self, table: Any, *, threads: int | None = None) -> Any:
+        """Predicts the rows of a table.
+
+        ``table`` is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, or a dict of arrays of one dimension;
+        or an array of two dimensions, whose columns are in the model's order. Columns hold numbers or truth values; null and NaN are
+        missing. Columns of features with named categories may hold names, as texts or dictionaries.
+
+        Returns a table of the same kind, and a dict of an array: the columns to keep, then results in columns called
+        :attr:`names`, in the order of the rows. A frame of pandas keeps its index.
+
+        Raises ValueError for columns that are not there, with those that may be meant, and for values that the model does not
+        take; TypeError for columns of other types; and SchedcError for what the library refuses, such as a processor that
+        it was not built for.
+        """
+        source = table_of(table)
+        names = source.names()
+        kept = [at for at in find_columns(names, self.kept) if at is not None]
+        values = self._values(source, names, threads)
+        if values.ndim == 1:
+            return source.give(kept, {self.names[0]: values})
+        columns = (numpy.ascontiguousarray(values[:, at]) for at in range(values.shape[1]))
+        return source.give(kept, dict(zip(self.names, columns)))
+
+    __call__ = predict
+
+    def values(self, table: Any, *, threads: int | None = None) -> numpy.ndarray:
+        """The results of :meth:`predict` as one array of type :attr:`dtype`: of one dimension for one column, else of two."""
+        source = table_of(table)
+        return self._values(source, source.names(), threads)
+
+    def _values(self, source: Table, names: list[str], threads: int | None) -> numpy.ndarray:
+        places = list(range(self._model.num_features)) if isinstance(source, _Matrix) else self._find(names)
+        if isinstance(source, _Matrix) and len(names) != len(places):
+            raise ValueError(f"rows have {len(names)} columns, and the model {len(places)}")
+        rows = source.rows()
+        features = [self._feature(source, names, at, feature, rows) for feature, at in enumerate(places)]
+        known = [feature for feature in features if feature is not None]
+        single = self._reads_single or all(feature.is_narrow for feature in known)
+        kinds = {"f32": "float32", "f64": "float64"}
+        about = self._about["types"]
+        kind = {"value": kinds[about["results"]], "raw": kinds[about["sums"]], "class": "float32", "leaf": "int32"}[self.output]
+        out = numpy.empty(rows if self._columns == 1 else (rows, self._columns), dtype=kind)
+        most = self.threads if threads is None else threads
+        step = max(_BLOCK, _PIECE // max(len(features), 1)) * max(most, 1)
+        for start in range(0, rows, step):
+            piece = slice(start, min(start + step, rows))
+            matrix = _matrix(features, piece, numpy.dtype("float32" if single else "float64"))
+            self._model.predict(matrix, self.output, out=out[piece], threads=most)
+        return self._named_classes(out) if self.output == "class" else out
+
+    def _named_classes(self, classes: numpy.ndarray) -> numpy.ndarray:
+        numbers = classes.astype("int32")
+        if not self._labels:
+            return numbers
+        if self.dtype == object:
+            labels: list[Any] = [self._label_text(label) for label in self._labels]
+        else:
+            labels = [numpy.nan if label is None else label for label in self._labels]
+        return numpy.array(labels, dtype=self.dtype)[numbers]
+
+    def _find(self, names: list[str]) -> list[int | None]:
+        """For each feature the place of its column in a table."""
+        count = self._model.num_features
+        if self._options["by_position"]:
+            places: list[int | None] = [at for at, name in enumerate(names) if name not in self._options["keep"]]
+            if len(places) != count:
+                raise ValueError(f"the table has {len(places)} columns, and the model {count} features")
+            return places
+        if self._wanted is None:
+            wanted_columns(None, count, None)
+        return find_columns(names, self._wanted or [])
+
+    def _feature(self, source: Table, names: list[str], at: int | None, feature: int, rows: int) -> _Feature | None:
+        """The numbers of a feature; None if it is absent."""
+        if at is None:
+            return None
+        known = self._categories[feature]
+        try:
+            column = _columns.column(source.column(at))
+        except TypeError as error:
+            raise TypeError(f"column {quoted(names[at])} {error}") from None
+        found = _numbers(column, known, names[at])
+        if len(found.values) != rows:
+            raise ValueError(f"column {quoted(names[at])} has {len(found.values)} rows, and the table {rows}")
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._digest, self.library, self._options)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return ("schedc_runtime.BatchPredictor", self._digest, repr(self._options))
+
+    def __repr__(self) -> str:
+        return f"BatchPredictor({self._model!r}, output={self.output!r})"
+
+
+def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPredictor:
+    """The predictor of a pickle."""
+    predictor = BatchPredictor.__new__(BatchPredictor)
+    predictor._digest, predictor._options = digest, options
+    predictor._model = _model_of(digest, library)
+    predictor._set_up()
+    return predictor
+
+
+def _numbers(column: _columns.Column, known: Known | None, name: str) -> _Feature:
+    """The numbers of a column: those of its names, where the feature has categories."""
+    if isinstance(column, _columns.Names):
+        if known is None:
+            raise TypeError(
+                f"column {quoted(name)} holds text or a dictionary (pandas: a category), and the model does not say which numbers "
+                "stand for it; give the numbers that stood for it in training"
+            )
+        return _Feature(known.codes(column.names, column.places, name, 0), None)
+    values, missing = column
+    if known is not None and values.dtype == bool and known.has_truths:
+        places = numpy.where(missing, -1, values) if missing is not None else values.astype("int64")
+        return _Feature(known.codes([False, True], places, name, 0), None)
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and not _fits_in_doubles(values):
+        raise ValueError(f"column {quoted(name)} holds whole numbers above 2^53, which doubles do not tell apart")
+    if known is not None:
+        known.check(values if missing is None else values[~missing], name)
+    return _Feature(values, missing)
+
+
+def _fits_in_doubles(values: numpy.ndarray) -> bool:
+    if len(values) == 0 or (values.max() <= 2**53 and values.min() >= -(2**53)):
+        return True
+    with numpy.errstate(invalid="ignore"):
+        return bool(numpy.array_equal(values, values.astype("float64").astype(values.dtype)))
+
+
+def _matrix(features: Sequence[_Feature | None], rows: slice, dtype: numpy.dtype[Any]) -> numpy.ndarray:
+    """Rows of an array with a column for each feature, in which NaN is a missing value."""
+    matrix = numpy.empty((rows.stop - rows.start, len(features)), dtype=dtype)
+    for first in range(rows.start, rows.stop, _BLOCK):
+        last = min(first + _BLOCK, rows.stop)
+        block = matrix[first - rows.start : last - rows.start]
+        for at, feature in enumerate(features):
+            if feature is None:
+                block[:, at] = numpy.nan
+                continue
+            block[:, at] = feature.values[first:last]
+            if feature.missing is not None:
+                block[feature.missing[first:last], at] = numpy.nan
+    return matrix

@@ -1,0 +1,57 @@
+"""Predictions on Dask.
+
+    predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
+    scored = schedc_runtime.dask.predict(frame, predictor)
+
+Needs dask[dataframe], and on the workers schedc-runtime and pandas. The predictor goes to each worker once. Dask runs a
+task on each of a worker's threads, so a call uses one thread, unless the predictor says another number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .batch import BatchPredictor
+
+if TYPE_CHECKING:
+    import pandas
+    from dask.dataframe import DataFrame
+    from distributed import Client
+
+__all__ = ["predict"]
+
+
+def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | None = None) -> DataFrame:
+    """Predicts a data frame by ``map_partitions``.
+
+    ``frame`` has the columns that the predictor needs, found by name; others are not read. ``client`` is the cluster, by default
+    the current one; without one, Dask's local scheduler computes. Returns a lazy data frame with the same partitions and index: the
+    columns that the predictor keeps, then those called ``predictor.names``.
+
+    Raises ValueError, before anything runs, for columns that are not there.
+    """
+    names = [str(name) for name in frame.columns]
+    predictor.check(names)
+    if predictor.inputs is not None:
+        wanted = {name.strip() for name in [*predictor.kept, *predictor.inputs]}
+        frame = frame[[name for name, text in zip(frame.columns, names) if text.strip() in wanted]]
+    # Types may be unknown before the rows are read: texts are objects then.
+    meta = predictor.predict(frame._meta.iloc[:0])
+    return frame.map_partitions(_run, _shared(predictor, client), meta=meta, enforce_metadata=False)
+
+
+def _run(rows: pandas.DataFrame, predictor: BatchPredictor) -> pandas.DataFrame:
+    scored: pandas.DataFrame = predictor.predict(rows, threads=predictor.threads or 1)
+    return scored
+
+
+def _shared(predictor: BatchPredictor, client: Client | None) -> Any:
+    """The predictor, on all workers of the cluster if there is one."""
+    if client is None:
+        try:
+            from distributed import default_client
+
+            client = default_client()
+        except (ImportError, ValueError):
+            return predictor
+    return client.scatter(predictor, broadcast=True)

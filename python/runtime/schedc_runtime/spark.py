@@ -1,0 +1,137 @@
+"""Predictions on Spark.
+
+    predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
+    scored = schedc_runtime.spark.predict(frame, predictor)                        # Arrow batches, the fastest way
+    scored = frame.withColumn("p", schedc_runtime.spark.udf(predictor)(frame))     # a column beside the others
+
+Needs pyspark on the driver, and on the workers schedc-runtime, pyarrow and, for :func:`udf`, pandas. The library travels once
+to each executor. A call uses as many threads as a task has cores (``spark.task.cpus``), unless the predictor says another
+number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ._names import find_columns
+from .batch import BatchPredictor
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+__all__ = ["predict", "udf"]
+
+
+def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
+    """Predicts a data frame by ``mapInArrow``.
+
+    ``frame`` has the columns that the predictor needs, found by name; columns that it does not need are not read. Returns a
+    lazy data frame with the columns that the predictor keeps, then those called ``predictor.names``.
+
+    Raises ValueError, before anything runs, for columns that are not there.
+    """
+    frame, schema = _needed(frame, predictor), _schema(frame, predictor)
+    shared = _shared(frame, predictor)
+
+    def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        predictor = shared()
+        threads = _threads(predictor)
+        for batch in batches:
+            # A batch is of the same library as others; nothing but names tells its columns apart.
+            result = predictor.predict(batch, threads=threads)
+            yield pyarrow.RecordBatch.from_arrays(result.columns, names=result.schema.names)
+
+    return frame.mapInArrow(run, schema)
+
+
+def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
+    """A function from a data frame to its predictions as a column, by a pandas UDF.
+
+    The column is a number, or a text for classes with such labels; of several results it is a structure with fields called
+    ``predictor.names``. Columns that the predictor keeps are left out: the frame has them. Slower than :func:`predict`, for where a
+    column is needed.
+    """
+
+    def of(frame: DataFrame) -> Column:
+        from pyspark.sql.functions import pandas_udf, struct
+        from pyspark.sql.types import StructField, StructType
+
+        needed = _needed(frame, predictor, kept=False)
+        shared, kind, several = _shared(frame, predictor), _type(predictor), len(predictor.names) > 1
+        result = StructType([StructField(name, kind) for name in predictor.names]) if several else kind
+
+        def run(frames: Iterator[pandas.DataFrame]) -> Iterator[Any]:
+            import pandas
+
+            predictor = shared()
+            threads = _threads(predictor)
+            for rows in frames:
+                values = predictor.values(rows, threads=threads)
+                yield pandas.DataFrame(values, columns=predictor.names) if several else pandas.Series(values)
+
+        # The types of the function's own signature are those of Spark's iterators of frames.
+        run.__annotations__ = _signature(several)
+        return pandas_udf(run, result)(struct(*(_column(frame, name) for name in needed.columns)))
+
+    return of
+
+
+def _signature(several: bool) -> dict[str, Any]:
+    import pandas
+
+    return {"frames": Iterator[pandas.DataFrame], "return": Iterator[pandas.DataFrame if several else pandas.Series]}
+
+
+def _column(frame: DataFrame, name: str) -> Column:
+    """A column by its name, whatever marks the name has."""
+    return frame["`" + name.replace("`", "``") + "`"]
+
+
+def _needed(frame: DataFrame, predictor: BatchPredictor, kept: bool = True) -> DataFrame:
+    """The columns of a frame that a predictor needs."""
+    predictor.check(frame.columns)
+    wanted = predictor.inputs
+    if wanted is None:
+        return frame if kept else frame.select(*(_column(frame, n) for n in frame.columns if n not in predictor.kept))
+    places = find_columns(frame.columns, [*(predictor.kept if kept else []), *wanted])
+    names = dict.fromkeys(frame.columns[at] for at in places if at is not None)
+    return frame.select(*(_column(frame, name) for name in names))
+
+
+def _type(predictor: BatchPredictor) -> DataType:
+    from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, StringType
+
+    kinds: dict[str, DataType] = {
+        "float32": FloatType(), "float64": DoubleType(), "int32": IntegerType(), "int64": LongType(), "object": StringType(),
+    }
+    return kinds[str(predictor.dtype)]
+
+
+def _schema(frame: DataFrame, predictor: BatchPredictor) -> Any:
+    from pyspark.sql.types import StructField, StructType
+
+    kept = find_columns(frame.columns, predictor.kept)
+    fields = [frame.schema.fields[at] for at in kept if at is not None]
+    return StructType([*fields, *(StructField(name, _type(predictor)) for name in predictor.names)])
+
+
+def _shared(frame: DataFrame, predictor: BatchPredictor) -> Callable[[], BatchPredictor]:
+    """A function that gives workers the predictor: by a broadcast where the session has such, else with the task's code."""
+    try:
+        broadcast = frame.sparkSession.sparkContext.broadcast(predictor)
+    except Exception:  # Spark Connect has no context, and several kinds of errors say so.
+        return lambda: predictor
+    return lambda: broadcast.value
+
+
+def _threads(predictor: BatchPredictor) -> int:
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    return predictor.threads or (task.cpus() if task is not None else 1)
