@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::ptr;
 
 /// What a call computes for each row. The numbers are those of the C interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,85 @@ struct Call {
     row_stride: i64,
     scratch: *mut c_void,
     scratch_size: i64,
+    memory: i32,
+    device: i32,
+    stream: *mut c_void,
+    missing: *const f64,
+    base_margin: *const c_void,
+    columns: *const Column,
+}
+
+/// Older libraries, which know a shorter structure, take a longer one if what is behind theirs is zero.
+const CALL_SIZE: u32 = size_of::<Call>() as u32;
+
+/// The type of a column's values. The numbers are those of the C interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// `float`.
+    F32 = 0,
+    /// `double`.
+    F64 = 1,
+    /// `int32_t`.
+    I32 = 2,
+    /// `int8_t`.
+    I8 = 3,
+    /// `int16_t`.
+    I16 = 4,
+    /// `int64_t`.
+    I64 = 5,
+    /// `uint8_t`.
+    U8 = 6,
+    /// `uint16_t`.
+    U16 = 7,
+    /// `uint32_t`.
+    U32 = 8,
+    /// `uint64_t`.
+    U64 = 9,
+    /// A byte: 0, or 1 for all others.
+    Bool = 10,
+    /// Packed bits, the least significant first.
+    Bit = 11,
+}
+
+/// The values of one feature, as the C interface has them (`schedc_column` in `docs/c-api.md`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// At any address; null: the feature is missing in all rows.
+    pub values: *const c_void,
+    /// A bit for each row, the least significant first: 1 where there is a value; null: everywhere.
+    pub validity: *const u8,
+    /// The first bit of it.
+    pub validity_offset: i64,
+    /// Bytes from one value to the next; 0: packed.
+    pub stride: i64,
+    /// The number that each value stands for, where values are places in it; null: values are numbers.
+    pub dictionary: *const f64,
+    /// Entries of it. A value that is not below is missing.
+    pub dictionary_size: i64,
+    /// A [`ColumnType`].
+    pub kind: i32,
+    /// Of bits: the first one in `values`.
+    pub values_offset: i32,
+}
+
+impl Column {
+    /// A feature that is missing in all rows.
+    pub const ABSENT: Column = Column {
+        values: ptr::null(),
+        validity: ptr::null(),
+        validity_offset: 0,
+        stride: 0,
+        dictionary: ptr::null(),
+        dictionary_size: 0,
+        kind: ColumnType::F32 as i32,
+        values_offset: 0,
+    };
+
+    /// Values of a type, `stride` bytes from each other; 0: packed.
+    pub fn of(values: *const c_void, kind: ColumnType, stride: i64) -> Column {
+        Column { values, stride, kind: kind as i32, ..Column::ABSENT }
+    }
 }
 
 /// Rows in memory.
@@ -187,22 +267,76 @@ impl Library {
         threads: i32,
     ) -> Result<(), String> {
         let call = Call {
-            size: size_of::<Call>() as u32,
-            kind: kind as i32,
             rows: rows.start,
-            n_rows: i64::try_from(rows.count).unwrap_or(-1),
-            out,
             dtype: rows.element as i32,
-            threads,
             row_stride: i64::try_from(rows.stride).unwrap_or(-1),
-            scratch: std::ptr::null_mut(),
-            scratch_size: 0,
+            ..Call::new(kind, rows.count, out, threads)
         };
         // SAFETY: as the caller promises.
-        match unsafe { (self.predict_ex)(&call) } {
+        unsafe { self.call(&call) }
+    }
+
+    /// Predicts `n_rows` rows that are columns, one for each feature, with at most `threads` threads; 0 leaves the number to
+    /// the library.
+    ///
+    /// # Errors
+    /// What the library says of the call; libraries that were built before there were columns refuse it.
+    ///
+    /// # Safety
+    /// Each column is readable for so many rows; `out` has room for `num_outputs(kind)` elements of `output_type(kind)` for
+    /// each of them, and nobody else uses it.
+    pub unsafe fn predict_columns(
+        &self,
+        kind: Kind,
+        columns: &[Column],
+        n_rows: usize,
+        out: *mut c_void,
+        threads: i32,
+    ) -> Result<(), String> {
+        if columns.len() != self.num_features {
+            return Err(format!(
+                "there are {} columns, and the model has {}",
+                columns.len(),
+                self.num_features
+            ));
+        }
+        let call = Call { columns: columns.as_ptr(), ..Call::new(kind, n_rows, out, threads) };
+        // SAFETY: as the caller promises.
+        unsafe { self.call(&call) }
+    }
+
+    /// # Safety
+    /// What the call points to is as the C interface wants it.
+    unsafe fn call(&self, call: &Call) -> Result<(), String> {
+        // SAFETY: as the caller promises.
+        match unsafe { (self.predict_ex)(call) } {
             0 => Ok(()),
             // SAFETY: the function is ours and takes any number.
             status => Err(unsafe { text((self.error)(status)) }.unwrap_or_default()),
+        }
+    }
+}
+
+impl Call {
+    /// A call whose rows are still to be named.
+    fn new(kind: Kind, n_rows: usize, out: *mut c_void, threads: i32) -> Call {
+        Call {
+            size: CALL_SIZE,
+            kind: kind as i32,
+            rows: ptr::null(),
+            n_rows: i64::try_from(n_rows).unwrap_or(-1),
+            out,
+            dtype: Element::F32 as i32,
+            threads,
+            row_stride: 0,
+            scratch: ptr::null_mut(),
+            scratch_size: 0,
+            memory: 0,
+            device: 0,
+            stream: ptr::null_mut(),
+            missing: ptr::null(),
+            base_margin: ptr::null(),
+            columns: ptr::null(),
         }
     }
 }

@@ -19,6 +19,34 @@ enum {
     SCHEDC_MEMORY_DEVICE = 1,
 };
 
+/* Types of columns. */
+enum {
+    SCHEDC_COLUMN_F32 = SCHEDC_DTYPE_F32,
+    SCHEDC_COLUMN_F64 = SCHEDC_DTYPE_F64,
+    SCHEDC_COLUMN_I32 = SCHEDC_DTYPE_I32,
+    SCHEDC_COLUMN_I8 = 3,
+    SCHEDC_COLUMN_I16 = 4,
+    SCHEDC_COLUMN_I64 = 5,
+    SCHEDC_COLUMN_U8 = 6,
+    SCHEDC_COLUMN_U16 = 7,
+    SCHEDC_COLUMN_U32 = 8,
+    SCHEDC_COLUMN_U64 = 9,
+    SCHEDC_COLUMN_BOOL = 10, /* a byte: 0, or 1 for all others */
+    SCHEDC_COLUMN_BIT = 11,  /* packed, the least significant bit first */
+};
+
+/* The values of one feature. */
+typedef struct schedc_column {
+    const void *values;       /* at any address; null: the feature is missing in all rows */
+    const uint8_t *validity;  /* a bit for each row, the least significant first: 1 where there is a value; null: everywhere */
+    int64_t validity_offset;  /* the first bit of it */
+    int64_t stride;           /* bytes from one value to the next, which may be negative; 0: packed */
+    const double *dictionary; /* the number that each value, a whole number, stands for; null: values are numbers */
+    int64_t dictionary_size;  /* values that are not below it are missing */
+    int32_t type;             /* SCHEDC_COLUMN_* */
+    int32_t values_offset;    /* of bits: the first one in `values` */
+} schedc_column;
+
 /* One prediction call. A caller compiled against an older, shorter structure says so in `size`; what it does not
  * know is zero, and zero is the default of every field. */
 typedef struct schedc_call {
@@ -38,6 +66,8 @@ typedef struct schedc_call {
     const double *missing;   /* values that are equal to it are missing, too; null: as the model says */
     const void *base_margin; /* what sums begin with, packed: [n][num_margins] of the type of raw output; null: the model's own
                                 base values */
+    const schedc_column *columns; /* the rows column by column, one for each feature; `rows`, `dtype` and `row_stride` are zero then;
+                                null: the rows are `rows` */
 } schedc_call;
 
 /* `out` has the model's result type. */

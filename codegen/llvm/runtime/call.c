@@ -125,6 +125,26 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     return SCHEDC_OK;
 }
 
+/* Rows that are columns. They go through memory of ours, which knows no other order. */
+static int32_t plan_columns(schedc_plan *p, const schedc_call *call)
+{
+    const schedc_model *model = p->model;
+    size_t element = schedc_size_of(model->row_type);
+    int64_t columns = model->columns.count ? model->columns.count : model->num_features, bytes;
+    p->n_rows = call->n_rows;
+    p->missing = call->missing ? *call->missing : model->missing;
+    p->columns = call->columns;
+    p->out = call->out;
+    p->row_bytes = (size_t)columns * element;
+    p->dtype = model->row_type;
+    p->convert = true;
+    if (call->n_rows == 0)
+        return SCHEDC_OK;
+    bool fits = !__builtin_mul_overflow(call->n_rows, (int64_t)p->row_bytes, &bytes) &&
+                !__builtin_mul_overflow(call->n_rows, (int64_t)p->out_bytes, &bytes);
+    return p->out && fits && (uintptr_t)p->out % p->out_element == 0 ? SCHEDC_OK : SCHEDC_ERR_ARGUMENT;
+}
+
 /* What sums begin with: only kernels that were compiled for it can be told. */
 static int32_t plan_base(schedc_plan *p, const schedc_call *call)
 {
@@ -151,7 +171,7 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     if (!p->on_device)
         return SCHEDC_OK;
     bool another_type = p->margin_bytes && !p->finish;
-    if (!p->model->gpu || another_type || p->model->columns.count || p->missing == p->missing)
+    if (p->columns || !p->model->gpu || another_type || p->model->columns.count || p->missing == p->missing)
         return SCHEDC_ERR_UNSUPPORTED;
     return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }
@@ -188,15 +208,31 @@ static const schedc_model *for_rows(const schedc_model *model, int32_t dtype)
     return rounds && model->own_row_type == SCHEDC_DTYPE_F64 ? NULL : model;
 }
 
+/* The type of the caller's rows; SCHEDC_ERR_ARGUMENT for columns that are none. */
+static int32_t dtype_of(const schedc_model *versions, const schedc_call *call, int32_t *dtype)
+{
+    *dtype = call->dtype;
+    if (!call->columns)
+        return SCHEDC_OK;
+    if (call->n_rows < 0 || call->rows || call->dtype || call->row_stride ||
+        !schedc_are_columns(call->columns, versions->num_features, call->n_rows))
+        return SCHEDC_ERR_ARGUMENT;
+    *dtype = schedc_dtype_of_columns(call->columns, versions->num_features);
+    return SCHEDC_OK;
+}
+
 static int32_t predict_by_default_modes(const schedc_model *versions, const schedc_call *call)
 {
-    const schedc_model *model = for_rows(usable(versions), call->dtype);
+    int32_t dtype, status = dtype_of(versions, call, &dtype);
+    if (status != SCHEDC_OK)
+        return status;
+    const schedc_model *model = for_rows(usable(versions), dtype);
     if (!model)
         return SCHEDC_ERR_ROWS;
     schedc_plan p = {.model = model};
-    int32_t status = plan_kernels(&p, call->kind);
+    status = plan_kernels(&p, call->kind);
     if (status == SCHEDC_OK)
-        status = plan_rows(&p, call);
+        status = call->columns ? plan_columns(&p, call) : plan_rows(&p, call);
     if (status == SCHEDC_OK)
         status = plan_base(&p, call);
     if (status == SCHEDC_OK)
@@ -265,8 +301,8 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
         return "no error";
     case SCHEDC_ERR_ARGUMENT:
         return "an argument is wrong: a null pointer, a negative count, an output that is not aligned to its "
-               "elements, an unknown kind or dtype, a row stride below the number of features, or a call structure of the wrong "
-               "size";
+               "elements, an unknown kind or dtype, a row stride below the number of features, a column of an "
+               "unknown type or with a stride below its size, or a call structure of the wrong size";
     case SCHEDC_ERR_CPU:
         return cpu_message(model ? schedc_cpu_lacks(usable(model)->cpu_needs) : 0);
     case SCHEDC_ERR_MEMORY:
@@ -288,7 +324,7 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     case SCHEDC_ERR_LAUNCH:
         return "the GPU failed, or was asked for what it cannot do, for example to read memory that is not its own";
     case SCHEDC_ERR_ROWS:
-        return "the rows are 64-bit floats, and the model is compiled for 32-bit floats alone; rounded, rows could end in other "
+        return "the rows are 64-bit floats, or columns that only these hold, and the model is compiled for 32-bit floats alone; rounded, rows could end in other "
                "leaves: build it with --rows both, or pass 32-bit floats";
     default:
         return "unknown status";

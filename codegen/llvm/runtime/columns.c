@@ -107,3 +107,32 @@ void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *ro
     else
         (from_doubles ? floats_of_doubles : floats_of_floats)(&all, to, row, p->missing);
 }
+
+/* One part at a time, and of values one feature at a time, since each reads one column. */
+void schedc_make_columns_of_columns(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)
+{
+    column_tables all = tables_of(p->model);
+    schedc_columns one = *all.of;
+    schedc_column_part part;
+    one.num_parts = 1;
+    column_tables table = all;
+    table.of = &one;
+    table.parts = &part;
+    bool is_double = p->model->row_type == SCHEDC_DTYPE_F64;
+    size_t element = schedc_size_of(p->model->row_type);
+    for (int32_t i = 0; i < all.of->num_parts; i++) {
+        bool are_values = all.parts[i].kind == SCHEDC_PART_VALUE || all.parts[i].kind == SCHEDC_PART_ZERO_IS_MISSING;
+        uint32_t features = are_values ? all.parts[i].count : 1;
+        for (uint32_t k = 0; k < features; k++) {
+            double values[16];
+            part = all.parts[i];
+            schedc_read_column(p, (int32_t)(part.feature + k), first, n_rows, values, 1);
+            part.feature = 0;
+            part.count = are_values ? 1 : part.count;
+            for (int64_t row = 0; row < n_rows; row++)
+                (is_double ? doubles_of_doubles : floats_of_floats)(&table, to + (size_t)row * p->row_bytes,
+                                                                    (unsigned char *)values + (size_t)row * element, p->missing);
+            to += part.count * element;
+        }
+    }
+}

@@ -8,6 +8,8 @@
 typedef struct schedc_plan {
     const schedc_model *model;
     const unsigned char *rows;
+    const schedc_column *columns; /* that the caller's rows are; null: they are `rows` */
+    int64_t first_row;     /* of columns, which are not moved for a part of a call */
     int64_t n_rows;
     size_t row_step;       /* bytes from one of the caller's rows to the next */
     int32_t dtype;         /* element type of the caller's rows */
@@ -32,6 +34,21 @@ typedef struct schedc_plan {
 
 /* Packs the caller's rows [first, first + n_rows) into `to`, in the kernels' type, with the threads of `ctx`. */
 void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t n_rows, unsigned char *to);
+
+/* Whether a caller's columns are well formed and the places of their values can be counted. */
+bool schedc_are_columns(const schedc_column *columns, int32_t count, int64_t n_rows);
+
+/* The type of rows that holds all values of columns as they are, as far as their types say. */
+int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count);
+
+/* Writes n values of a feature from row `first` on to every `apart`-th element, in the kernels' type. */
+void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, int64_t n, void *to, int64_t apart);
+
+/* Packs the rows [first, first + n_rows) of columns into `to`. */
+void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);
+
+/* Makes the columns that the kernels read of a few rows of a caller's columns: sixteen at most. */
+void schedc_make_columns_of_columns(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);
 
 /* Makes the columns that the kernels read of one of the caller's rows. */
 void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *row);

@@ -50,6 +50,10 @@ static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned cha
 
 void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)
 {
+    if (p->columns) {
+        schedc_gather_rows(p, first, n_rows, to);
+        return;
+    }
     const unsigned char *from = p->rows + (size_t)first * p->row_step;
     for (int64_t row = 0; row < n_rows; row++)
         pack_row(p, to + (size_t)row * p->row_bytes, from + (size_t)row * p->row_step);

@@ -26,7 +26,10 @@ bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
 schedc_plan schedc_part(const schedc_plan *p, int64_t first, int64_t n_rows)
 {
     schedc_plan part = *p;
-    part.rows += (size_t)first * p->row_step;
+    if (p->columns)
+        part.first_row += first;
+    else
+        part.rows += (size_t)first * p->row_step;
     part.out += (size_t)first * p->out_bytes;
     if (p->base_margin)
         part.base_margin += (size_t)first * p->base_bytes;

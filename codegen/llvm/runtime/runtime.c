@@ -7,6 +7,7 @@
 #include "pool.c"
 #include "categories.c"
 #include "columns.c"
+#include "gather.c"
 #include "rows.c"
 #include "transfer.c"
 #include "run.c"

@@ -5,7 +5,7 @@ use crate::emit::{emit_kernels, kernel_name};
 use crate::entry_info::{Addresses, EntryInfo, base_bytes};
 use crate::error::LlvmError;
 use crate::orc::Orc;
-use crate::packed::{Columns, Extras, Output, Rows, packed_call};
+use crate::packed::{Columns, Extras, Output, Rows, packed_call, raw_columns};
 use crate::runtime::{self, Kind, ModelDescriptor, Status};
 use crate::session::Session;
 use crate::tables::Tables;
@@ -143,7 +143,8 @@ impl Jit {
             element: runtime::output_type(&self.model, kind),
             margins: usize::try_from(self.model.num_margins).unwrap_or(usize::MAX),
         };
-        let call = packed_call(columns, kind, rows, n_rows, output, extras);
+        let raw = raw_columns(rows, columns.features, n_rows);
+        let call = packed_call(columns, kind, (rows, raw.as_deref()), n_rows, output, extras);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and
         // tables come from one module.
         unsafe { runtime::call(&self.model, &call) }

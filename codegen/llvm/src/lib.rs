@@ -9,6 +9,7 @@
 
 mod aot;
 pub mod codes;
+pub mod column;
 mod device;
 mod emit;
 mod entry_info;

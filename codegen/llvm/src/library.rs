@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
-use crate::packed::{Columns, Extras, Output, Rows, packed_call};
+use crate::packed::{Columns, Extras, Output, Rows, packed_call, raw_columns};
 use crate::runtime::{Call, Dtype, Kind};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
@@ -105,7 +105,8 @@ impl Library {
         let element = self.output_type(kind);
         let (outputs, margins) = (self.num_outputs(kind), self.num_outputs(Kind::Raw));
         let columns = Columns { features: self.num_features, outputs, element, margins };
-        let call = packed_call(columns, kind, rows, n_rows, output, extras);
+        let raw = raw_columns(rows, columns.features, n_rows);
+        let call = packed_call(columns, kind, (rows, raw.as_deref()), n_rows, output, extras);
         // SAFETY: the slices were found long enough, and a mutable one overlaps no other.
         match unsafe { (self.predict_ex)(&call) } {
             0 => Ok(()),

@@ -1,6 +1,8 @@
 //! Calls on rows that live in slices, checked to fit.
 
+use crate::column::{Column, RawColumn};
 use crate::runtime::{Call, Dtype, Kind};
+use std::ptr;
 
 /// Rows of a call, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +11,8 @@ pub enum Rows<'a> {
     F32(&'a [f32]),
     /// 64-bit floats.
     F64(&'a [f64]),
+    /// One feature after the other.
+    Columns(&'a [Column<'a>]),
 }
 
 /// The output of a call, packed.
@@ -42,12 +46,22 @@ pub(crate) struct Columns {
     pub margins: usize,
 }
 
-/// The call on `n_rows` rows. Slices that are too short, or an output of the
+/// Columns as C has them, if there is one for each of so many features with a value for each row.
+pub(crate) fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<RawColumn>> {
+    match rows {
+        Rows::Columns(columns) if columns.len() >= features => {
+            columns.iter().map(|column| column.raw(n_rows)).collect()
+        }
+        _ => None,
+    }
+}
+
+/// The call on `n_rows` rows, whose columns are those of [`raw_columns`]. Slices that are too short, or an output of the
 /// wrong type, make a call that every entry point refuses with the right status.
 pub(crate) fn packed_call(
     columns: Columns,
     kind: Kind,
-    rows: Rows<'_>,
+    (rows, raw): (Rows<'_>, Option<&[RawColumn]>),
     n_rows: usize,
     output: Output<'_>,
     extras: Extras<'_>,
@@ -55,6 +69,7 @@ pub(crate) fn packed_call(
     let (data, dtype, have) = match rows {
         Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
         Rows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
+        Rows::Columns(_) => (ptr::null(), Dtype::F32, if raw.is_some() { usize::MAX } else { 0 }),
     };
     let (out, room, element) = match output {
         Output::F32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F32),
@@ -67,18 +82,28 @@ pub(crate) fn packed_call(
         0 => Some(0),
         _ => apart.checked_mul(n_rows - 1).and_then(|before| before.checked_add(columns.features)),
     };
-    let enough =
-        values.is_some_and(|n| n <= have) && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
+    let known = raw.is_some() || !matches!(rows, Rows::Columns(_));
+    let enough = known
+        && values.is_some_and(|n| n <= have)
+        && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
     let row_stride = i64::try_from(stride).unwrap_or(-1);
     let (base_margin, begun): (*const std::ffi::c_void, _) = match extras.base_margin {
-        None => (std::ptr::null(), true),
+        None => (ptr::null(), true),
         Some(Rows::F32(base)) => (base.as_ptr().cast(), columns.begins(n_rows, base.len(), Dtype::F32)),
         Some(Rows::F64(base)) => (base.as_ptr().cast(), columns.begins(n_rows, base.len(), Dtype::F64)),
+        Some(Rows::Columns(_)) => (ptr::null(), false),
     };
     // A count below zero is an argument that the entry points refuse.
     let n_rows =
         if enough && begun && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
-    Call { threads: extras.threads, row_stride, base_margin, ..Call::new(kind, dtype, data, n_rows, out) }
+    let columns = raw.map_or(ptr::null(), <[RawColumn]>::as_ptr);
+    Call {
+        threads: extras.threads,
+        row_stride,
+        base_margin,
+        columns,
+        ..Call::new(kind, dtype, data, n_rows, out)
+    }
 }
 
 impl Columns {

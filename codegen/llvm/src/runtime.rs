@@ -4,6 +4,7 @@
 //! a test compares with what the C compiler says. The runtime is linked into this crate for just-in-time
 //! calls, and [`RUNTIME_OBJECT`] carries it into artefacts.
 
+use crate::column::RawColumn;
 use std::{
     ffi::{CStr, c_char, c_void},
     fmt, mem, ptr,
@@ -300,6 +301,8 @@ pub struct Call {
     pub missing: *const f64,
     /// What sums begin with, packed, of the type of raw output; null: the model's own base values.
     pub base_margin: *const c_void,
+    /// The rows column by column, one for each feature; null: they are `rows`.
+    pub columns: *const RawColumn,
 }
 
 impl Call {
@@ -321,6 +324,7 @@ impl Call {
             stream: ptr::null_mut(),
             missing: ptr::null(),
             base_margin: ptr::null(),
+            columns: ptr::null(),
         }
     }
 }

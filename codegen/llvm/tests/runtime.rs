@@ -14,6 +14,7 @@ use std::{
 
 use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
+    column::RawColumn,
     header::{HeaderInfo, TakenRows, header, valid_prefix},
     runtime::{
         self, Call, ColumnsDescriptor, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
@@ -21,6 +22,9 @@ use sched_llvm::{
         schedc_rt_free, schedc_rt_parallel,
     },
 };
+
+#[path = "runtime/columns.rs"]
+mod columns;
 
 const FEATURES: usize = 3;
 
@@ -686,7 +690,12 @@ fn layouts_agree() {
     }
     let call = |name: &str| {
         asserts!("NAME", Call, size kind rows n_rows out dtype threads row_stride scratch scratch_size
-            memory device stream)
+            memory device stream missing base_margin columns)
+        .replace("NAME", name)
+    };
+    let column = |name: &str| {
+        asserts!("NAME", RawColumn, values validity validity_offset stride dictionary dictionary_size
+            values_offset)
         .replace("NAME", name)
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
@@ -714,6 +723,10 @@ fn layouts_agree() {
                     .map(|name| (name.to_string(), format!("SCHEDC_KIND_{name}"))),
             )
             .chain(["F32", "F64", "I32"].map(|name| (name.to_string(), format!("SCHEDC_DTYPE_{name}"))))
+            .chain(
+                ["F32", "F64", "I32", "I8", "I16", "I64", "U8", "U16", "U32", "U64", "BOOL", "BIT"]
+                    .map(|name| (name.to_string(), format!("SCHEDC_COLUMN_{name}"))),
+            )
             .map(|(public, own)| format!("_Static_assert((int)M_{public} == (int){own}, \"{own}\");"))
             .collect();
     let file = folder().join("layouts.c");
@@ -721,6 +734,8 @@ fn layouts_agree() {
         "#include <stddef.h>\n#include \"m.h\"\n#include \"api.h\"".to_owned(),
         call("schedc_call"),
         call("m_call"),
+        column("schedc_column"),
+        column("m_column"),
         model,
         gpu.join("\n"),
         ctx,

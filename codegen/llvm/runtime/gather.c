@@ -1,0 +1,235 @@
+/* Calls whose rows are columns: checks of them, and their values in the type of the kernels' rows. */
+#include "plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Bytes of a value of each type; bits have none of their own. */
+static size_t bytes_of(int32_t type)
+{
+    switch (type) {
+    case SCHEDC_COLUMN_I8:
+    case SCHEDC_COLUMN_U8:
+    case SCHEDC_COLUMN_BOOL:
+        return 1;
+    case SCHEDC_COLUMN_I16:
+    case SCHEDC_COLUMN_U16:
+        return 2;
+    case SCHEDC_COLUMN_F64:
+    case SCHEDC_COLUMN_I64:
+    case SCHEDC_COLUMN_U64:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
+static bool is_whole(int32_t type)
+{
+    return type >= SCHEDC_COLUMN_I32 && type <= SCHEDC_COLUMN_U64;
+}
+
+/* Whether bits up to the last row's can be counted. */
+static bool are_bits(int64_t offset, int64_t n_rows)
+{
+    int64_t end;
+    return offset >= 0 && !__builtin_add_overflow(offset, n_rows, &end);
+}
+
+static bool is_column(const schedc_column *c, int64_t n_rows)
+{
+    if (!c->values)
+        return true;
+    if (c->type < SCHEDC_COLUMN_F32 || c->type > SCHEDC_COLUMN_BIT || c->dictionary_size < 0)
+        return false;
+    if (c->dictionary ? !is_whole(c->type) : c->dictionary_size != 0)
+        return false;
+    if (c->validity && !are_bits(c->validity_offset, n_rows))
+        return false;
+    if (c->type == SCHEDC_COLUMN_BIT)
+        return are_bits(c->values_offset, n_rows);
+    int64_t size = (int64_t)bytes_of(c->type), bytes;
+    int64_t step = c->stride ? c->stride : size;
+    return c->values_offset == 0 && step != INT64_MIN && (step < 0 ? -step : step) >= size &&
+           !__builtin_mul_overflow(step, n_rows, &bytes);
+}
+
+bool schedc_are_columns(const schedc_column *columns, int32_t count, int64_t n_rows)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (!is_column(&columns[i], n_rows))
+            return false;
+    return true;
+}
+
+/* Whether some number of a dictionary is no 32-bit float. */
+static bool has_doubles(const schedc_column *c)
+{
+    for (int64_t i = 0; i < c->dictionary_size; i++) {
+        double x = c->dictionary[i];
+        if (x == x && (double)(float)x != x)
+            return true;
+    }
+    return false;
+}
+
+int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        const schedc_column *c = &columns[i];
+        if (!c->values)
+            continue;
+        if (c->dictionary ? has_doubles(c)
+                          : c->type == SCHEDC_COLUMN_F64 || c->type == SCHEDC_COLUMN_I32 || c->type == SCHEDC_COLUMN_I64 ||
+                                c->type == SCHEDC_COLUMN_U32 || c->type == SCHEDC_COLUMN_U64)
+            return SCHEDC_DTYPE_F64;
+    }
+    return SCHEDC_DTYPE_F32;
+}
+
+static bool bit_at(const uint8_t *bits, int64_t place)
+{
+    return bits[place >> 3] >> (place & 7) & 1;
+}
+
+/* Writes values to every `apart`-th element. They may lie at any address, so they are copied out, never read in place. */
+#define CONVERT(from_type, to_type)                                                                                    \
+    do {                                                                                                               \
+        if (step == (int64_t)sizeof(from_type) && apart == 1) {                                                        \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                from_type x;                                                                                           \
+                memcpy(&x, from + (size_t)i * sizeof x, sizeof x);                                                     \
+                to[i] = (to_type)x;                                                                                    \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                from_type x;                                                                                           \
+                memcpy(&x, from + i * step, sizeof x);                                                                 \
+                to[i * apart] = (to_type)x;                                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+/* Writes the numbers that indices stand for; those of no number are missing. An index below zero is a large one. */
+#define TRANSLATE(from_type, to_type, nan)                                                                             \
+    do {                                                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            from_type x;                                                                                               \
+            memcpy(&x, from + i * step, sizeof x);                                                                     \
+            uint64_t index = (uint64_t)x;                                                                              \
+            to[i * apart] = index < (uint64_t)c->dictionary_size ? (to_type)c->dictionary[index] : nan;                \
+        }                                                                                                              \
+    } while (0)
+
+#define READ(name, to_type, nan)                                                                                       \
+    static void name(const schedc_column *c, int64_t first, int64_t n, to_type missing, to_type *restrict to,          \
+                     int64_t apart)                                                                                    \
+    {                                                                                                                  \
+        if (!c->values) {                                                                                              \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                to[i * apart] = nan;                                                                                   \
+            return;                                                                                                    \
+        }                                                                                                              \
+        int64_t step = c->stride ? c->stride : (int64_t)bytes_of(c->type);                                             \
+        const unsigned char *from = c->values;                                                                         \
+        from += c->type == SCHEDC_COLUMN_BIT ? 0 : first * step;                                                       \
+        switch (c->dictionary ? SCHEDC_COLUMN_BIT + 1 + c->type : c->type) {                                           \
+        case SCHEDC_COLUMN_F32:                                                                                        \
+            CONVERT(float, to_type);                                                                                   \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_F64:                                                                                        \
+            CONVERT(double, to_type);                                                                                  \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_I8:                                                                                         \
+            CONVERT(int8_t, to_type);                                                                                  \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_I16:                                                                                        \
+            CONVERT(int16_t, to_type);                                                                                 \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_I32:                                                                                        \
+            CONVERT(int32_t, to_type);                                                                                 \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_I64:                                                                                        \
+            CONVERT(int64_t, to_type);                                                                                 \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_U8:                                                                                         \
+            CONVERT(uint8_t, to_type);                                                                                 \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_U16:                                                                                        \
+            CONVERT(uint16_t, to_type);                                                                                \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_U32:                                                                                        \
+            CONVERT(uint32_t, to_type);                                                                                \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_U64:                                                                                        \
+            CONVERT(uint64_t, to_type);                                                                                \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BOOL:                                                                                       \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                to[i * apart] = from[i * step] != 0;                                                                   \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT:                                                                                        \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                to[i * apart] = bit_at(from, c->values_offset + first + i);                                            \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I8:                                                                 \
+            TRANSLATE(int8_t, to_type, nan);                                                                           \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I16:                                                                \
+            TRANSLATE(int16_t, to_type, nan);                                                                          \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I32:                                                                \
+            TRANSLATE(int32_t, to_type, nan);                                                                          \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I64:                                                                \
+            TRANSLATE(int64_t, to_type, nan);                                                                          \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U8:                                                                 \
+            TRANSLATE(uint8_t, to_type, nan);                                                                          \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U16:                                                                \
+            TRANSLATE(uint16_t, to_type, nan);                                                                         \
+            break;                                                                                                     \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U32:                                                                \
+            TRANSLATE(uint32_t, to_type, nan);                                                                         \
+            break;                                                                                                     \
+        default:                                                                                                       \
+            TRANSLATE(uint64_t, to_type, nan);                                                                         \
+        }                                                                                                              \
+        if (c->validity)                                                                                               \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                to[i * apart] = bit_at(c->validity, c->validity_offset + first + i) ? to[i * apart] : nan;             \
+        if (missing == missing)                                                                                        \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                to[i * apart] = to[i * apart] == missing ? nan : to[i * apart];                                        \
+    }
+
+READ(read_floats, float, NAN)
+READ(read_doubles, double, (double)NAN)
+
+void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, int64_t n, void *to, int64_t apart)
+{
+    const schedc_column *c = &p->columns[feature];
+    if (p->model->row_type == SCHEDC_DTYPE_F64)
+        read_doubles(c, p->first_row + first, n, p->missing, to, apart);
+    else
+        read_floats(c, p->first_row + first, n, (float)p->missing, to, apart);
+}
+
+enum { ROWS_AT_ONCE = 16 }; /* floats of a cache line: a column's is read once, and those of the rows stay in the cache */
+
+void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)
+{
+    int32_t features = p->model->num_features;
+    size_t element = schedc_size_of(p->model->row_type);
+    for (int64_t done = 0; done < n_rows; done += ROWS_AT_ONCE) {
+        int64_t n = n_rows - done < ROWS_AT_ONCE ? n_rows - done : ROWS_AT_ONCE;
+        unsigned char *rows = to + (size_t)done * p->row_bytes;
+        if (p->model->columns.count) {
+            schedc_make_columns_of_columns(p, first + done, n, rows);
+            continue;
+        }
+        for (int32_t i = 0; i < features; i++)
+            schedc_read_column(p, i, first + done, n, rows + (size_t)i * element, features);
+    }
+}

@@ -1,0 +1,127 @@
+//! Columns of a call, as C has them and as slices.
+
+use std::ffi::c_void;
+use std::ptr;
+
+/// The type of a column's values. The numbers are those of the C interface.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnType {
+    /// 32-bit floats.
+    F32 = 0,
+    /// 64-bit floats.
+    F64 = 1,
+    /// 32-bit integers.
+    I32 = 2,
+    /// 8-bit integers.
+    I8 = 3,
+    /// 16-bit integers.
+    I16 = 4,
+    /// 64-bit integers.
+    I64 = 5,
+    /// 8-bit integers without a sign.
+    U8 = 6,
+    /// 16-bit integers without a sign.
+    U16 = 7,
+    /// 32-bit integers without a sign.
+    U32 = 8,
+    /// 64-bit integers without a sign.
+    U64 = 9,
+    /// Truth values of a byte.
+    Bool = 10,
+    /// Truth values of a bit.
+    Bit = 11,
+}
+
+/// The values of one feature, `schedc_column` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct RawColumn {
+    /// At any address; null: the feature is missing in all rows.
+    pub values: *const c_void,
+    /// A bit for each row, the least significant first: 1 where there is a value; null: everywhere.
+    pub validity: *const u8,
+    /// The first bit of it.
+    pub validity_offset: i64,
+    /// Bytes from one value to the next; 0: packed.
+    pub stride: i64,
+    /// The number that each value stands for; null: values are numbers.
+    pub dictionary: *const f64,
+    /// Entries of it.
+    pub dictionary_size: i64,
+    /// A [`ColumnType`].
+    pub kind: i32,
+    /// Of bits: the first one in `values`.
+    pub values_offset: i32,
+}
+
+impl RawColumn {
+    /// A feature that is missing in all rows.
+    pub const ABSENT: RawColumn = RawColumn {
+        values: ptr::null(),
+        validity: ptr::null(),
+        validity_offset: 0,
+        stride: 0,
+        dictionary: ptr::null(),
+        dictionary_size: 0,
+        kind: ColumnType::F32 as i32,
+        values_offset: 0,
+    };
+}
+
+/// Packed values of one feature.
+#[derive(Debug, Clone, Copy)]
+pub enum ColumnValues<'a> {
+    /// The feature is missing in all rows.
+    Absent,
+    /// 32-bit floats.
+    F32(&'a [f32]),
+    /// 64-bit floats.
+    F64(&'a [f64]),
+    /// Whole numbers.
+    I64(&'a [i64]),
+    /// Whole numbers, or places in a dictionary.
+    I32(&'a [i32]),
+    /// Truth values: zero, and all others.
+    Bool(&'a [u8]),
+}
+
+/// One feature of some rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Column<'a> {
+    /// A value for each row.
+    pub values: ColumnValues<'a>,
+    /// A bit for each row, the least significant first: 1 where there is a value. None: everywhere.
+    pub validity: Option<&'a [u8]>,
+    /// The numbers that values of [`ColumnValues::I32`] and [`ColumnValues::I64`] stand for.
+    pub dictionary: Option<&'a [f64]>,
+}
+
+impl<'a> Column<'a> {
+    /// A value for each row, all of them there.
+    pub fn of(values: ColumnValues<'a>) -> Column<'a> {
+        Column { values, validity: None, dictionary: None }
+    }
+
+    /// The column as C has it, if there is a value and a bit for each of so many rows.
+    pub(crate) fn raw(&self, n_rows: usize) -> Option<RawColumn> {
+        let (values, have, kind): (*const c_void, _, _) = match self.values {
+            ColumnValues::Absent => return Some(RawColumn::ABSENT),
+            ColumnValues::F32(values) => (values.as_ptr().cast(), values.len(), ColumnType::F32),
+            ColumnValues::F64(values) => (values.as_ptr().cast(), values.len(), ColumnType::F64),
+            ColumnValues::I64(values) => (values.as_ptr().cast(), values.len(), ColumnType::I64),
+            ColumnValues::I32(values) => (values.as_ptr().cast(), values.len(), ColumnType::I32),
+            ColumnValues::Bool(values) => (values.as_ptr().cast(), values.len(), ColumnType::Bool),
+        };
+        let bits = self.validity.is_none_or(|bits| bits.len() >= n_rows.div_ceil(8));
+        let column = RawColumn {
+            values,
+            validity: self.validity.map_or(ptr::null(), <[u8]>::as_ptr),
+            dictionary: self.dictionary.map_or(ptr::null(), <[f64]>::as_ptr),
+            dictionary_size: self.dictionary.map_or(Some(0), |numbers| i64::try_from(numbers.len()).ok())?,
+            kind: kind as i32,
+            ..RawColumn::ABSENT
+        };
+        (have >= n_rows && bits).then_some(column)
+    }
+}
