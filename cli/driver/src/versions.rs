@@ -10,12 +10,12 @@ use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
 use sched_llvm::header::{TakenRows, header};
-use sched_llvm::{Cpu, DeviceCode, Emit, EntryInfo, Version, build_versions};
+use sched_llvm::{ArtefactName, Cpu, DeviceCode, Emit, EntryInfo, Version, build_named};
 use std::rc::Rc;
 
 /// All kernels: an artefact answers every kind of call.
-pub const KERNELS: [KernelKind; 4] =
-    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+pub const KERNELS: [KernelKind; 5] =
+    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 /// What an artefact is to serve.
 #[derive(Clone, Debug)]
@@ -105,11 +105,11 @@ pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
     header(prefix, &constants)
 }
 
-/// The artefact that has all of them.
+/// The artefact that has all of them, under its names.
 ///
 /// # Errors
 /// When LLVM or the linker fails.
-pub fn artefact(versions: &[Compilation], prefix: &str, emit: Emit) -> Result<Vec<u8>, Failure> {
+pub fn artefact(versions: &[Compilation], name: ArtefactName<'_>, emit: Emit) -> Result<Vec<u8>, Failure> {
     let all: Vec<Version> = versions.iter().map(Compilation::version).collect();
-    Ok(build_versions(&all, prefix, emit)?)
+    Ok(build_named(&all, name, emit)?)
 }

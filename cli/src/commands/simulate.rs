@@ -7,7 +7,7 @@ use crate::terminal::Terminal;
 use sched_diagnostics::internal;
 use sched_forest::Forest;
 use sched_ir::interp::{Fault, LaunchCost, Memory, Options, count_launches};
-use sched_ir::lir::{KernelKind, Module, Scalar};
+use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
 use sched_ir::lower;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Extras, Output as Results, Rows};
@@ -151,8 +151,9 @@ fn doubles(bytes: &[u8], element: Scalar) -> Vec<f64> {
 }
 
 /// Rows without what lies between them.
-fn packed<T: Copy>(values: &[T], features: usize, stride: usize) -> Vec<T> {
-    values.chunks(stride).flat_map(|row| row.iter().take(features)).copied().collect()
+fn packed<T: Copy + Into<f64>>(values: &[T], features: usize, stride: usize) -> Vec<f64> {
+    let row = if stride == 0 { features.max(1) } else { stride };
+    values.chunks(row).flat_map(|row| row.iter().take(features)).map(|value| (*value).into()).collect()
 }
 
 impl Predictor for Simulator {
@@ -166,13 +167,15 @@ impl Predictor for Simulator {
             Kind::Raw => self.forest.num_margins,
             Kind::Class => lower::class_columns(&self.forest),
             Kind::Leaf => self.forest.trees.len(),
+            Kind::Tree => self.forest.num_tree_values(),
         }
     }
 
     fn number(&self, kind: Kind) -> Number {
-        match (kind, self.lir.types.results) {
+        match (kind, self.lir.types) {
             (Kind::Leaf, _) => Number::I32,
-            (Kind::Value | Kind::Raw, Scalar::F64) => Number::F64,
+            (Kind::Value | Kind::Raw, Interface { results: Scalar::F64, .. }) => Number::F64,
+            (Kind::Tree, Interface { margins: Scalar::F64, .. }) => Number::F64,
             _ => Number::F32,
         }
     }
@@ -188,27 +191,15 @@ impl Predictor for Simulator {
         // What simulates has no entry points that rows could come to in another shape.
         let stride = extras.stride;
         let features = self.num_features();
-        let (single, double);
-        let rows = match rows {
-            _ if stride == 0 || stride == features => rows,
-            Rows::F32(values) => {
-                single = packed(values, features, stride);
-                Rows::F32(&single)
-            }
-            Rows::F64(values) => {
-                double = packed(values, features, stride);
-                Rows::F64(&double)
-            }
+        let values = match rows {
+            Rows::F32(values) => packed(values, features, stride),
+            Rows::F64(values) => packed(values, features, stride),
+            Rows::Columns(_) => return Err("the simulator takes rows, not columns".to_string()),
         };
         let element = self.lir.types.rows;
-        let input = match (rows, &self.lir.columns) {
-            (Rows::F32(values), None) => bytes(values.iter().map(|x| f64::from(*x)), element),
-            (Rows::F64(values), None) => bytes(values.iter().copied(), element),
-            (rows, Some(columns)) => {
-                let values: Vec<f64> = match rows {
-                    Rows::F32(values) => values.iter().map(|x| f64::from(*x)).collect(),
-                    Rows::F64(values) => values.to_vec(),
-                };
+        let input = match &self.lir.columns {
+            None => bytes(values.into_iter(), element),
+            Some(columns) => {
                 // Columns are made of values in the type of the model's rows.
                 let rounded = doubles(&bytes(values.into_iter(), element), element);
                 bytes(columns.rows(&rounded).into_iter(), element)
@@ -222,11 +213,16 @@ impl Predictor for Simulator {
                 let values = self.run_on_rows(KernelKind::Direct, &input, n, per_row)?;
                 return Ok(doubles(&values, element));
             }
+            if kind == Kind::Tree {
+                let element = self.lir.types.margins;
+                let per_row = self.forest.num_tree_values() * element.bytes() as usize;
+                return Ok(doubles(&self.run_on_rows(KernelKind::Tree, &input, n, per_row)?, element));
+            }
             let margins = self.margins(&input, n)?;
             let (values, element) = match kind {
                 Kind::Value => self.finished(KernelKind::Value, margins, n)?,
                 Kind::Class => self.finished(KernelKind::Class, margins, n)?,
-                Kind::Raw | Kind::Leaf => (margins, self.lir.types.margins),
+                Kind::Raw | Kind::Leaf | Kind::Tree => (margins, self.lir.types.margins),
             };
             Ok::<_, String>(doubles(&values, element))
         };
@@ -249,7 +245,7 @@ impl Predictor for Simulator {
 mod tests {
     use super::*;
     use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
-    use sched_ir::lir::{Address, Build, Builder, Interface, Place, Space};
+    use sched_ir::lir::{Address, Build, Builder, Place, Space};
     use sched_nest::Variants;
 
     /// A kernel whose two blocks write the same margin.

@@ -3,9 +3,10 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::runtime::RUNTIME_OBJECT;
+use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::ffi::OsStr;
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Cursor};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -50,22 +51,58 @@ pub fn abandon_links() {
     }
 }
 
-/// Links generated code and the runtime into a shared library with the given exports.
-pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
+/// The version of exported symbols. Symbols that are added later get a version of their own, so that a program that uses them
+/// is refused by older libraries when it is loaded.
+const SYMBOL_VERSION: &str = "SCHEDC_1";
+
+/// What a shared library is linked with besides its objects and libraries, for every linker that takes the options of GNU's.
+fn shared_options(script: &Path, soname: Option<&str>) -> Vec<OsString> {
+    let options = [
+        // Unused parts go, the stack is not executable, and all symbols are found when the library is loaded, so that none
+        // is looked for during a prediction.
+        ["--gc-sections", "--no-undefined"].as_slice(),
+        &["-z", "noexecstack", "-z", "now", "-z", "relro"],
+        // A library calls its own functions, also where another model of the same prefix is in the program.
+        &["-Bsymbolic"],
+    ];
+    let mut options: Vec<OsString> = options.concat().into_iter().map(OsString::from).collect();
+    options.push(with_path("--version-script=", script));
+    options.extend(soname.map(|soname| OsString::from(format!("-soname={soname}"))));
+    options
+}
+
+/// Links generated code and the runtime into a shared library with the given exports, and with the name that programs ask for
+/// which are linked with it.
+pub(crate) fn shared_library(
+    model: &[u8],
+    exports: &[String],
+    soname: Option<&str>,
+) -> Result<Vec<u8>, LlvmError> {
     let folder = Folder::with_objects(model)?;
     let names: String = exports.iter().map(|name| format!("    {name};\n")).collect();
-    let script =
-        folder.write("exports.map", format!("{{\n  global:\n{names}  local: *;\n}};\n").as_bytes())?;
+    let script = format!("{SYMBOL_VERSION} {{\n  global:\n{names}  local: *;\n}};\n");
+    let script = folder.write("exports.map", script.as_bytes())?;
     let out = folder.path("model.so");
     let mut cc = Command::new("cc");
     cc.arg("-shared").arg("-o").arg(&out).args(folder.objects());
-    // Unused parts go, the stack is not executable, and all symbols are found when the library is loaded, so
-    // that none is looked for during a prediction.
-    cc.args(["-Wl,--gc-sections", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,-z,now", "-Wl,-z,relro"]);
-    cc.arg(with_path("-Wl,--version-script=", &script));
+    for option in shared_options(&script, soname) {
+        cc.arg("-Xlinker").arg(option);
+    }
     cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
     folder.run(cc, LINKING)?;
     read(&out)
+}
+
+/// A static library of one object, the same bytes each time.
+pub(crate) fn archive(object: &[u8], name: &str) -> Result<Vec<u8>, LlvmError> {
+    let member = NewArchiveMember::new(object, &DEFAULT_OBJECT_READER, name.to_string());
+    let mut bytes = Cursor::new(Vec::new());
+    write_archive_to_stream(&mut bytes, &[member], ArchiveKind::Gnu, false, Some(false)).map_err(
+        |error| {
+            LlvmError::new(codes::CODE_GENERATION, format!("the static library cannot be written: {error}"))
+        },
+    )?;
+    Ok(bytes.into_inner())
 }
 
 /// Joins generated code and the runtime into one object in which only the exports are visible.
@@ -147,8 +184,8 @@ fn temporary(path: &Path, error: &io::Error) -> LlvmError {
         .with_help("set TMPDIR to a folder with enough space")
 }
 
-fn with_path(option: &str, path: &Path) -> std::ffi::OsString {
-    let mut argument = std::ffi::OsString::from(option);
+fn with_path(option: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(option);
     argument.push(path);
     argument
 }
@@ -214,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_failing_tool_is_quoted() {
-        let error = shared_library(b"this is no object", &["f".to_string()]).unwrap_err();
+        let error = shared_library(b"this is no object", &["f".to_string()], None).unwrap_err();
         assert_eq!(error.code, codes::TOOL_FAILED);
         assert!(error.message.contains("model.o"), "{error}");
     }

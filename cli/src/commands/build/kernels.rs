@@ -1,6 +1,6 @@
 //! The kernels of a GPU schedule alone, without the code of the host.
 
-use super::write;
+use super::files::write;
 use crate::args::{Build, Emit};
 use crate::terminal::Terminal;
 use sched_ir::lir::Module;
