@@ -1,5 +1,6 @@
 //! The native part of the Python packages: libraries that `schedc build` made, called on arrays.
 
+mod columns;
 mod library;
 mod model;
 mod rows;

@@ -21,6 +21,24 @@ pub enum Kind {
     Class = 2,
     /// The leaf that each tree reaches.
     Leaf = 3,
+    /// What each tree adds to its margin.
+    Tree = 4,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 5] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
+
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Value => "value",
+            Kind::Raw => "raw",
+            Kind::Class => "class",
+            Kind::Leaf => "leaf",
+            Kind::Tree => "tree",
+        }
+    }
 }
 
 /// The type of an element. The numbers are those of the C interface.
@@ -141,6 +159,31 @@ pub struct RowSlice {
     pub element: Element,
 }
 
+/// What a call predicts.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// Rows one after the other.
+    Rows(RowSlice),
+    /// A column for each feature.
+    Columns {
+        /// The columns.
+        columns: &'a [Column],
+        /// Rows of each.
+        count: usize,
+    },
+}
+
+/// What goes along with a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Where results go.
+    pub out: *mut c_void,
+    /// The most threads; 0 leaves the number to the library.
+    pub threads: i32,
+    /// What sums begin with; null: the model's own base values.
+    pub base_margin: *const c_void,
+}
+
 /// A library in this process.
 pub struct Library {
     num_features: usize,
@@ -251,56 +294,30 @@ impl Library {
         unsafe { text((self.info)()) }.unwrap_or_default()
     }
 
-    /// Predicts rows with at most `threads` threads; 0 leaves the number to the library.
+    /// Makes a call.
     ///
     /// # Errors
-    /// What the library says of the call.
+    /// What the library says of the call; libraries that were built before there were columns refuse these.
     ///
     /// # Safety
-    /// `rows` are readable; `out` has room for `num_outputs(kind)` elements of `output_type(kind)` for each of them, and
-    /// nobody else uses it.
-    pub unsafe fn predict(
-        &self,
-        kind: Kind,
-        rows: RowSlice,
-        out: *mut c_void,
-        threads: i32,
-    ) -> Result<(), String> {
-        let call = Call {
-            rows: rows.start,
-            dtype: rows.element as i32,
-            row_stride: i64::try_from(rows.stride).unwrap_or(-1),
-            ..Call::new(kind, rows.count, out, threads)
+    /// The input is readable; the output has room for `num_outputs(kind)` elements of `output_type(kind)` for each row, and
+    /// nobody else uses it; a base margin has `num_outputs(Kind::Raw)` numbers of the type of margins for each.
+    pub unsafe fn predict(&self, kind: Kind, input: Input<'_>, sent: Sent) -> Result<(), String> {
+        let features = self.num_features;
+        let call = match input {
+            Input::Rows(rows) => Call {
+                rows: rows.start,
+                dtype: rows.element as i32,
+                row_stride: i64::try_from(rows.stride).unwrap_or(-1),
+                ..Call::new(kind, rows.count, sent)
+            },
+            Input::Columns { columns, .. } if columns.len() != features => {
+                return Err(format!("there are {} columns, and the model has {features}", columns.len()));
+            }
+            Input::Columns { columns, count } => {
+                Call { columns: columns.as_ptr(), ..Call::new(kind, count, sent) }
+            }
         };
-        // SAFETY: as the caller promises.
-        unsafe { self.call(&call) }
-    }
-
-    /// Predicts `n_rows` rows that are columns, one for each feature, with at most `threads` threads; 0 leaves the number to
-    /// the library.
-    ///
-    /// # Errors
-    /// What the library says of the call; libraries that were built before there were columns refuse it.
-    ///
-    /// # Safety
-    /// Each column is readable for so many rows; `out` has room for `num_outputs(kind)` elements of `output_type(kind)` for
-    /// each of them, and nobody else uses it.
-    pub unsafe fn predict_columns(
-        &self,
-        kind: Kind,
-        columns: &[Column],
-        n_rows: usize,
-        out: *mut c_void,
-        threads: i32,
-    ) -> Result<(), String> {
-        if columns.len() != self.num_features {
-            return Err(format!(
-                "there are {} columns, and the model has {}",
-                columns.len(),
-                self.num_features
-            ));
-        }
-        let call = Call { columns: columns.as_ptr(), ..Call::new(kind, n_rows, out, threads) };
         // SAFETY: as the caller promises.
         unsafe { self.call(&call) }
     }
@@ -319,7 +336,8 @@ impl Library {
 
 impl Call {
     /// A call whose rows are still to be named.
-    fn new(kind: Kind, n_rows: usize, out: *mut c_void, threads: i32) -> Call {
+    fn new(kind: Kind, n_rows: usize, sent: Sent) -> Call {
+        let Sent { out, threads, base_margin } = sent;
         Call {
             size: CALL_SIZE,
             kind: kind as i32,
@@ -335,7 +353,7 @@ impl Call {
             device: 0,
             stream: ptr::null_mut(),
             missing: ptr::null(),
-            base_margin: ptr::null(),
+            base_margin,
             columns: ptr::null(),
         }
     }

@@ -1,14 +1,16 @@
 //! A model that predicts.
 
 use crate::SchedcError;
-use crate::library::{Element, Kind, Library, RowSlice};
+use crate::columns::{Columns, Given};
+use crate::library::{Element, Input, Kind, Library, Sent};
 use crate::rows::rows_of;
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ffi::c_void;
 use std::path::PathBuf;
+use std::ptr;
 use std::sync::Arc;
 
 /// A model that `schedc build` compiled. Calls may be made from many threads at once; the interpreter's lock is released
@@ -56,7 +58,7 @@ impl Model {
     }
 
     /// Predicts rows.
-    #[pyo3(signature = (rows, /, output = "value", *, out = None, threads = 0))]
+    #[pyo3(signature = (rows, /, output = "value", *, out = None, threads = 0, base_margin = None))]
     fn predict<'py>(
         &self,
         py: Python<'py>,
@@ -64,24 +66,31 @@ impl Model {
         output: &str,
         out: Option<&Bound<'py, PyAny>>,
         threads: i32,
+        base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
-        let columns = self.library.num_outputs(kind);
-        if columns == 0 {
-            return Err(PyValueError::new_err(format!("the model has no output \"{output}\"")));
-        }
-        if threads < 0 {
-            return Err(PyValueError::new_err(
-                "threads is a number from 1 on, or 0 for the library's own choice",
-            ));
-        }
         let rows = rows_of(rows, self.library.num_features())?;
-        let place = Place { kind, columns, rows: rows.slice, threads };
-        match self.library.output_type(kind) {
-            Element::F32 => self.fill::<f32>(py, place, out),
-            Element::F64 => self.fill::<f64>(py, place, out),
-            Element::I32 => self.fill::<i32>(py, place, out),
-        }
+        let wanted = Wanted { kind, rows: rows.slice.count, threads, base_margin };
+        self.call(py, Input::Rows(rows.slice), wanted, out)
+    }
+
+    /// Predicts the rows of columns, one for each feature.
+    #[pyo3(signature = (columns, rows, /, output = "value", *, out = None, threads = 0, base_margin = None))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    fn predict_columns<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<Option<Given<'py>>>,
+        rows: usize,
+        output: &str,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: i32,
+        base_margin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kind = kind_of(output)?;
+        let columns = Columns::of(columns, rows)?;
+        let wanted = Wanted { kind, rows, threads, base_margin };
+        self.call(py, Input::Columns { columns: &columns.all, count: rows }, wanted, out)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -100,46 +109,105 @@ impl Model {
     }
 }
 
-/// What a call computes, and of what.
-struct Place {
+/// What a call computes, and of how many rows.
+#[derive(Clone, Copy)]
+struct Wanted<'a, 'py> {
     kind: Kind,
-    columns: usize,
-    rows: RowSlice,
+    rows: usize,
     threads: i32,
+    base_margin: Option<&'a Bound<'py, PyAny>>,
 }
 
 /// Pointers that another thread of this call may use: Python objects keep what they point to.
-struct Pointers(RowSlice, *mut c_void);
+struct Pointers<'a>(Input<'a>, Sent);
 
 // SAFETY: the arrays are borrowed for as long as the call takes.
-unsafe impl Send for Pointers {}
+unsafe impl Send for Pointers<'_> {}
 
 impl Model {
-    /// Makes the call, into `out` or a new array: of one dimension for one column, else of two.
+    /// Makes the call, into `out` or a new array.
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        input: Input<'_>,
+        wanted: Wanted<'_, 'py>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if wanted.threads < 0 {
+            return Err(PyValueError::new_err(
+                "threads is a number from 1 on, or 0 for the library's own choice",
+            ));
+        }
+        match self.library.output_type(wanted.kind) {
+            Element::F32 => self.fill::<f32>(py, input, wanted, out),
+            Element::F64 => self.fill::<f64>(py, input, wanted, out),
+            Element::I32 => self.fill::<i32>(py, input, wanted, out),
+        }
+    }
+
+    /// The same with results of a type: of one dimension for one column, else of two.
     fn fill<'py, T: numpy::Element>(
         &self,
         py: Python<'py>,
-        place: Place,
+        input: Input<'_>,
+        wanted: Wanted<'_, 'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let count = place.rows.count;
+        let (kind, count) = (wanted.kind, wanted.rows);
+        let columns = self.library.num_outputs(kind);
+        if columns == 0 {
+            let what = kind.name();
+            return Err(PyValueError::new_err(format!("the model has no output \"{what}\"")));
+        }
         let made = match out {
             Some(out) => out.clone(),
             // SAFETY: the call writes all of it; after an error nobody sees it.
-            None if place.columns == 1 => unsafe { PyArray1::<T>::new(py, count, false) }.into_any(),
+            None if columns == 1 => unsafe { PyArray1::<T>::new(py, count, false) }.into_any(),
             // SAFETY: the same.
-            None => unsafe { PyArray2::<T>::new(py, [count, place.columns], false) }.into_any(),
+            None => unsafe { PyArray2::<T>::new(py, [count, columns], false) }.into_any(),
         };
-        let target = writable::<T>(&made, count, place.columns)?;
-        let pointers = Pointers(place.rows, target);
+        let margins = wanted.base_margin.map(|margin| self.base_margin(margin, count)).transpose()?;
+        let base_margin = margins.as_ref().map_or(ptr::null(), |(_, start)| *start);
+        let sent = Sent { out: writable::<T>(&made, count, columns)?, threads: wanted.threads, base_margin };
+        let pointers = Pointers(input, sent);
         let library = &self.library;
         let done = py.detach(move || {
-            let Pointers(rows, out) = { pointers };
-            // SAFETY: both arrays are held by this call, and the output has the shape that was checked.
-            unsafe { library.predict(place.kind, rows, out, place.threads) }
+            let Pointers(input, sent) = { pointers };
+            // SAFETY: the arrays are held by this call, and have the shapes that were checked.
+            unsafe { library.predict(kind, input, sent) }
         });
         done.map_err(SchedcError::new_err)?;
         Ok(made)
+    }
+
+    /// A packed array of what sums of `count` rows begin with, and where it starts.
+    fn base_margin<'py>(
+        &self,
+        margin: &Bound<'py, PyAny>,
+        count: usize,
+    ) -> PyResult<(Bound<'py, PyAny>, *const c_void)> {
+        let margins = self.library.num_outputs(Kind::Raw);
+        let numpy = margin.py().import("numpy")?;
+        let packed = |kind: &str| numpy.call_method1("ascontiguousarray", (margin, kind));
+        let (array, size, start) = match self.library.output_type(Kind::Raw) {
+            Element::F64 => {
+                let array = packed("float64")?;
+                let values = array.cast::<PyArrayDyn<f64>>()?;
+                (array.clone(), values.len(), values.data().cast_const().cast())
+            }
+            _ => {
+                let array = packed("float32")?;
+                let values = array.cast::<PyArrayDyn<f32>>()?;
+                (array.clone(), values.len(), values.data().cast_const().cast())
+            }
+        };
+        if size != count * margins {
+            return Err(PyValueError::new_err(format!(
+                "base_margin has {size} numbers, and {count} rows of {margins} margins need {}",
+                count * margins
+            )));
+        }
+        Ok((array, start))
     }
 }
 
@@ -171,13 +239,7 @@ fn writable<T: numpy::Element>(
 }
 
 fn kind_of(output: &str) -> PyResult<Kind> {
-    match output {
-        "value" => Ok(Kind::Value),
-        "raw" => Ok(Kind::Raw),
-        "class" => Ok(Kind::Class),
-        "leaf" => Ok(Kind::Leaf),
-        _ => {
-            Err(PyValueError::new_err(format!("output is one of value, raw, class and leaf, not {output:?}")))
-        }
-    }
+    Kind::ALL.into_iter().find(|kind| kind.name() == output).ok_or_else(|| {
+        PyValueError::new_err(format!("output is one of value, raw, class, leaf and tree, not {output:?}"))
+    })
 }

@@ -123,6 +123,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
         "abi": sched_llvm::header::ABI_VERSION,
         "model": {
             "fingerprint": model.fingerprint,
+            "trainer": model.source.trainer,
             "objective": forest.objective,
             "trees": forest.trees.len(),
             "features": forest.num_features,

@@ -7,11 +7,28 @@ from typing import Any, NamedTuple
 import numpy
 
 
+class Validity(NamedTuple):
+    """A bit for each row, the least significant first: 1 where there is a value."""
+
+    bits: numpy.ndarray
+    first: int
+
+    def absent(self, rows: int) -> numpy.ndarray:
+        """A truth value for each row: whether there is no value."""
+        bits = numpy.unpackbits(self.bits, count=self.first + rows, bitorder="little")
+        return bits[self.first :] == 0
+
+
 class Numbers(NamedTuple):
-    """Numbers, of which some may be marked as missing."""
+    """Numbers, of which some may be marked as missing, in one of two ways."""
 
     values: numpy.ndarray
     missing: numpy.ndarray | None = None
+    validity: Validity | None = None
+
+    def absent(self) -> numpy.ndarray | None:
+        """A truth value for each row, whether it is missing; None if all are there."""
+        return self.missing if self.validity is None else self.validity.absent(len(self.values))
 
 
 class Names(NamedTuple):
@@ -108,13 +125,17 @@ def _of_arrow(values: Any) -> Column:
         return Numbers(numpy.full(len(values), numpy.nan, dtype="float32"))
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         raise _refused(kind)
-    if values.null_count == 0:
-        return Numbers(values.to_numpy(zero_copy_only=False))
-    if types.is_floating(kind):
-        # Nulls become NaN.
-        return Numbers(values.to_numpy(zero_copy_only=False))
-    missing = values.is_null().to_numpy(zero_copy_only=False)
-    return Numbers(values.fill_null(False if types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False), missing)
+    if types.is_boolean(kind):
+        missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
+        return Numbers(values.fill_null(False).to_numpy(zero_copy_only=False), missing)
+    bits, content = values.buffers()
+    dtype = numpy.dtype(kind.to_pandas_dtype())
+    if content is None or len(values) == 0:
+        return Numbers(numpy.empty(0, dtype=dtype))
+    numbers = numpy.frombuffer(content, dtype=dtype, count=len(values), offset=values.offset * dtype.itemsize)
+    if bits is None or values.null_count == 0:
+        return Numbers(numbers)
+    return Numbers(numbers, None, Validity(numpy.frombuffer(bits, dtype="uint8"), values.offset))
 
 
 def _of_pandas(series: Any) -> Column:

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
@@ -31,10 +32,11 @@ class Model:
         self,
         rows: numpy.typing.ArrayLike,
         /,
-        output: Literal["value", "raw", "class", "leaf"] = "value",
+        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
         *,
         out: numpy.typing.NDArray[Any] | None = None,
         threads: int = 0,
+        base_margin: numpy.typing.ArrayLike | None = None,
     ) -> numpy.typing.NDArray[Any]:
         """Predicts rows.
 
@@ -53,6 +55,28 @@ class Model:
 
         Raises ValueError for rows, outputs or threads that the model does not take, TypeError for what are no rows, and
         SchedcError for what the library refuses, such as a processor that it was not built for.
+        """
+
+    def predict_columns(
+        self,
+        columns: Sequence[tuple[Any, ...] | None],
+        rows: int,
+        /,
+        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
+        *,
+        out: numpy.typing.NDArray[Any] | None = None,
+        threads: int = 0,
+        base_margin: numpy.typing.ArrayLike | None = None,
+    ) -> numpy.typing.NDArray[Any]:
+        """Predicts ``rows`` rows that lie in columns, which are read where they are.
+
+        There is one for each feature: None if it is missing in all rows, or else five things. The first is an array of one
+        dimension of numbers or truth values. The second is None, or uint8 of which each bit, the least significant first,
+        says that a row has a value; the third is the first bit of it. The fourth is None, or float64 with the number that
+        each value stands for, where values are places in it. The fifth is None, or the first bit of the values where these are
+        packed bits, as uint8.
+
+        The rest is as for :meth:`predict`.
         """
 
 def load(library: str | PathLike[str] | bytes, /) -> Model:

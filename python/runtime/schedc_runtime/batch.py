@@ -35,10 +35,6 @@ Output = Literal["value", "raw", "class", "leaf"]
 
 _HEADINGS = {"value": "prediction", "raw": "margin", "class": "class", "leaf": "leaf"}
 
-#: Values of a piece that is predicted at a time by each thread, and rows of which all columns are written before the next ones:
-#: as many as stay in caches.
-_PIECE, _BLOCK = 1 << 18, 1 << 10
-
 #: Libraries that a process keeps loaded.
 _MOST_LOADED = 16
 _loaded: OrderedDict[str, Model] = OrderedDict()
@@ -61,13 +57,25 @@ class _Feature(NamedTuple):
     """The values of a feature: numbers, of which some may be marked as missing."""
 
     values: numpy.ndarray
-    missing: numpy.ndarray | None
+    missing: numpy.ndarray | None = None
+    validity: _columns.Validity | None = None
 
-    @property
-    def is_narrow(self) -> bool:
-        """Whether single precision has all values of the type."""
-        kind, size = self.values.dtype.kind, self.values.dtype.itemsize
-        return kind == "b" or (kind == "f" and size <= 4) or (kind in "iu" and size <= 2)
+    def given(self, single: bool) -> tuple[Any, ...]:
+        """As calls take it: where the values lie, and a bit for each that says whether it is there. ``single`` rounds doubles
+        and whole numbers to single precision."""
+        values = self.values
+        if single and values.dtype.itemsize > 2:
+            values = values.astype("float32", copy=False)
+        plain = values.dtype.isnative and values.dtype.itemsize in (1, 2, 4, 8) and values.dtype != numpy.float16
+        if not plain:
+            values = values.astype("float32" if values.dtype.itemsize < 4 else values.dtype.newbyteorder("="))
+        if len(values) > 1 and values.strides[0] <= 0:
+            values = numpy.ascontiguousarray(values)
+        if self.missing is not None:
+            return values, numpy.packbits(~self.missing, bitorder="little"), 0, None, None
+        if self.validity is not None:
+            return values, self.validity.bits, self.validity.first, None, None
+        return values, None, 0, None, None
 
 
 class BatchPredictor:
@@ -127,7 +135,6 @@ class BatchPredictor:
     def _set_up(self) -> None:
         about = json.loads(self._model.info_json)
         self._about: dict[str, Any] = about["model"]
-        self._reads_single = self._about["types"]["rows"] == "f32"
         self._features: list[str] | None = list(self._about.get("feature_names") or []) or None
         options = self._options
         self._wanted: list[str | None] | None = None
@@ -271,24 +278,23 @@ class BatchPredictor:
         return self._values(source, source.names(), threads)
 
     def _values(self, source: Table, names: list[str], threads: int | None) -> numpy.ndarray:
+        plain = {"threads": self.threads if threads is None else threads}
+        out = self._called(source, names, plain, single=False)
+        return self._named_classes(out) if self.output == "class" else out
+
+    def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> numpy.ndarray:
+        """The results of a call as the library gives them; ``plain`` goes along with it."""
+        source = table_of(table)
+        return self._called(source, source.names(), plain, single)
+
+    def _called(self, source: Table, names: list[str], plain: dict[str, Any], single: bool) -> numpy.ndarray:
         places = list(range(self._model.num_features)) if isinstance(source, _Matrix) else self._find(names)
         if isinstance(source, _Matrix) and len(names) != len(places):
             raise ValueError(f"rows have {len(names)} columns, and the model {len(places)}")
         rows = source.rows()
         features = [self._feature(source, names, at, feature, rows) for feature, at in enumerate(places)]
-        known = [feature for feature in features if feature is not None]
-        single = self._reads_single or all(feature.is_narrow for feature in known)
-        kinds = {"f32": "float32", "f64": "float64"}
-        about = self._about["types"]
-        kind = {"value": kinds[about["results"]], "raw": kinds[about["sums"]], "class": "float32", "leaf": "int32"}[self.output]
-        out = numpy.empty(rows if self._columns == 1 else (rows, self._columns), dtype=kind)
-        most = self.threads if threads is None else threads
-        step = max(_BLOCK, _PIECE // max(len(features), 1)) * max(most, 1)
-        for start in range(0, rows, step):
-            piece = slice(start, min(start + step, rows))
-            matrix = _matrix(features, piece, numpy.dtype("float32" if single else "float64"))
-            self._model.predict(matrix, self.output, out=out[piece], threads=most)
-        return self._named_classes(out) if self.output == "class" else out
+        given = [None if feature is None else feature.given(single) for feature in features]
+        return self._model.predict_columns(given, rows, self.output, **plain)
 
     def _named_classes(self, classes: numpy.ndarray) -> numpy.ndarray:
         numbers = classes.astype("int32")
@@ -354,15 +360,17 @@ def _numbers(column: _columns.Column, known: Known | None, name: str) -> _Featur
                 "stand for it; give the numbers that stood for it in training"
             )
         return _Feature(known.codes(column.names, column.places, name, 0), None)
-    values, missing = column
+    values, missing, validity = column
     if known is not None and values.dtype == bool and known.has_truths:
-        places = numpy.where(missing, -1, values) if missing is not None else values.astype("int64")
+        absent = column.absent()
+        places = values.astype("int64") if absent is None else numpy.where(absent, -1, values)
         return _Feature(known.codes([False, True], places, name, 0), None)
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and not _fits_in_doubles(values):
         raise ValueError(f"column {quoted(name)} holds whole numbers above 2^53, which doubles do not tell apart")
     if known is not None:
-        known.check(values if missing is None else values[~missing], name)
-    return _Feature(values, missing)
+        absent = column.absent()
+        known.check(values if absent is None else values[~absent], name)
+    return _Feature(values, missing, validity)
 
 
 def _fits_in_doubles(values: numpy.ndarray) -> bool:
@@ -370,19 +378,3 @@ def _fits_in_doubles(values: numpy.ndarray) -> bool:
         return True
     with numpy.errstate(invalid="ignore"):
         return bool(numpy.array_equal(values, values.astype("float64").astype(values.dtype)))
-
-
-def _matrix(features: Sequence[_Feature | None], rows: slice, dtype: numpy.dtype[Any]) -> numpy.ndarray:
-    """Rows of an array with a column for each feature, in which NaN is a missing value."""
-    matrix = numpy.empty((rows.stop - rows.start, len(features)), dtype=dtype)
-    for first in range(rows.start, rows.stop, _BLOCK):
-        last = min(first + _BLOCK, rows.stop)
-        block = matrix[first - rows.start : last - rows.start]
-        for at, feature in enumerate(features):
-            if feature is None:
-                block[:, at] = numpy.nan
-                continue
-            block[:, at] = feature.values[first:last]
-            if feature.missing is not None:
-                block[feature.missing[first:last], at] = numpy.nan
-    return matrix

@@ -1,0 +1,100 @@
+"""From a model to code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal
+
+from . import _native
+from .answers import Answers
+from .findings import refused
+from .model import Code, Model, Output, Recipe
+from .origin import origin_of
+from .schedule import schedule_text
+
+
+def compile(
+    model: Any,
+    schedule: str | PathLike[str] | None = None,
+    *,
+    cpu: str | Sequence[str] = "native",
+    output: Output | None = None,
+    rows: Literal["f32", "f64", "both"] = "both",
+    missing: float | None = None,
+    iterations: str | None = None,
+    base_margin: bool = False,
+    target: str | None = None,
+    sets: Mapping[str, int] | None = None,
+    batch_size: int | None = None,
+) -> Model:
+    """Compiles a model.
+
+    ``model`` is the path or the bytes of a model's file, or a fitted object: a Booster or an estimator of XGBoost or LightGBM,
+    a model of CatBoost, a forest of scikit-learn (by way of Treelite), a model of ONNX or Treelite.
+
+    ``schedule`` is the text of a schedule or the path of its file; without one, schedc chooses a good one. ``target``, ``sets``
+    and ``batch_size`` are as for :func:`schedc.check`.
+
+    ``cpu`` is what to compile for: ``"native"``, the processor of this machine; ``"x86-64-v2"``, ``"x86-64-v3"`` or
+    ``"x86-64-v4"``; or a list of these, of which the best one that a machine can run is picked there. ``rows`` says for which
+    rows there is code: of float32, of float64 or of both.
+
+    ``output`` is what ``predict`` returns: by default what the object's own ``predict`` does, or else ``"value"``, ``"raw"``,
+    ``"class"`` or ``"leaf"``. ``missing`` is a number that stands for missing values beside NaN, ``iterations`` chooses some,
+    as in ``"0..10"`` or ``"best"``, and ``base_margin=True`` prepares for calls that bring a base margin along; objects
+    know their own ``missing`` and best iteration.
+
+    Raises :class:`Refused` for models and schedules that are wrong, with a way out.
+    """
+    origin = origin_of(model)
+    if missing is not None:
+        origin = replace(origin, missing=missing)
+    if iterations is not None:
+        origin = replace(origin, iterations=iterations)
+    if output is not None:
+        origin = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
+    recipe = Recipe(
+        schedule=None if schedule is None else schedule_text(schedule),
+        cpu=(cpu,) if isinstance(cpu, str) else tuple(cpu),
+        rows="f32" if origin.single else rows,
+        base_margin=base_margin,
+        target=target,
+        sets=tuple((sets or {}).items()),
+        batch_size=batch_size,
+    )
+    return Model(built(origin.model, origin.name, origin.iterations, origin.missing, recipe), origin, recipe)
+
+
+def built(model: bytes, name: str, iterations: str, missing: float | None, recipe: Recipe) -> Code:
+    """The code of a model."""
+    try:
+        made = _native.build(
+            model,
+            name=name,
+            schedule=recipe.schedule,
+            cpu=list(recipe.cpu),
+            rows=recipe.rows,
+            missing=missing,
+            base_margin=recipe.base_margin,
+            iterations=iterations,
+            sets=list(recipe.sets),
+            target=recipe.target,
+            batch_size=recipe.batch_size,
+        )
+    except _native.Refused as error:
+        raise refused(error) from None
+    return Code(made.library, made.header, tuple(made.schedules), tuple(made.notes), made.findings)
+
+
+def load(library: str | PathLike[str] | bytes) -> Model:
+    """Loads a library that :meth:`Model.save` or ``schedc build`` wrote, from its path or its bytes.
+
+    Its ``predict`` is the main call of the model's trainer: a file does not say which object was compiled. Libraries run code
+    as they are loaded, so they should come from a trusted place. Raises OSError for what is no library.
+    """
+    from pathlib import Path
+
+    content = bytes(library) if isinstance(library, (bytes, bytearray)) else Path(library).read_bytes()
+    return Model(Code(content), None, None)

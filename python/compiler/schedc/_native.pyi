@@ -1,0 +1,53 @@
+from typing import final
+
+class Refused(ValueError):
+    """What is wrong: its arguments are findings as JSON, as text and as coloured text."""
+
+@final
+class Artefact:
+    """A library, and what there is to say of it."""
+
+    library: bytes
+    header: str
+    schedules: list[tuple[str, str, str]]
+    notes: list[str]
+    findings: tuple[str, str, str]
+
+def build(
+    model: bytes,
+    *,
+    name: str = ...,
+    schedule: str | None = None,
+    cpu: list[str] = ...,
+    rows: str = "both",
+    missing: float | None = None,
+    base_margin: bool = False,
+    iterations: str = "all",
+    sets: list[tuple[str, int]] = ...,
+    target: str | None = None,
+    batch_size: int | None = None,
+) -> Artefact:
+    """Compiles the bytes of a model's file to a shared library."""
+
+def check(
+    text: str,
+    *,
+    model: bytes | None = None,
+    sets: list[tuple[str, int]] = ...,
+    target: str | None = None,
+    batch_size: int | None = None,
+) -> tuple[str, str, str]:
+    """Checks a schedule: the findings as JSON, as text and as coloured text."""
+
+def nest(
+    text: str,
+    *,
+    model: bytes | None = None,
+    sets: list[tuple[str, int]] = ...,
+    target: str | None = None,
+    batch_size: int | None = None,
+) -> tuple[str, str]:
+    """The loop nest of a schedule, as text and as JSON."""
+
+def format(text: str) -> str | None:
+    """The canonical layout of a schedule; None if it has syntax errors."""

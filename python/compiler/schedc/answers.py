@@ -1,0 +1,159 @@
+"""What the methods of a fitted object return, made of what its compiled model computes.
+
+Each class here is one family's rule. ``call`` computes an output of the model: ``"value"``, ``"raw"``, ``"class"``, ``"leaf"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy
+
+Array = numpy.ndarray[Any, Any]
+Call = Callable[[str], Array]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A model that predicts what its trainer's main call does."""
+
+    output: str = "value"
+    """What ``predict`` is."""
+    classes: Array | None = None
+    """The labels of the classes, in the order of the columns of probabilities."""
+    leaves: str = "int32"
+    """The type of leaves."""
+
+    kind: Literal["regressor", "classifier", "outlier_detector"] = "regressor"
+
+    def predict(self, call: Call) -> Array:
+        """What ``predict`` returns."""
+        return call(self.output)
+
+    def predict_proba(self, call: Call) -> Array:
+        """What ``predict_proba`` returns: a column for each class."""
+        raise AttributeError("the model is no classifier: it has no probabilities")
+
+    def apply(self, call: Call) -> Array:
+        """What ``apply`` returns: the leaf that each tree reaches."""
+        return call("leaf").astype(self.leaves, copy=False)
+
+
+def two_columns(probabilities: Array) -> Array:
+    """A column for each class, from that of the second one alone."""
+    if probabilities.ndim == 2 and probabilities.shape[1] == 1:
+        probabilities = probabilities[:, 0]
+    if probabilities.ndim == 2:
+        return probabilities
+    return numpy.column_stack((1 - probabilities, probabilities))
+
+
+@dataclass(frozen=True)
+class Classifier(Answers):
+    """The class of the highest probability; the first one of equals."""
+
+    kind: Literal["regressor", "classifier", "outlier_detector"] = "classifier"
+
+    def predict_proba(self, call: Call) -> Array:
+        return two_columns(call("value"))
+
+    def predict(self, call: Call) -> Array:
+        return self._labels(numpy.argmax(self.predict_proba(call), axis=1))
+
+    def _labels(self, numbers: Array) -> Array:
+        return numbers if self.classes is None else self.classes[numbers]
+
+
+@dataclass(frozen=True)
+class ByMargin(Classifier):
+    """The class of the highest margin; of two classes the second one where the margin is above 0, or is 0, too."""
+
+    zero_counts: bool = False
+
+    def predict(self, call: Call) -> Array:
+        raw = call("raw")
+        if raw.ndim == 2 and raw.shape[1] > 1:
+            return self._labels(numpy.argmax(raw, axis=1))
+        raw = raw.reshape(len(raw))
+        return self._labels((raw >= 0 if self.zero_counts else raw > 0).astype(int))
+
+
+@dataclass(frozen=True)
+class ByHalf(Classifier):
+    """XGBoost's: of two classes the second one where its probability is above a half; numbers of classes."""
+
+    softmax: bool = False
+    """Whether the model itself gives classes."""
+
+    def predict_proba(self, call: Call) -> Array:
+        if not self.softmax:
+            return two_columns(call("value"))
+        raw = call("raw")
+        power = numpy.exp(raw - numpy.max(raw, axis=1, keepdims=True))
+        return power / numpy.sum(power, axis=1, keepdims=True)
+
+    def predict(self, call: Call) -> Array:
+        value = call("value")
+        if self.softmax:
+            return value.astype(numpy.int32)
+        if value.ndim == 2 and self.classes is not None and len(self.classes) != 2:
+            return numpy.argmax(value, axis=1)
+        if value.ndim == 2:
+            labels = numpy.zeros(value.shape)
+            labels[value > 0.5] = 1
+            return labels
+        return (value > 0.5).astype(numpy.int64)
+
+
+@dataclass(frozen=True)
+class ByClass(Classifier):
+    """CatBoost's: the classes that the model gives; of more than two in a column."""
+
+    column: bool = False
+
+    def predict(self, call: Call) -> Array:
+        labels = self._labels(call("class").astype(numpy.int64))
+        return labels.reshape(-1, 1) if self.column else labels
+
+
+@dataclass(frozen=True)
+class Staged(Answers):
+    """Gradient boosting of scikit-learn, whose leaves are a table of iterations and classes for each row."""
+
+    classes_of_iteration: int = 1
+
+    def apply(self, call: Call) -> Array:
+        leaves = call("leaf")
+        return leaves.reshape(len(leaves), -1, self.classes_of_iteration).astype(self.leaves)
+
+
+@dataclass(frozen=True)
+class StagedClassifier(ByMargin):
+    """The same for classes."""
+
+    classes_of_iteration: int = 1
+
+    def apply(self, call: Call) -> Array:
+        leaves = call("leaf")
+        return leaves.reshape(len(leaves), -1, self.classes_of_iteration).astype(self.leaves)
+
+
+@dataclass(frozen=True)
+class Isolation(Answers):
+    """scikit-learn's IsolationForest: 1 for what is ordinary, -1 for what is not."""
+
+    offset: float = -0.5
+    kind: Literal["regressor", "classifier", "outlier_detector"] = "outlier_detector"
+
+    def score_samples(self, call: Call) -> Array:
+        """The opposite of the anomaly score of the paper."""
+        return -call("value")
+
+    def decision_function(self, call: Call) -> Array:
+        """The same, so that what is out of the ordinary is below 0."""
+        return self.score_samples(call) - self.offset
+
+    def predict(self, call: Call) -> Array:
+        return numpy.where(self.decision_function(call) < 0, -1, 1)

@@ -1,0 +1,146 @@
+"""What schedc finds: mistakes and remarks, each with a code, a place and a way out."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from . import _native
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding. Lines and columns count from 1; they are None where the finding is about a whole file."""
+
+    code: str
+    """Such as ``S0024``; ``schedc explain S0024`` has a page on it."""
+    severity: str
+    """``error``, ``warning``, ``note`` or another word of that kind."""
+    message: str
+    """What is wrong."""
+    help: str | None
+    """A way out."""
+    line: int | None
+    """Where it begins."""
+    column: int | None
+    """Where it begins."""
+    end_line: int | None
+    """Where it ends."""
+    end_column: int | None
+    """Where it ends, exclusive."""
+    notes: tuple[str, ...]
+    """More about it, such as the loops at this point."""
+
+    @staticmethod
+    def _of(value: dict[str, Any]) -> Finding:
+        place = value.get("place") or {}
+        ends = (place.get(key) for key in ("line", "column", "end_line", "end_column"))
+        return Finding(
+            value["code"], value["severity"], value["message"], value.get("help"), *ends, tuple(value.get("notes") or ())
+        )
+
+    def __str__(self) -> str:
+        place = f"{self.line}:{self.column}: " if self.line is not None else ""
+        return f"{place}{self.severity}: {self.code}: {self.message}"
+
+
+class Findings(Sequence[Finding]):
+    """Findings in the order of the text. ``str`` of them shows the text around each; a notebook shows it in colour."""
+
+    def __init__(self, found: str, text: str, color: str) -> None:
+        self._all = [Finding._of(value) for value in json.loads(found or "[]")]
+        self._text, self._color = text, color
+
+    @overload
+    def __getitem__(self, at: int) -> Finding: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Finding]: ...
+    def __getitem__(self, at: int | slice) -> Finding | list[Finding]:
+        return self._all[at]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._all)
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Those that stop a compilation."""
+        return [finding for finding in self if finding.severity == "error"]
+
+    def __str__(self) -> str:
+        return self._text.rstrip()
+
+    def __repr__(self) -> str:
+        return f"Findings({self._all!r})"
+
+    def _repr_html_(self) -> str:
+        return html_of_ansi(self._color) if self._all else "<pre>nothing to tell</pre>"
+
+
+class Refused(ValueError):
+    """A model, a schedule or an option that schedc does not take. ``findings`` says what is wrong, and how to go on."""
+
+    def __init__(self, findings: Findings) -> None:
+        super().__init__(str(findings))
+        self.findings = findings
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _refused, (json.dumps([]), str(self.findings), self.findings._color, list(self.findings))
+
+    def _render_traceback_(self) -> list[str]:
+        """A notebook shows the message in colour, without the calls that led to it."""
+        return self.findings._color.rstrip().splitlines()
+
+
+def _refused(found: str, text: str, color: str, all_of_them: list[Finding]) -> Refused:
+    findings = Findings(found, text, color)
+    findings._all = all_of_them
+    return Refused(findings)
+
+
+def refused(error: _native.Refused) -> Refused:
+    """The exception for users."""
+    return Refused(Findings(*error.args))
+
+
+_COLORS = {"31": "#c0392b", "32": "#27803b", "33": "#a66a00", "34": "#2257b5", "35": "#8e3aa8", "36": "#0f7b86", "90": "#777"}
+
+
+def html_of_ansi(text: str) -> str:
+    """Coloured text of a terminal as HTML."""
+    made, depth = [], 0
+    for piece in re.split(r"(\x1b\[[0-9;]*m)", text):
+        if not piece.startswith("\x1b["):
+            made.append(html.escape(piece))
+            continue
+        numbers = piece[2:-1].split(";")
+        if numbers in (["0"], [""]):
+            made.append("</span>" * depth)
+            depth = 0
+            continue
+        styles = [f"color:{_COLORS[number]}" for number in numbers if number in _COLORS]
+        if numbers[:2] == ["38", "5"] and len(numbers) == 3:
+            styles = [f"color:{_indexed(int(numbers[2]))}"]
+        elif "1" in numbers:
+            styles.append("font-weight:bold")
+        made.append(f'<span style="{";".join(styles)}">')
+        depth += 1
+    return f'<pre style="line-height:1.25">{"".join(made)}{"</span>" * depth}</pre>'
+
+
+def _indexed(number: int) -> str:
+    """A colour of a terminal's 256."""
+    if number >= 232:
+        level = 8 + 10 * (number - 232)
+        return f"rgb({level},{level},{level})"
+    if number >= 16:
+        parts = (number - 16) // 36, (number - 16) // 6 % 6, (number - 16) % 6
+        red, green, blue = (0 if part == 0 else 55 + 40 * part for part in parts)
+        return f"rgb({red},{green},{blue})"
+    return _COLORS.get(str(30 + number % 8), "#333")

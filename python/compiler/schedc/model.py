@@ -1,0 +1,377 @@
+"""Compiled models."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import threading
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy
+import schedc_runtime
+from schedc_runtime import BatchPredictor
+
+from .answers import Answers, Array, Isolation, two_columns
+from .findings import Findings
+from .origin import Origin
+from .schedule import Schedule
+from .sparse import is_sparse, predict_sparse
+
+Output = Literal["value", "raw", "class", "leaf"]
+
+
+class Recipe(NamedTuple):
+    """How a model was compiled."""
+
+    schedule: str | None
+    cpu: tuple[str, ...]
+    rows: str
+    base_margin: bool
+    target: str | None
+    sets: tuple[tuple[str, int], ...]
+    batch_size: int | None
+
+
+class Code(NamedTuple):
+    """A library, and what the compiler said of it."""
+
+    library: bytes
+    header: str | None = None
+    schedules: tuple[tuple[str, str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    findings: tuple[str, str, str] = ("[]", "", "")
+
+
+class Model:
+    """A compiled model. Calls may be made from many threads at once; the interpreter's lock is released while one runs.
+
+    Rows are an array of two dimensions in any order, a table (a DataFrame of pandas or Polars, a Table or RecordBatch of
+    pyarrow, anything with Arrow's PyCapsule interface, a dict of arrays), or a sparse matrix of SciPy. Columns of tables are
+    found by the names of the model's features. NaN and null are missing; what a sparse matrix leaves out is missing to models of
+    XGBoost and 0 to others, as it is to their trainers.
+
+    Models are pickled with the bytes of their library, and are estimators of scikit-learn that are fitted already.
+    """
+
+    def __init__(self, code: Code, origin: Origin | None, recipe: Recipe | None) -> None:
+        self._code, self._origin, self._recipe = code, origin, recipe
+        self._answers = origin.answers if origin is not None else Answers()
+        self._single = origin is not None and origin.single
+        self._by_position = origin is not None and origin.by_position
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self._native = schedc_runtime.load(self._code.library)
+        self._variants: dict[tuple[str, bool], Model] = {}
+        self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
+        self._lock = threading.Lock()
+
+    # What is known of the model.
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What the library says of its model: objective, types, names of features and categories, labels, order of accumulation."""
+        about: dict[str, Any] = json.loads(self._native.info_json)
+        return about
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule that it was compiled under; of several, that of the best version for this machine."""
+        return Schedule(self.info["schedule"])
+
+    @property
+    def schedules(self) -> dict[tuple[str, str], Schedule]:
+        """The schedule of each version, by its processor and its type of rows; empty for a library that was loaded."""
+        return {(cpu, rows): Schedule(text) for cpu, rows, text in self._code.schedules}
+
+    @property
+    def order(self) -> str:
+        """The order of accumulation: ``"exact"``, the trainer's, in which margins are equal in all bits; or ``"reassociated"``."""
+        return str(self.info["order"])
+
+    @property
+    def findings(self) -> Findings:
+        """What there is to tell of the schedule."""
+        return Findings(*self._code.findings)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the model's file."""
+        return self._code.notes
+
+    @property
+    def header(self) -> str | None:
+        """The C header of the library; None if it was loaded."""
+        return self._code.header
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of a row."""
+        return self._native.num_features
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the features. Raises AttributeError if the model has none."""
+        names = self._native.feature_names
+        if names is None:
+            raise AttributeError("the model has no names of features")
+        return numpy.array(names, dtype=object)
+
+    @property
+    def classes_(self) -> Array:
+        """The labels of the classes, in the order of the columns of probabilities. Raises AttributeError if there are none."""
+        if self._answers.classes is not None:
+            return self._answers.classes
+        labels = self.info["model"].get("labels")
+        if not labels:
+            raise AttributeError("the model has no labels of classes")
+        return numpy.array(labels)
+
+    # Predictions.
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        output: Output | None = None,
+        out: Array | None = None,
+        base_margin: Any = None,
+        threads: int = 0,
+        iteration_range: tuple[int, int] | None = None,
+        by_position: bool | None = None,
+        unseen: Literal["error", "missing", "other"] | None = None,
+    ) -> Array:
+        """Predicts rows: what the object's own ``predict`` returns, in shape, type and value.
+
+        ``output`` asks for something else: ``"value"``, the main call of the trainer; ``"raw"``, margins; ``"class"``, numbers
+        of classes; ``"leaf"``. ``out`` is where to put it: writable, in C order, of the type and shape that would be returned.
+
+        ``base_margin`` is what sums begin with in place of XGBoost's base_score: a number for each row and margin.
+        ``iteration_range=(first, end)`` counts these iterations alone; both compile the model once more when first asked for.
+        ``threads`` is the most threads to use, and 0 leaves it to the library. ``by_position=True`` takes the columns of a table
+        in their order. ``unseen`` is what becomes of categories that the model does not know, by default what its trainer does.
+
+        Raises ValueError for rows that the model does not take, TypeError for what are no rows, and SchedcError for what the
+        library refuses.
+        """
+        if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not self._single:
+            wanted = self._answers.output if output is None else output
+            if output is not None or type(self._answers) is Answers:
+                return self._native.predict(X, wanted, out=out, threads=threads)
+        model = self._variant(iteration_range, base_margin is not None)
+        more = {"base_margin": base_margin, "threads": threads, "unseen": unseen}
+        more["by_position"] = self._by_position if by_position is None else by_position
+        if output is not None:
+            return model._call(X, output, out, more)
+        if type(self._answers) is Answers:
+            return model._call(X, self._answers.output, out, more)
+        answer = self._answers.predict(lambda kind: model._call(X, kind, None, more))
+        return answer if out is None else _put(answer, out)
+
+    def predict_proba(self, X: Any, *, out: Array | None = None, **more: Any) -> Array:
+        """The probability of each class: a row for each row, a column for each class. The keywords are those of :meth:`predict`.
+
+        Raises AttributeError if the model is no classifier."""
+        model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
+        options = self._options(more)
+        if type(self._answers) is Answers:
+            if not self.info["outputs"]["class"]:
+                raise AttributeError("the model is no classifier: it has no probabilities")
+            answer = two_columns(model._call(X, "value", None, options))
+        else:
+            answer = self._answers.predict_proba(lambda kind: model._call(X, kind, None, options))
+        return answer if out is None else _put(answer, out)
+
+    def apply(self, X: Any, **more: Any) -> Array:
+        """The leaf that each tree reaches, by the trainer's own numbers: a row for each row, a column for each tree."""
+        model = self._variant(more.pop("iteration_range", None), False)
+        options = self._options(more)
+        return self._answers.apply(lambda kind: model._call(X, kind, None, options))
+
+    def score_samples(self, X: Any, **more: Any) -> Array:
+        """IsolationForest's: the opposite of the anomaly score, one for each row."""
+        return self._isolation().score_samples(self._caller(X, more))
+
+    def decision_function(self, X: Any, **more: Any) -> Array:
+        """IsolationForest's: below 0 for what is out of the ordinary; of classifiers, margins."""
+        if isinstance(self._answers, Isolation):
+            return self._answers.decision_function(self._caller(X, more))
+        return self._caller(X, more)("raw")
+
+    def _isolation(self) -> Isolation:
+        if not isinstance(self._answers, Isolation):
+            raise AttributeError("the model is no IsolationForest")
+        return self._answers
+
+    def _caller(self, X: Any, more: dict[str, Any]) -> Any:
+        options = self._options(more)
+        return lambda kind: self._call(X, kind, None, options)
+
+    def _options(self, more: Mapping[str, Any]) -> dict[str, Any]:
+        known = {"base_margin": None, "threads": 0, "unseen": None, "by_position": None}
+        unknown = next((name for name in more if name not in known), None)
+        if unknown is not None:
+            raise TypeError(f"predictions take no argument {unknown!r}")
+        options = {**known, **more}
+        if options["by_position"] is None:
+            options["by_position"] = self._by_position
+        return options
+
+    def _call(self, X: Any, output: str, out: Array | None, more: dict[str, Any]) -> Array:
+        """One call of the library."""
+        plain = {"threads": more["threads"], "base_margin": more["base_margin"]}
+        if is_sparse(X):
+            return predict_sparse(self._native, X, output, self.info["model"], self._single, out, plain)
+        if isinstance(X, (list, tuple)):
+            X = numpy.asarray(X)
+        if isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None:
+            rows = X.astype("float32", copy=False) if self._single else X
+            return self._native.predict(rows, output, out=out, **plain)
+        predictor = self._predictor(output, more["by_position"], more["unseen"])
+        answer = predictor._numbers_of(X, plain, single=self._single)
+        return answer if out is None else _put(answer, out)
+
+    def _predictor(self, output: str, by_position: bool, unseen: str | None) -> BatchPredictor:
+        key = (output, by_position, unseen)
+        with self._lock:
+            known = self._predictors.get(key)
+            if known is None:
+                known = BatchPredictor(self._native, output=output, by_position=by_position, unseen=unseen)  # type: ignore[arg-type]
+                self._predictors[key] = known
+            return known
+
+    def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
+        """The same model with other iterations, or for calls with a base margin."""
+        if iteration_range in (None, (0, 0)) and (not base_margin or "base_margin" in self.info["model"]):
+            return self
+        if self._origin is None or self._recipe is None:
+            raise ValueError(
+                "a library that was loaded is for the iterations and the base margin that it was built for; compile the model "
+                "again, with iterations= or base_margin=True"
+            )
+        from ._compile import built
+
+        iterations = self._origin.iterations
+        if iteration_range not in (None, (0, 0)):
+            first, end = (int(number) for number in iteration_range)
+            if end == 0:
+                raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands for all")
+            iterations = f"{first}..{end}"
+        key = (iterations, base_margin)
+        with self._lock:
+            known = self._variants.get(key)
+            if known is None:
+                recipe = self._recipe._replace(base_margin=base_margin or self._recipe.base_margin)
+                code = built(self._origin.model, self._origin.name, iterations, self._origin.missing, recipe)
+                known = self._variants[key] = Model(code, self._origin, recipe)
+            return known
+
+    # Files.
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the shared library, which :func:`schedc.load`, ``schedc_runtime`` and C programs load. A file of that name is
+        replaced once the new one is whole."""
+        place = Path(path)
+        beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(self._code.library)
+            os.replace(beside, place)
+        except BaseException:
+            os.unlink(beside)
+            raise
+
+    @property
+    def library(self) -> bytes:
+        """The bytes of the shared library."""
+        return self._code.library
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The model's own bytes stay behind: the code has them.
+        origin = None
+        return {
+            "code": self._code, "origin": origin, "answers": self._answers, "single": self._single,
+            "by_position": self._by_position,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._code, self._origin, self._recipe = Code(*state["code"]), state["origin"], None
+        self._answers, self._single, self._by_position = state["answers"], state["single"], state["by_position"]
+        self._set_up()
+
+    # What scikit-learn asks of estimators.
+
+    def fit(self, X: Any = None, y: Any = None, **_: Any) -> Model:
+        """The model itself: it is fitted."""
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """No parameters: what can be chosen was chosen when it was compiled."""
+        return {}
+
+    def set_params(self, **params: Any) -> Model:
+        """The model itself. Raises ValueError for any parameter."""
+        if params:
+            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}; compile the model again")
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy of a classifier's labels, or else the coefficient of determination; needs scikit-learn."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if self._answers.kind == "classifier" else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_clone__(self) -> Model:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def _estimator_type(self) -> str:
+        return self._answers.kind
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        kind = self._answers.kind
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(allow_nan=True, sparse=True),
+        )
+
+    def __repr__(self) -> str:
+        about = self.info
+        model = about["model"]
+        return f"Model({model['trees']} trees, {model['features']} features, {model['objective']}, {about['order']})"
+
+    def _repr_html_(self) -> str:
+        about = self.info
+        model = about["model"]
+        names = ", ".join(str(name) for name in (model.get("feature_names") or [])[:8])
+        shown = {
+            "trainer": model.get("trainer"), "objective": model["objective"], "trees": model["trees"],
+            "features": f"{model['features']}{': ' + names if names else ''}", "types": ", ".join(
+                f"{what} {kind}" for what, kind in model["types"].items()),
+            "order of accumulation": about["order"], "target": about["target"],
+            "library": f"{len(self._code.library) // 1024} KiB",
+        }
+        rows = "".join(f"<tr><th style='text-align:left'>{what}</th><td style='text-align:left'>{html.escape(str(value))}</td></tr>"
+                       for what, value in shown.items() if value)
+        return f"<table>{rows}</table>{self.schedule._repr_html_()}"
+
+
+def _put(answer: Array, out: Array) -> Array:
+    if out.shape != answer.shape or out.dtype != answer.dtype:
+        raise ValueError(f"out must be an array of {answer.dtype} with the shape {answer.shape}")
+    out[...] = answer
+    return out

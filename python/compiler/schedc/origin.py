@@ -1,0 +1,207 @@
+"""Models that people have: files, and objects that a trainer has fitted."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from .answers import Answers, ByClass, ByHalf, ByMargin, Classifier, Isolation, Staged, StagedClassifier
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The bytes of a model's file, and what its object does with the model."""
+
+    model: bytes
+    name: str = "the model"
+    """What messages call it."""
+    iterations: str = "all"
+    """The iterations that the object predicts with."""
+    missing: float | None = None
+    """A number that stands for missing values, beside NaN."""
+    single: bool = False
+    """Whether the object rounds rows to single precision before it compares them."""
+    by_position: bool = False
+    """Whether the object takes the columns of tables in their order, since it was trained without names."""
+    answers: Answers = field(default_factory=Answers)
+    """What its methods return."""
+
+
+def origin_of(model: Any) -> Origin:
+    """The model that an object is: a path, the bytes of a file, or something fitted.
+
+    Raises TypeError for objects that are no models, ValueError for those that are not fitted or do what no file says, and
+    OSError for files that cannot be read."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Origin(bytes(model))
+    if isinstance(model, (str, os.PathLike)):
+        return Origin(Path(model).read_bytes(), name=os.fspath(model))
+    for kind in type(model).__mro__:
+        reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
+        if reader is not None:
+            return reader(model)
+    raise TypeError(
+        f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path or the bytes of a "
+        "model's file, a fitted estimator of XGBoost, LightGBM, CatBoost or a forest of scikit-learn, or a model of ONNX "
+        "or Treelite"
+    )
+
+
+def model_bytes(model: Any) -> bytes:
+    """The bytes of its file."""
+    return origin_of(model).model
+
+
+def _xgboost_booster(model: Any, **more: Any) -> Origin:
+    more.setdefault("answers", Answers(leaves="float32"))
+    return Origin(bytes(model.save_raw("ubj")), name="the Booster", **more)
+
+
+def _xgboost_model(model: Any) -> Origin:
+    booster = model.get_booster()
+    stopped_early = booster.attr("best_iteration") is not None
+    # A random forest of XGBoost is one iteration, whatever stopped it.
+    iterations = f"0..{int(booster.attr('best_iteration')) + 1}" if stopped_early else "all"
+    missing = model.missing
+    missing = None if missing is None or numpy.isnan(missing) else float(missing)
+    answers = Answers(leaves="float32")
+    if hasattr(type(model), "predict_proba"):
+        count = int(model.n_classes_)
+        answers = ByHalf(
+            leaves="float32", classes=numpy.arange(count), softmax=model.objective == "multi:softmax"
+        )
+    return _xgboost_booster(booster, iterations=iterations, missing=missing, answers=answers)
+
+
+def _lightgbm_booster(model: Any, **more: Any) -> Origin:
+    best = getattr(model, "best_iteration", -1)
+    iterations = f"0..{best}" if best and best > 0 else "all"
+    names = model.feature_name()
+    plain = names == [f"Column_{at}" for at in range(len(names))]
+    text = model.model_to_string(num_iteration=-1)
+    return Origin(text.encode(), name="the Booster", iterations=iterations, by_position=plain, **more)
+
+
+def _lightgbm_model(model: Any) -> Origin:
+    answers = Answers()
+    if hasattr(type(model), "predict_proba"):
+        if callable(model.objective):
+            raise ValueError(
+                "the classifier has an objective of its own, which its file does not say; give its booster_, which predicts raw scores"
+            )
+        answers = Classifier(classes=numpy.asarray(model.classes_))
+    return _lightgbm_booster(model.booster_, answers=answers)
+
+
+def _catboost_model(model: Any) -> Origin:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.json")
+        model.save_model(str(path), format="json")
+        content = path.read_bytes()
+    name = type(model).__name__
+    names = list(model.feature_names_ or [])
+    plain = names == [str(at) for at in range(len(names))]
+    answers: Answers = Answers()
+    if hasattr(type(model), "predict_proba"):
+        classes = numpy.asarray(model.classes_)
+        answers = ByClass(classes=classes, column=len(classes) > 2)
+    elif name == "CatBoost":
+        # The general class predicts margins unless it is told otherwise.
+        answers = Answers(output="raw")
+    return Origin(content, name=f"the {name}", by_position=plain, answers=answers)
+
+
+def _onnx_model(model: Any) -> Origin:
+    return Origin(model.SerializeToString(), name="the ONNX model")
+
+
+def _treelite_model(model: Any) -> Origin:
+    return Origin(bytes(model.serialize_bytes()), name="the model of Treelite")
+
+
+def _by_treelite(model: Any, answers: Answers, single: bool) -> Origin:
+    """A forest of scikit-learn, whose exact way into a file is Treelite's."""
+    name = type(model).__name__
+    try:
+        import treelite.sklearn
+    except ImportError:
+        raise ImportError(
+            f"a {name} of scikit-learn is read by way of Treelite, which is not installed: pip install treelite"
+        ) from None
+    if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
+        raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model for each")
+    content = bytes(treelite.sklearn.import_model(model).serialize_bytes())
+    by_position = not hasattr(model, "feature_names_in_")
+    return Origin(content, name=f"the {name}", single=single, by_position=by_position, answers=answers)
+
+
+def _forest_regressor(model: Any) -> Origin:
+    return _by_treelite(model, Answers(leaves="int64"), single=True)
+
+
+def _forest_classifier(model: Any) -> Origin:
+    return _by_treelite(model, Classifier(classes=numpy.asarray(model.classes_), leaves="int64"), single=True)
+
+
+def _boosting_regressor(model: Any) -> Origin:
+    answers = Staged(leaves="float64", classes_of_iteration=model.estimators_.shape[1])
+    return _by_treelite(model, answers, single=True)
+
+
+def _boosting_classifier(model: Any) -> Origin:
+    answers = StagedClassifier(
+        leaves="float64",
+        classes=numpy.asarray(model.classes_),
+        zero_counts=True,
+        classes_of_iteration=model.estimators_.shape[1],
+    )
+    return _by_treelite(model, answers, single=True)
+
+
+def _check_histogram(model: Any) -> None:
+    if getattr(model, "_preprocessor", None) is not None:
+        raise ValueError(
+            f"the {type(model).__name__} encodes categories itself, which Treelite's file does not say; encode them with an "
+            "OrdinalEncoder before it and give categorical_features"
+        )
+
+
+def _histogram_regressor(model: Any) -> Origin:
+    _check_histogram(model)
+    return _by_treelite(model, Answers(), single=False)
+
+
+def _histogram_classifier(model: Any) -> Origin:
+    _check_histogram(model)
+    return _by_treelite(model, ByMargin(classes=numpy.asarray(model.classes_)), single=False)
+
+
+def _isolation_forest(model: Any) -> Origin:
+    return _by_treelite(model, Isolation(offset=float(model.offset_)), single=True)
+
+
+#: How an object of a library and a class becomes a model; classes that are built on one of these are like it.
+_READERS: dict[tuple[str, str], Callable[[Any], Origin]] = {
+    ("xgboost", "Booster"): _xgboost_booster,
+    ("xgboost", "XGBModel"): _xgboost_model,
+    ("lightgbm", "Booster"): _lightgbm_booster,
+    ("lightgbm", "LGBMModel"): _lightgbm_model,
+    ("catboost", "CatBoost"): _catboost_model,
+    ("onnx", "ModelProto"): _onnx_model,
+    ("treelite", "Model"): _treelite_model,
+    ("sklearn", "RandomForestRegressor"): _forest_regressor,
+    ("sklearn", "ExtraTreesRegressor"): _forest_regressor,
+    ("sklearn", "RandomForestClassifier"): _forest_classifier,
+    ("sklearn", "ExtraTreesClassifier"): _forest_classifier,
+    ("sklearn", "GradientBoostingRegressor"): _boosting_regressor,
+    ("sklearn", "GradientBoostingClassifier"): _boosting_classifier,
+    ("sklearn", "HistGradientBoostingRegressor"): _histogram_regressor,
+    ("sklearn", "HistGradientBoostingClassifier"): _histogram_classifier,
+    ("sklearn", "IsolationForest"): _isolation_forest,
+}

@@ -1,0 +1,46 @@
+"""Sparse matrices, predicted in blocks of rows that are filled out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .answers import Array
+
+#: Values of a block.
+_BLOCK = 1 << 20
+
+
+def is_sparse(rows: Any) -> bool:
+    """Whether an object is a matrix or an array of SciPy's sparse ones."""
+    return hasattr(rows, "tocsr") and hasattr(rows, "nnz")
+
+
+def predict_sparse(
+    model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, out: Array | None, plain: dict[str, Any]
+) -> Array:
+    """Predicts the rows of a sparse matrix. What it leaves out is missing to XGBoost, and 0 to other trainers."""
+    rows = rows.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    count, columns = rows.shape
+    absent = numpy.nan if about.get("trainer") == "XGBoost" else 0.0
+    kind = "float32" if single or rows.dtype == numpy.float32 else "float64"
+    margins = plain.pop("base_margin")
+    margins = None if margins is None else numpy.asarray(margins).reshape(count, -1)
+    step = max(1, _BLOCK // max(columns, 1))
+    pieces = []
+    for first in range(0, max(count, 1), step):
+        last = min(first + step, count)
+        start, end = rows.indptr[first], rows.indptr[last]
+        block = numpy.full((last - first, columns), absent, dtype=kind)
+        places = numpy.repeat(numpy.arange(last - first), numpy.diff(rows.indptr[first : last + 1]))
+        block[places, rows.indices[start:end]] = rows.data[start:end]
+        begin = None if margins is None else margins[first:last]
+        piece = None if out is None else out[first:last]
+        pieces.append(model.predict(block, output, out=piece, base_margin=begin, **plain))
+    if out is not None:
+        return out
+    return pieces[0] if len(pieces) == 1 else numpy.concatenate(pieces)

@@ -1,0 +1,146 @@
+//! From the bytes of a model and the text of a schedule to a library.
+
+use crate::language::Values;
+use crate::told::{Keeper, Told};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sched_forest::{Float, Iterations, ReadOptions};
+use sched_llvm::{ArtefactName, Cpu, Emit};
+use schedc_driver::compile::RowRules;
+use schedc_driver::versions::{Served, artefact, header_of, versions};
+use schedc_driver::{CodeDestination, Failure, Job, Model, RowTypes, Source};
+use std::path::Path;
+
+/// What the functions of a library begin with.
+const PREFIX: &str = "schedc";
+
+/// A library, and what there is to say of it.
+#[pyclass(frozen, get_all, module = "schedc._native")]
+pub struct Artefact {
+    /// The bytes of the shared library.
+    library: Py<PyBytes>,
+    /// Its C header.
+    header: String,
+    /// For each version its processor, its type of rows and its schedule.
+    schedules: Vec<(String, String, String)>,
+    /// Remarks on the model.
+    notes: Vec<String>,
+    /// Findings in the schedule: JSON, text, coloured text.
+    findings: (String, String, String),
+}
+
+/// The same before it belongs to Python.
+struct Built {
+    library: Vec<u8>,
+    header: String,
+    schedules: Vec<(String, String, String)>,
+    notes: Vec<String>,
+    findings: Told,
+}
+
+/// What to build.
+struct Wishes<'a> {
+    model: &'a [u8],
+    name: &'a str,
+    schedule: Option<String>,
+    cpus: Vec<Cpu>,
+    rows: RowTypes,
+    rules: RowRules,
+    reading: ReadOptions,
+    values: Values,
+}
+
+/// Compiles the bytes of a model's file, under a schedule or under the one that schedc chooses, to a shared library for some
+/// processors. `name` is what messages call the model.
+#[pyfunction]
+#[pyo3(signature = (
+    model, *, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
+    base_margin = false, iterations = "all", sets = Vec::new(), target = None, batch_size = None
+))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+pub fn build(
+    py: Python<'_>,
+    model: &[u8],
+    name: &str,
+    schedule: Option<String>,
+    cpu: Vec<String>,
+    rows: &str,
+    missing: Option<f64>,
+    base_margin: bool,
+    iterations: &str,
+    sets: Vec<(String, i64)>,
+    target: Option<String>,
+    batch_size: Option<u64>,
+) -> PyResult<Artefact> {
+    let wishes = Wishes {
+        model,
+        name,
+        schedule,
+        cpus: cpu.iter().map(|text| cpu_of(text)).collect::<PyResult<_>>()?,
+        rows: rows_of(rows)?,
+        rules: RowRules { missing, base_margin },
+        reading: ReadOptions { iterations: iterations_of(iterations)? },
+        values: Values { sets, target, batch_size },
+    };
+    let built = py.detach(|| {
+        let keeper = Keeper::default();
+        match compiled(wishes, &keeper) {
+            Ok(built) => Ok(Built { findings: keeper.told(), ..built }),
+            Err(failure) => Err(keeper.stopped(failure)),
+        }
+    });
+    let Built { library, header, schedules, notes, findings: Told { json, text, color } } =
+        built.map_err(Told::error)?;
+    Ok(Artefact {
+        library: PyBytes::new(py, &library).unbind(),
+        header,
+        schedules,
+        notes,
+        findings: (json, text, color),
+    })
+}
+
+fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
+    let Wishes { model, name, schedule, cpus, rows, rules, reading, values } = wishes;
+    let values = values.checked()?;
+    let model = Model::of_bytes(Path::new(name), model, &reading)?;
+    let first = cpus.first().copied().unwrap_or_default();
+    let source = match schedule {
+        Some(text) => Source { name: "schedule".to_string(), text, is_chosen: false, path: None },
+        None => Source::chosen_for(&model, values.target.as_ref(), first, CodeDestination::Artefact),
+    };
+    let mut job = Job { model, source };
+    let made = versions(&mut job, &values, &Served { cpus, rows, rules }, keeper)?;
+    let library = artefact(&made, ArtefactName { prefix: PREFIX, file: None }, Emit::SharedLibrary)?;
+    let rows_name = |rows| if rows == Float::F32 { "f32" } else { "f64" };
+    let described = made.iter().map(|version| {
+        (version.cpu.to_string(), rows_name(version.rows).to_string(), version.schedule.to_string())
+    });
+    Ok(Built {
+        library,
+        header: header_of(&made, PREFIX),
+        schedules: described.collect(),
+        notes: job.model.notes,
+        findings: Told::default(),
+    })
+}
+
+fn cpu_of(text: &str) -> PyResult<Cpu> {
+    text.parse().map_err(|error: sched_llvm::LlvmError| {
+        PyValueError::new_err(error.help.clone().unwrap_or_else(|| error.message.clone()))
+    })
+}
+
+fn rows_of(text: &str) -> PyResult<RowTypes> {
+    match text {
+        "f32" => Ok(RowTypes::F32),
+        "f64" => Ok(RowTypes::F64),
+        "both" => Ok(RowTypes::Both),
+        _ => Err(PyValueError::new_err(format!("rows is one of f32, f64 and both, not {text:?}"))),
+    }
+}
+
+fn iterations_of(text: &str) -> PyResult<Iterations> {
+    text.parse().map_err(|error: sched_forest::ParseIterationsError| PyValueError::new_err(error.to_string()))
+}

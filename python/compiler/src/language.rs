@@ -1,0 +1,113 @@
+//! The language: checks, nests and the formatter.
+
+use crate::told::{Keeper, Told};
+use pyo3::prelude::*;
+use sched_forest::ReadOptions;
+use sched_lang::{Supported, Target};
+use sched_nest::show::{nests_json, show_nests};
+use schedc_driver::{Failure, Model, ScheduleValues, Source};
+use std::path::Path;
+
+/// A schedule and what it is looked at with.
+struct Look {
+    source: Source,
+    model: Option<Model>,
+    values: ScheduleValues,
+}
+
+/// Values for a schedule, as Python gives them.
+pub struct Values {
+    /// Values for `param`s.
+    pub sets: Vec<(String, i64)>,
+    /// The target.
+    pub target: Option<String>,
+    /// Rows that one run of the nest handles.
+    pub batch_size: Option<u64>,
+}
+
+impl Values {
+    /// As the driver takes them.
+    pub fn checked(self) -> Result<ScheduleValues, Failure> {
+        let parse = |text: String| {
+            text.parse::<Target>().map_err(|()| {
+                Failure::usage(
+                    format!("`{text}` is no target"),
+                    "write it as in a `target` line, for example cpu, cpu(avx512) or gpu(sm_90)",
+                )
+            })
+        };
+        Ok(ScheduleValues {
+            target: self.target.map(parse).transpose()?,
+            sets: self.sets,
+            batch_size: self.batch_size,
+            ..ScheduleValues::default()
+        })
+    }
+}
+
+impl Look {
+    fn new(text: &str, model: Option<&[u8]>, values: Values) -> Result<Look, Failure> {
+        let read = |bytes| Model::of_bytes(Path::new("the model"), bytes, &ReadOptions::default());
+        let source =
+            Source { name: "schedule".to_string(), text: text.to_string(), is_chosen: false, path: None };
+        Ok(Look { source, model: model.map(read).transpose()?, values: values.checked()? })
+    }
+
+    fn checked(&self) -> sched_lang::Checked {
+        let options = Source::options(self.model.as_ref(), &self.values);
+        sched_lang::check(
+            &self.source.text,
+            &sched_lang::Options { supported: Supported::Everything, ..options },
+        )
+    }
+}
+
+/// Checks a schedule, with the bytes of a model's file if there is one. Gives the findings as JSON, as text and as coloured
+/// text.
+#[pyfunction]
+#[pyo3(signature = (text, *, model = None, sets = Vec::new(), target = None, batch_size = None))]
+pub fn check(
+    py: Python<'_>,
+    text: &str,
+    model: Option<&[u8]>,
+    sets: Vec<(String, i64)>,
+    target: Option<String>,
+    batch_size: Option<u64>,
+) -> PyResult<(String, String, String)> {
+    let values = Values { sets, target, batch_size };
+    let found = py.detach(|| {
+        let look = Look::new(text, model, values)?;
+        Ok(Told::of(&look.source.name, text, &look.checked().diagnostics))
+    });
+    let Told { json, text, color } =
+        found.map_err(|failure: Failure| Keeper::default().stopped(failure).error())?;
+    Ok((json, text, color))
+}
+
+/// The loop nest of a schedule, as text and as JSON.
+#[pyfunction]
+#[pyo3(signature = (text, *, model = None, sets = Vec::new(), target = None, batch_size = None))]
+pub fn nest(
+    py: Python<'_>,
+    text: &str,
+    model: Option<&[u8]>,
+    sets: Vec<(String, i64)>,
+    target: Option<String>,
+    batch_size: Option<u64>,
+) -> PyResult<(String, String)> {
+    let values = Values { sets, target, batch_size };
+    let found = py.detach(|| {
+        let stopped = |failure| Keeper::default().stopped(failure);
+        let look = Look::new(text, model, values).map_err(stopped)?;
+        let checked = look.checked();
+        let nests = checked.nests.ok_or_else(|| Told::of(&look.source.name, text, &checked.diagnostics))?;
+        Ok((show_nests(&nests), nests_json(&nests).to_string()))
+    });
+    found.map_err(Told::error)
+}
+
+/// The canonical layout of a schedule; None if it has syntax errors.
+#[pyfunction]
+pub fn format(text: &str) -> Option<String> {
+    sched_lang::format(text).ok()
+}

@@ -1,0 +1,26 @@
+//! The native part of the package `schedc`: the compiler and the language, as functions from bytes and texts to bytes and
+//! texts. What they find is JSON, of which the package makes objects.
+
+mod build;
+mod language;
+mod told;
+
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    schedc,
+    Refused,
+    pyo3::exceptions::PyValueError,
+    "What is wrong: its arguments are findings as JSON, and the same as text."
+);
+
+/// The compiler and the language.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::Refused;
+    #[pymodule_export]
+    use super::build::{Artefact, build};
+    #[pymodule_export]
+    use super::language::{check, format, nest};
+}
