@@ -2,7 +2,7 @@
 //! code, against the plain walker.
 
 use crate::launches::{add_up, one_wavefront};
-use sched_forest::{Float, Forest, Leaf, Profile, SetTests, Tree, predict, predict_leaves, predict_margins};
+use sched_forest::{Float, Forest, Leaf, Profile, SetTests, Tree, predict, predict_leaves, predict_margins, predict_trees};
 use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
@@ -31,7 +31,8 @@ pub struct Case {
     pub rows: Vec<f64>,
 }
 
-const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+const KERNELS: [KernelKind; 5] =
+    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 impl Case {
     /// The case of a seed.
@@ -182,11 +183,43 @@ impl Case {
         self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
+        let mut trees = vec![0f64; n * self.forest.num_tree_values()];
+        predict_trees(&self.forest, &given, &mut trees).map_err(|e| e.to_string())?;
+        if !trees.is_empty() {
+            let accumulator = self.forest.types.accumulator;
+            let input = self.kernel_rows(&compiled);
+            let size = trees.len() * accumulator.bytes();
+            let found = self.run_kernel(&compiled, KernelKind::Tree, &input, size)?;
+            same_bits("interpreted value of a tree", &doubles(&found, accumulator), &trees)?;
+        }
         if self.has_launches() {
             self.interpret_bins(&compiled, &interpreted)?;
             return self.interpret_transforms(&compiled, &interpreted);
         }
-        self.machine(&compiled, &interpreted, &expected, &leaves)
+        self.machine(&compiled, &interpreted, &expected, &leaves)?;
+        self.machine_trees(&compiled, &trees)
+    }
+
+    /// What machine code says that trees add.
+    fn machine_trees(&self, compiled: &Compiled, expected: &[f64]) -> Result<(), String> {
+        let jit = self.jit(compiled)?;
+        let n = self.num_rows();
+        let (mut floats, mut doubles) = (vec![0f32; expected.len()], vec![0f64; expected.len()]);
+        if self.forest.num_tree_values() == 0 {
+            let status = self.predict(&jit, Kind::Tree, n, Output::F32(&mut floats));
+            return status.map_or(Ok(()), |()| Err("leaves with vectors have values of trees".to_string()));
+        }
+        let found: Vec<f64> = match self.forest.types.accumulator {
+            Float::F32 => {
+                self.predict(&jit, Kind::Tree, n, Output::F32(&mut floats))?;
+                floats.into_iter().map(f64::from).collect()
+            }
+            Float::F64 => {
+                self.predict(&jit, Kind::Tree, n, Output::F64(&mut doubles))?;
+                doubles
+            }
+        };
+        same_bits("value of a tree", &found, expected)
     }
 
     /// Machine code, through the entry points that callers use.
