@@ -1,6 +1,7 @@
 //! The programs in `examples/`, in several languages, that call compiled models: each is built and run by the instructions in
 //! its own first lines. C, C++ and Rust are always there; what else is not installed is skipped, and said to be.
 
+#[expect(dead_code, reason = "the programs print no figures")]
 mod support;
 
 use std::fs;
@@ -22,8 +23,10 @@ fn instructions(source: &str) -> String {
         let text = line.trim_start_matches("/*").trim_start_matches(" *").trim_start_matches("//!");
         text.trim_start_matches("//").to_string()
     };
-    let lines = source.lines().take_while(|line| line.starts_with('/') || line.starts_with(" *")).map(comment);
-    let commands = lines.filter(|line| line.starts_with("    ") || line.starts_with("     ") || line.starts_with('\t'));
+    let lines =
+        source.lines().take_while(|line| line.starts_with('/') || line.starts_with(" *")).map(comment);
+    let commands =
+        lines.filter(|line| line.starts_with("    ") || line.starts_with("     ") || line.starts_with('\t'));
     commands.map(|line| line.trim().trim_end_matches("*/").trim().to_string() + "\n").collect()
 }
 
@@ -127,7 +130,9 @@ fn pkg_config_finds_libraries() -> io::Result<()> {
         folder.path().join("main.c"),
         "#include <libmodel.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\\n\", (int)schedc_num_features()) < 0; }\n",
     )?;
-    for (emit, file) in [("so", "libmodel.so"), ("static", "libmodel.a"), ("obj", "libmodel.o"), ("so", "odd.so")] {
+    for (emit, file) in
+        [("so", "libmodel.so"), ("static", "libmodel.a"), ("obj", "libmodel.o"), ("so", "odd.so")]
+    {
         let name = file.split('.').next().unwrap_or_default();
         let commands = format!(
             "set -e\nmkdir lib\nschedc build model.json --emit {emit} -o lib/{file} --pkg-config 2>/dev/null\n\

@@ -134,12 +134,19 @@ pub fn loader_header() -> String {
         rest.split_once(end).map(|(found, _)| found)
     };
     // What calls, kinds and statuses are is said once, in the header of a model.
-    let call = between(TEMPLATE, "#define @P@_CALL_DECLARED\n", "#endif /* @P@_CALL_DECLARED */").unwrap_or_default();
+    let call = between(TEMPLATE, "#define @P@_CALL_DECLARED\n", "#endif /* @P@_CALL_DECLARED */")
+        .unwrap_or_default();
     LOADER
         .replace("@CALL@", call)
-        .replace("@OTHER_ROWS@", "Rows of 64-bit floats are refused by libraries of models that would have to round them.")
+        .replace(
+            "@OTHER_ROWS@",
+            "Rows of 64-bit floats are refused by libraries of models that would have to round them.",
+        )
         .replace("@p@_num_outputs(kind)", "schedc_model_num_outputs(model, kind)")
-        .replace("n_rows * @P@_NUM_RAW numbers of type @RESULT@", "a number for each margin of each row, of the type of margins")
+        .replace(
+            "n_rows * @P@_NUM_RAW numbers of type @RESULT@",
+            "a number for each margin of each row, of the type of margins",
+        )
         .replace("@RESULT@", "float or double")
         .replace("@SUM@", "float or double")
         .replace("@ABI@", &ABI_VERSION.to_string())

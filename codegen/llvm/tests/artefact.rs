@@ -9,7 +9,8 @@ use sched_ir::lir::*;
 use sched_lang::{Options, Supported, check};
 use sched_llvm::header::{self, header};
 use sched_llvm::{
-    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, Version, build, build_named, build_versions, codes, runtime,
+    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, Version, build, build_named,
+    build_versions, codes, runtime,
 };
 use sched_nest::Variants;
 use std::ffi::{CStr, c_char};
@@ -317,9 +318,11 @@ fn a_shared_library_has_the_soname_that_it_is_given() {
     let (module, entry) = linear([1.0; 3]);
     let folder = tempfile::tempdir().unwrap();
     let versions = [Version { module: &module, cpu: Cpu::X86_64V2, entry: &entry, launches: None }];
-    for (file, wanted) in [(Some("libforest.so.3"), "[libforest.so.3]"), (Some("odd, name.so"), "[odd, name.so]")] {
-        let bytes =
-            build_named(&versions, ArtefactName { prefix: "m", file }, Emit::SharedLibrary).expect("a library");
+    for (file, wanted) in
+        [(Some("libforest.so.3"), "[libforest.so.3]"), (Some("odd, name.so"), "[odd, name.so]")]
+    {
+        let bytes = build_named(&versions, ArtefactName { prefix: "m", file }, Emit::SharedLibrary)
+            .expect("a library");
         let path = write(&folder, "m.so", &bytes);
         let dynamic = output_of("readelf", &["--wide", "--dynamic"], &path);
         let soname = dynamic.lines().find(|line| line.contains("SONAME")).expect("a soname");

@@ -363,7 +363,7 @@ fn wrong_calls_are_refused() {
         (|c| c.rows = ptr::null(), Status::ARGUMENT),
         (|c| c.out = ptr::null_mut(), Status::ARGUMENT),
         (|c| c.out = c.out.wrapping_byte_add(2), Status::ARGUMENT),
-        (|c| c.kind = 4, Status::ARGUMENT),
+        (|c| c.kind = 5, Status::ARGUMENT),
         (|c| c.kind = -1, Status::ARGUMENT),
         (|c| c.dtype = 2, Status::ARGUMENT),
         (|c| c.row_stride = 2, Status::ARGUMENT),

@@ -54,8 +54,8 @@ impl Library {
             let help = "name a library or an object file that `schedc build` has made";
             Failure::new(sched_llvm::codes::LOADING, why, help).of(path.display())
         };
-        let Symbols { prefix, soname, needs } =
-            symbols(object_in(bytes)).map_err(|_| foreign("it is damaged: its table of symbols cannot be read"))?;
+        let Symbols { prefix, soname, needs } = symbols(object_in(bytes))
+            .map_err(|_| foreign("it is damaged: its table of symbols cannot be read"))?;
         let prefix = prefix.ok_or_else(|| foreign("it has no function that predicts"))?;
         let versions = texts(bytes);
         if versions.is_empty() {
@@ -189,9 +189,9 @@ fn symbols(bytes: &[u8]) -> Result<Symbols, elf::ParseError> {
         }
     }
     let entries = file.dynamic()?.into_iter().flatten();
-    let soname = entries.filter(|entry| entry.d_tag == DT_SONAME).find_map(|entry| {
-        names.get(usize::try_from(entry.d_val()).ok()?).ok().map(str::to_string)
-    });
+    let soname = entries
+        .filter(|entry| entry.d_tag == DT_SONAME)
+        .find_map(|entry| names.get(usize::try_from(entry.d_val()).ok()?).ok().map(str::to_string));
     Ok(Symbols { prefix, soname, needs })
 }
 

@@ -1,7 +1,7 @@
 //! What an artefact has besides its kernels and its exported functions: the model's tables and its description.
 
-use super::function::{self, kernel_name};
 use super::exports::{Exports, Names};
+use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::codes;
 use crate::device::DeviceCode;
