@@ -7,9 +7,10 @@ use sched_forest::{
 };
 use sched_ir::lir::*;
 use sched_lang::{Options, Supported, check};
-use sched_llvm::header::header;
+use sched_llvm::header::{self, header};
 use sched_llvm::{
-    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, Version, build, build_versions, codes, runtime,
+    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, Version, build, build_named,
+    build_versions, codes, runtime,
 };
 use sched_nest::Variants;
 use std::ffi::{CStr, c_char};
@@ -186,7 +187,8 @@ fn a_shared_library_predicts_as_the_jit_does() {
 
 /// The exported functions, as a sorted list.
 fn exports(prefix: &str) -> Vec<String> {
-    let mut names = [
+    let names = [
+        "abi_version",
         "error",
         "feature_name",
         "info",
@@ -198,9 +200,13 @@ fn exports(prefix: &str) -> Vec<String> {
         "predict_raw",
     ]
     .map(|name| format!("{prefix}_{name}"));
+    let mut names: Vec<String> = names.into_iter().chain([INTERFACE.to_string()]).collect();
     names.sort();
-    names.to_vec()
+    names
 }
+
+/// The table of a library's functions, whatever its prefix.
+const INTERFACE: &str = "schedc_interface_v1";
 
 /// A stump for each threshold, which adds one bit of the sum.
 fn stumps(thresholds: &[f64]) -> Forest {
@@ -296,13 +302,73 @@ fn a_shared_library_exports_its_functions_only() {
     let symbols = output_of("nm", &["-D", "--defined-only", "--format=posix"], &path);
     let mut names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
     names.sort_unstable();
-    assert_eq!(names, exports("forest"));
+    let versioned: Vec<String> = exports("forest").iter().map(|name| format!("{name}@@SCHEDC_1")).collect();
+    names.retain(|name| *name != "SCHEDC_1");
+    assert_eq!(names, versioned);
 
     let headers = output_of("readelf", &["--wide", "--program-headers", "--dynamic"], &path);
     let stack = headers.lines().find(|line| line.contains("GNU_STACK")).unwrap();
     assert!(stack.contains("RW ") && !stack.contains("RWE"), "{stack}");
     assert!(headers.contains("NOW"), "{headers}");
     assert!(!headers.contains("TEXTREL"), "{headers}");
+}
+
+#[test]
+fn a_shared_library_has_the_soname_that_it_is_given() {
+    let (module, entry) = linear([1.0; 3]);
+    let folder = tempfile::tempdir().unwrap();
+    let versions = [Version { module: &module, cpu: Cpu::X86_64V2, entry: &entry, launches: None }];
+    for (file, wanted) in
+        [(Some("libforest.so.3"), "[libforest.so.3]"), (Some("odd, name.so"), "[odd, name.so]")]
+    {
+        let bytes = build_named(&versions, ArtefactName { prefix: "m", file }, Emit::SharedLibrary)
+            .expect("a library");
+        let path = write(&folder, "m.so", &bytes);
+        let dynamic = output_of("readelf", &["--wide", "--dynamic"], &path);
+        let soname = dynamic.lines().find(|line| line.contains("SONAME")).expect("a soname");
+        assert!(soname.contains(wanted), "{soname}");
+    }
+    let bytes = build_versions(&versions, "m", Emit::SharedLibrary).expect("a library");
+    let path = write(&folder, "m.so", &bytes);
+    assert!(!output_of("readelf", &["--wide", "--dynamic"], &path).contains("SONAME"));
+}
+
+/// What a library calls `schedc_interface_v1`, as far as this test looks into it.
+#[repr(C)]
+struct FunctionTable {
+    size: u32,
+    abi_version: i32,
+    prefix: *const c_char,
+    predict: unsafe extern "C" fn(*const f32, i64, *mut f32) -> i32,
+    predict_raw: unsafe extern "C" fn(*const f32, i64, *mut f32) -> i32,
+}
+
+#[test]
+fn libraries_of_one_prefix_each_call_their_own_functions() {
+    use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+    let folder = tempfile::tempdir().unwrap();
+    // The first one's functions are what all later ones find under their names.
+    let loaded = [(1.0, RTLD_GLOBAL), (2.0, RTLD_LOCAL)].map(|(weight, flag)| {
+        let (module, entry) = linear([weight, 0.0, 0.0]);
+        let bytes = build(&module, &options("same", Cpu::X86_64V2, &entry, Emit::SharedLibrary)).unwrap();
+        let path = write(&folder, &format!("{weight}.so"), &bytes);
+        // SAFETY: the library runs no code when it is loaded.
+        (weight, unsafe { Library::open(Some(&path), RTLD_NOW | flag) }.expect("it loads"))
+    });
+    for (weight, library) in &loaded {
+        // SAFETY: the table has this form, and the row is as long as the model's.
+        unsafe {
+            let symbol = library.get::<*const FunctionTable>(INTERFACE.as_bytes()).expect("the table");
+            let table = &**symbol;
+            assert_eq!((table.size as usize, table.abi_version), (8 + 11 * 8, header::ABI_VERSION));
+            assert_eq!(CStr::from_ptr(table.prefix), c"same");
+            let mut out = 0.0;
+            assert_eq!((table.predict_raw)([1.0f32, 1.0, 1.0].as_ptr(), 1, &mut out), 0);
+            assert_eq!(out, *weight);
+            assert_eq!((table.predict)([0.0f32; 3].as_ptr(), 1, &mut out), 0);
+            assert_eq!(out, 1.0, "the exponential of nothing");
+        }
+    }
 }
 
 /// Asks a library built with these names for the names of some columns.
@@ -347,14 +413,25 @@ fn very_many_names_fit() {
 
 #[test]
 fn objects_of_two_models_link_into_one_program() {
+    two_models_in_one_program(Emit::Object, "o");
+}
+
+#[test]
+fn static_libraries_of_two_models_link_into_one_program() {
+    two_models_in_one_program(Emit::StaticLibrary, "a");
+}
+
+fn two_models_in_one_program(emit: Emit, extension: &str) {
     let folder = tempfile::tempdir().unwrap();
     let mut files = Vec::new();
     for (prefix, weights) in [("first", [1.0, 10.0, 100.0]), ("second", [2.0, 0.0, 0.0])] {
         let (module, entry) = linear(weights);
-        let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &entry, Emit::Object)).unwrap();
-        let path = write(&folder, &format!("{prefix}.o"), &bytes);
+        let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &entry, emit)).unwrap();
+        let path = write(&folder, &format!("{prefix}.{extension}"), &bytes);
         let symbols = output_of("nm", &["--defined-only", "--extern-only", "--format=posix"], &path);
-        let mut names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
+        // The name of an archive's member is on a line of its own.
+        let mut names: Vec<&str> =
+            symbols.lines().filter_map(|line| line.split_once(' ').map(|(name, _)| name)).collect();
         names.sort_unstable();
         assert_eq!(names, exports(prefix));
         let text = header(prefix, &entry.for_header(&module));
@@ -372,6 +449,8 @@ fn objects_of_two_models_link_into_one_program() {
                 return 1;
             if (first_feature_name(0))
                 return 2;
+            if (first_abi_version() != FIRST_ABI_VERSION || second_abi_version() != SECOND_ABI_VERSION)
+                return 3;
             printf("%g %g %d %d\n", a, b, first_num_outputs(FIRST_CLASS), SECOND_NUM_FEATURES);
             return 0;
         }"#;
@@ -402,7 +481,7 @@ fn texts_leave_out_the_model() {
 #[test]
 fn equal_input_gives_equal_artefacts() {
     let (module, entry) = linear([1.0; 3]);
-    for emit in [Emit::SharedLibrary, Emit::Object, Emit::Llvm] {
+    for emit in [Emit::SharedLibrary, Emit::Object, Emit::StaticLibrary, Emit::Llvm] {
         let options = options("m", Cpu::X86_64V4, &entry, emit);
         assert_eq!(build(&module, &options), build(&module, &options), "{emit:?}");
     }

@@ -15,7 +15,7 @@ use std::{
 use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
     column::RawColumn,
-    header::{HeaderInfo, TakenRows, header, valid_prefix},
+    header::{HeaderInfo, TakenRows, header, loader_header, valid_prefix},
     runtime::{
         self, Call, ColumnsDescriptor, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
         ModelDescriptor, RUNTIME_OBJECT, Range, Status, TransferDescriptor, schedc_rt_alloc, schedc_rt_fail,
@@ -48,6 +48,7 @@ fn expected(model: &ModelDescriptor, kind: Kind, row: &[f64]) -> Vec<f64> {
         Kind::Value => vec![first + 1.0, second + 1.0],
         Kind::Class => vec![f64::from(u8::from(second > first))],
         Kind::Leaf => vec![present(row[0]).trunc(), present(row[1]).trunc()],
+        Kind::Tree => vec![2.0 * present(row[0]), 2.0 * present(row[1])],
     }
 }
 
@@ -148,6 +149,16 @@ unsafe extern "C" fn leaf<R: Element>(ctx: *mut Ctx) {
     }
 }
 
+unsafe extern "C" fn tree<R: Element, M: Element>(ctx: *mut Ctx) {
+    unsafe {
+        let rows = input::<R>(ctx, FEATURES);
+        for (i, row) in rows.chunks_exact(FEATURES).enumerate() {
+            (*ctx).out.cast::<M>().add(2 * i).write(M::of(2.0 * present(row[0].into())));
+            (*ctx).out.cast::<M>().add(2 * i + 1).write(M::of(2.0 * present(row[1].into())));
+        }
+    }
+}
+
 unsafe extern "C" fn failing(ctx: *mut Ctx) {
     unsafe {
         assert!(schedc_rt_alloc(ctx, i64::MAX).is_null());
@@ -181,6 +192,7 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         base: ptr::null(),
         other_rows: ptr::null(),
         own_row_type: R::DTYPE as i64,
+        tree: Some(tree::<R, M>),
     }
 }
 
@@ -191,7 +203,7 @@ fn numbers(n: usize) -> Vec<f64> {
         .collect()
 }
 
-const KINDS: [Kind; 4] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf];
+const KINDS: [Kind; 5] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
 
 /// How a test calls a model.
 #[derive(Debug, Clone, Copy)]
@@ -355,7 +367,7 @@ fn wrong_calls_are_refused() {
         (|c| c.rows = ptr::null(), Status::ARGUMENT),
         (|c| c.out = ptr::null_mut(), Status::ARGUMENT),
         (|c| c.out = c.out.wrapping_byte_add(2), Status::ARGUMENT),
-        (|c| c.kind = 4, Status::ARGUMENT),
+        (|c| c.kind = 5, Status::ARGUMENT),
         (|c| c.kind = -1, Status::ARGUMENT),
         (|c| c.dtype = 2, Status::ARGUMENT),
         (|c| c.row_stride = 2, Status::ARGUMENT),
@@ -475,9 +487,9 @@ fn kernels_report_errors() {
 #[test]
 fn columns_of_kinds() {
     let model = ModelDescriptor { num_values: 1, num_trees: 9, ..model::<f32, f32, f32>() };
-    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9]);
-    let model = ModelDescriptor { value: None, klass: None, leaf: None, ..model };
-    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0]);
+    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9, 9]);
+    let model = ModelDescriptor { value: None, klass: None, leaf: None, tree: None, ..model };
+    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0, 0]);
 }
 
 #[test]
@@ -594,6 +606,7 @@ const PROPERTIES: HeaderInfo = HeaderInfo {
     num_margins: 2,
     num_values: 2,
     num_trees: 2,
+    num_tree_values: 2,
     has_classes: true,
     has_categories: false,
     types: Interface::all(Scalar::F32),
@@ -700,7 +713,7 @@ fn layouts_agree() {
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
         result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu columns
-        other_rows own_row_type);
+        other_rows own_row_type tree);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images launches table_bytes
             ranges direct transfer execute state),
@@ -719,7 +732,7 @@ fn layouts_agree() {
             .map(|name| (name.clone(), format!("SCHEDC_{name}")))
             .chain(["HOST", "DEVICE"].map(|name| (name.to_string(), format!("SCHEDC_MEMORY_{name}"))))
             .chain(
-                ["VALUE", "RAW", "CLASS", "LEAF"]
+                ["VALUE", "RAW", "CLASS", "LEAF", "TREE"]
                     .map(|name| (name.to_string(), format!("SCHEDC_KIND_{name}"))),
             )
             .chain(["F32", "F64", "I32"].map(|name| (name.to_string(), format!("SCHEDC_DTYPE_{name}"))))
@@ -757,6 +770,29 @@ fn header_is_c_and_cpp() {
     for language in [["-xc", "-std=c99"], ["-xc++", "-std=c++98"]] {
         // C++98 has no stdint.h, but every compiler does.
         succeed(compiler("cc").args(language).arg("-fsyntax-only").arg(&file));
+    }
+}
+
+#[test]
+fn the_loader_is_c_and_cpp_alone_and_beside_a_model() {
+    let text = loader_header();
+    assert!(!text.contains('@'), "a placeholder is left");
+    let folder = folder().join("loader");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("schedc.h"), text).expect("schedc.h");
+    for prefix in ["schedc", "m"] {
+        fs::write(folder.join(format!("{prefix}_model.h")), header(prefix, &PROPERTIES)).expect("a header");
+    }
+    let all = "schedc.h schedc_model.h m_model.h";
+    for order in ["schedc.h", all, "schedc_model.h m_model.h schedc.h"] {
+        let includes: Vec<String> = order.split(' ').map(|name| format!("#include \"{name}\"\n")).collect();
+        let file = folder.join("all.c");
+        fs::write(&file, includes.concat()).expect("all.c");
+        for language in [["-xc", "-std=c99"], ["-xc++", "-std=c++11"]] {
+            let mut compiler = Command::new("cc");
+            let strict = ["-Wall", "-Wextra", "-Werror", "-Wpedantic", "-fsyntax-only"];
+            succeed(compiler.args(language).args(strict).arg(&file));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! none of its code runs.
 
 use elf::ElfBytes;
-use elf::abi::{SHN_UNDEF, STB_LOCAL};
+use elf::abi::{DT_SONAME, SHN_UNDEF, STB_LOCAL};
 use elf::endian::AnyEndian;
 use schedc_driver::Failure;
 use serde_json::{Value, json};
@@ -17,10 +17,17 @@ const CALL: &str = "_predict_ex";
 /// How the text begins that a version of the model's code says of itself.
 const ABOUT: &[u8] = b"{\"model\":{";
 
+/// How static libraries begin.
+const ARCHIVE: &[u8] = b"!<arch>\n";
+/// How the files begin that libraries and objects are.
+const ELF: &[u8] = b"\x7fELF";
+
 /// A library or an object file.
 pub struct Library {
     /// What the names of its functions begin with.
     prefix: String,
+    /// The name that programs ask the system for which are linked with it.
+    soname: Option<String>,
     /// What each version of the code says of itself.
     versions: Vec<Value>,
     /// The versions of symbols that it needs, by the library that has them.
@@ -30,7 +37,14 @@ pub struct Library {
 
 /// Whether bytes are a library or an object file of this kind of system.
 pub fn is_library(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\x7fELF")
+    bytes.starts_with(ELF) || bytes.starts_with(ARCHIVE)
+}
+
+/// The object in a static library, which has no other; else the file as it is.
+fn object_in(bytes: &[u8]) -> &[u8] {
+    let is_archive = bytes.starts_with(ARCHIVE);
+    let at = bytes.windows(ELF.len()).position(|window| is_archive && window == ELF).unwrap_or(0);
+    bytes.get(at..).unwrap_or_default()
 }
 
 impl Library {
@@ -40,14 +54,14 @@ impl Library {
             let help = "name a library or an object file that `schedc build` has made";
             Failure::new(sched_llvm::codes::LOADING, why, help).of(path.display())
         };
-        let (prefix, needs) =
-            symbols(bytes).map_err(|_| foreign("it is damaged: its table of symbols cannot be read"))?;
+        let Symbols { prefix, soname, needs } = symbols(object_in(bytes))
+            .map_err(|_| foreign("it is damaged: its table of symbols cannot be read"))?;
         let prefix = prefix.ok_or_else(|| foreign("it has no function that predicts"))?;
         let versions = texts(bytes);
         if versions.is_empty() {
             return Err(foreign("it does not say what it was built from"));
         }
-        Ok(Library { prefix, versions, needs, bytes: bytes.len() })
+        Ok(Library { prefix, soname, versions, needs, bytes: bytes.len() })
     }
 
     /// The processors that its versions are for, the most demanding first.
@@ -57,7 +71,8 @@ impl Library {
 
     /// All that is known of it.
     pub fn to_json(&self) -> Value {
-        json!({ "prefix": self.prefix, "bytes": self.bytes, "versions": self.versions, "needs": self.needs })
+        let Library { prefix, soname, versions, needs, bytes } = self;
+        json!({ "prefix": prefix, "soname": soname, "bytes": bytes, "versions": versions, "needs": needs })
     }
 
     /// The same for people.
@@ -65,6 +80,12 @@ impl Library {
         let Some(first) = self.versions.first() else { return Ok(()) };
         writeln!(out, "{}  {} KiB", path.display(), self.bytes.div_ceil(1024))?;
         line(out, "functions", &format!("{}_predict and others", self.prefix))?;
+        if let Some(soname) = &self.soname {
+            line(out, "soname", soname)?;
+        }
+        if let Some(version) = first["abi"].as_i64() {
+            line(out, "interface", &format!("version {version}"))?;
+        }
         line(out, "built by", &format!("schedc {}", shown(&first["schedc"])))?;
         for (key, value) in first["model"].as_object().into_iter().flatten() {
             let title = if key == "feature_names" { "names" } else { key };
@@ -136,13 +157,22 @@ fn newest(versions: &BTreeSet<String>) -> &str {
 
 type Needs = BTreeMap<String, BTreeSet<String>>;
 
-/// The prefix of the functions that a file has, and the versions of symbols that it needs.
-fn symbols(bytes: &[u8]) -> Result<(Option<String>, Needs), elf::ParseError> {
+/// What the tables of a file say.
+#[derive(Default)]
+struct Symbols {
+    /// The prefix of the functions.
+    prefix: Option<String>,
+    soname: Option<String>,
+    /// The versions of symbols that it needs.
+    needs: Needs,
+}
+
+fn symbols(bytes: &[u8]) -> Result<Symbols, elf::ParseError> {
     let file = ElfBytes::<AnyEndian>::minimal_parse(bytes)?;
     let dynamic = file.dynamic_symbol_table()?;
     let is_dynamic = dynamic.is_some();
     let Some((symbols, names)) = dynamic.map_or_else(|| file.symbol_table(), |found| Ok(Some(found)))? else {
-        return Ok((None, Needs::new()));
+        return Ok(Symbols::default());
     };
     let versions = if is_dynamic { file.symbol_version_table()? } else { None };
     let (mut prefix, mut needs) = (None, Needs::new());
@@ -158,7 +188,11 @@ fn symbols(bytes: &[u8]) -> Result<(Option<String>, Needs), elf::ParseError> {
             needs.entry(need.file.to_string()).or_default().insert(need.name.to_string());
         }
     }
-    Ok((prefix, needs))
+    let entries = file.dynamic()?.into_iter().flatten();
+    let soname = entries
+        .filter(|entry| entry.d_tag == DT_SONAME)
+        .find_map(|entry| names.get(usize::try_from(entry.d_val()).ok()?).ok().map(str::to_string));
+    Ok(Symbols { prefix, soname, needs })
 }
 
 /// The texts that the versions say of themselves, the most demanding first, and those for wider rows before others.

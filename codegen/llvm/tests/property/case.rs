@@ -2,7 +2,9 @@
 //! code, against the plain walker.
 
 use crate::launches::{add_up, one_wavefront};
-use sched_forest::{Float, Forest, Leaf, Profile, SetTests, Tree, predict, predict_leaves, predict_margins};
+use sched_forest::{
+    Float, Forest, Leaf, Profile, SetTests, Tree, predict, predict_leaves, predict_margins, predict_trees,
+};
 use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
@@ -31,7 +33,8 @@ pub struct Case {
     pub rows: Vec<f64>,
 }
 
-const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+const KERNELS: [KernelKind; 5] =
+    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 impl Case {
     /// The case of a seed.
@@ -182,24 +185,55 @@ impl Case {
         self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
+        let mut trees = vec![0f64; n * self.forest.num_tree_values()];
+        predict_trees(&self.forest, &given, &mut trees).map_err(|e| e.to_string())?;
+        if !trees.is_empty() {
+            let accumulator = self.forest.types.accumulator;
+            let input = self.kernel_rows(&compiled);
+            let size = trees.len() * accumulator.bytes();
+            let found = self.run_kernel(&compiled, KernelKind::Tree, &input, size)?;
+            same_bits("interpreted value of a tree", &doubles(&found, accumulator), &trees)?;
+        }
         if self.has_launches() {
             self.interpret_bins(&compiled, &interpreted)?;
             return self.interpret_transforms(&compiled, &interpreted);
         }
-        self.machine(&compiled, &interpreted, &expected, &leaves)
+        let jit = self.jit(&compiled)?;
+        self.machine(&jit, &interpreted, &expected, &leaves)?;
+        self.machine_trees(&jit, &trees)
+    }
+
+    /// What machine code says that trees add.
+    fn machine_trees(&self, jit: &Jit, expected: &[f64]) -> Result<(), String> {
+        let n = self.num_rows();
+        let (mut floats, mut doubles) = (vec![0f32; expected.len()], vec![0f64; expected.len()]);
+        if self.forest.num_tree_values() == 0 {
+            let status = self.predict(jit, Kind::Tree, n, Output::F32(&mut floats));
+            return status.map_or(Ok(()), |()| Err("leaves with vectors have values of trees".to_string()));
+        }
+        let found: Vec<f64> = match self.forest.types.accumulator {
+            Float::F32 => {
+                self.predict(jit, Kind::Tree, n, Output::F32(&mut floats))?;
+                floats.into_iter().map(f64::from).collect()
+            }
+            Float::F64 => {
+                self.predict(jit, Kind::Tree, n, Output::F64(&mut doubles))?;
+                doubles
+            }
+        };
+        same_bits("value of a tree", &found, expected)
     }
 
     /// Machine code, through the entry points that callers use.
     fn machine(
         &self,
-        compiled: &Compiled,
+        jit: &Jit,
         interpreted: &[f64],
         expected: &[f64],
         leaves: &[u32],
     ) -> Result<(), String> {
-        let jit = self.jit(compiled)?;
         let n = self.num_rows();
-        let raw = self.results(&jit, Kind::Raw, expected.len())?;
+        let raw = self.results(jit, Kind::Raw, expected.len())?;
         if self.row_type() != self.forest.types.input {
             let mut leaves = vec![0i32; leaves.len()];
             let wide = jit.predict(Kind::Leaf, Rows::F64(&self.rows), n, Output::I32(&mut leaves), 1);
@@ -214,7 +248,7 @@ impl Case {
             same_bits("margin of machine code", &raw, &rounded)?;
         }
         let mut numbers = vec![0i32; leaves.len()];
-        self.predict(&jit, Kind::Leaf, n, Output::I32(&mut numbers))?;
+        self.predict(jit, Kind::Leaf, n, Output::I32(&mut numbers))?;
         same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
 
         // Which of several sums is the largest, if one is not a number, nobody says.
@@ -222,7 +256,7 @@ impl Case {
             let mut wanted = vec![0f64; n * self.forest.num_outputs()];
             let given: Vec<f64> = self.given().collect();
             predict(&self.forest, &given, &mut wanted).map_err(|e| e.to_string())?;
-            let values = self.results(&jit, Kind::Value, wanted.len())?;
+            let values = self.results(jit, Kind::Value, wanted.len())?;
             same_bits("prediction", &values, &wanted)?;
         }
         Ok(())
