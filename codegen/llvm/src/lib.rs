@@ -20,6 +20,8 @@ mod hsaco;
 mod jit;
 mod library;
 mod link;
+#[cfg(feature = "lld")]
+mod lld;
 mod memory;
 mod metadata;
 mod options;

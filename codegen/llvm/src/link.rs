@@ -1,10 +1,10 @@
-//! Linking with the C toolchain, in a temporary folder, and how other programs are run.
+//! Linking in a temporary folder, with the C toolchain or in this process, and how other programs are run.
 
 use crate::codes;
 use crate::error::LlvmError;
 use crate::runtime::RUNTIME_OBJECT;
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -50,35 +50,77 @@ pub fn abandon_links() {
     }
 }
 
+/// Who links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Linker {
+    /// The programs `cc` and `objcopy`.
+    #[cfg_attr(all(feature = "lld", not(test)), allow(dead_code))]
+    Toolchain,
+    /// LLVM's linker in this process.
+    #[cfg(feature = "lld")]
+    Lld,
+}
+
+/// The one that needs nothing installed, where there is one.
+#[cfg(feature = "lld")]
+const LINKER: Linker = Linker::Lld;
+#[cfg(not(feature = "lld"))]
+const LINKER: Linker = Linker::Toolchain;
+
 /// Links generated code and the runtime into a shared library with the given exports.
 pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
+    shared_library_by(LINKER, model, exports)
+}
+
+fn shared_library_by(linker: Linker, model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
     let folder = Folder::with_objects(model)?;
     let names: String = exports.iter().map(|name| format!("    {name};\n")).collect();
     let script =
         folder.write("exports.map", format!("{{\n  global:\n{names}  local: *;\n}};\n").as_bytes())?;
     let out = folder.path("model.so");
-    let mut cc = Command::new("cc");
-    cc.arg("-shared").arg("-o").arg(&out).args(folder.objects());
     // Unused parts go, the stack is not executable, and all symbols are found when the library is loaded, so
     // that none is looked for during a prediction.
-    cc.args(["-Wl,--gc-sections", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,-z,now", "-Wl,-z,relro"]);
-    cc.arg(with_path("-Wl,--version-script=", &script));
-    cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
-    folder.run(cc, LINKING)?;
+    let fixed = ["--gc-sections", "--no-undefined", "-znoexecstack", "-znow", "-zrelro"];
+    let mut options = fixed.map(OsString::from).to_vec();
+    options.push(with_path("--version-script=", &script));
+    match linker {
+        Linker::Toolchain => {
+            let mut cc = Command::new("cc");
+            cc.arg("-shared").arg("-o").arg(&out).args(folder.objects());
+            // The compiler splits what it passes on at commas.
+            cc.args(options.iter().flat_map(|option| [OsStr::new("-Xlinker"), option]));
+            cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
+            folder.run(cc, LINKING)?;
+        }
+        #[cfg(feature = "lld")]
+        Linker::Lld => crate::lld::shared_library(&folder, &options, &folder.objects(), &out)?,
+    }
     read(&out)
 }
 
 /// Joins generated code and the runtime into one object in which only the exports are visible.
 pub(crate) fn object(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
+    object_by(LINKER, model, exports)
+}
+
+fn object_by(linker: Linker, model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
     let folder = Folder::with_objects(model)?;
-    let (joined, out) = (folder.path("joined.o"), folder.path("out.o"));
-    let mut cc = Command::new("cc");
-    cc.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(folder.objects());
-    folder.run(cc, LINKING)?;
-    let mut objcopy = Command::new("objcopy");
-    objcopy.args(exports.iter().map(|name| format!("--keep-global-symbol={name}"))).arg(&joined).arg(&out);
-    folder.run(objcopy, LINKING)?;
-    read(&out)
+    let joined = folder.path("joined.o");
+    match linker {
+        Linker::Toolchain => {
+            let out = folder.path("out.o");
+            let mut cc = Command::new("cc");
+            cc.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(folder.objects());
+            folder.run(cc, LINKING)?;
+            let mut objcopy = Command::new("objcopy");
+            objcopy.args(exports.iter().map(|name| format!("--keep-global-symbol={name}")));
+            objcopy.arg(&joined).arg(&out);
+            folder.run(objcopy, LINKING)?;
+            read(&out)
+        }
+        #[cfg(feature = "lld")]
+        Linker::Lld => crate::lld::object(&folder.objects(), &joined, exports),
+    }
 }
 
 /// A temporary folder for programs that read and write files; it is removed when dropped.
@@ -147,8 +189,8 @@ fn temporary(path: &Path, error: &io::Error) -> LlvmError {
         .with_help("set TMPDIR to a folder with enough space")
 }
 
-fn with_path(option: &str, path: &Path) -> std::ffi::OsString {
-    let mut argument = std::ffi::OsString::from(option);
+fn with_path(option: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(option);
     argument.push(path);
     argument
 }
@@ -202,20 +244,4 @@ pub(crate) fn run(mut command: Command, need: Need) -> Result<Output, LlvmError>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_missing_tool_is_named() {
-        let error = run(Command::new("no-such-folder/no-such-cc"), LINKING).unwrap_err();
-        assert_eq!(error.code, codes::NO_TOOL);
-        assert!(error.message.contains("`no-such-cc`"), "{error}");
-    }
-
-    #[test]
-    fn a_failing_tool_is_quoted() {
-        let error = shared_library(b"this is no object", &["f".to_string()]).unwrap_err();
-        assert_eq!(error.code, codes::TOOL_FAILED);
-        assert!(error.message.contains("model.o"), "{error}");
-    }
-}
+mod tests;
