@@ -120,6 +120,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
     };
     let mut info = json!({
         "schedc": env!("CARGO_PKG_VERSION"),
+        "abi": sched_llvm::header::ABI_VERSION,
         "model": {
             "fingerprint": model.fingerprint,
             "objective": forest.objective,
@@ -134,6 +135,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
             "raw": forest.num_margins,
             "class": i32::from(compiled.lir.kernels.iter().any(|(kind, _)| *kind == KernelKind::Class)),
             "leaf": forest.trees.len(),
+            "tree": compiled.lir.kernels.iter().filter(|(kind, _)| *kind == KernelKind::Tree).count() * forest.trees.len(),
         },
         "schedule": schedule,
         "order": order,

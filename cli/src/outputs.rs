@@ -44,18 +44,34 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Refuses to put a header where a file is that schedc did not write.
-pub fn keep_foreign_header(path: &Path) -> Result<(), Failure> {
+/// How a file for pkg-config begins.
+pub const PKG_CONFIG_MARK: &str = "# Written by schedc build, which overwrites it the next time.";
+
+/// What goes beside a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// A C header.
+    Header,
+    /// A file for pkg-config.
+    PkgConfig,
+}
+
+/// Refuses to put a file beside a library where one is that schedc did not write.
+pub fn keep_foreign(path: &Path, kind: Beside) -> Result<(), Failure> {
     if !fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
     }
     let mut start = Vec::new();
     // What cannot be read is not known to be ours.
     let read = File::open(path).and_then(|file| file.take(1 << 12).read_to_end(&mut start));
-    if read.is_ok() && is_header(&start) {
+    let (what, is_own) = match kind {
+        Beside::Header => ("header", is_header(&start)),
+        Beside::PkgConfig => ("file for pkg-config", start.starts_with(PKG_CONFIG_MARK.as_bytes())),
+    };
+    if read.is_ok() && is_own {
         return Ok(());
     }
-    let message = format!("the header would overwrite {}, which schedc has not written", path.display());
+    let message = format!("the {what} would overwrite {}, which schedc has not written", path.display());
     let help = "give the library another name with --out, or move the file away";
     Err(Failure::new(codes::FOREIGN_HEADER, message, help))
 }

@@ -42,6 +42,7 @@ const CRATES: &[(&str, &[&str])] = &[
 
 /// Dependencies that would spread knowledge if they spread, each with the one crate that has it.
 const HOMES: &[(&str, &str)] = &[
+    ("ar_archive_writer", "sched-llvm"),
     ("ariadne", "sched-lang"),
     ("arrow-array", "schedc-data"),
     ("arrow-ipc", "schedc-data"),

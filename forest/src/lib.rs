@@ -65,7 +65,7 @@ pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use treelite::write_treelite;
-pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins};
+pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_trees};
 
 /// The deepest tree that is accepted, in edges.
 pub const MAX_DEPTH: u32 = 4096;

@@ -149,7 +149,30 @@ pub fn predict_leaves<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> 
     })
 }
 
+/// Finds what trees add to their margins: one number per row and tree, in the accumulator's type.
+///
+/// # Errors
+/// A [`WalkError`] if sizes do not fit: there are [`Forest::num_tree_values`] of a row.
+pub fn predict_trees<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> Result<(), WalkError> {
+    for_each_row(forest, rows, out, forest.num_tree_values(), |row, out| {
+        for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
+            let value = tree_value(forest, number, leaf_index(forest, tree, row) as usize, row);
+            *out = Y::narrow(match forest.types.accumulator {
+                Float::F32 => f64::from(value as f32),
+                Float::F64 => value,
+            });
+        }
+        Ok(())
+    })
+}
+
 impl Forest {
+    /// Values that trees add to a row, one of each tree; none where leaves hold vectors.
+    pub fn num_tree_values(&self) -> usize {
+        let scalar = self.trees.iter().all(|tree| tree.target != Target::All);
+        if scalar { self.trees.len() } else { 0 }
+    }
+
     /// Turns the sums of one row, widened, into classes; they are used up.
     ///
     /// # Errors
@@ -205,18 +228,23 @@ fn row_sums<X: Real>(forest: &Forest, row: &[X], margins: &mut Vec<f64>) {
     };
     for (number, tree) in forest.trees.iter().enumerate() {
         let index = leaf_index(forest, tree, row) as usize;
-        let leaf = &tree.leaves[index];
-        let linear = forest.linear.get(number).and_then(|leaves| leaves.get(index));
         match tree.target {
             Target::One(margin) => {
-                let value = linear.and_then(|linear| linear_value(forest, linear, row));
-                add(&mut margins[margin as usize], value.unwrap_or(leaf.values[0]));
+                add(&mut margins[margin as usize], tree_value(forest, number, index, row))
             }
             Target::All => {
-                margins.iter_mut().zip(&leaf.values).for_each(|(margin, &value)| add(margin, value))
+                let values = &tree.leaves[index].values;
+                margins.iter_mut().zip(values).for_each(|(margin, &value)| add(margin, value))
             }
         }
     }
+}
+
+/// What a leaf adds that holds no vector.
+fn tree_value<X: Real>(forest: &Forest, tree: usize, leaf: usize, row: &[X]) -> f64 {
+    let linear = forest.linear.get(tree).and_then(|leaves| leaves.get(leaf));
+    let value = linear.and_then(|linear| linear_value(forest, linear, row));
+    value.unwrap_or(forest.trees[tree].leaves[leaf].values[0])
 }
 
 /// The value of a linear leaf; none where one of its features is missing.

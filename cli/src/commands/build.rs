@@ -1,26 +1,27 @@
 //! `schedc build`: a model becomes a library, an object file, or text.
 
+mod files;
 mod kernels;
 
-use super::{Job, print_bytes};
+use self::files::{Files, PkgConfig};
+use super::Job;
 use crate::args::{Build, Emit, RowTypes};
 use crate::compile::{RowRules, assembled_launches, compile_for, facts};
 use crate::defaults::CodeDestination;
 use crate::failure::Failure;
-use crate::outputs::{is_same, keep, keep_foreign_header};
+use crate::outputs::{Beside, keep_foreign};
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_llvm::header::{TakenRows, header, valid_prefix};
-use sched_llvm::{Cpu, DeviceCode, EntryInfo, Version, build_versions};
-use schedc_data::write_together;
-use std::ffi::OsString;
+use sched_llvm::header::{TakenRows, header, loader_header, valid_prefix};
+use sched_llvm::{ArtefactName, Cpu, DeviceCode, EntryInfo, Version, build_named};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// All kernels: an artefact answers every kind of call.
-const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+const KERNELS: [KernelKind; 5] =
+    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 /// Runs the command.
 pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
@@ -30,10 +31,23 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
             "use letters, digits and underscores, a letter first",
         ));
     }
-    check_name(args)?;
+    files::check_names(args)?;
+    let model = match (&args.model, args.emit) {
+        (None, Emit::Loader) => return loader(args, terminal),
+        (Some(model), emit) if emit != Emit::Loader => model,
+        (Some(_), _) => {
+            return Err(Failure::usage(
+                "the header of the loader is the same for all models",
+                "leave the model out: schedc build --emit loader",
+            ));
+        }
+        (None, _) => {
+            return Err(Failure::usage("there is no model", "name a model file, or a schedule that names one"));
+        }
+    };
     terminal.expect_people(args.explain_schedule)?;
     let first = args.cpu.first().copied().unwrap_or_default();
-    let mut job = Job::load(&args.model, &args.schedule, &args.reading, (first, CodeDestination::Artefact))?;
+    let mut job = Job::load(model, &args.schedule, &args.reading, (first, CodeDestination::Artefact))?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
@@ -49,9 +63,10 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     }
     let text = header(&args.name, &constants);
     let emit = match args.emit {
-        Emit::Header => return write(&[(&files.out, text.as_bytes())], terminal),
+        Emit::Header => return files::write(&[(&files.out, text.as_bytes())], terminal),
         Emit::So => sched_llvm::Emit::SharedLibrary,
         Emit::Obj => sched_llvm::Emit::Object,
+        Emit::Static => sched_llvm::Emit::StaticLibrary,
         Emit::Llvm => sched_llvm::Emit::Llvm,
         _ => sched_llvm::Emit::Asm,
     };
@@ -59,42 +74,22 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         kernels::report(&compiled.lir, launches.as_deref(), terminal);
     }
     let all: Vec<Version> = versions.iter().map(Built::version).collect();
-    let bytes = build_versions(&all, &args.name, emit)?;
-    match &files.header {
-        Some(header) => write(&[(&files.out, &bytes), (header, text.as_bytes())], terminal),
-        None => write(&[(&files.out, &bytes)], terminal),
-    }
+    let name = ArtefactName { prefix: &args.name, file: files.own_name.as_deref() };
+    let bytes = build_named(&all, name, emit)?;
+    let description = PkgConfig { trees: facts.num_trees, features: facts.num_features, emit: args.emit };
+    let mut beside: Vec<(&Path, Vec<u8>)> = Vec::new();
+    beside.extend(files.header.as_deref().map(|header| (header, text.into_bytes())));
+    beside.extend(files.pkg_config.as_deref().map(|path| (path, description.text(&files.out).into_bytes())));
+    let beside = beside.iter().map(|(path, bytes)| (*path, bytes.as_slice()));
+    let all: Vec<(&Path, &[u8])> = [(files.out.as_path(), bytes.as_slice())].into_iter().chain(beside).collect();
+    files::write(&all, terminal)
 }
 
-/// What the command writes.
-struct Files {
-    out: PathBuf,
-    /// The header that goes beside it.
-    header: Option<PathBuf>,
-}
-
-impl Files {
-    /// The files, none of which may be one that is read or one of somebody else.
-    fn of(args: &Build, job: &Job) -> Result<Files, Failure> {
-        let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
-        // Nothing goes beside standard output or a device.
-        let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
-        let beside = matches!(args.emit, Emit::So | Emit::Obj) && !special;
-        let header = beside.then(|| out.with_extension("h"));
-        let profile = args.schedule.values.profile.as_deref();
-        let read = [Some(job.model.path.as_path()), job.source.path.as_deref(), profile];
-        keep(&read, &out)?;
-        if let Some(header) = &header {
-            keep(&read, header)?;
-            if is_same(&out, header) {
-                let message = format!("{} and {} are one file", out.display(), header.display());
-                return Err(Failure::usage(message, "remove the link between them, or use another name"));
-            }
-        }
-        let own = (args.emit == Emit::Header).then_some(&out);
-        header.iter().chain(own).try_for_each(|header| keep_foreign_header(header))?;
-        Ok(Files { out, header })
-    }
+/// Writes the header of the loader.
+fn loader(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("schedc.h"));
+    keep_foreign(&out, Beside::Header)?;
+    files::write(&[(&out, loader_header().as_bytes())], terminal)
 }
 
 /// The model compiled for one kind of processors and rows of one type.
@@ -164,49 +159,4 @@ fn versions_name(cpu: Cpu, rows: Float, all_rows: &[Float]) -> String {
         (_, Float::F32) => format!("{cpu}, rows of f32"),
         (_, Float::F64) => format!("{cpu}, rows of f64"),
     }
-}
-
-/// Refuses a result of the name that the header beside it has.
-fn check_name(args: &Build) -> Result<(), Failure> {
-    let beside = matches!(args.emit, Emit::So | Emit::Obj);
-    match &args.out {
-        Some(out) if beside && out.extension().is_some_and(|extension| extension == "h") => {
-            Err(Failure::usage(
-                format!("{} is where the C header goes", out.display()),
-                "name a .so or .o file, or ask for the header alone with --emit header",
-            ))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The model's name with the right extension, in the current directory.
-fn default_name(model: &Path, emit: Emit) -> PathBuf {
-    let extension = match emit {
-        Emit::So => ".so",
-        Emit::Obj => ".o",
-        Emit::Llvm => ".ll",
-        Emit::Asm => ".s",
-        Emit::Header => ".h",
-        Emit::Ptx => ".ptx",
-        Emit::Cubin => ".cubin",
-        Emit::Hsaco => ".hsaco",
-    };
-    let mut name = OsString::from(model.file_stem().unwrap_or_default());
-    name.push(extension);
-    PathBuf::from(name)
-}
-
-/// Writes all files or none; standard output is one of its own.
-fn write(files: &[(&Path, &[u8])], terminal: &Terminal) -> Result<(), Failure> {
-    if let [(path, bytes)] = files
-        && path.as_os_str() == "-"
-    {
-        return print_bytes(bytes);
-    }
-    write_together(files)?;
-    for (path, bytes) in files {
-        terminal.say(&format!("wrote {} ({} KiB)", path.display(), bytes.len().div_ceil(1024)));
-    }
-    Ok(())
 }

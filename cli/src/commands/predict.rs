@@ -90,7 +90,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         return Err(Failure::usage("the simulator takes no base margin", help));
     }
     let (mut nests, target) = job.nest(&args.schedule.values, terminal)?;
-    let outputs = if args.output == Output::Leaf { job.model.forest.trees.len() } else { 1 };
+    let by_tree = matches!(args.output, Output::Leaf | Output::Tree);
+    let outputs = if by_tree { job.model.forest.trees.len() } else { 1 };
     let categories = categories::of_model(&job.model, args.rows.unseen);
     let own = job.model.clone();
     let expect = own
@@ -116,6 +117,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     }
     let kernel = match args.output {
         Output::Leaf => KernelKind::Leaf,
+        Output::Tree => KernelKind::Tree,
         Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
     };
     let nests = for_one_call_of(nests, rows.rows());

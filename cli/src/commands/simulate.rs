@@ -8,7 +8,7 @@ use crate::terminal::Terminal;
 use sched_diagnostics::internal;
 use sched_forest::Forest;
 use sched_ir::interp::{Fault, LaunchCost, Memory, Options, count_launches};
-use sched_ir::lir::{KernelKind, Module, Scalar};
+use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
 use sched_ir::lower;
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Extras, Output as Results, Rows};
@@ -166,13 +166,15 @@ impl Predictor for Simulator {
             Kind::Raw => self.forest.num_margins,
             Kind::Class => lower::class_columns(&self.forest),
             Kind::Leaf => self.forest.trees.len(),
+            Kind::Tree => self.forest.num_tree_values(),
         }
     }
 
     fn number(&self, kind: Kind) -> Number {
-        match (kind, self.lir.types.results) {
+        match (kind, self.lir.types) {
             (Kind::Leaf, _) => Number::I32,
-            (Kind::Value | Kind::Raw, Scalar::F64) => Number::F64,
+            (Kind::Value | Kind::Raw, Interface { results: Scalar::F64, .. }) => Number::F64,
+            (Kind::Tree, Interface { margins: Scalar::F64, .. }) => Number::F64,
             _ => Number::F32,
         }
     }
@@ -222,11 +224,16 @@ impl Predictor for Simulator {
                 let values = self.run_on_rows(KernelKind::Direct, &input, n, per_row)?;
                 return Ok(doubles(&values, element));
             }
+            if kind == Kind::Tree {
+                let element = self.lir.types.margins;
+                let per_row = self.forest.num_tree_values() * element.bytes() as usize;
+                return Ok(doubles(&self.run_on_rows(KernelKind::Tree, &input, n, per_row)?, element));
+            }
             let margins = self.margins(&input, n)?;
             let (values, element) = match kind {
                 Kind::Value => self.finished(KernelKind::Value, margins, n)?,
                 Kind::Class => self.finished(KernelKind::Class, margins, n)?,
-                Kind::Raw | Kind::Leaf => (margins, self.lir.types.margins),
+                Kind::Raw | Kind::Leaf | Kind::Tree => (margins, self.lir.types.margins),
             };
             Ok::<_, String>(doubles(&values, element))
         };
@@ -249,7 +256,7 @@ impl Predictor for Simulator {
 mod tests {
     use super::*;
     use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
-    use sched_ir::lir::{Address, Build, Builder, Interface, Place, Space};
+    use sched_ir::lir::{Address, Build, Builder, Place, Space};
     use sched_nest::Variants;
 
     /// A kernel whose two blocks write the same margin.

@@ -39,7 +39,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What is compiled.
-const KERNELS: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+const KERNELS: [KernelKind; 5] =
+    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 /// Code, and what is known of it.
 struct Code {

@@ -90,10 +90,11 @@ pub fn compile(
     let mut tables: Vec<Table> = Vec::new();
     let built = loops.try_map(|max_rows, (hir, mir)| {
         let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);
+        let by_tree = leaf_indices || (max_rows.is_none() && kernels.contains(&KernelKind::Tree));
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
         let mut plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
         plan.set_columns = columns.as_ref().map_or(0, RowColumns::sets);
-        let numbers = lower::Numbers::of_tables(&hir, &plan, leaf_indices, &mut tables);
+        let numbers = lower::Numbers::of_tables(&hir, &plan, by_tree, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
     })?;
     // The numbers of leaves are more bytes than rows: only calls for sums make use of bins.

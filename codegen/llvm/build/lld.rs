@@ -19,7 +19,10 @@ pub fn build(config: &Config, runtime: &cc::Build, out: &Path) -> Result<()> {
 fn linker(config: &Config) -> Result<()> {
     let (headers, libraries) = (config.headers()?, config.libraries()?);
     if !headers.join("lld/Common/Driver.h").is_file() || !libraries.join("liblldELF.a").is_file() {
-        return Err("LLVM's linker is not installed as a library (on Debian and Ubuntu: the package liblld-19-dev)".into());
+        return Err(
+            "LLVM's linker is not installed as a library (on Debian and Ubuntu: the package liblld-19-dev)"
+                .into(),
+        );
     }
     let is_static = env::var_os("CARGO_FEATURE_LLVM_STATIC").is_some();
     let mut build = cc::Build::new();
@@ -60,7 +63,9 @@ fn stubs(out: &Path) -> Result<()> {
         fs::write(&versions, script)?;
         let mut compiler = cc::Build::new().try_get_compiler()?.to_command();
         compiler.args(["-shared", "-nostdlib", "-Wl,--build-id=none"]);
-        compiler.arg(format!("-Wl,-soname,{library}")).arg(format!("-Wl,--version-script={}", versions.display()));
+        compiler
+            .arg(format!("-Wl,-soname,{library}"))
+            .arg(format!("-Wl,--version-script={}", versions.display()));
         // Under its own name, programs that cargo starts would load it: this folder is in their search path.
         let stub = out.join(format!("{library}.stub"));
         let status = compiler.arg("-o").arg(stub).arg(assembly).status()?;

@@ -14,8 +14,18 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 
 /// What this crate calls, apart from the targets.
-const COMPONENTS: [&str; 10] =
-    ["bitreader", "bitwriter", "interpreter", "irreader", "linker", "lto", "mcjit", "objcopy", "orcjit", "passes"];
+const COMPONENTS: [&str; 10] = [
+    "bitreader",
+    "bitwriter",
+    "interpreter",
+    "irreader",
+    "linker",
+    "lto",
+    "mcjit",
+    "objcopy",
+    "orcjit",
+    "passes",
+];
 
 /// The targets that there is code for.
 const TARGETS: [&str; 3] = ["amdgpu", "nvptx", "x86"];

@@ -11,6 +11,7 @@ enum {
     SCHEDC_KIND_RAW = 1,   /* margins, before the output transform: results [n][num_margins] */
     SCHEDC_KIND_CLASS = 2, /* the predicted class: float [n][1] */
     SCHEDC_KIND_LEAF = 3,  /* the leaf that each tree reaches: int32 [n][num_trees] */
+    SCHEDC_KIND_TREE = 4,  /* what the leaf that each tree reaches adds: margins [n][num_trees] */
 };
 
 /* Where the rows and the output of a call are. */

@@ -39,6 +39,8 @@ int32_t schedc_rt_num_outputs(const schedc_model *model, int32_t kind)
         return model->klass ? 1 : 0;
     case SCHEDC_KIND_LEAF:
         return model->leaf ? model->num_trees : 0;
+    case SCHEDC_KIND_TREE:
+        return model->tree ? model->num_trees : 0;
     default:
         return 0;
     }
@@ -52,6 +54,8 @@ int32_t schedc_rt_output_type(const schedc_model *model, int32_t kind)
         return model->result_type;
     case SCHEDC_KIND_LEAF:
         return SCHEDC_DTYPE_I32;
+    case SCHEDC_KIND_TREE:
+        return model->margin_type;
     default:
         return SCHEDC_DTYPE_F32;
     }
@@ -83,6 +87,9 @@ static int32_t plan_kernels(schedc_plan *p, int32_t kind)
         break;
     case SCHEDC_KIND_LEAF:
         p->walk = model->leaf;
+        return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
+    case SCHEDC_KIND_TREE:
+        p->walk = model->tree;
         return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
     default:
         return SCHEDC_ERR_ARGUMENT;

@@ -158,6 +158,7 @@ typedef struct schedc_model {
     const struct schedc_model *other_rows; /* the same version for rows of another type; null: none */
     int64_t own_row_type;        /* SCHEDC_DTYPE_*: of the rows that the trainer reads. Where the kernels' type is the narrower
                                     one, rows are not rounded to it */
+    schedc_kernel tree;          /* rows -> what leaves add, of margin_type [n][num_trees]; null: leaves hold vectors */
 } schedc_model;
 
 /* The names of the categories of a model's features. */

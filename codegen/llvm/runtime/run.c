@@ -17,8 +17,8 @@ bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
         return false;
     const schedc_range *range = gpu->ranges;
     /* Leaves are found where the largest runs are. */
-    bool leaf = p->walk == p->model->leaf;
-    while (range->max_rows != INT64_MAX && (leaf || n_rows > range->max_rows))
+    bool by_tree = p->walk != p->model->raw;
+    while (range->max_rows != INT64_MAX && (by_tree || n_rows > range->max_rows))
         range++;
     return range->on_device != 0;
 }

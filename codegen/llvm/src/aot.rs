@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::device::{self, DeviceCode};
-use crate::emit::{Compiled, Data, ENCODE, EXPORTS, emit_artefact};
+use crate::emit::{Compiled, Data, ENCODE, EXPORTS, INTERFACE, emit_artefact};
 use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
 use crate::header::valid_prefix;
@@ -20,6 +20,8 @@ pub enum Emit {
     SharedLibrary,
     /// A relocatable object with the same functions, for linking into programs with `-pthread -lm`.
     Object,
+    /// A static library of that object.
+    StaticLibrary,
     /// LLVM IR after optimisation, without the model's tables, for people.
     Llvm,
     /// Assembly, without the model's tables, for people.
@@ -59,7 +61,8 @@ pub struct Version<'a> {
 /// objects is missing or fails.
 pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>, LlvmError> {
     let ArtefactOptions { prefix, cpu, entry, emit } = options;
-    build_versions(&[Version { module, cpu: *cpu, entry, launches: None }], prefix, *emit)
+    let name = ArtefactName { prefix, file: None };
+    build_named(&[Version { module, cpu: *cpu, entry, launches: None }], name, *emit)
 }
 
 /// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the
@@ -69,6 +72,25 @@ pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>,
 /// # Errors
 /// As for [`build()`].
 pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<Vec<u8>, LlvmError> {
+    build_named(versions, ArtefactName { prefix, file: None }, emit)
+}
+
+/// What an artefact is called.
+#[derive(Clone, Copy, Debug)]
+pub struct ArtefactName<'a> {
+    /// What the names of the exported functions start with: a [`valid_prefix`].
+    pub prefix: &'a str,
+    /// The name that a shared library has for those who are linked with it (its soname), or that the object has in a static
+    /// library.
+    pub file: Option<&'a str>,
+}
+
+/// The same as [`build_versions`] for an artefact that has a name.
+///
+/// # Errors
+/// As for [`build()`].
+pub fn build_named(versions: &[Version], name: ArtefactName, emit: Emit) -> Result<Vec<u8>, LlvmError> {
+    let prefix = name.prefix;
     if !valid_prefix(prefix) {
         let message = format!("names of C functions cannot start with {prefix:?}");
         let help = "use letters, digits and underscores, with a letter first";
@@ -86,7 +108,7 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
     compiled.sort_by_key(|version| std::cmp::Reverse(key(version)));
     compiled.dedup_by_key(|version| key(version));
     let data = match emit {
-        Emit::SharedLibrary | Emit::Object => Data::Inside,
+        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => Data::Inside,
         Emit::Llvm | Emit::Asm => Data::LeftOut,
     };
     let emitted = emit_artefact(&session, &compiled, prefix, data)?;
@@ -102,15 +124,20 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
             return Ok(emitted.print_to_string().to_bytes().to_vec());
         }
         Emit::Asm => FileType::Assembly,
-        Emit::SharedLibrary | Emit::Object => FileType::Object,
+        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => FileType::Object,
     };
     let code = passes::generate(&session, emitted, machine, file)?;
     let named = versions.iter().any(|version| version.entry.categories.iter().any(|names| !names.is_empty()));
     let names = EXPORTS.iter().chain(named.then_some(&ENCODE));
-    let exports: Vec<String> = names.map(|name| format!("{prefix}_{name}")).collect();
+    let mut exports: Vec<String> = names.map(|name| format!("{prefix}_{name}")).collect();
+    exports.push(INTERFACE.to_string());
     match emit {
-        Emit::SharedLibrary => link::shared_library(code.as_slice(), &exports),
+        Emit::SharedLibrary => link::shared_library(code.as_slice(), &exports, name.file),
         Emit::Object => link::object(code.as_slice(), &exports),
+        Emit::StaticLibrary => {
+            let object = link::object(code.as_slice(), &exports)?;
+            link::archive(&object, name.file.unwrap_or("model.o"))
+        }
         Emit::Llvm | Emit::Asm => Ok(code.as_slice().to_vec()),
     }
 }

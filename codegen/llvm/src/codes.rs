@@ -12,6 +12,6 @@ sched_diagnostics::codes! { Library in "explain/";
     TEMPORARY_FILE 9 "L0009" Error "temporary file that cannot be written"
     BAD_PREFIX 10 "L0010" Error "unusable prefix"
     TOO_LARGE 11 "L0011" Error "tables too large for a library"
-    FOREIGN_HEADER 12 "L0012" Error "header that schedc did not write"
+    FOREIGN_HEADER 12 "L0012" Error "file beside a library that schedc did not write"
     PREDICTION 13 "L0013" Error "prediction that failed"
 }

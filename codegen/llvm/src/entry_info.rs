@@ -55,6 +55,7 @@ impl EntryInfo {
             num_margins: self.num_margins,
             num_values: if has(KernelKind::Value) { self.num_values } else { self.num_margins },
             num_trees: if has(KernelKind::Leaf) { self.num_trees } else { 0 },
+            num_tree_values: if has(KernelKind::Tree) { self.num_trees } else { 0 },
             has_classes: has(KernelKind::Class),
             has_categories: self.categories.iter().any(|names| !names.is_empty()),
             types: module.types,
@@ -103,6 +104,7 @@ impl EntryInfo {
             base,
             other_rows: std::ptr::null(),
             own_row_type: self.own_rows as i64,
+            tree: kernel(KernelKind::Tree),
         }
     }
 }
@@ -149,7 +151,7 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
-/// types, two 64-bit numbers, nine words, the columns (four 32-bit numbers and one of 64 bits), a 64-bit number, two words
-/// and a 64-bit number.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 4 * 8;
+/// types, two 64-bit numbers, nine words, the columns (four 32-bit numbers and one of 64 bits), a 64-bit number, two words,
+/// a 64-bit number and a word.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 5 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

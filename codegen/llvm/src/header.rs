@@ -2,6 +2,10 @@
 
 use sched_ir::lir::{Interface, Scalar};
 
+/// The version of the interface between artefacts and programs. It changes when programs that were compiled for an earlier
+/// one would not work with artefacts that are built from now on.
+pub const ABI_VERSION: i32 = 1;
+
 /// What a header says about its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderInfo {
@@ -13,6 +17,8 @@ pub struct HeaderInfo {
     pub num_values: i32,
     /// Columns of the leaf output; 0: the model does not tell its leaves.
     pub num_trees: i32,
+    /// Columns of the output of the trees' values; 0: leaves hold vectors.
+    pub num_tree_values: i32,
     /// Whether the model predicts classes.
     pub has_classes: bool,
     /// Whether categories have names.
@@ -78,6 +84,7 @@ pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
         num_margins,
         num_values,
         num_trees,
+        num_tree_values,
         has_classes,
         has_categories,
         types,
@@ -86,24 +93,27 @@ pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
     let num_classes = i32::from(has_classes);
     let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
     let (read_rows, other_rows) = rows.words(types);
-    let result = if types.results == Scalar::F64 { "double" } else { "float" };
+    let float = |scalar| if scalar == Scalar::F64 { "double" } else { "float" };
     let encode = if has_categories { ENCODE } else { "" };
     TEMPLATE
         .replace("@ENCODE@", encode)
         .replace("@READ_ROWS@", &read_rows)
         .replace("@OTHER_ROWS@", other_rows)
         .replace("@SUM_BITS@", &bits(types.margins))
-        .replace("@RESULT@", result)
+        .replace("@RESULT@", float(types.results))
+        .replace("@SUM@", float(types.margins))
+        .replace("@ABI@", &ABI_VERSION.to_string())
         .replace("@FEATURES@", &num_features.to_string())
         .replace("@MARGINS@", &num_margins.to_string())
         .replace("@VALUES@", &num_values.to_string())
         .replace("@CLASSES@", &num_classes.to_string())
         .replace("@TREES@", &num_trees.to_string())
+        .replace("@TREE_VALUES@", &num_tree_values.to_string())
         .replace("@P@", &prefix.to_ascii_uppercase())
         .replace("@p@", prefix)
 }
 
-/// Whether a file is a header that [`header()`] made, for whatever model.
+/// Whether a file is a header that [`header()`] made, for whatever model, or [`loader_header`].
 pub fn is_header(bytes: &[u8]) -> bool {
     TEMPLATE.lines().next().is_some_and(|mark| bytes.starts_with(mark.as_bytes()))
 }
@@ -116,3 +126,32 @@ double @p@_encode(int32_t feature, const char *text);
 ";
 
 const TEMPLATE: &str = include_str!("header.h.in");
+
+/// The header of the loader: functions, for C and C++, that open shared libraries by their paths, whatever their prefix.
+pub fn loader_header() -> String {
+    let between = |text: &'static str, start: &str, end: &str| -> Option<&'static str> {
+        let (_, rest) = text.split_once(start)?;
+        rest.split_once(end).map(|(found, _)| found)
+    };
+    // What calls, kinds and statuses are is said once, in the header of a model.
+    let call = between(TEMPLATE, "#define @P@_CALL_DECLARED\n", "#endif /* @P@_CALL_DECLARED */")
+        .unwrap_or_default();
+    LOADER
+        .replace("@CALL@", call)
+        .replace(
+            "@OTHER_ROWS@",
+            "Rows of 64-bit floats are refused by libraries of models that would have to round them.",
+        )
+        .replace("@p@_num_outputs(kind)", "schedc_model_num_outputs(model, kind)")
+        .replace(
+            "n_rows * @P@_NUM_RAW numbers of type @RESULT@",
+            "a number for each margin of each row, of the type of margins",
+        )
+        .replace("@RESULT@", "float or double")
+        .replace("@SUM@", "float or double")
+        .replace("@ABI@", &ABI_VERSION.to_string())
+        .replace("@P@", "SCHEDC")
+        .replace("@p@", "schedc")
+}
+
+const LOADER: &str = include_str!("loader.h.in");

@@ -36,7 +36,7 @@ mod target;
 mod text;
 mod transfer;
 
-pub use aot::{ArtefactOptions, Emit, Version, build, build_versions};
+pub use aot::{ArtefactName, ArtefactOptions, Emit, Version, build, build_named, build_versions};
 pub use device::DeviceCode;
 pub use entry_info::EntryInfo;
 pub use error::LlvmError;

@@ -3,9 +3,10 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::runtime::RUNTIME_OBJECT;
+use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Cursor};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -67,28 +68,55 @@ const LINKER: Linker = Linker::Lld;
 #[cfg(not(feature = "lld"))]
 const LINKER: Linker = Linker::Toolchain;
 
-/// Links generated code and the runtime into a shared library with the given exports.
-pub(crate) fn shared_library(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
-    shared_library_by(LINKER, model, exports)
+/// The version of exported symbols. Symbols that are added later get a version of their own, so that a program that uses them
+/// is refused by older libraries when it is loaded.
+const SYMBOL_VERSION: &str = "SCHEDC_1";
+
+/// What a shared library is linked with besides its objects and libraries, for every linker that takes the options of GNU's.
+fn shared_options(script: &Path, soname: Option<&str>) -> Vec<OsString> {
+    let options = [
+        // Unused parts go, the stack is not executable, and all symbols are found when the library is loaded, so that none
+        // is looked for during a prediction.
+        ["--gc-sections", "--no-undefined"].as_slice(),
+        &["-z", "noexecstack", "-z", "now", "-z", "relro"],
+        // A library calls its own functions, also where another model of the same prefix is in the program.
+        &["-Bsymbolic"],
+    ];
+    let mut options: Vec<OsString> = options.concat().into_iter().map(OsString::from).collect();
+    options.push(with_path("--version-script=", script));
+    options.extend(soname.map(|soname| OsString::from(format!("-soname={soname}"))));
+    options
 }
 
-fn shared_library_by(linker: Linker, model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
+/// Links generated code and the runtime into a shared library with the given exports, and with the name that programs ask for
+/// which are linked with it.
+pub(crate) fn shared_library(
+    model: &[u8],
+    exports: &[String],
+    soname: Option<&str>,
+) -> Result<Vec<u8>, LlvmError> {
+    shared_library_by(LINKER, model, exports, soname)
+}
+
+fn shared_library_by(
+    linker: Linker,
+    model: &[u8],
+    exports: &[String],
+    soname: Option<&str>,
+) -> Result<Vec<u8>, LlvmError> {
     let folder = Folder::with_objects(model)?;
     let names: String = exports.iter().map(|name| format!("    {name};\n")).collect();
-    let script =
-        folder.write("exports.map", format!("{{\n  global:\n{names}  local: *;\n}};\n").as_bytes())?;
+    let script = format!("{SYMBOL_VERSION} {{\n  global:\n{names}  local: *;\n}};\n");
+    let script = folder.write("exports.map", script.as_bytes())?;
     let out = folder.path("model.so");
-    // Unused parts go, the stack is not executable, and all symbols are found when the library is loaded, so
-    // that none is looked for during a prediction.
-    let fixed = ["--gc-sections", "--no-undefined", "-znoexecstack", "-znow", "-zrelro"];
-    let mut options = fixed.map(OsString::from).to_vec();
-    options.push(with_path("--version-script=", &script));
+    let options = shared_options(&script, soname);
     match linker {
         Linker::Toolchain => {
             let mut cc = Command::new("cc");
             cc.arg("-shared").arg("-o").arg(&out).args(folder.objects());
-            // The compiler splits what it passes on at commas.
-            cc.args(options.iter().flat_map(|option| [OsStr::new("-Xlinker"), option]));
+            for option in options {
+                cc.arg("-Xlinker").arg(option);
+            }
             cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
             folder.run(cc, LINKING)?;
         }
@@ -96,6 +124,18 @@ fn shared_library_by(linker: Linker, model: &[u8], exports: &[String]) -> Result
         Linker::Lld => crate::lld::shared_library(&folder, &options, &folder.objects(), &out)?,
     }
     read(&out)
+}
+
+/// A static library of one object, the same bytes each time.
+pub(crate) fn archive(object: &[u8], name: &str) -> Result<Vec<u8>, LlvmError> {
+    let member = NewArchiveMember::new(object, &DEFAULT_OBJECT_READER, name.to_string());
+    let mut bytes = Cursor::new(Vec::new());
+    write_archive_to_stream(&mut bytes, &[member], ArchiveKind::Gnu, false, Some(false)).map_err(
+        |error| {
+            LlvmError::new(codes::CODE_GENERATION, format!("the static library cannot be written: {error}"))
+        },
+    )?;
+    Ok(bytes.into_inner())
 }
 
 /// Joins generated code and the runtime into one object in which only the exports are visible.

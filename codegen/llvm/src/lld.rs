@@ -91,9 +91,8 @@ pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
         return Err(failed("it could not go on when it was called before, and cannot be called again"));
     }
     // SAFETY: the pointers are to texts that end with NUL, and `take` gets the vector that it expects.
-    let status = unsafe {
-        schedc_link(pointers.as_ptr(), pointers.len(), take, std::ptr::from_mut(&mut said).cast())
-    };
+    let status =
+        unsafe { schedc_link(pointers.as_ptr(), pointers.len(), take, std::ptr::from_mut(&mut said).cast()) };
     *usable = status != 2;
     drop(usable);
     if status == 0 { Ok(()) } else { Err(failed(String::from_utf8_lossy(&said).trim())) }

@@ -108,6 +108,8 @@ pub struct ModelDescriptor {
     pub other_rows: *const ModelDescriptor,
     /// The [`Dtype`] of the rows that the trainer reads. Rows are not rounded to `row_type` where that is narrower.
     pub own_row_type: i64,
+    /// Rows to what the leaf of each tree adds, of the type of margins; none: leaves hold vectors, or it was not asked for.
+    pub tree: Option<KernelFn>,
 }
 
 /// Names of categories, `schedc_categories` in C.
@@ -244,6 +246,8 @@ pub enum Kind {
     Class = 2,
     /// The leaf that each tree reaches, `i32`.
     Leaf = 3,
+    /// What the leaf that each tree reaches adds, of the type of margins.
+    Tree = 4,
 }
 
 /// Element type of rows, margins and results.

@@ -14,11 +14,12 @@ use sched_ir::lir::{self, KernelKind};
 use std::fmt::Write;
 
 /// Every kernel.
-const ALL: [KernelKind; 8] = [
+const ALL: [KernelKind; 9] = [
     KernelKind::Raw,
     KernelKind::Value,
     KernelKind::Class,
     KernelKind::Leaf,
+    KernelKind::Tree,
     KernelKind::Direct,
     KernelKind::Quantize,
     KernelKind::RawOfBins,

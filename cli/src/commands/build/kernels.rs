@@ -1,6 +1,7 @@
 //! The kernels of a GPU schedule alone, without the code of the host.
 
-use super::{KERNELS, write};
+use super::KERNELS;
+use super::files::write;
 use crate::args::{Build, Emit};
 use crate::commands::Job;
 use crate::compile::{compile, gpu_of, runs_on_device};

@@ -92,7 +92,7 @@ impl Run<'_> {
         while let Some(batch) = next {
             let since = Instant::now();
             let begin = base_margin.as_mut().map(|base| base.next(&batch, predictor.number(Kind::Raw)));
-            let begin = begin.transpose()?.filter(|_| kind != Kind::Leaf);
+            let begin = begin.transpose()?.filter(|_| !matches!(kind, Kind::Leaf | Kind::Tree));
             let results = self.batch(predictor, kind, &batch, begin.as_ref(), columns)?;
             spent += since.elapsed();
             rows += batch.rows;
@@ -218,6 +218,7 @@ pub fn kind(output: Output) -> Kind {
         Output::Raw => Kind::Raw,
         Output::Class => Kind::Class,
         Output::Leaf => Kind::Leaf,
+        Output::Tree => Kind::Tree,
     }
 }
 
@@ -228,6 +229,7 @@ pub fn heading(output: Output) -> &'static str {
         Output::Raw => "margin",
         Output::Class => "class",
         Output::Leaf => "leaf",
+        Output::Tree => "tree",
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 const COUNTS: [usize; 26] =
     [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 255, 257];
 /// What comes of the model that is worth a call of few rows, and then all.
-const KINDS: [Kind; 4] = [Kind::Leaf, Kind::Raw, Kind::Value, Kind::Class];
+const KINDS: [Kind; 5] = [Kind::Leaf, Kind::Raw, Kind::Value, Kind::Class, Kind::Tree];
 /// Values between rows that are apart.
 const GAP: usize = 3;
 /// Threads of calls that may have several.
@@ -86,8 +86,8 @@ pub struct Calls<'a> {
     pub counts: BTreeSet<usize>,
     /// Whether each call takes long, so that few are made.
     pub slow: bool,
-    /// The outputs' columns: leaves, margins, values, classes.
-    pub widths: [usize; 4],
+    /// The outputs' columns: leaves, margins, values, classes, values of trees.
+    pub widths: [usize; 5],
     /// When to stop.
     pub until: Instant,
 }
@@ -98,7 +98,7 @@ pub struct Outcome {
     /// Calls that were made.
     pub calls: u64,
     /// Results that were compared, by kind.
-    pub compared: [u64; 4],
+    pub compared: [u64; 5],
     /// What differs, at most so many.
     pub differences: Vec<Difference>,
     /// Whether time ran out.
@@ -213,6 +213,7 @@ impl Calls<'_> {
             Kind::Raw => (expected.margins[at], if self.exact { 0.0 } else { expected.slack[at] }),
             Kind::Value => (expected.values[at], 0.0),
             Kind::Class => (expected.classes[at].into(), 0.0),
+            Kind::Tree => (expected.trees[at], 0.0),
         }
     }
 

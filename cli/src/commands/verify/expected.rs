@@ -2,7 +2,7 @@
 
 use sched_forest::{
     Float, Forest, Real, Target, Transform, WalkError, predict, predict_classes, predict_leaves,
-    predict_margins,
+    predict_margins, predict_trees,
 };
 use std::thread::Builder;
 
@@ -17,6 +17,8 @@ pub struct Expected {
     pub slack: Vec<f64>,
     /// Predictions.
     pub values: Vec<f64>,
+    /// What each tree adds; nothing where leaves hold vectors.
+    pub trees: Vec<f64>,
     /// Classes; none if the model has none.
     pub classes: Vec<u32>,
 }
@@ -41,6 +43,7 @@ impl Expected {
         all.slack.extend(more.slack);
         all.values.extend(more.values);
         all.classes.extend(more.classes);
+        all.trees.extend(more.trees);
         Ok(all)
     }
 
@@ -50,6 +53,7 @@ impl Expected {
             leaves: vec![0; count * forest.trees.len()],
             margins: vec![0.0; count * forest.num_margins],
             slack: Vec::new(),
+            trees: vec![0.0; count * forest.num_tree_values()],
             values: vec![0.0; count * forest.num_outputs()],
             classes: if forest.is_classifier() {
                 vec![0; count * forest.num_classes_out()]
@@ -59,6 +63,7 @@ impl Expected {
         };
         predict_leaves(forest, rows, &mut expected.leaves)?;
         predict_margins(forest, rows, &mut expected.margins)?;
+        predict_trees(forest, rows, &mut expected.trees)?;
         if forest.types.output == Float::F32 {
             expected.margins.iter_mut().for_each(|x| *x = f64::from(*x as f32));
         }

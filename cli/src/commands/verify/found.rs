@@ -61,7 +61,7 @@ impl Found {
                 turn(forest, tree, &row, expected, difference.found as u32)
             }),
             Kind::Raw if exact => wrong_leaf(forest, &difference, &row),
-            Kind::Raw | Kind::Value | Kind::Class => None,
+            Kind::Raw | Kind::Value | Kind::Class | Kind::Tree => None,
         };
         Found { difference, alone, row, turn }
     }
@@ -78,6 +78,11 @@ impl Found {
             ),
             Kind::Value => format!(
                 "  value {column} is {found:?} ({}), not {expected:?} ({})\n",
+                bits(found),
+                bits(expected)
+            ),
+            Kind::Tree => format!(
+                "  tree {column} adds {found:?} ({}), not {expected:?} ({})\n",
                 bits(found),
                 bits(expected)
             ),
@@ -168,6 +173,7 @@ pub fn name(kind: Kind) -> &'static str {
         Kind::Raw => "raw",
         Kind::Value => "value",
         Kind::Class => "class",
+        Kind::Tree => "tree",
     }
 }
 

@@ -60,6 +60,7 @@ impl Comparison {
             Kind::Leaf => expected.leaves.iter().map(|leaf| f64::from(*leaf)).collect(),
             Kind::Raw => expected.margins.clone(),
             Kind::Value => expected.values.clone(),
+            Kind::Tree => expected.trees.clone(),
             Kind::Class => expected.classes.iter().map(|class| f64::from(*class)).collect(),
         };
         let (values, narrow): (Vec<f64>, bool) = match theirs.values {
@@ -116,7 +117,7 @@ impl Comparison {
     pub fn write(&self, out: &mut String) -> std::fmt::Result {
         let Comparison { who, numbers, same, off, largest, .. } = self;
         write!(out, "  {who}: {} of {numbers} {} are equal", same, plural(self.kind))?;
-        let is_number = matches!(self.kind, Kind::Raw | Kind::Value);
+        let is_number = matches!(self.kind, Kind::Raw | Kind::Value | Kind::Tree);
         if same < numbers && is_number {
             write!(out, ", the others off by {largest:e} at most")?;
         }
@@ -179,6 +180,7 @@ fn plural(kind: Kind) -> &'static str {
         Kind::Raw => "margins",
         Kind::Value => "values",
         Kind::Class => "classes",
+        Kind::Tree => "values of trees",
     }
 }
 

@@ -71,7 +71,7 @@ impl Report {
 
     /// For programs.
     pub fn to_json(&self) -> Value {
-        let [leaf, raw, value, class] = self.outcome.compared;
+        let [leaf, raw, value, class, tree] = self.outcome.compared;
         let rows: Vec<Value> = self.rows.iter().map(RowsOf::to_json).collect();
         let unreachable: Vec<Value> = self
             .unreachable
@@ -92,7 +92,7 @@ impl Report {
             "rows": rows,
             "calls": self.outcome.calls,
             "stopped": self.outcome.stopped,
-            "compared": { "leaf": leaf, "raw": raw, "value": value, "class": class },
+            "compared": { "leaf": leaf, "raw": raw, "value": value, "class": class, "tree": tree },
             "unreachable_leaves": { "count": self.unreachable.len(), "leaves": unreachable },
             "difference": self.found.as_ref().map(Found::to_json),
             "others": self.others.iter().map(Comparison::to_json).collect::<Vec<_>>(),

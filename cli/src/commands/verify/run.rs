@@ -51,7 +51,7 @@ pub struct Verified {
 
 impl Run<'_> {
     /// The outputs that are compared, with their columns.
-    pub fn outputs(&self) -> [(Kind, usize); 4] {
+    pub fn outputs(&self) -> [(Kind, usize); 5] {
         let forest = self.forest;
         let classes = if forest.is_classifier() { forest.num_classes_out() } else { 0 };
         let wanted = [
@@ -60,6 +60,7 @@ impl Run<'_> {
             // What is made of sums in another order has no bound.
             (Kind::Value, if self.exact { forest.num_outputs() } else { 0 }),
             (Kind::Class, if self.exact { classes } else { 0 }),
+            (Kind::Tree, forest.num_tree_values()),
         ];
         wanted.map(|(kind, columns)| (kind, if self.code.num_outputs(kind) == columns { columns } else { 0 }))
     }

@@ -160,6 +160,7 @@ pub fn columns(model: &Model, kind: Kind) -> usize {
         Kind::Raw => forest.num_margins,
         Kind::Value => forest.num_outputs(),
         Kind::Class => forest.num_classes_out(),
+        Kind::Tree => forest.num_tree_values(),
     }
 }
 

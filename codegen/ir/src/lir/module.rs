@@ -14,6 +14,8 @@ pub enum KernelKind {
     Class,
     /// Rows to leaf indices.
     Leaf,
+    /// Rows to what the leaf of each tree adds.
+    Tree,
     /// Rows to predictions, on devices: margins are finished where they would be stored.
     Direct,
     /// Rows to bins, on the host, for a [`BinTransfer`].
@@ -28,9 +30,10 @@ pub enum KernelKind {
 /// `i32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Of the rows that [`KernelKind::Raw`] and [`KernelKind::Leaf`] read.
+    /// Of the rows that [`KernelKind::Raw`], [`KernelKind::Leaf`] and [`KernelKind::Tree`] read.
     pub rows: Scalar,
-    /// Of the margins that [`KernelKind::Raw`] writes and [`KernelKind::Value`] and [`KernelKind::Class`] read.
+    /// Of the margins that [`KernelKind::Raw`] writes and [`KernelKind::Value`] and [`KernelKind::Class`] read, and of what
+    /// [`KernelKind::Tree`] writes.
     pub margins: Scalar,
     /// Of the predictions that [`KernelKind::Value`] writes, and of all that callers get of margins.
     pub results: Scalar,
@@ -49,6 +52,7 @@ impl Interface {
             KernelKind::Value => (self.margins, self.results),
             KernelKind::Class => (self.margins, Scalar::F32),
             KernelKind::Leaf => (self.rows, Scalar::I32),
+            KernelKind::Tree => (self.rows, self.margins),
             KernelKind::Direct => (self.rows, self.results),
             KernelKind::Quantize => (self.rows, Scalar::I8),
             KernelKind::RawOfBins => (Scalar::I8, self.margins),
@@ -68,7 +72,7 @@ pub struct Module {
     pub types: Interface,
     /// A call must be cut into runs of at most this many rows: there is no memory, or no code, for more.
     pub rows_per_run: Option<i64>,
-    /// Where runs of so many rows take place. Leaf indices are found where the variant for the largest runs is.
+    /// Where runs of so many rows take place. Leaves are told apart where the variant for the largest runs is.
     pub places: Variants<Place>,
     /// The columns that kernels read in place of a model's features, if these are not they.
     pub columns: Option<RowColumns>,

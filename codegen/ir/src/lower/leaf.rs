@@ -1,6 +1,7 @@
 //! What happens with the leaves that walks end in: their values are added up, or their numbers stored.
 
 use super::kernel_builder::KernelBuilder;
+use super::ports::Results;
 use super::sum_target::SumTarget;
 use super::walk::{Lane, WalkContext};
 use crate::lir::{Address, BufferId, Build, Gather, Scalar, Ty, Value};
@@ -33,8 +34,11 @@ impl KernelBuilder<'_> {
         let end = WalkEnd { node, steps: context.plan.steps.to_leaf() };
         let state = &lane.walk.state;
         let Some(sums) = context.sums else {
-            let number = context.layout.leaf_index(&mut self.b, context.buffers, state, end);
-            self.each(context, lane, number, |k, ended, number| k.store_leaf_index(ended, number));
+            let found = match self.ports.results {
+                Results::TreeValues => self.leaf_value(context, lane, end),
+                _ => context.layout.leaf_index(&mut self.b, context.buffers, state, end),
+            };
+            self.each(context, lane, found, |k, ended, found| k.store_of_tree(ended, found));
             return None;
         };
         let rows_together = lane.walk.width > 1 && context.plan.sums == SumAccess::Vector;
@@ -77,6 +81,14 @@ impl KernelBuilder<'_> {
             }
         }
         None
+    }
+
+    /// What leaves add that hold no vectors.
+    fn leaf_value(&mut self, context: &WalkContext, lane: &Lane, end: WalkEnd) -> Value {
+        match context.layout.leaf(&mut self.b, context.buffers, &lane.walk.state, end) {
+            LeafValue::Linear(leaf) => self.linear_value(context, lane, leaf),
+            LeafValue::Scalar(value) | LeafValue::Vector(value) => value,
+        }
     }
 
     /// One walk's part of a lane's value.
@@ -207,8 +219,8 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Stores the leaf's number in the model's order of trees.
-    fn store_leaf_index(&mut self, ended: Ended, number: Value) {
+    /// Stores what was found of a tree's leaf, in the model's order of trees.
+    fn store_of_tree(&mut self, ended: Ended, found: Value) {
         let trees = self.ports.lowering.hir.forest.trees.len() as i64;
         let column = match self.ports.sources {
             Some(sources) => {
@@ -218,6 +230,7 @@ impl KernelBuilder<'_> {
         };
         let row = self.b.mul_int(ended.number, trees);
         let index = self.b.add(row, column);
-        self.b.store(Address::element(self.ports.out, index, Scalar::I32), number);
+        let element = self.b.ty(found).scalar;
+        self.b.store(Address::element(self.ports.out, index, element), found);
     }
 }

@@ -24,7 +24,7 @@ pub struct Shared {
     pub vectors: Option<u32>,
     /// What leaves add where some of them are linear.
     pub linear: Option<LinearTables<u32>>,
-    /// The model's number of each tree in the order of the nest, for leaf indices.
+    /// The model's number of each tree in the order of the nest, for results that are told tree by tree.
     pub sources: Option<u32>,
     /// What rows are quantized by.
     pub quantizer: Option<Tables<u32>>,
@@ -43,13 +43,13 @@ pub struct Numbers {
 
 impl Numbers {
     /// Builds the tables, which join those that other schedules have made already.
-    pub fn of_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Table>) -> Numbers {
+    pub fn of_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> Numbers {
         let mut of_storages = BTreeMap::new();
         for (storage, stored) in &plan.storages {
             let encoded = stored.layout.encode(&hir.forest);
             of_storages.insert(*storage, encoded.into_iter().map(|table| add_table(tables, table)).collect());
         }
-        Numbers { of_storages, shared: shared_tables(hir, plan, leaf_indices, tables) }
+        Numbers { of_storages, shared: shared_tables(hir, plan, by_tree, tables) }
     }
 }
 
@@ -101,7 +101,7 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
     tables.len() as u32 - 1
 }
 
-fn shared_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Table>) -> Shared {
+fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> Shared {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
@@ -119,7 +119,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, leaf_indices: bool, tables: &mut Vec<Ta
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
     let linear =
         forest.has_linear_leaves().then(|| LinearTables::of(forest).map(|(name, _, bytes)| add(name, bytes)));
-    let sources = leaf_indices
+    let sources = by_tree
         .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {
         let column = |feature| plan.subset.as_ref().map_or(0, |subset| subset.column(feature));

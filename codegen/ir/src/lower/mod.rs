@@ -47,6 +47,10 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
         KernelKind::Raw => Some(walks("raw", (all, rest), (Results::Margins, None), &places)),
         // The numbers of leaves are large tables, and small calls for them rare.
         KernelKind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), &places)),
+        KernelKind::Tree => {
+            let has_values = rest.hir.forest.num_tree_values() > 0;
+            has_values.then(|| walks("tree", (&[], rest), (Results::TreeValues, None), &places))
+        }
         KernelKind::Direct => direct("direct", variants, all, None),
         KernelKind::Value => output::values(&rest.hir.forest, rest.plan.index, &places),
         KernelKind::Class => output::classes(&rest.hir.forest, rest.plan.index, &places),

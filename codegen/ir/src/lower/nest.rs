@@ -11,7 +11,7 @@ use crate::rows::{Copied, Places};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl KernelBuilder<'_> {
-    /// Emits statements. Where leaf indices are wanted the walks only store where they ended.
+    /// Emits statements. Where no sums are wanted the walks only store what they found at their ends.
     pub(super) fn block(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);

@@ -20,12 +20,14 @@ pub enum Results {
     Predictions,
     /// The number of each leaf reached.
     LeafIndices,
+    /// What each leaf reached adds.
+    TreeValues,
 }
 
 impl Results {
     /// Whether leaf values are added up.
     pub fn are_sums(self) -> bool {
-        self != Results::LeafIndices
+        matches!(self, Results::Margins | Results::Predictions)
     }
 }
 
@@ -85,7 +87,7 @@ impl<'a> Ports<'a> {
             None => b.buffer("rows", Space::Input, input),
         };
         let result = match results {
-            Results::Margins | Results::Predictions => accumulator,
+            Results::Margins | Results::Predictions | Results::TreeValues => accumulator,
             Results::LeafIndices => Scalar::I32,
         };
         let out = b.buffer("result", Space::Output, result);

@@ -30,7 +30,7 @@ pub(super) struct TreeLoop<'m> {
 }
 
 impl KernelBuilder<'_> {
-    /// The leaf loop of a loop whose trees are walked together where rows are few. Where leaf indices are wanted they
+    /// The leaf loop of a loop whose trees are walked together where rows are few. Where no sums are wanted they
     /// are not.
     pub(super) fn tree_loop<'m>(&self, this: &'m Loop) -> Option<TreeLoop<'m>> {
         let (before, walks) = this.only_walks()?;

@@ -45,7 +45,7 @@ pub(super) struct WalkContext<'w> {
     pub(super) rows: RowSource,
     /// The tree, if the loop is over rows.
     tree: Option<Tree>,
-    /// Where leaf values are added; none when leaf indices are wanted.
+    /// Where leaf values are added; none where what is wanted is no sum.
     pub(super) sums: Option<SumTarget>,
 }
 

@@ -1,5 +1,6 @@
-//! What an artefact has besides its kernels: the model's tables, its description, and the exported functions.
+//! What an artefact has besides its kernels and its exported functions: the model's tables and its description.
 
+use super::exports::{Exports, Names};
 use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::codes;
@@ -9,14 +10,10 @@ use crate::error::LlvmError;
 use crate::runtime::{self, MODEL_SIZE};
 use crate::session::Session;
 use crate::target::Machine;
-use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
-use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{
-    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, GlobalValue, IntValue, PointerValue,
-};
-use inkwell::{GlobalVisibility, IntPredicate};
+use inkwell::values::{BasicValue, BasicValueEnum, FunctionValue, GlobalValue, IntValue, PointerValue};
 use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
 
@@ -28,22 +25,6 @@ pub(crate) enum Data {
     /// Left out, so that people can read the rest.
     LeftOut,
 }
-
-/// Names of the exported functions without their prefix, in the order of the header.
-pub(crate) const EXPORTS: [&str; 9] = [
-    "predict",
-    "predict_raw",
-    "predict_ex",
-    "num_features",
-    "num_outputs",
-    "output_type",
-    "feature_name",
-    "info",
-    "error",
-];
-
-/// The function that models have whose categories have names.
-pub(crate) const ENCODE: &str = "encode";
 
 /// A model compiled for one kind of processors and one type of rows.
 pub(crate) struct Compiled<'a> {
@@ -265,6 +246,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             base.into(),
             links.other_rows.map_or(null, |model| model.as_pointer_value()).into(),
             long(entry.own_rows as i64),
+            kernel(KernelKind::Tree),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }
@@ -278,134 +260,6 @@ impl<'ctx> Parts<'_, 'ctx> {
         let below = self.context.f64_type().const_float(below).into();
         let fields = [int(count), int(num_parts), int(first_table), int(rule), below];
         self.context.const_struct(&fields, false).into()
-    }
-}
-
-/// The names of a model's features in the module.
-#[derive(Clone, Copy)]
-struct Names<'ctx> {
-    /// As many addresses of texts as there are names, and a null pointer behind them.
-    table: PointerValue<'ctx>,
-    count: u64,
-}
-
-struct Exports<'a, 'ctx> {
-    context: &'ctx Context,
-    module: &'a Module<'ctx>,
-    prefix: &'a str,
-    model: PointerValue<'ctx>,
-    names: Names<'ctx>,
-    /// The names of categories, if the model has some.
-    categories: Option<PointerValue<'ctx>>,
-}
-
-impl<'ctx> Exports<'_, 'ctx> {
-    /// Each function passes the model and its arguments on to the runtime, or returns a constant.
-    fn emit(&self, entry: &EntryInfo) -> Result<(), LlvmError> {
-        let (pointer, long) = (types::pointer(self.context).into(), self.context.i64_type().into());
-        let int = self.context.i32_type().into();
-        let features = self.context.i32_type().const_int(entry.num_features as u64, true).into();
-        for name in EXPORTS {
-            match name {
-                "num_features" => self.constant(name, features)?,
-                "feature_name" => self.feature_name(name)?,
-                "info" => self.forward(name, pointer, &[])?,
-                "predict" | "predict_raw" => self.forward(name, int, &[pointer, long, pointer])?,
-                "predict_ex" => self.forward(name, int, &[pointer])?,
-                "num_outputs" | "output_type" => self.forward(name, int, &[int])?,
-                _ => self.forward(name, pointer, &[int])?,
-            }
-        }
-        match self.categories {
-            Some(table) => self.forward_with(table, ENCODE, self.context.f64_type().into(), &[int, pointer]),
-            None => Ok(()),
-        }
-    }
-
-    fn forward(
-        &self,
-        name: &str,
-        result: BasicTypeEnum<'ctx>,
-        parameters: &[BasicTypeEnum<'ctx>],
-    ) -> Result<(), LlvmError> {
-        self.forward_with(self.model, name, result, parameters)
-    }
-
-    /// A function of the runtime that is called with this first.
-    fn forward_with(
-        &self,
-        first: PointerValue<'ctx>,
-        name: &str,
-        result: BasicTypeEnum<'ctx>,
-        parameters: &[BasicTypeEnum<'ctx>],
-    ) -> Result<(), LlvmError> {
-        self.function(name, result, parameters, |arguments, builder| {
-            let pointer: BasicTypeEnum = types::pointer(self.context).into();
-            let all: Vec<BasicMetadataTypeEnum> =
-                [pointer].iter().chain(parameters).map(|ty| (*ty).into()).collect();
-            let target = format!("schedc_rt_{name}");
-            let target = self.module.add_function(&target, result.fn_type(&all, false), None);
-            target.as_global_value().set_visibility(GlobalVisibility::Hidden);
-            let mut passed: Vec<BasicMetadataValueEnum> = vec![first.into()];
-            passed.extend(arguments.iter().map(|a| BasicMetadataValueEnum::from(*a)));
-            let call = builder.build_call(target, &passed, "")?;
-            call.set_tail_call(true);
-            call.try_as_basic_value()
-                .basic()
-                .ok_or_else(|| LlvmError::ill_formed("an export returns nothing"))
-        })
-    }
-
-    /// The entry of the table of names; numbers that are none lead to the null pointer at its end.
-    fn feature_name(&self, name: &str) -> Result<(), LlvmError> {
-        let (int, long) = (self.context.i32_type(), self.context.i64_type());
-        let pointer = types::pointer(self.context);
-        self.function(name, pointer.into(), &[int.into()], |arguments, builder| {
-            let number = arguments
-                .first()
-                .and_then(|argument| IntValue::try_from(*argument).ok())
-                .ok_or_else(|| LlvmError::ill_formed("an export lacks its argument"))?;
-            // Negative numbers become large ones.
-            let number = builder.build_int_z_extend(number, long, "")?;
-            let last = long.const_int(self.names.count, false);
-            let is_name = builder.build_int_compare(IntPredicate::ULT, number, last, "")?;
-            let number = builder.build_select(is_name, number, last, "")?.into_int_value();
-            // SAFETY: the number is at most that of the table's last entry.
-            let entry = unsafe { builder.build_in_bounds_gep(pointer, self.names.table, &[number], "") }?;
-            Ok(builder.build_load(pointer, entry, "")?)
-        })
-    }
-
-    fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> Result<(), LlvmError> {
-        self.function(name, value.get_type(), &[], |_, _| Ok(value))
-    }
-
-    /// An exported function. It runs before the processor has been checked, so it is made for every
-    /// processor.
-    fn function(
-        &self,
-        name: &str,
-        result: BasicTypeEnum<'ctx>,
-        parameters: &[BasicTypeEnum<'ctx>],
-        body: impl FnOnce(
-            &[BasicValueEnum<'ctx>],
-            &inkwell::builder::Builder<'ctx>,
-        ) -> Result<BasicValueEnum<'ctx>, LlvmError>,
-    ) -> Result<(), LlvmError> {
-        let Exports { context, module, .. } = self;
-        let parameters: Vec<BasicMetadataTypeEnum> = parameters.iter().map(|ty| (*ty).into()).collect();
-        let name = format!("{}_{name}", self.prefix);
-        let function = module.add_function(&name, result.fn_type(&parameters, false), None);
-        let nounwind = Attribute::get_named_enum_kind_id("nounwind");
-        function.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
-        for (key, value) in [("target-cpu", "x86-64"), ("target-features", "")] {
-            function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
-        }
-        let builder = context.create_builder();
-        builder.position_at_end(context.append_basic_block(function, "entry"));
-        let value = body(&function.get_params(), &builder)?;
-        builder.build_return(Some(&value))?;
-        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ mod artefact_gpu;
 mod control;
 mod device;
 mod exp;
+mod exports;
 mod frame;
 mod function;
 mod gather;
@@ -33,7 +34,8 @@ mod uses;
 mod vector;
 mod x86;
 
-pub(crate) use artefact::{Compiled, Data, ENCODE, EXPORTS, emit_artefact};
+pub(crate) use artefact::{Compiled, Data, emit_artefact};
+pub(crate) use exports::{ENCODE, EXPORTS, INTERFACE};
 pub(crate) use function::kernel_name;
 pub(crate) use launch::{EmittedLaunch, emit_launches};
 pub(crate) use launch_call::{LaunchInfo, launches};

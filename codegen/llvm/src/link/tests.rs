@@ -1,6 +1,8 @@
 use super::*;
 use elf::ElfBytes;
-use elf::abi::{DT_NEEDED, SHN_UNDEF, STB_LOCAL, STV_DEFAULT};
+use elf::abi::{DT_NEEDED, SHN_UNDEF};
+#[cfg(feature = "lld")]
+use elf::abi::{SHN_ABS, STB_LOCAL, STV_DEFAULT};
 use elf::endian::LittleEndian;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -37,14 +39,16 @@ fn undefined(object: &[u8]) -> Result<BTreeSet<String>> {
     open.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
 }
 
-/// What others may call of an object or a library.
+/// What others may call of an object or a library. GNU's linker has a symbol for each version, too.
 #[cfg(feature = "lld")]
 fn visible(bytes: &[u8], dynamic: bool) -> Result<BTreeSet<String>> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(bytes)?;
     let table = if dynamic { file.dynamic_symbol_table()? } else { file.symbol_table()? };
     let (symbols, names) = table.ok_or("no symbols")?;
     let seen = symbols.iter().filter(|symbol| {
-        symbol.st_shndx != SHN_UNDEF && symbol.st_bind() != STB_LOCAL && symbol.st_vis() == STV_DEFAULT
+        ![SHN_UNDEF, SHN_ABS].contains(&symbol.st_shndx)
+            && symbol.st_bind() != STB_LOCAL
+            && symbol.st_vis() == STV_DEFAULT
     });
     seen.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
 }
@@ -90,7 +94,7 @@ fn a_missing_tool_is_named() {
 
 #[test]
 fn a_failing_tool_is_quoted() {
-    let error = shared_library(b"this is no object", &["f".to_string()]).unwrap_err();
+    let error = shared_library(b"this is no object", &["f".to_string()], None).unwrap_err();
     assert_eq!(error.code, codes::TOOL_FAILED);
     assert!(error.message.contains("model.o"), "{error}");
 }
@@ -101,7 +105,8 @@ fn the_table_of_the_system_is_true_and_complete() -> Result<()> {
     let system = system();
     let open = undefined(RUNTIME_OBJECT)?;
     // `linker/start.c` has this one.
-    let missing: Vec<_> = open.iter().filter(|name| *name != "pthread_atfork" && !system.contains_key(name.as_str())).collect();
+    let missing: Vec<_> =
+        open.iter().filter(|name| *name != "pthread_atfork" && !system.contains_key(name.as_str())).collect();
     assert!(missing.is_empty(), "linker/system.txt lacks {missing:?}");
     unsafe extern "C" {
         fn dlopen(name: *const std::ffi::c_char, mode: i32) -> *mut std::ffi::c_void;
@@ -131,11 +136,13 @@ fn numbers(version: &str) -> Vec<u32> {
 #[test]
 fn both_linkers_make_the_same_library() -> Result<()> {
     let (model, exports) = (model()?, ["m_sum".to_string(), "m_two".to_string()]);
-    let [ours, theirs] = [Linker::Lld, Linker::Toolchain].map(|linker| shared_library_by(linker, &model, &exports));
+    let [ours, theirs] = [Linker::Lld, Linker::Toolchain]
+        .map(|linker| shared_library_by(linker, &model, &exports, Some("libm.so")));
     let (ours, theirs) = (ours?, theirs?);
     assert_eq!(visible(&ours, true)?, exports.iter().cloned().collect());
     assert_eq!(visible(&ours, true)?, visible(&theirs, true)?);
-    let ((our_libraries, our_functions), (their_libraries, mut their_functions)) = (wants(&ours)?, wants(&theirs)?);
+    let ((our_libraries, our_functions), (their_libraries, mut their_functions)) =
+        (wants(&ours)?, wants(&theirs)?);
     assert_eq!(our_libraries, their_libraries);
     // A newer system may link with newer versions.
     for (name, version) in &mut their_functions {
@@ -171,13 +178,14 @@ fn both_linkers_make_the_same_object() -> Result<()> {
 #[test]
 fn lld_goes_on_after_errors_and_in_many_threads() -> Result<()> {
     let (model, exports) = (model()?, ["m_two".to_string()]);
-    let expected = shared_library_by(Linker::Lld, &model, &exports)?;
+    let expected = shared_library_by(Linker::Lld, &model, &exports, Some("libm.so"))?;
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let error = shared_library_by(Linker::Lld, b"no object", &exports).unwrap_err();
+                let error =
+                    shared_library_by(Linker::Lld, b"no object", &exports, Some("libm.so")).unwrap_err();
                 assert!(error.message.contains("model.o"), "{error}");
-                let again = shared_library_by(Linker::Lld, &model, &exports);
+                let again = shared_library_by(Linker::Lld, &model, &exports, Some("libm.so"));
                 assert!(again.is_ok_and(|again| again == expected), "links differ");
             });
         }

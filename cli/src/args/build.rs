@@ -1,0 +1,113 @@
+//! `schedc build`
+
+use super::{ModelOptions, ScheduleOptions, parse_cpu};
+use clap::{Args, ValueEnum};
+use sched_llvm::Cpu;
+use std::path::PathBuf;
+
+/// What to build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// A shared library, and its C header beside it.
+    #[default]
+    So,
+    /// A relocatable object file, and its C header beside it.
+    Obj,
+    /// A static library, and its C header beside it.
+    Static,
+    /// LLVM's text form.
+    Llvm,
+    /// Assembly.
+    Asm,
+    /// The C header alone.
+    Header,
+    /// The C header, the same for all models, of functions that open shared libraries by their paths; needs no model.
+    Loader,
+    /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
+    Ptx,
+    /// The same as machine code of one GPU; needs NVIDIA's assembler, `ptxas`.
+    Cubin,
+    /// The kernels of a GPU schedule as a code object of AMD, which HIP loads; needs `ld.lld` or Rust's `rust-lld`.
+    Hsaco,
+}
+
+/// The type of rows that code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowType {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+}
+
+/// The types of rows that an artefact has code for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowTypes {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+    /// Either.
+    Both,
+}
+
+/// `schedc build`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc build model.json -o model.so                    for this machine
+  schedc build model.json -s fast.sched --cpu x86-64-v3  for any machine with AVX2
+  schedc build model.json --target 'gpu(sm_90)'          for an H100, and for newer ones of NVIDIA
+  schedc build fast.sched                                the model that the schedule names
+  schedc build model.json --emit static --pkg-config     libraries and flags for a build of your own
+  schedc build model.json --emit asm -o -                a look at the code")]
+pub struct Build {
+    /// A model file, or a schedule that names one
+    #[arg(required_unless_present = "emit")]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    /// The schedule.
+    pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The model.
+    pub reading: ModelOptions,
+    /// What to write; by default the model's name with the right extension, in the current directory
+    #[arg(short, long = "out", value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What to build
+    #[arg(long, value_enum, default_value_t)]
+    pub emit: Emit,
+    /// Processors: native, x86-64-v2, x86-64-v3 or x86-64-v4, or several; the best one is picked where the code runs
+    #[arg(long, default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
+    pub cpu: Vec<Cpu>,
+    /// A number that stands for missing values, as `missing` of XGBoost's constructors, which the model's file lacks
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    pub missing: Option<f64>,
+    /// Let calls bring a base margin along, in place of XGBoost's base_score
+    #[arg(long)]
+    pub base_margin: bool,
+    /// Rows that there is code for, of a model that reads 64-bit floats, such as LightGBM's: with f32 alone, rows of 64-bit
+    /// floats are refused; with f64 alone, others are widened. A model that reads 32-bit floats rounds others [default: both]
+    #[arg(long, value_enum, value_name = "TYPE")]
+    pub rows: Option<RowTypes>,
+    /// Prefix of the C functions
+    #[arg(long, default_value = "schedc", value_name = "PREFIX")]
+    pub name: String,
+    /// The name that programs linked with a shared library ask the system for [default: the file's own]
+    #[arg(long, value_name = "NAME", value_parser = parse_soname)]
+    pub soname: Option<String>,
+    /// Write a file for pkg-config beside it, too
+    #[arg(long)]
+    pub pkg_config: bool,
+    /// Print the schedule that is used
+    #[arg(long)]
+    pub explain_schedule: bool,
+    /// Print what each kernel takes of a GPU: registers, what does not fit into them, shared memory
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+fn parse_soname(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty() && text.chars().all(|c| !c.is_control() && c != '/');
+    is_name.then(|| text.to_string()).ok_or_else(|| "write the name of a file without its folder".to_string())
+}
