@@ -27,6 +27,9 @@ const COMPONENTS: [&str; 10] = [
     "passes",
 ];
 
+/// A loop optimiser that LLVM's archives ask for and that is left out; `linker/linker.cpp` stands in for it.
+const LEFT_OUT: [&str; 2] = ["Polly", "PollyISL"];
+
 /// The targets that there is code for.
 const TARGETS: [&str; 3] = ["amdgpu", "nvptx", "x86"];
 
@@ -70,7 +73,10 @@ impl Config {
         let components = COMPONENTS.iter().chain(&TARGETS);
         for name in self.ask(["--link-static", "--libnames"].iter().chain(components))?.split_whitespace() {
             let name = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a"));
-            link_archive(name.ok_or("llvm-config names something that is no archive")?);
+            let name = name.ok_or("llvm-config names something that is no archive")?;
+            if !LEFT_OUT.contains(&name) {
+                link_archive(name);
+            }
         }
         // `gcc_eh` comes before the library that Rust links with by itself, which nothing is left for then.
         link_of_compiler(&["stdc++", "gcc_eh"])

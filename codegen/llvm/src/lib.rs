@@ -7,6 +7,7 @@
 //!
 //! Nothing here prints or ends the process: failures are [`LlvmError`]s.
 
+mod about;
 mod aot;
 pub mod codes;
 mod device;
@@ -36,6 +37,7 @@ mod target;
 mod text;
 mod transfer;
 
+pub use about::{About, about};
 pub use aot::{ArtefactName, ArtefactOptions, Emit, Version, build, build_named, build_versions};
 pub use device::DeviceCode;
 pub use entry_info::EntryInfo;

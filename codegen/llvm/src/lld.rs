@@ -6,6 +6,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::link::{Folder, read};
+use crate::options::Switches;
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -90,6 +91,8 @@ pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
     if !*usable {
         return Err(failed("it could not go on when it was called before, and cannot be called again"));
     }
+    // LLD sets LLVM's switches back, so that no code may be generated meanwhile.
+    let _switches = Switches::hold(false);
     // SAFETY: the pointers are to texts that end with NUL, and `take` gets the vector that it expects.
     let status =
         unsafe { schedc_link(pointers.as_ptr(), pointers.len(), take, std::ptr::from_mut(&mut said).cast()) };
