@@ -11,7 +11,9 @@ export TZ=UTC LC_ALL=C.UTF-8
 # Paths of this machine stay out of programs. What is built so lies apart from what is built without.
 cargo_home=$(realpath "${CARGO_HOME:-$HOME/.cargo}")
 rust_home=$(rustc --print sysroot)
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")/dist
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+# Scripts that call each other share it.
+[[ $target == */dist ]] || target+=/dist
 export CARGO_TARGET_DIR=$target
 export CARGO_INCREMENTAL=0
 export CARGO_ENCODED_RUSTFLAGS
