@@ -34,6 +34,8 @@ if ! command -v cargo >/dev/null && [ -x "${HOME:-}/.cargo/bin/cargo" ]; then
     fail 'cargo is installed but not on the PATH' "run . \"\$HOME/.cargo/env\", and then this again"
 fi
 command -v cargo >/dev/null || fail 'cargo, the build tool of Rust, is missing' "$install_rust"
+# With these the linker takes archives in any order.
+[ -z "$static" ] || rust_needed=1.90
 rust_found=$(rustc --version | cut -d' ' -f2)
 if [ "$(printf '%s\n' "$rust_needed" "$rust_found" | sort -V | head -n 1)" != "$rust_needed" ]; then
     fail "Rust $rust_needed or newer is needed, and this is $rust_found" \

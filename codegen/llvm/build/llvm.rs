@@ -4,6 +4,7 @@ use std::{
     env,
     error::Error,
     ffi::OsStr,
+    fmt::Write,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -31,7 +32,10 @@ const COMPONENTS: [&str; 10] = [
 const LEFT_OUT: [&str; 2] = ["Polly", "PollyISL"];
 
 /// The targets that there is code for.
-const TARGETS: [&str; 3] = ["amdgpu", "nvptx", "x86"];
+const TARGETS: [&str; 3] = ["AMDGPU", "NVPTX", "X86"];
+
+/// What LLVM sets up of a target; the function is called `LLVMInitialize`, the target and this.
+const PARTS: [&str; 6] = ["TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser", "Disassembler"];
 
 /// Compression, which LLVM's archives need of the system. What else LLVM was built with is for parts of it that nobody calls.
 const COMPRESSION: [&str; 2] = ["z", "zstd"];
@@ -67,11 +71,28 @@ impl Config {
         Ok(self.ask(["--libdir"])?.into())
     }
 
+    /// A text in C that sets nothing up for the targets that are left out, which LLVM's linker asks for, too.
+    pub fn without_other_targets(&self) -> Result<String> {
+        let mut text = String::new();
+        let built = self.ask(["--targets-built"])?;
+        for target in built.split_whitespace().filter(|target| !TARGETS.contains(target)) {
+            for part in PARTS {
+                writeln!(
+                    text,
+                    "void LLVMInitialize{target}{part}(void); void LLVMInitialize{target}{part}(void) {{}}"
+                )?;
+            }
+        }
+        Ok(text)
+    }
+
     /// Links LLVM's archives, and those of C++ and of the compiler's support for it.
     pub fn link_archives(&self) -> Result<()> {
         println!("cargo::rustc-link-search=native={}", self.libraries()?.display());
-        let components = COMPONENTS.iter().chain(&TARGETS);
-        for name in self.ask(["--link-static", "--libnames"].iter().chain(components))?.split_whitespace() {
+        let targets = TARGETS.map(str::to_lowercase);
+        let components = COMPONENTS.into_iter().chain(targets.iter().map(String::as_str));
+        let question = ["--link-static", "--libnames"].into_iter().chain(components);
+        for name in self.ask(question)?.split_whitespace() {
             let name = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a"));
             let name = name.ok_or("llvm-config names something that is no archive")?;
             if !LEFT_OUT.contains(&name) {
