@@ -1,8 +1,21 @@
 #!/usr/bin/env bash
 # Installs what building schedc needs and this machine lacks: LLVM 19 and a C/C++ compiler, on Debian
 # and Ubuntu. Changes nothing where all is there. Rust is not installed, only checked.
+#
+#     scripts/setup.sh             for cargo build
+#     scripts/setup.sh --static    also for --features llvm-static,lld: archives of LLVM, of its linker and of compression
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+static=
+case "${1:-}" in
+    '') ;;
+    --static) static=yes ;;
+    *)
+        printf 'usage: scripts/setup.sh [--static]\n' >&2
+        exit 2
+        ;;
+esac
 
 say() { printf 'setup: %s\n' "$1" >&2; }
 fail() {
@@ -21,6 +34,8 @@ if ! command -v cargo >/dev/null && [ -x "${HOME:-}/.cargo/bin/cargo" ]; then
     fail 'cargo is installed but not on the PATH' "run . \"\$HOME/.cargo/env\", and then this again"
 fi
 command -v cargo >/dev/null || fail 'cargo, the build tool of Rust, is missing' "$install_rust"
+# With these the linker takes archives in any order.
+[ -z "$static" ] || rust_needed=1.90
 rust_found=$(rustc --version | cut -d' ' -f2)
 if [ "$(printf '%s\n' "$rust_needed" "$rust_found" | sort -V | head -n 1)" != "$rust_needed" ]; then
     fail "Rust $rust_needed or newer is needed, and this is $rust_found" \
@@ -28,14 +43,30 @@ if [ "$(printf '%s\n' "$rust_needed" "$rust_found" | sort -V | head -n 1)" != "$
 fi
 
 # The place that LLVM_SYS_191_PREFIX names comes first, as it does in the build.
-has_llvm() {
+llvm_config() {
     local config=${LLVM_SYS_191_PREFIX:+$LLVM_SYS_191_PREFIX/bin/llvm-config} candidate
     for candidate in ${config:-llvm-config-19 llvm-config}; do
         case "$("$candidate" --version 2>/dev/null)" in
-            19.1.*) [ -f "$("$candidate" --includedir)/llvm-c/Core.h" ] && return ;;
+            19.1.*) "$candidate" "$@" 2>/dev/null && return ;;
         esac
     done
     return 1
+}
+has_llvm() {
+    [ -f "$(llvm_config --includedir)/llvm-c/Core.h" ]
+}
+has_llvm_archives() {
+    llvm_config --link-static --libnames >/dev/null
+}
+has_lld() {
+    [ -f "$(llvm_config --includedir)/lld/Common/Driver.h" ] && [ -f "$(llvm_config --libdir)/liblldELF.a" ]
+}
+# Whether the compiler has an archive: it prints where it is, and the mere name where it is not.
+has_archive() {
+    case "$(c++ -print-file-name="$1" 2>/dev/null)" in
+        /*) ;;
+        *) return 1 ;;
+    esac
 }
 # LLVM's libraries are linked with those of C++.
 has_cc() {
@@ -51,6 +82,14 @@ has_cc() {
 packages=()
 has_llvm || packages+=(llvm-19-dev)
 has_cc || packages+=(g++)
+if [ -n "$static" ]; then
+    has_lld || packages+=(liblld-19-dev)
+    has_archive libz.a || packages+=(zlib1g-dev)
+    has_archive libzstd.a || packages+=(libzstd-dev)
+fi
+if [ ${#packages[@]} -eq 0 ] && [ -n "$static" ] && ! has_llvm_archives; then
+    fail 'LLVM is there, but its archives are not' 'as root: apt-get install --reinstall llvm-19-dev'
+fi
 if [ ${#packages[@]} -eq 0 ]; then
     say 'everything is there'
     exit 0

@@ -10,7 +10,7 @@ mod rows;
 mod values;
 mod verify;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use sched_forest::{Iterations, ReadOptions};
 use sched_lang::Target;
 use sched_llvm::{Cpu, Gpu};
@@ -31,6 +31,7 @@ pub use verify::Verify;
 #[command(
     name = "schedc",
     version,
+    disable_version_flag = true,
     max_term_width = 100,
     after_help = "\
 Examples:
@@ -58,6 +59,9 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_possible_values = true, display_order = 901)]
     pub format: Format,
+    /// Print the version; with --verbose also the commit, LLVM, targets and processor
+    #[arg(short = 'V', long, action = ArgAction::Version, display_order = 1000)]
+    version: (),
 }
 
 /// More threads than any machine has cores.
@@ -108,6 +112,9 @@ pub enum Command {
     Lsp(crate::commands::lsp::Lsp),
     /// Print a script that lets a shell complete the command line
     Completions(Completions),
+    /// Write manual pages
+    #[command(hide = true)]
+    Manual(Manual),
 }
 
 /// How a model is read.
@@ -361,4 +368,12 @@ pub struct Completions {
     /// The shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// `schedc manual`
+#[derive(Debug, Args)]
+pub struct Manual {
+    /// The folder for the pages, one for each command
+    #[arg(short, long = "out", value_name = "FOLDER", default_value = ".")]
+    pub out: PathBuf,
 }

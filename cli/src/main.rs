@@ -10,6 +10,7 @@ mod model_rows;
 mod outputs;
 mod pages;
 mod terminal;
+mod version;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -22,6 +23,12 @@ static ALLOCATOR: interrupt::Allocator = interrupt::Allocator;
 fn main() -> ExitCode {
     internal::install();
     interrupt::install();
+    if version::is_asked_for(std::env::args_os().skip(1)) {
+        return match commands::print(&version::details()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => ExitCode::from(failure.status()),
+        };
+    }
     let cli = Cli::parse();
     internal::tell_as(cli.format);
     let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
@@ -41,6 +48,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(args),
         Command::Lsp(_) => commands::lsp::run(),
         Command::Completions(args) => commands::completions::run(args),
+        Command::Manual(args) => commands::manual::run(args),
     };
     let status = match result {
         Ok(()) => ExitCode::SUCCESS,

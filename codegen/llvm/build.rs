@@ -1,13 +1,20 @@
 //! Compiles the C runtime once, for two uses: a static library for just-in-time calls inside this crate, and the
-//! object's bytes, which the crate carries along to link them into artefacts.
+//! object's bytes, which the crate carries along to link them into artefacts. Links LLVM where that is not left to
+//! `llvm-sys`.
+
+#[path = "build/lld.rs"]
+mod lld;
+#[path = "build/llvm.rs"]
+mod llvm;
 
 use std::{env, error::Error, fs, path::PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed=linker");
     println!("cargo::rerun-if-changed=runtime");
     let mut build = cc::Build::new();
     build
-        .file("runtime/runtime.c")
         .std("c11")
         .opt_level(2)
         .debug(false)
@@ -22,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The runtime decides whether the processor will do, so it must itself run on every one.
         build.flag("-march=x86-64").flag("-mtune=generic");
     }
-    let objects = build.try_compile_intermediates()?;
+    let objects = build.clone().file("runtime/runtime.c").try_compile_intermediates()?;
 
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let [object] = objects.as_slice() else {
@@ -30,5 +37,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     fs::copy(object, out.join("runtime.o"))?;
     cc::Build::new().object(object).try_compile("schedc_rt")?;
+    if feature("LLD") {
+        lld::build(&llvm::Config::find()?, &build, &out)?;
+    }
+    if feature("LLVM_STATIC") {
+        llvm::Config::find()?.link_archives()?;
+    }
+    if feature("LLD") || feature("LLVM_STATIC") {
+        llvm::link_compression()?;
+    }
     Ok(())
+}
+
+fn feature(name: &str) -> bool {
+    env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
 }

@@ -9,6 +9,7 @@ use crate::metadata::{self, CodeObjectKernel};
 use crate::text::{launches, only};
 use inkwell::targets::FileType;
 use sched_ir::lir;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -36,27 +37,42 @@ pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmErr
     let object = launches(module, gpu, FileType::Object)?;
     let folder = Folder::new()?;
     let (from, to) = (folder.write("kernels.o", object.as_slice())?, folder.path("kernels.hsaco"));
-    let mut linker = linker().ok_or_else(|| {
-        let message =
-            format!("{} needs the program `ld.lld` or `rust-lld`, which was not found", LINKING.task);
-        LlvmError::new(codes::NO_TOOL, message).with_help(LINKING.help)
-    })?;
-    linker.args(["-shared", "--no-undefined", "-o"]).arg(&to).arg(from);
-    folder.run(linker, LINKING)?;
+    link(&folder, &from, &to)?;
     let bytes = read(&to)?;
     let kernels = metadata::kernels(&bytes)
         .ok_or_else(|| LlvmError::ill_formed("a code object does not say what its kernels take"))?;
     Ok(CodeObject { bytes, kernels })
 }
 
+/// By LLD in this process, unless `LLD` names another one, or by one that is installed.
+fn link(folder: &Folder, from: &Path, to: &Path) -> Result<(), LlvmError> {
+    let options = ["-shared", "--no-undefined", "-o"].map(OsStr::new);
+    #[cfg(feature = "lld")]
+    if variable("LLD").is_none() {
+        let files = [to.as_os_str(), from.as_os_str()];
+        return crate::lld::link(&[options.as_slice(), &files].concat());
+    }
+    let mut linker = linker().ok_or_else(|| {
+        let message =
+            format!("{} needs the program `ld.lld` or `rust-lld`, which was not found", LINKING.task);
+        LlvmError::new(codes::NO_TOOL, message).with_help(LINKING.help)
+    })?;
+    linker.args(options).arg(to).arg(from);
+    folder.run(linker, LINKING)?;
+    Ok(())
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 /// LLD for ELF files: what `LLD` names, `ld.lld` in the search path or of ROCm, else the one that comes with Rust.
 fn linker() -> Option<Command> {
-    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
-    if let Some(named) = set("LLD") {
+    if let Some(named) = variable("LLD") {
         return Some(of_gnu(Path::new(&named)));
     }
-    let path = set("PATH").unwrap_or_default();
-    let rocm = set("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
+    let path = variable("PATH").unwrap_or_default();
+    let rocm = variable("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
     let folders = std::env::split_paths(&path).chain([rocm.join("llvm/bin")]);
     let found = folders.map(|folder| folder.join("ld.lld")).find(|file| file.is_file());
     found.or_else(rust_lld).map(|file| of_gnu(&file))

@@ -7,6 +7,7 @@
 //!
 //! Nothing here prints or ends the process: failures are [`LlvmError`]s.
 
+mod about;
 mod aot;
 pub mod codes;
 pub mod column;
@@ -21,6 +22,8 @@ mod hsaco;
 mod jit;
 mod library;
 mod link;
+#[cfg(feature = "lld")]
+mod lld;
 mod memory;
 mod metadata;
 mod options;
@@ -35,6 +38,7 @@ mod target;
 mod text;
 mod transfer;
 
+pub use about::{About, about};
 pub use aot::{ArtefactName, ArtefactOptions, Emit, Version, build, build_named, build_versions};
 pub use device::DeviceCode;
 pub use entry_info::EntryInfo;

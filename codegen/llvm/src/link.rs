@@ -1,4 +1,4 @@
-//! Linking with the C toolchain, in a temporary folder, and how other programs are run.
+//! Linking in a temporary folder, with the C toolchain or in this process, and how other programs are run.
 
 use crate::codes;
 use crate::error::LlvmError;
@@ -51,6 +51,23 @@ pub fn abandon_links() {
     }
 }
 
+/// Who links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Linker {
+    /// The programs `cc` and `objcopy`.
+    #[cfg_attr(all(feature = "lld", not(test)), allow(dead_code))]
+    Toolchain,
+    /// LLVM's linker in this process.
+    #[cfg(feature = "lld")]
+    Lld,
+}
+
+/// The one that needs nothing installed, where there is one.
+#[cfg(feature = "lld")]
+const LINKER: Linker = Linker::Lld;
+#[cfg(not(feature = "lld"))]
+const LINKER: Linker = Linker::Toolchain;
+
 /// The version of exported symbols. Symbols that are added later get a version of their own, so that a program that uses them
 /// is refused by older libraries when it is loaded.
 const SYMBOL_VERSION: &str = "SCHEDC_1";
@@ -78,18 +95,34 @@ pub(crate) fn shared_library(
     exports: &[String],
     soname: Option<&str>,
 ) -> Result<Vec<u8>, LlvmError> {
+    shared_library_by(LINKER, model, exports, soname)
+}
+
+fn shared_library_by(
+    linker: Linker,
+    model: &[u8],
+    exports: &[String],
+    soname: Option<&str>,
+) -> Result<Vec<u8>, LlvmError> {
     let folder = Folder::with_objects(model)?;
     let names: String = exports.iter().map(|name| format!("    {name};\n")).collect();
     let script = format!("{SYMBOL_VERSION} {{\n  global:\n{names}  local: *;\n}};\n");
     let script = folder.write("exports.map", script.as_bytes())?;
     let out = folder.path("model.so");
-    let mut cc = Command::new("cc");
-    cc.arg("-shared").arg("-o").arg(&out).args(folder.objects());
-    for option in shared_options(&script, soname) {
-        cc.arg("-Xlinker").arg(option);
+    let options = shared_options(&script, soname);
+    match linker {
+        Linker::Toolchain => {
+            let mut cc = Command::new("cc");
+            cc.arg("-shared").arg("-o").arg(&out).args(folder.objects());
+            for option in options {
+                cc.arg("-Xlinker").arg(option);
+            }
+            cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
+            folder.run(cc, LINKING)?;
+        }
+        #[cfg(feature = "lld")]
+        Linker::Lld => crate::lld::shared_library(&folder, &options, &folder.objects(), &out)?,
     }
-    cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
-    folder.run(cc, LINKING)?;
     read(&out)
 }
 
@@ -107,15 +140,27 @@ pub(crate) fn archive(object: &[u8], name: &str) -> Result<Vec<u8>, LlvmError> {
 
 /// Joins generated code and the runtime into one object in which only the exports are visible.
 pub(crate) fn object(model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
+    object_by(LINKER, model, exports)
+}
+
+fn object_by(linker: Linker, model: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> {
     let folder = Folder::with_objects(model)?;
-    let (joined, out) = (folder.path("joined.o"), folder.path("out.o"));
-    let mut cc = Command::new("cc");
-    cc.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(folder.objects());
-    folder.run(cc, LINKING)?;
-    let mut objcopy = Command::new("objcopy");
-    objcopy.args(exports.iter().map(|name| format!("--keep-global-symbol={name}"))).arg(&joined).arg(&out);
-    folder.run(objcopy, LINKING)?;
-    read(&out)
+    let joined = folder.path("joined.o");
+    match linker {
+        Linker::Toolchain => {
+            let out = folder.path("out.o");
+            let mut cc = Command::new("cc");
+            cc.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(folder.objects());
+            folder.run(cc, LINKING)?;
+            let mut objcopy = Command::new("objcopy");
+            objcopy.args(exports.iter().map(|name| format!("--keep-global-symbol={name}")));
+            objcopy.arg(&joined).arg(&out);
+            folder.run(objcopy, LINKING)?;
+            read(&out)
+        }
+        #[cfg(feature = "lld")]
+        Linker::Lld => crate::lld::object(&folder.objects(), &joined, exports),
+    }
 }
 
 /// A temporary folder for programs that read and write files; it is removed when dropped.
@@ -239,20 +284,4 @@ pub(crate) fn run(mut command: Command, need: Need) -> Result<Output, LlvmError>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_missing_tool_is_named() {
-        let error = run(Command::new("no-such-folder/no-such-cc"), LINKING).unwrap_err();
-        assert_eq!(error.code, codes::NO_TOOL);
-        assert!(error.message.contains("`no-such-cc`"), "{error}");
-    }
-
-    #[test]
-    fn a_failing_tool_is_quoted() {
-        let error = shared_library(b"this is no object", &["f".to_string()], None).unwrap_err();
-        assert_eq!(error.code, codes::TOOL_FAILED);
-        assert!(error.message.contains("model.o"), "{error}");
-    }
-}
+mod tests;

@@ -284,3 +284,8 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// The systems of GPUs.
 const NVIDIA_TRIPLE: &str = "nvptx64-nvidia-cuda";
 const AMD_TRIPLE: &str = "amdgcn-amd-amdhsa";
+
+/// Every system that there is code for.
+pub(crate) fn triples() -> [&'static str; 3] {
+    [TRIPLE, NVIDIA_TRIPLE, AMD_TRIPLE]
+}

@@ -11,7 +11,7 @@ import { Status } from './status';
 let server: Server | null = null;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
-    const started = (server = new Server());
+    const started = (server = new Server(context.extensionPath));
     const nest = new NestPanel(context.extensionUri, started);
     const stages = new Stages(started);
     const bench = new Bench(context.extensionUri, started, context.workspaceState);

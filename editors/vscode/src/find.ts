@@ -29,11 +29,26 @@ export interface Places {
     readonly folder: string | null;
     /** The environment's `PATH`. */
     readonly searchPath: string;
+    /** The folder of the extension, which has programs of its own where it was packaged for one platform. */
+    readonly extension: string;
 }
 
 /** Finds schedc and asks for its version. */
 export async function findProgram(places: Places): Promise<Program> {
-    const path = places.setting === '' ? await search(places.searchPath) : await named(places);
+    if (places.setting !== '') return program(await named(places));
+    const inside = await search(join(places.extension, 'bin'));
+    try {
+        const path = await search(places.searchPath);
+        if (path !== null) return await program(path);
+    } catch (error) {
+        // One that will not do stands in nobody's way.
+        if (inside === null || !(error instanceof Unusable)) throw error;
+    }
+    if (inside !== null) return program(inside);
+    throw new Unusable('missing', 'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.');
+}
+
+async function program(path: string): Promise<Program> {
     return (await beside(path)) ?? { path, version: await versionOf(path), server: [path, 'lsp'] };
 }
 
@@ -45,7 +60,7 @@ async function beside(path: string): Promise<Program | null> {
     return version === null ? null : { path, version: recent(path, version), server: [server] };
 }
 
-async function search(searchPath: string): Promise<string> {
+async function search(searchPath: string): Promise<string | null> {
     const names = process.platform === 'win32' ? ['schedc.exe'] : ['schedc'];
     for (const folder of searchPath.split(delimiter)) {
         for (const name of names) {
@@ -53,7 +68,7 @@ async function search(searchPath: string): Promise<string> {
             if (isAbsolute(folder) && (await isProgram(join(folder, name)))) return join(folder, name);
         }
     }
-    throw new Unusable('missing', 'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.');
+    return null;
 }
 
 async function named({ setting, folder }: Places): Promise<string> {

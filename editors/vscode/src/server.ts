@@ -21,6 +21,9 @@ export class Server implements vscode.Disposable {
 
     private readonly knows = new vscode.EventEmitter<string>();
 
+    /** `extension` is the folder of the extension. */
+    constructor(private readonly extension: string) {}
+
     /** Tells of documents, by their addresses, of which more is known although their text is the same. */
     readonly onDidLearn = this.knows.event;
 
@@ -94,6 +97,7 @@ export class Server implements vscode.Disposable {
                 setting: vscode.workspace.getConfiguration('schedc').get('path', '').trim(),
                 folder: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? null,
                 searchPath: process.env['PATH'] ?? '',
+                extension: this.extension,
             });
             this.output.info(`${path}, version ${showVersion(version)}`);
             const client = this.connect(server);

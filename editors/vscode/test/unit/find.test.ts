@@ -31,7 +31,7 @@ function program(name: string, version: string, lsp: boolean): string {
 
 async function failure(setting: string, searchPath = ''): Promise<string> {
     try {
-        await findProgram({ setting, folder, searchPath });
+        await findProgram({ setting, folder, searchPath, extension: folder });
     } catch (error) {
         if (error instanceof Unusable) return `${error.kind}: ${error.message}`;
         throw error;
@@ -42,7 +42,7 @@ async function failure(setting: string, searchPath = ''): Promise<string> {
 test('the setting comes before the PATH', async () => {
     const first = program('first', 'schedc 0.1.0', true);
     const second = program('second', 'schedc 1.2.3', true);
-    const places = { folder, searchPath: `${join(folder, 'none')}:${join(folder, 'second')}` };
+    const places = { folder, extension: folder, searchPath: `${join(folder, 'none')}:${join(folder, 'second')}` };
     assert.deepEqual(await findProgram({ ...places, setting: '' }), { path: second, version: [1, 2, 3], server: [second, 'lsp'] });
     assert.equal((await findProgram({ ...places, setting: first })).path, first);
     assert.equal((await findProgram({ ...places, setting: 'first/schedc' })).path, first);
@@ -52,12 +52,25 @@ test('the setting comes before the PATH', async () => {
 test('the server beside schedc is started itself', async () => {
     const path = program('both', 'schedc 1.2.3', true);
     const beside = server('both', "[ \"$1\" = --version ] && echo 'schedc-lsp 1.2.4'");
-    const found = await findProgram({ setting: path, folder, searchPath: '' });
+    const found = await findProgram({ setting: path, folder, searchPath: '', extension: folder });
     assert.deepEqual(found, { path, version: [1, 2, 4], server: [beside] });
     server('both', "echo 'schedc-lsp 0.0.9'");
     assert.match(await failure(path), /^too old: schedc 0\.0\.9/);
     server('both', 'cat >/dev/null; exit 1');
-    assert.deepEqual((await findProgram({ setting: path, folder, searchPath: '' })).server, [path, 'lsp']);
+    assert.deepEqual((await findProgram({ setting: path, folder, searchPath: '', extension: folder })).server, [path, 'lsp']);
+});
+
+test('the programs inside the extension come last', async () => {
+    mkdirSync(join(folder, 'extension'));
+    const inside = program('extension/bin', 'schedc 0.1.0', true);
+    const outside = program('outside', 'schedc 0.1.1', true);
+    const stale = program('stale', 'schedc 0.0.1', true);
+    const look = async (searchPath: string, setting = ''): Promise<string> =>
+        (await findProgram({ setting, folder, searchPath, extension: join(folder, 'extension') })).path;
+    assert.equal(await look(''), inside);
+    assert.equal(await look(join(folder, 'outside')), outside);
+    assert.equal(await look(join(folder, 'stale')), inside);
+    await assert.rejects(look('', stale), /too old/);
 });
 
 test('what is missing is named', async () => {

@@ -1,0 +1,38 @@
+//! Tells the program which commit it is built from: what `SCHEDC_COMMIT` says, else what the package or git says. Builds for
+//! development do without, so that a commit rebuilds nothing.
+
+use std::{env, fs, path::Path, process::Command};
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=SCHEDC_COMMIT");
+    let given = env::var("SCHEDC_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let found = given.or_else(|| is_release.then(|| of_package().or_else(of_git)).flatten());
+    if let Some(commit) = found {
+        println!("cargo::rustc-env=SCHEDC_COMMIT={commit}");
+    }
+}
+
+/// What `cargo package` writes down.
+fn of_package() -> Option<String> {
+    let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, rest) = text.split_once("\"sha1\": \"")?;
+    Some(rest.split_once('"')?.0.to_string())
+}
+
+fn of_git() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
+    };
+    // A checkout of something else that has the sources in it says nothing of them.
+    git(&["ls-files", "--error-unmatch", "build.rs"])?;
+    for name in ["HEAD", "logs/HEAD"] {
+        let file = git(&["rev-parse", "--git-path", name])?;
+        if Path::new(&file).is_file() {
+            println!("cargo::rerun-if-changed={file}");
+        }
+    }
+    git(&["rev-parse", "HEAD"])
+}

@@ -1,0 +1,56 @@
+//! What `schedc --version --verbose` says: what the program was made of, and the processor that it finds.
+
+use sched_llvm::{Cpu, about, host_name};
+use std::ffi::OsString;
+
+/// Whether the whole command line asks for the version in detail.
+pub fn is_asked_for(arguments: impl Iterator<Item = OsString>) -> bool {
+    let (mut version, mut verbose) = (false, false);
+    for argument in arguments {
+        match argument.to_str() {
+            Some("-V" | "--version") => version = true,
+            Some("-v" | "--verbose") => verbose = true,
+            Some("-Vv" | "-vV") => (version, verbose) = (true, true),
+            _ => return false,
+        }
+    }
+    version && verbose
+}
+
+/// The version in detail.
+pub fn details() -> String {
+    let about = about();
+    let llvm = if about.is_static { "in the program" } else { "the system's library" };
+    let linker = match about.has_linker {
+        true => format!("LLD {}, in the program", about.llvm),
+        false => "the programs cc and objcopy".to_string(),
+    };
+    let cuda = if cfg!(feature = "cuda") { "yes" } else { "no" };
+    // What comes last is the most that the machine can run.
+    let level = Cpu::ALL.into_iter().filter(|cpu| *cpu != Cpu::Native && cpu.runs_here()).next_back();
+    let level = level.map_or("less than x86-64-v2", Cpu::name);
+    let lines = [
+        ("commit", option_env!("SCHEDC_COMMIT").unwrap_or("not recorded").to_string()),
+        ("LLVM", format!("{}, {llvm}", about.llvm)),
+        ("linker", linker),
+        ("targets", about.targets.join(", ")),
+        ("times of GPUs", cuda.to_string()),
+        ("processor", format!("{}, {level}", host_name())),
+        ("instructions", Cpu::Native.features().join(", ")),
+    ];
+    let lines = lines.map(|(name, what)| format!("{:15}{what}\n", format!("{name}:")));
+    format!("schedc {}\n{}", env!("CARGO_PKG_VERSION"), lines.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_asked_for;
+
+    #[test]
+    fn only_both_words_ask_for_details() {
+        let asks = |line: &str| is_asked_for(line.split_whitespace().map(Into::into));
+        assert!(["--version --verbose", "-v --version", "-V -v", "-Vv"].into_iter().all(asks));
+        let others = ["", "--version", "-v", "build --version --verbose", "--version --verbose x"];
+        assert!(!others.into_iter().any(asks));
+    }
+}

@@ -1,0 +1,142 @@
+//! LLVM's archives: where they are, and how a program is linked with them so that it needs nothing but the C library.
+
+use std::{
+    env,
+    error::Error,
+    ffi::OsStr,
+    fmt::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The variable that says where LLVM is, as `llvm-sys` reads it.
+const PREFIX: &str = "LLVM_SYS_191_PREFIX";
+
+/// What this crate calls, apart from the targets.
+const COMPONENTS: [&str; 10] = [
+    "bitreader",
+    "bitwriter",
+    "interpreter",
+    "irreader",
+    "linker",
+    "lto",
+    "mcjit",
+    "objcopy",
+    "orcjit",
+    "passes",
+];
+
+/// A loop optimiser that LLVM's archives ask for and that is left out; `linker/linker.cpp` stands in for it.
+const LEFT_OUT: [&str; 2] = ["Polly", "PollyISL"];
+
+/// The targets that there is code for.
+const TARGETS: [&str; 3] = ["AMDGPU", "NVPTX", "X86"];
+
+/// What LLVM sets up of a target; the function is called `LLVMInitialize`, the target and this.
+const PARTS: [&str; 6] = ["TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser", "Disassembler"];
+
+/// Compression, which LLVM's archives need of the system. What else LLVM was built with is for parts of it that nobody calls.
+const COMPRESSION: [&str; 2] = ["z", "zstd"];
+
+/// The program that knows LLVM's folders.
+pub struct Config(PathBuf);
+
+impl Config {
+    /// LLVM 19.1 as `llvm-sys` finds it.
+    pub fn find() -> Result<Config> {
+        println!("cargo::rerun-if-env-changed={PREFIX}");
+        let folder = env::var_os(PREFIX).map(|prefix| PathBuf::from(prefix).join("bin")).unwrap_or_default();
+        for name in ["llvm-config", "llvm-config-19", "llvm-config19"] {
+            let config = Config(folder.join(name));
+            if config.ask(["--version"]).is_ok_and(|version| version.starts_with("19.1.")) {
+                return Ok(config);
+            }
+        }
+        Err(format!("no llvm-config of LLVM 19.1 is in the search path or below {PREFIX}").into())
+    }
+
+    fn ask<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Result<String> {
+        output(Command::new(&self.0).args(arguments))
+    }
+
+    /// Where its headers are.
+    pub fn headers(&self) -> Result<PathBuf> {
+        Ok(self.ask(["--includedir"])?.into())
+    }
+
+    /// Where its libraries are.
+    pub fn libraries(&self) -> Result<PathBuf> {
+        Ok(self.ask(["--libdir"])?.into())
+    }
+
+    /// A text in C that sets nothing up for the targets that are left out, which LLVM's linker asks for, too.
+    pub fn without_other_targets(&self) -> Result<String> {
+        let mut text = String::new();
+        let built = self.ask(["--targets-built"])?;
+        for target in built.split_whitespace().filter(|target| !TARGETS.contains(target)) {
+            for part in PARTS {
+                writeln!(
+                    text,
+                    "void LLVMInitialize{target}{part}(void); void LLVMInitialize{target}{part}(void) {{}}"
+                )?;
+            }
+        }
+        Ok(text)
+    }
+
+    /// Links LLVM's archives, and those of C++ and of the compiler's support for it.
+    pub fn link_archives(&self) -> Result<()> {
+        println!("cargo::rustc-link-search=native={}", self.libraries()?.display());
+        let targets = TARGETS.map(str::to_lowercase);
+        let components = COMPONENTS.into_iter().chain(targets.iter().map(String::as_str));
+        let question = ["--link-static", "--libnames"].into_iter().chain(components);
+        for name in self.ask(question)?.split_whitespace() {
+            let name = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a"));
+            let name = name.ok_or("llvm-config names something that is no archive")?;
+            if !LEFT_OUT.contains(&name) {
+                link_archive(name);
+            }
+        }
+        // `gcc_eh` comes before the library that Rust links with by itself, which nothing is left for then.
+        link_of_compiler(&["stdc++", "gcc_eh"])
+    }
+}
+
+/// Links the archives of compression.
+pub fn link_compression() -> Result<()> {
+    link_of_compiler(&COMPRESSION)
+}
+
+/// Links archives that the C++ compiler finds.
+fn link_of_compiler(names: &[&str]) -> Result<()> {
+    for name in names {
+        println!("cargo::rustc-link-search=native={}", folder_of(name)?.display());
+        link_archive(name);
+    }
+    Ok(())
+}
+
+/// Links an archive when there is a program, instead of carrying it along in a library of Rust.
+pub fn link_archive(name: &str) {
+    println!("cargo::rustc-link-lib=static:-bundle={name}");
+}
+
+/// Where the C++ compiler has an archive.
+fn folder_of(name: &str) -> Result<PathBuf> {
+    let file = format!("lib{name}.a");
+    let compiler = cc::Build::new().cpp(true).try_get_compiler()?;
+    let path = output(compiler.to_command().arg(format!("-print-file-name={file}")))?;
+    let folder = Path::new(&path).parent().filter(|_| Path::new(&path).is_absolute());
+    Ok(folder.ok_or_else(|| format!("the C++ compiler has no {file}"))?.to_path_buf())
+}
+
+/// What a program prints.
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{command:?} fails: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().to_string())
+}

@@ -1,0 +1,194 @@
+use super::*;
+use elf::ElfBytes;
+use elf::abi::{DT_NEEDED, SHN_UNDEF};
+#[cfg(feature = "lld")]
+use elf::abi::{SHN_ABS, STB_LOCAL, STV_DEFAULT};
+use elf::endian::LittleEndian;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CString;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Stands for the code of a model: calls the runtime, for processors and for GPUs, and functions of the C library.
+#[cfg(feature = "lld")]
+const MODEL: &str = r"
+double exp(double); float expf(float); float logf(float); double log1p(double); void *memset(void *, int, __SIZE_TYPE__);
+extern char schedc_rt_predict_ex[], schedc_rt_execute_on_device[], schedc_rt_parallel[], schedc_rt_alloc[], schedc_rt_free[];
+void *internal[] = {schedc_rt_predict_ex, schedc_rt_execute_on_device, schedc_rt_parallel, schedc_rt_alloc, schedc_rt_free};
+double m_sum(double x) { memset(internal, (int)x, sizeof internal); return exp(x) + expf(x) + logf(x) + log1p(x); }
+int m_two(int x) { return 2 * x; }
+";
+
+/// The functions that the system has, with their libraries and versions.
+fn system() -> BTreeMap<&'static str, (&'static str, &'static str)> {
+    let table = include_str!("../../linker/system.txt");
+    let mut all = BTreeMap::new();
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        for name in &words[2..] {
+            assert_eq!(all.insert(*name, (words[0], words[1])), None, "{name}");
+        }
+    }
+    all
+}
+
+fn undefined(object: &[u8]) -> Result<BTreeSet<String>> {
+    let file = ElfBytes::<LittleEndian>::minimal_parse(object)?;
+    let (symbols, names) = file.symbol_table()?.ok_or("an object has symbols")?;
+    let open = symbols.iter().filter(|symbol| symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0);
+    open.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
+}
+
+/// What others may call of an object or a library. GNU's linker has a symbol for each version, too.
+#[cfg(feature = "lld")]
+fn visible(bytes: &[u8], dynamic: bool) -> Result<BTreeSet<String>> {
+    let file = ElfBytes::<LittleEndian>::minimal_parse(bytes)?;
+    let table = if dynamic { file.dynamic_symbol_table()? } else { file.symbol_table()? };
+    let (symbols, names) = table.ok_or("no symbols")?;
+    let seen = symbols.iter().filter(|symbol| {
+        ![SHN_UNDEF, SHN_ABS].contains(&symbol.st_shndx)
+            && symbol.st_bind() != STB_LOCAL
+            && symbol.st_vis() == STV_DEFAULT
+    });
+    seen.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
+}
+
+/// What a library asks of others: their names, and functions with versions.
+#[cfg(feature = "lld")]
+fn wants(library: &[u8]) -> Result<(BTreeSet<String>, BTreeMap<String, String>)> {
+    let file = ElfBytes::<LittleEndian>::minimal_parse(library)?;
+    let (symbols, names) = file.dynamic_symbol_table()?.ok_or("no symbols")?;
+    let versions = file.symbol_version_table()?.ok_or("no versions")?;
+    let mut functions = BTreeMap::new();
+    for (index, symbol) in symbols.iter().enumerate() {
+        if symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0 {
+            let name = names.get(symbol.st_name as usize)?;
+            if let Some(version) = versions.get_requirement(index)? {
+                functions.insert(name.to_string(), version.name.to_string());
+            }
+        }
+    }
+    let mut needed = BTreeSet::new();
+    for entry in file.dynamic()?.ok_or("a library is dynamic")?.iter().filter(|e| e.d_tag == DT_NEEDED) {
+        needed.insert(names.get(entry.d_val() as usize)?.to_string());
+    }
+    Ok((needed, functions))
+}
+
+#[cfg(feature = "lld")]
+fn model() -> Result<Vec<u8>> {
+    let folder = Folder::new()?;
+    let (source, object) = (folder.write("model.c", MODEL.as_bytes())?, folder.path("model.o"));
+    let mut cc = Command::new("cc");
+    cc.args(["-c", "-O1", "-fPIC", "-fno-builtin", "-o"]).arg(&object).arg(source);
+    folder.run(cc, LINKING)?;
+    Ok(read(&object)?)
+}
+
+#[test]
+fn a_missing_tool_is_named() {
+    let error = run(Command::new("no-such-folder/no-such-cc"), LINKING).unwrap_err();
+    assert_eq!(error.code, codes::NO_TOOL);
+    assert!(error.message.contains("`no-such-cc`"), "{error}");
+}
+
+#[test]
+fn a_failing_tool_is_quoted() {
+    let error = shared_library(b"this is no object", &["f".to_string()], None).unwrap_err();
+    assert_eq!(error.code, codes::TOOL_FAILED);
+    assert!(error.message.contains("model.o"), "{error}");
+}
+
+/// What the runtime calls is in the table of the system's functions, and this system has all of the table.
+#[test]
+fn the_table_of_the_system_is_true_and_complete() -> Result<()> {
+    let system = system();
+    let open = undefined(RUNTIME_OBJECT)?;
+    // `linker/start.c` has this one.
+    let missing: Vec<_> =
+        open.iter().filter(|name| *name != "pthread_atfork" && !system.contains_key(name.as_str())).collect();
+    assert!(missing.is_empty(), "linker/system.txt lacks {missing:?}");
+    unsafe extern "C" {
+        fn dlopen(name: *const std::ffi::c_char, mode: i32) -> *mut std::ffi::c_void;
+        fn dlvsym(
+            library: *mut std::ffi::c_void,
+            name: *const std::ffi::c_char,
+            version: *const std::ffi::c_char,
+        ) -> *mut std::ffi::c_void;
+    }
+    for (name, (library, version)) in system {
+        let [library, symbol, wanted] = [library, name, version].map(CString::new);
+        let (library, symbol, wanted) = (library?, symbol?, wanted?);
+        // SAFETY: all are C strings, and 2 (RTLD_NOW) is a mode. Libraries of the system stay loaded.
+        let found = unsafe { dlvsym(dlopen(library.as_ptr(), 2), symbol.as_ptr(), wanted.as_ptr()) };
+        assert!(!found.is_null(), "{name} has no version {version}");
+    }
+    Ok(())
+}
+
+/// The numbers of a version such as `GLIBC_2.34`.
+#[cfg(feature = "lld")]
+fn numbers(version: &str) -> Vec<u32> {
+    version.trim_start_matches("GLIBC_").split('.').map(|part| part.parse().expect("a number")).collect()
+}
+
+#[cfg(feature = "lld")]
+#[test]
+fn both_linkers_make_the_same_library() -> Result<()> {
+    let (model, exports) = (model()?, ["m_sum".to_string(), "m_two".to_string()]);
+    let [ours, theirs] = [Linker::Lld, Linker::Toolchain]
+        .map(|linker| shared_library_by(linker, &model, &exports, Some("libm.so")));
+    let (ours, theirs) = (ours?, theirs?);
+    assert_eq!(visible(&ours, true)?, exports.iter().cloned().collect());
+    assert_eq!(visible(&ours, true)?, visible(&theirs, true)?);
+    let ((our_libraries, our_functions), (their_libraries, mut their_functions)) =
+        (wants(&ours)?, wants(&theirs)?);
+    assert_eq!(our_libraries, their_libraries);
+    // A newer system may link with newer versions.
+    for (name, version) in &mut their_functions {
+        let our = our_functions.get(name).cloned().unwrap_or_default();
+        assert!(numbers(&our) <= numbers(version), "{name}: {our} and {version}");
+        *version = our;
+    }
+    assert_eq!(our_functions, their_functions);
+    let folder = Folder::new()?;
+    let path = folder.write("model.so", &ours)?;
+    // SAFETY: the library has no initialisers, and the functions are those above.
+    unsafe {
+        let library = libloading::Library::new(&path)?;
+        let two = library.get::<unsafe extern "C" fn(i32) -> i32>(b"m_two")?;
+        assert_eq!(two(21), 42);
+    }
+    Ok(())
+}
+
+#[cfg(feature = "lld")]
+#[test]
+fn both_linkers_make_the_same_object() -> Result<()> {
+    let (model, exports) = (model()?, ["m_sum".to_string(), "m_two".to_string()]);
+    let [ours, theirs] = [Linker::Lld, Linker::Toolchain].map(|linker| object_by(linker, &model, &exports));
+    let (ours, theirs) = (ours?, theirs?);
+    assert_eq!(visible(&ours, false)?, exports.iter().cloned().collect());
+    assert_eq!(visible(&ours, false)?, visible(&theirs, false)?);
+    assert_eq!(undefined(&ours)?, undefined(&theirs)?);
+    Ok(())
+}
+
+#[cfg(feature = "lld")]
+#[test]
+fn lld_goes_on_after_errors_and_in_many_threads() -> Result<()> {
+    let (model, exports) = (model()?, ["m_two".to_string()]);
+    let expected = shared_library_by(Linker::Lld, &model, &exports, Some("libm.so"))?;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let error =
+                    shared_library_by(Linker::Lld, b"no object", &exports, Some("libm.so")).unwrap_err();
+                assert!(error.message.contains("model.o"), "{error}");
+                let again = shared_library_by(Linker::Lld, &model, &exports, Some("libm.so"));
+                assert!(again.is_ok_and(|again| again == expected), "links differ");
+            });
+        }
+    });
+    Ok(())
+}

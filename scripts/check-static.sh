@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Checks that programs need nothing but the C library, and one that systems of the last years have.
+#
+#     scripts/check-static.sh PROGRAM...
+set -euo pipefail
+
+newest=2.36
+status=0
+for program in "$@"; do
+    libraries=$(readelf --dynamic --wide "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+    for library in $libraries; do
+        case $library in
+            ld-linux-x86-64.so.2 | libc.so.6 | libm.so.6) ;;
+            *)
+                echo "$program is linked with $library" >&2
+                status=1
+                ;;
+        esac
+    done
+    version=$(readelf --version-info --wide "$program" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+    version=${version#GLIBC_}
+    if [ "$(printf '%s\n' "$version" "$newest" | sort -V | tail -n 1)" != "$newest" ]; then
+        echo "$program needs version $version of the C library, and $newest is promised" >&2
+        status=1
+    fi
+done
+exit "$status"

@@ -1,0 +1,73 @@
+"""Checks that a wheel runs where its name says: looks at everything in it that is machine code, the programs, too.
+
+    scripts/check-wheel.py WHEEL
+
+Needs auditwheel, as python/requirements-dist.txt has it.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+# Libraries that a system has which has Python.
+SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1"}
+GLIBC = re.compile(r"^GLIBC_(\d+)\.(\d+)")
+TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
+
+
+def needs(file):
+    """The libraries that a file is linked with, and the newest version of the C library that it names."""
+    elf = ELFFile(file)
+    libraries, newest = set(), (0, 0)
+    dynamic = elf.get_section_by_name(".dynamic")
+    if dynamic is not None:
+        libraries = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+    versions = elf.get_section_by_name(".gnu.version_r")
+    if versions is not None:
+        for _, wanted in versions.iter_versions():
+            for version in wanted:
+                if found := GLIBC.match(version.name):
+                    newest = max(newest, tuple(map(int, found.groups())))
+    return libraries, newest
+
+
+def main(path):
+    tags = [tuple(map(int, tag)) for tag in TAG.findall(path.name)]
+    if not tags:
+        return [f"{path.name} is for no kind of manylinux"]
+    oldest = min(tags)
+    wrong, files = [], 0
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as wheel:
+        for name in wheel.namelist():
+            if wheel.read(name)[:4] != b"\x7fELF":
+                continue
+            files += 1
+            with open(wheel.extract(name, folder), "rb") as file:
+                libraries, newest = needs(file)
+            if newest > oldest:
+                wrong.append(f"{name} needs version {newest} of the C library, and the wheel promises {oldest}")
+            if extra := libraries - SYSTEM:
+                wrong.append(f"{name} is linked with {', '.join(sorted(extra))}")
+    if files == 0:
+        wrong.append("there is no machine code in it")
+    shown = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "show", path], capture_output=True, text=True, check=False
+    )
+    said = " ".join((shown.stdout + shown.stderr).split())
+    found = re.search(r'tag: "manylinux_(\d+)_(\d+)_', said)
+    if found is None or tuple(map(int, found.groups())) > oldest:
+        wrong.append(f"auditwheel says otherwise: {said}")
+    return wrong
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: scripts/check-wheel.py WHEEL")
+    problems = main(Path(sys.argv[1]))
+    if problems:
+        sys.exit("\n".join(problems))

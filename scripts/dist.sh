@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Makes everything that a release consists of, from a clean checkout and with nothing but package registries: a tarball of static
+# programs with manual pages and completions, the wheels, the VS Code extension with the programs inside, and checksums.
+#
+#     scripts/dist.sh OUT
+#
+# What is needed of Debian is installed where it is missing; Node 20 builds the extension. The same commit gives the same bytes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'dist: %s\n' "$1" >&2; }
+fail() {
+    printf 'dist: error: %s\n' "$1" >&2
+    exit 1
+}
+if [ $# -ne 1 ] || [[ $1 == -* ]]; then
+    echo 'usage: scripts/dist.sh OUT' >&2
+    exit 2
+fi
+command -v npm >/dev/null || fail 'Node 20 with npm is needed for the extension'
+mkdir -p "$1"
+out=$(realpath "$1")
+scripts/setup.sh --static
+# shellcheck source=scripts/reproducible.sh
+. scripts/reproducible.sh
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+platform=linux-x64
+
+say 'programs'
+cargo build --locked --release -p schedc --no-default-features --features llvm-static,lld
+stage=$(mktemp -d)
+trap 'rm -rf "$stage" editors/vscode/bin' EXIT
+tree=$stage/schedc-$version-$platform
+mkdir -p "$tree/bin"
+for program in schedc schedc-lsp; do
+    strip -o "$tree/bin/$program" "$CARGO_TARGET_DIR/release/$program"
+    scripts/check-static.sh "$tree/bin/$program"
+done
+
+say 'manual pages, completions'
+mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc/schedc}
+schedc=$tree/bin/schedc
+"$schedc" manual -o "$tree/share/man/man1"
+"$schedc" completions bash >"$tree/share/bash-completion/completions/schedc"
+"$schedc" completions zsh >"$tree/share/zsh/site-functions/_schedc"
+"$schedc" completions fish >"$tree/share/fish/vendor_completions.d/schedc.fish"
+cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/schedc/"
+scripts/licences.py >"$tree/share/doc/schedc/THIRD-PARTY.txt"
+
+say 'tarball'
+tar --create --directory "$stage" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    --mode=u+w,go+rX,go-w "${tree##*/}" | xz -9 --threads=1 >"$out/${tree##*/}.tar.xz"
+
+say 'extension'
+mkdir -p editors/vscode/bin
+cp "$tree"/bin/* editors/vscode/bin/
+(
+    cd editors/vscode
+    npm ci --silent
+    npm run --silent package -- --target "$platform" --out "$out/schedc-$version-$platform.vsix" >&2
+)
+
+say 'wheels'
+scripts/wheels.sh "$out"
+
+(cd "$out" && rm -f SHA256SUMS && sha256sum -- *.tar.xz *.vsix *.whl >SHA256SUMS)
+say 'done'
+cat "$out/SHA256SUMS"
