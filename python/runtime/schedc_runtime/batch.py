@@ -201,10 +201,12 @@ class BatchPredictor:
         return None if self._wanted is None else [name for name in self._wanted if name is not None]
 
     @property
-    def text_inputs(self) -> set[str]:
-        """Those of :attr:`inputs` that hold names of categories."""
-        pairs = zip(self._wanted or [], self._categories)
-        return {name for name, known in pairs if name is not None and known is not None}
+    def text_inputs(self) -> set[str] | None:
+        """Those of :attr:`inputs` that hold texts, which name categories; None if some names of categories are no texts."""
+        names = (self._about.get("categories") or {}).get("names") or [[]] * self._model.num_features
+        if any(not isinstance(name, str) for known in names for name in known):
+            return None
+        return {name for name, known in zip(self._wanted or [], names) if name is not None and known}
 
     @property
     def names(self) -> list[str]:
