@@ -3,6 +3,7 @@
 mod bench;
 mod convert;
 mod ir;
+mod package;
 mod predict;
 mod profile;
 mod rows;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use convert::Convert;
 pub use ir::{Ir, Stage};
+pub use package::{Package, Server};
 pub use predict::Predict;
 pub use profile::Profile;
 pub use rows::{RowOptions, Unseen};
@@ -98,6 +100,8 @@ pub enum Command {
     Verify(Verify),
     /// Write a model in another program's format
     Convert(Convert),
+    /// Put a library into a folder that a server of models loads
+    Package(Package),
     /// Explain an error code
     Explain(Explain),
     /// Serve an editor over standard input and output

@@ -11,6 +11,7 @@ pub mod fmt;
 pub mod inspect;
 pub mod ir;
 pub mod lsp;
+pub mod package;
 pub mod predict;
 pub mod profile;
 pub mod show;

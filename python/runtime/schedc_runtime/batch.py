@@ -226,7 +226,7 @@ class BatchPredictor:
             return numpy.dtype(object if any(isinstance(label, str) for label in self._labels) else "float64")
         if self.output in ("class", "leaf"):
             return numpy.dtype("int32")
-        return numpy.dtype(kinds[self._about["types"]["sums" if self.output == "raw" else "results"]])
+        return numpy.dtype(kinds[self._about["types"]["results"]])
 
     @staticmethod
     def _label_text(label: Any) -> str:
@@ -281,8 +281,7 @@ class BatchPredictor:
         known = [feature for feature in features if feature is not None]
         single = self._reads_single or all(feature.is_narrow for feature in known)
         kinds = {"f32": "float32", "f64": "float64"}
-        about = self._about["types"]
-        kind = {"value": kinds[about["results"]], "raw": kinds[about["sums"]], "class": "float32", "leaf": "int32"}[self.output]
+        kind = {"class": "float32", "leaf": "int32"}.get(self.output, kinds[self._about["types"]["results"]])
         out = numpy.empty(rows if self._columns == 1 else (rows, self._columns), dtype=kind)
         most = self.threads if threads is None else threads
         step = max(_BLOCK, _PIECE // max(len(features), 1)) * max(most, 1)
