@@ -190,7 +190,8 @@ def test_numbers_of_all_types(predictor):
     assert numpy.array_equal(predictor.values({**ones, names[0]: masked}), predictor.values({**ones, names[0]: missing}))
     assert numpy.array_equal(predictor.values({**ones, names[0]: [1, None, True]}), predictor.values({**ones, names[0]: missing}))
     for wrong, error, words in [
-        (numpy.full(3, 2**53 + 1), ValueError, "2\\^53"), ([2**53 + 1, 0, 0], TypeError, "2\\^53"),
+        (numpy.full(3, 2**53 + 1), ValueError, "2\\^53"), ([2**53 + 1, 0, 0], ValueError, "2\\^53"),
+        ([2**53 + 1, None, 0], ValueError, "2\\^53"),
         (["a", "b", "c"], TypeError, "text or a dictionary"), (numpy.ones(3, "complex64"), TypeError, "complex64"),
         (numpy.ones(3, "M8[s]"), TypeError, "datetime64"), ([1, "a", 2], TypeError, "int and str"),
         (numpy.ones(2), ValueError, "different numbers of rows: 2, 3"), (numpy.ones((3, 1)), TypeError, "2 dimensions"),

@@ -320,8 +320,8 @@ class BatchPredictor:
         known = self._categories[feature]
         try:
             column = _columns.column(source.column(at))
-        except TypeError as error:
-            raise TypeError(f"column {quoted(names[at])} {error}") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"column {quoted(names[at])} {error}") from None
         found = _numbers(column, known, names[at])
         if len(found.values) != rows:
             raise ValueError(f"column {quoted(names[at])} has {len(found.values)} rows, and the table {rows}")

@@ -24,8 +24,8 @@ __all__ = ["predict"]
 def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | None = None) -> DataFrame:
     """Predicts a data frame by ``map_partitions``.
 
-    ``frame`` has the columns that the predictor needs, found by name; others are not read. ``client`` is the cluster, by default
-    the current one; without one, Dask's local scheduler computes. Returns a lazy data frame with the same partitions and index: the
+    ``frame`` has the columns that the predictor needs, found by name; others are not read. ``client`` is the cluster that
+    will compute, by default the current one; without one, Dask's local scheduler computes. Returns a lazy data frame with the same partitions and index: the
     columns that the predictor keeps, then those called ``predictor.names``.
 
     Raises ValueError, before anything runs, for columns that are not there.

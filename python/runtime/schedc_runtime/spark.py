@@ -34,8 +34,10 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
 
     Raises ValueError, before anything runs, for columns that are not there.
     """
-    frame, schema = _needed(frame, predictor), _schema(frame, predictor)
-    shared = _shared(frame, predictor)
+    needed, schema, shared = _needed(frame, predictor), _schema(frame, predictor), _shared(frame, predictor)
+    names = needed.columns
+    # Spark takes names with points for parts of structures on this way.
+    plain = needed.select(*(_column(needed, name).alias(f"c{at}") for at, name in enumerate(names)))
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
@@ -43,11 +45,9 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
         predictor = shared()
         threads = _threads(predictor)
         for batch in batches:
-            # A batch is of the same library as others; nothing but names tells its columns apart.
-            result = predictor.predict(batch, threads=threads)
-            yield pyarrow.RecordBatch.from_arrays(result.columns, names=result.schema.names)
+            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names), threads=threads)
 
-    return frame.mapInArrow(run, schema)
+    return plain.mapInArrow(run, schema)
 
 
 def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
