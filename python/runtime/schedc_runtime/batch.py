@@ -57,6 +57,12 @@ def _model_of(digest: str, library: bytes) -> Model:
         return model
 
 
+def _bytes_of(model: Model) -> bytes:
+    """The library of a model, which is what it is pickled with."""
+    library: bytes = model.__reduce__()[1][0]  # type: ignore[assignment]
+    return library
+
+
 class _Feature(NamedTuple):
     """The values of a feature: numbers, of which some may be marked as missing."""
 
@@ -105,7 +111,7 @@ class BatchPredictor:
         unseen: Literal["error", "missing", "other"] | None = None,
     ) -> None:
         if isinstance(artefact, Model):
-            library: bytes = artefact.__reduce__()[1][0]
+            library = _bytes_of(artefact)
         else:
             library = bytes(artefact) if isinstance(artefact, (bytes, bytearray)) else Path(artefact).read_bytes()
         if isinstance(keep, str):
@@ -161,8 +167,7 @@ class BatchPredictor:
     @property
     def library(self) -> bytes:
         """The bytes of the library."""
-        library: bytes = self._model.__reduce__()[1][0]
-        return library
+        return _bytes_of(self._model)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -299,7 +304,8 @@ class BatchPredictor:
             labels: list[Any] = [self._label_text(label) for label in self._labels]
         else:
             labels = [numpy.nan if label is None else label for label in self._labels]
-        return numpy.array(labels, dtype=self.dtype)[numbers]
+        named: numpy.ndarray = numpy.array(labels, dtype=self.dtype)[numbers]
+        return named
 
     def _find(self, names: list[str]) -> list[int | None]:
         """For each feature the place of its column in a table."""

@@ -48,11 +48,12 @@ def signature_of(predictor: BatchPredictor) -> Any:
         "float32": DataType.float, "float64": DataType.double, "int32": DataType.integer, "int64": DataType.long,
         "object": DataType.string,
     }
-    outputs = Schema([ColSpec(kinds[str(predictor.dtype)], name) for name in predictor.names])
+    results: list[ColSpec | TensorSpec] = [ColSpec(kinds[str(predictor.dtype)], name) for name in predictor.names]
+    outputs = Schema(results)
     if predictor.inputs is None:
         rows = TensorSpec(numpy.dtype("float64"), (-1, predictor.model.num_features))
         return ModelSignature(inputs=Schema([rows]), outputs=outputs)
-    inputs = [ColSpec(DataType.string if name in texts else DataType.double, name) for name in predictor.inputs]
+    inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string if name in texts else DataType.double, name) for name in predictor.inputs]
     return ModelSignature(inputs=Schema(inputs), outputs=outputs)
 
 

@@ -66,7 +66,8 @@ def predict(
     options |= {"batch_format": "pyarrow", "batch_size": batch_size, "zero_copy_batch": True, "num_cpus": num_cpus}
     shared = (ray.put(predictor), num_cpus)
     if compute is None:
-        return dataset.map_batches(_run, fn_args=shared, **options)
+        run: Any = _run
+        return dataset.map_batches(run, fn_args=shared, **options)
     return dataset.map_batches(Predict, fn_constructor_args=shared, compute=compute, **options)
 
 

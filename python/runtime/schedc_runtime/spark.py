@@ -59,7 +59,8 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
     """
 
     def of(frame: DataFrame) -> Column:
-        from pyspark.sql.functions import pandas_udf, struct
+        from pyspark.sql.functions import struct
+        from pyspark.sql.pandas.functions import pandas_udf
         from pyspark.sql.types import StructField, StructType
 
         needed = _needed(frame, predictor, kept=False)
@@ -77,7 +78,9 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
 
         # The types of the function's own signature are those of Spark's iterators of frames.
         run.__annotations__ = _signature(several)
-        return pandas_udf(run, result)(struct(*(_column(frame, name) for name in needed.columns)))
+        function: Any = run
+        made: Column = pandas_udf(function, result)(struct(*(_column(frame, name) for name in needed.columns)))
+        return made
 
     return of
 
@@ -85,7 +88,8 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
 def _signature(several: bool) -> dict[str, Any]:
     import pandas
 
-    return {"frames": Iterator[pandas.DataFrame], "return": Iterator[pandas.DataFrame if several else pandas.Series]}
+    result = Iterator[pandas.DataFrame] if several else Iterator[pandas.Series]
+    return {"frames": Iterator[pandas.DataFrame], "return": result}
 
 
 def _column(frame: DataFrame, name: str) -> Column:

@@ -30,7 +30,7 @@ class TritonPythonModel:
         self._by_position = self._inputs == ["rows"] and int(config["input"][0]["dims"][-1]) > 1
         self._result = config["output"][0]["name"]
         self._predictor = BatchPredictor(
-            library, output=options.get("output", "value"), threads=int(options.get("threads", "0"))  # type: ignore[arg-type]
+            library, output=options.get("output", "value"), threads=int(options.get("threads", "0"))
         )
 
     def execute(self, requests: list[Any]) -> list[Any]:
