@@ -65,7 +65,7 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
 
         needed = _needed(frame, predictor, kept=False)
         shared, kind, several = _shared(frame, predictor), _type(predictor), len(predictor.names) > 1
-        result = StructType([StructField(name, kind) for name in predictor.names]) if several else kind
+        result: Any = StructType([StructField(name, kind) for name in predictor.names]) if several else kind
 
         def run(frames: Iterator[pandas.DataFrame]) -> Iterator[Any]:
             import pandas
