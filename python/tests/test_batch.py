@@ -132,6 +132,19 @@ def test_arrays_count_by_position(predictor, tumours, expected):
     assert numpy.array_equal(predictor.values(rows.astype("float64")), expected)
     with pytest.raises(ValueError, match="29 columns, and the model 30"):
         predictor.predict(rows[:, 1:])
+    with pytest.raises(ValueError, match="give a table"):
+        BatchPredictor(predictor.model, {"worst area": None}).predict(rows)
+
+
+def test_doubles_are_rounded_only_where_the_trainer_does(predictor, tumours, expected, tmp_path):
+    wide = {name: values.astype("float64") for name, values in tumours.items()}
+    assert numpy.array_equal(predictor.values(wide), expected)
+    assert predictor.values({**wide, "mean radius": numpy.full(len(expected), 1e300)}).shape == expected.shape
+    narrow = BatchPredictor(build(EXAMPLES / "categories/lightgbm.txt", tmp_path / "narrow.so", "--rows", "f32"))
+    row = {"country": ["NL"], "size": ["L"], "floor": ["10"]}
+    assert round(float(narrow.values({**row, "area": numpy.array([157.4], dtype="float32")})[0]), 2) == 1660.88
+    with pytest.raises(schedc_runtime.SchedcError, match="64-bit"):
+        narrow.values({**row, "area": [157.4]})
 
 
 def test_columns_of_other_names(predictor, tumours, expected):

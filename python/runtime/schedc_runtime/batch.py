@@ -19,6 +19,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -28,7 +29,7 @@ import numpy
 from . import _columns
 from ._categories import Known, known_categories
 from ._names import find_columns, quoted, wanted_columns
-from ._native import Model, load
+from ._native import Model, SchedcError, load
 from ._tables import Table, _Matrix, table_of
 
 Output = Literal["value", "raw", "class", "leaf"]
@@ -133,7 +134,8 @@ class BatchPredictor:
     def _set_up(self) -> None:
         about = json.loads(self._model.info_json)
         self._about: dict[str, Any] = about["model"]
-        self._reads_single = self._about["types"]["rows"] == "f32"
+        if "results" not in self._about.get("types", {}):
+            raise ValueError("the library was built by an older schedc; build it again")
         self._features: list[str] | None = list(self._about.get("feature_names") or []) or None
         options = self._options
         self._wanted: list[str | None] | None = None
@@ -278,13 +280,11 @@ class BatchPredictor:
         return self._values(source, source.names(), threads)
 
     def _values(self, source: Table, names: list[str], threads: int | None) -> numpy.ndarray:
-        places = list(range(self._model.num_features)) if isinstance(source, _Matrix) else self._find(names)
-        if isinstance(source, _Matrix) and len(names) != len(places):
-            raise ValueError(f"rows have {len(names)} columns, and the model {len(places)}")
+        places = self._in_order(names) if isinstance(source, _Matrix) else self._find(names)
         rows = source.rows()
         features = [self._feature(source, names, at, feature, rows) for feature, at in enumerate(places)]
         known = [feature for feature in features if feature is not None]
-        single = self._reads_single or all(feature.is_narrow for feature in known)
+        single = all(feature.is_narrow for feature in known) or self._rounds_doubles
         kinds = {"f32": "float32", "f64": "float64"}
         kind = {"class": "float32", "leaf": "int32"}.get(self.output, kinds[self._about["types"]["results"]])
         out = numpy.empty(rows if self._columns == 1 else (rows, self._columns), dtype=kind)
@@ -306,6 +306,26 @@ class BatchPredictor:
             labels = [numpy.nan if label is None else label for label in self._labels]
         named: numpy.ndarray = numpy.array(labels, dtype=self.dtype)[numbers]
         return named
+
+    @cached_property
+    def _rounds_doubles(self) -> bool:
+        """Whether the library rounds rows in double precision, as of models that read single precision; others of such code
+        refuse them."""
+        if self._about["types"]["rows"] != "f32":
+            return False
+        try:
+            self._model.predict(numpy.full((1, self._model.num_features), numpy.nan), self.output, threads=1)
+        except SchedcError:
+            return False
+        return True
+
+    def _in_order(self, names: list[str]) -> list[int | None]:
+        """The columns of an array of two dimensions."""
+        if self._options["columns"] is not None:
+            raise ValueError("columns are names, and an array of two dimensions has none; give a table")
+        if len(names) != self._model.num_features:
+            raise ValueError(f"rows have {len(names)} columns, and the model {self._model.num_features}")
+        return list(range(len(names)))
 
     def _find(self, names: list[str]) -> list[int | None]:
         """For each feature the place of its column in a table."""
@@ -389,7 +409,8 @@ def _matrix(features: Sequence[_Feature | None], rows: slice, dtype: numpy.dtype
             if feature is None:
                 block[:, at] = numpy.nan
                 continue
-            block[:, at] = feature.values[first:last]
+            with numpy.errstate(over="ignore"):  # Numbers beyond single precision are infinite there.
+                block[:, at] = feature.values[first:last]
             if feature.missing is not None:
                 block[feature.missing[first:last], at] = numpy.nan
     return matrix
