@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod convert;
 mod ir;
+mod package;
 mod predict;
 mod profile;
 mod rows;
@@ -20,6 +21,7 @@ pub use bench::Bench;
 pub use build::{Build, Emit, RowType, RowTypes};
 pub use convert::Convert;
 pub use ir::{Ir, Stage};
+pub use package::{Package, Server};
 pub use predict::Predict;
 pub use profile::Profile;
 pub use rows::{RowOptions, Unseen};
@@ -106,6 +108,8 @@ pub enum Command {
     Verify(Verify),
     /// Write a model in another program's format
     Convert(Convert),
+    /// Put a library into a folder that a server of models loads
+    Package(Package),
     /// Explain an error code
     Explain(Explain),
     /// Serve an editor over standard input and output

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench::run(args, &terminal),
         Command::Verify(args) => commands::verify::run(args, &terminal),
         Command::Convert(args) => commands::convert::run(args, &terminal),
+        Command::Package(args) => commands::package::run(args, &terminal),
         Command::Explain(args) => commands::explain::run(args),
         Command::Lsp(_) => commands::lsp::run(),
         Command::Completions(args) => commands::completions::run(args),

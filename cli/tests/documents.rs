@@ -28,6 +28,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("ARCHITECTURE.md", 3),
     ("docs/c-api.md", 2),
     ("docs/data.md", 11),
+    ("docs/deploy.md", 5),
     ("docs/gpu.md", 5),
     ("docs/models.md", 2),
     ("docs/verify.md", 3),

@@ -186,7 +186,12 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the files that are not yet in place. To be called when the process is about to end at once, as by a signal:
+/// Keeps an interrupt from coming between steps that belong together, as long as the value lives.
+pub(crate) fn whole() -> impl Drop {
+    unfinished()
+}
+
+/// Removes the files and folders that are not yet in place. To be called when the process is about to end at once, as by a signal:
 /// whoever wants to put a file in place from now on waits for ever.
 pub fn abandon_unfinished() {
     // A thread that was stopped amidst its work may have the lock, so the wait is bounded.
@@ -194,7 +199,7 @@ pub fn abandon_unfinished() {
         match UNFINISHED.try_lock() {
             Ok(paths) => {
                 for path in paths.iter() {
-                    let _ = fs::remove_file(path);
+                    let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
                 }
                 std::mem::forget(paths);
                 return;
@@ -223,7 +228,15 @@ impl Beside {
 }
 
 /// A path among those of [`UNFINISHED`], as long as this value lives.
-struct Listed(PathBuf);
+pub(crate) struct Listed(PathBuf);
+
+impl Listed {
+    /// Notes that a file or a folder is not yet in place.
+    pub(crate) fn new(path: PathBuf) -> Listed {
+        unfinished().push(path.clone());
+        Listed(path)
+    }
+}
 
 impl Drop for Listed {
     fn drop(&mut self) {

@@ -4,7 +4,7 @@
 //!   reads all of it.
 //! - [`TableWriter`] writes predictions in these formats, to a file or to standard output; [`write_table`] writes all of
 //!   them.
-//! - [`write_atomically`], [`write_together`] and [`replace_atomically`] put files in place whole or not at all.
+//! - [`write_atomically`], [`write_together`], [`replace_atomically`] and [`replace_folder`] put files in place whole or not at all.
 //!
 //! Input is not trusted: nothing here panics on it, and no memory is taken on the word of a header alone. This is a
 //! crate of its own so that its fuzz targets need not link LLVM.
@@ -14,11 +14,13 @@
 pub mod codes;
 mod error;
 mod files;
+mod folders;
 mod read;
 mod write;
 
 pub use error::DataError;
 pub use files::{abandon_unfinished, leads_to, replace_atomically, write_atomically, write_together};
+pub use folders::replace_folder;
 pub use read::{
     Batch, Categories, CategoryName, Expect, KeptColumns, Missing, Names, Reading, RowStream, Rows, Shard,
     Source, Unseen, Values, panics_are_errors, read_rows,

@@ -77,6 +77,11 @@ pub fn targets(path: &Path, bytes: &[u8]) -> Result<Vec<String>, Failure> {
     Ok(Library::read(path, bytes)?.targets())
 }
 
+/// What each version of a library's code says of itself, the most demanding processor first.
+pub fn versions(path: &Path, bytes: &[u8]) -> Result<Vec<serde_json::Value>, Failure> {
+    Ok(Library::read(path, bytes)?.into_versions())
+}
+
 /// What the language server needs to know of a model; it reads this back.
 fn facts(model: &Model) -> serde_json::Value {
     let facts = model.facts();

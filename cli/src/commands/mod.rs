@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod ir;
 pub mod lsp;
 pub mod manual;
+pub mod package;
 pub mod predict;
 pub mod profile;
 pub mod show;

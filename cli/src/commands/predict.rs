@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use predictor::Predictor;
-pub use run::kind;
+pub use run::{heading, kind};
 
 /// Runs the command.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {

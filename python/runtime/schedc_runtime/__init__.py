@@ -12,3 +12,14 @@ from ._native import Model, SchedcError, load
 from .batch import BatchPredictor
 
 __all__ = ["BatchPredictor", "Model", "SchedcError", "load"]
+
+_ENGINES = ("dask", "mlflow", "mlserver", "ray", "spark", "triton")
+
+
+def __getattr__(name: str) -> object:
+    """Modules for engines are loaded when they are asked for, since they need packages that not everybody has."""
+    if name in _ENGINES:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

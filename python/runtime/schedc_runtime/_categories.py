@@ -85,7 +85,8 @@ class Known:
                 self._refuse(names[int(places[rows[0]])], column, before + int(rows[0]) + 1)
         instead = _OTHER if self.unseen == "other" else math.nan
         table = [instead if code is None else code for code in found]
-        return numpy.array([*table, math.nan], dtype="float32")[places]
+        codes: numpy.ndarray = numpy.array([*table, math.nan], dtype="float32")[places]
+        return codes
 
     def _refuse(self, name: Any, column: str, row: int) -> None:
         meant = near(str(name), list(self._texts))

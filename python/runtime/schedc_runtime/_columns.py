@@ -44,7 +44,7 @@ Column = Numbers | Names
 def column(values: Any) -> Column:
     """The column that an array of NumPy, pyarrow, pandas or Polars is, or a list.
 
-    Raises TypeError for what is neither numbers nor names."""
+    Raises TypeError for what is neither numbers nor names, and ValueError for objects that are too large numbers."""
     readers = {"pyarrow": _of_arrow, "pandas": _of_pandas, "polars": _of_polars}
     reader = readers.get(type(values).__module__.partition(".")[0], _of_numpy)
     return reader(values)
@@ -59,6 +59,9 @@ def _of_numpy(values: Any) -> Column:
     if isinstance(values, numpy.ma.MaskedArray):
         missing, values = numpy.ma.getmaskarray(values), values.data
     array = numpy.asarray(values)
+    if array.dtype.kind == "U" and not isinstance(values, numpy.ndarray):
+        # Of a list with numbers among texts, NumPy makes texts of all.
+        array = numpy.asarray(values, dtype=object)
     if array.ndim != 1:
         raise TypeError(f"has {array.ndim} dimensions; a column has one")
     kind = array.dtype.kind
@@ -98,7 +101,7 @@ def _of_objects(values: list[Any], missing: numpy.ndarray | None) -> Column:
     doubles = numpy.full(len(values), numpy.nan)
     doubles[~absent] = [float(value) for value in there]
     if any(isinstance(value, (int, numpy.integer)) and int(float(value)) != int(value) for value in there):
-        raise TypeError("holds whole numbers above 2^53, which doubles do not tell apart")
+        raise ValueError("holds whole numbers above 2^53, which doubles do not tell apart")
     if kinds and all(issubclass(kind, (bool, numpy.bool_)) for kind in kinds):
         return Numbers(doubles == 1, absent)
     return Numbers(doubles, None)

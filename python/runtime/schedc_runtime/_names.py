@@ -86,13 +86,13 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
         places.setdefault(plain(name), []).append(at)
     found: list[int | None] = []
     lacking = []
-    for name in wanted:
-        at = places.get(plain(name), []) if name is not None else []
-        if len(at) > 1:
-            raise ValueError(f"columns {at[0] + 1} and {at[1] + 1} of the table are both named {quoted(str(name))}")
-        if name is not None and not at:
-            lacking.append(name)
-        found.append(at[0] if at else None)
+    for want in wanted:
+        there = places.get(plain(want), []) if want is not None else []
+        if len(there) > 1:
+            raise ValueError(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named {quoted(str(want))}")
+        if want is not None and not there:
+            lacking.append(want)
+        found.append(there[0] if there else None)
     if lacking:
         raise ValueError(_missing(lacking, len(names), [name for at, name in enumerate(header) if at not in found]))
     return found

@@ -53,6 +53,12 @@ def _model_of(digest: str, library: bytes) -> Model:
         return model
 
 
+def _bytes_of(model: Model) -> bytes:
+    """The library of a model, which is what it is pickled with."""
+    library: bytes = model.__reduce__()[1][0]  # type: ignore[assignment]
+    return library
+
+
 class _Feature(NamedTuple):
     """The values of a feature: numbers, of which some may be marked as missing."""
 
@@ -113,7 +119,7 @@ class BatchPredictor:
         unseen: Literal["error", "missing", "other"] | None = None,
     ) -> None:
         if isinstance(artefact, Model):
-            library: bytes = artefact.__reduce__()[1][0]
+            library = _bytes_of(artefact)
         else:
             library = bytes(artefact) if isinstance(artefact, (bytes, bytearray)) else Path(artefact).read_bytes()
         if isinstance(keep, str):
@@ -135,6 +141,8 @@ class BatchPredictor:
     def _set_up(self) -> None:
         about = json.loads(self._model.info_json)
         self._about: dict[str, Any] = about["model"]
+        if "results" not in self._about.get("types", {}):
+            raise ValueError("the library was built by an older schedc; build it again")
         self._features: list[str] | None = list(self._about.get("feature_names") or []) or None
         options = self._options
         self._wanted: list[str | None] | None = None
@@ -168,8 +176,7 @@ class BatchPredictor:
     @property
     def library(self) -> bytes:
         """The bytes of the library."""
-        library: bytes = self._model.__reduce__()[1][0]
-        return library
+        return _bytes_of(self._model)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -208,10 +215,12 @@ class BatchPredictor:
         return None if self._wanted is None else [name for name in self._wanted if name is not None]
 
     @property
-    def text_inputs(self) -> set[str]:
-        """Those of :attr:`inputs` that hold names of categories."""
-        pairs = zip(self._wanted or [], self._categories)
-        return {name for name, known in pairs if name is not None and known is not None}
+    def text_inputs(self) -> set[str] | None:
+        """Those of :attr:`inputs` that hold texts, which name categories; None if some names of categories are no texts."""
+        names = (self._about.get("categories") or {}).get("names") or [[]] * self._model.num_features
+        if any(not isinstance(name, str) for known in names for name in known):
+            return None
+        return {name for name, known in zip(self._wanted or [], names) if name is not None and known}
 
     @property
     def names(self) -> list[str]:
@@ -231,7 +240,7 @@ class BatchPredictor:
             return numpy.dtype(object if any(isinstance(label, str) for label in self._labels) else "float64")
         if self.output in ("class", "leaf"):
             return numpy.dtype("int32")
-        return numpy.dtype(kinds[self._about["types"]["sums" if self.output == "raw" else "results"]])
+        return numpy.dtype(kinds[self._about["types"]["results"]])
 
     @staticmethod
     def _label_text(label: Any) -> str:
@@ -288,9 +297,7 @@ class BatchPredictor:
         return self._called(source, source.names(), plain, single)
 
     def _called(self, source: Table, names: list[str], plain: dict[str, Any], single: bool) -> numpy.ndarray:
-        places = list(range(self._model.num_features)) if isinstance(source, _Matrix) else self._find(names)
-        if isinstance(source, _Matrix) and len(names) != len(places):
-            raise ValueError(f"rows have {len(names)} columns, and the model {len(places)}")
+        places = self._in_order(names) if isinstance(source, _Matrix) else self._find(names)
         rows = source.rows()
         features = [self._feature(source, names, at, feature, rows) for feature, at in enumerate(places)]
         given = [None if feature is None else feature.given(single) for feature in features]
@@ -304,7 +311,16 @@ class BatchPredictor:
             labels: list[Any] = [self._label_text(label) for label in self._labels]
         else:
             labels = [numpy.nan if label is None else label for label in self._labels]
-        return numpy.array(labels, dtype=self.dtype)[numbers]
+        named: numpy.ndarray = numpy.array(labels, dtype=self.dtype)[numbers]
+        return named
+
+    def _in_order(self, names: list[str]) -> list[int | None]:
+        """The columns of an array of two dimensions."""
+        if self._options["columns"] is not None:
+            raise ValueError("columns are names, and an array of two dimensions has none; give a table")
+        if len(names) != self._model.num_features:
+            raise ValueError(f"rows have {len(names)} columns, and the model {self._model.num_features}")
+        return list(range(len(names)))
 
     def _find(self, names: list[str]) -> list[int | None]:
         """For each feature the place of its column in a table."""
@@ -325,8 +341,8 @@ class BatchPredictor:
         known = self._categories[feature]
         try:
             column = _columns.column(source.column(at))
-        except TypeError as error:
-            raise TypeError(f"column {quoted(names[at])} {error}") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"column {quoted(names[at])} {error}") from None
         found = _numbers(column, known, names[at])
         if len(found.values) != rows:
             raise ValueError(f"column {quoted(names[at])} has {len(found.values)} rows, and the table {rows}")

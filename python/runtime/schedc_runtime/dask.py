@@ -24,8 +24,8 @@ __all__ = ["predict"]
 def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | None = None) -> DataFrame:
     """Predicts a data frame by ``map_partitions``.
 
-    ``frame`` has the columns that the predictor needs, found by name; others are not read. ``client`` is the cluster, by default
-    the current one; without one, Dask's local scheduler computes. Returns a lazy data frame with the same partitions and index: the
+    ``frame`` has the columns that the predictor needs, found by name; others are not read. ``client`` is the cluster that
+    will compute, by default the current one; without one, Dask's local scheduler computes. Returns a lazy data frame with the same partitions and index: the
     columns that the predictor keeps, then those called ``predictor.names``.
 
     Raises ValueError, before anything runs, for columns that are not there.
@@ -37,7 +37,8 @@ def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | Non
         frame = frame[[name for name, text in zip(frame.columns, names) if text.strip() in wanted]]
     # Types may be unknown before the rows are read: texts are objects then.
     meta = predictor.predict(frame._meta.iloc[:0])
-    return frame.map_partitions(_run, _shared(predictor, client), meta=meta, enforce_metadata=False)
+    scored: DataFrame = frame.map_partitions(_run, _shared(predictor, client), meta=meta, enforce_metadata=False)
+    return scored
 
 
 def _run(rows: pandas.DataFrame, predictor: BatchPredictor) -> pandas.DataFrame:

@@ -30,27 +30,30 @@ def _predictor(artefact: _Artefact) -> BatchPredictor:
 
 
 def signature_of(predictor: BatchPredictor) -> Any:
-    """The signature of a predictor: a column for each feature and each column to keep is not known to the library, so kept
-    columns are of any type.
+    """The signature of a predictor, or None where it does not know the types of all columns: it keeps some, or features have
+    categories whose names are no texts.
 
-    Features are doubles, to which MLflow converts what it can without rounding; features with categories are texts. None may be
-    left out; a missing value is NaN or None.
+    Features are doubles, to which MLflow converts what it can without rounding; features with categories are texts. A missing value is
+    NaN or None.
     """
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema, TensorSpec
 
     import numpy
 
+    texts = predictor.text_inputs
+    if predictor.kept or texts is None:
+        return None
     kinds = {
         "float32": DataType.float, "float64": DataType.double, "int32": DataType.integer, "int64": DataType.long,
         "object": DataType.string,
     }
-    outputs = Schema([ColSpec(kinds[str(predictor.dtype)], name) for name in predictor.names])
+    results: list[ColSpec | TensorSpec] = [ColSpec(kinds[str(predictor.dtype)], name) for name in predictor.names]
+    outputs = Schema(results)
     if predictor.inputs is None:
         rows = TensorSpec(numpy.dtype("float64"), (-1, predictor.model.num_features))
         return ModelSignature(inputs=Schema([rows]), outputs=outputs)
-    texts = predictor.text_inputs
-    inputs = [ColSpec(DataType.string if name in texts else DataType.double, name) for name in predictor.inputs]
+    inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string if name in texts else DataType.double, name) for name in predictor.inputs]
     return ModelSignature(inputs=Schema(inputs), outputs=outputs)
 
 
@@ -73,8 +76,7 @@ def save_model(
 ) -> None:
     """Saves a library or a predictor as a model of MLflow in a new folder.
 
-    ``signature`` is by default :func:`signature_of`, and None where the predictor keeps columns, whose types it does not
-    know. Raises FileExistsError if the folder is there and not empty.
+    ``signature`` is by default :func:`signature_of`. Raises FileExistsError if the folder is there and not empty.
     """
     from mlflow.models import Model
     from mlflow.models.utils import _save_example
@@ -85,7 +87,7 @@ def save_model(
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
     model = mlflow_model if mlflow_model is not None else Model()
-    model.signature = signature or model.signature or (None if predictor.kept else signature_of(predictor))
+    model.signature = signature or model.signature or signature_of(predictor)
     if metadata is not None:
         model.metadata = metadata
     if input_example is not None:

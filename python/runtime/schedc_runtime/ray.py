@@ -24,18 +24,14 @@ __all__ = ["Predict", "predict"]
 class Predict:
     """What ``Dataset.map_batches`` makes once in each of its workers, and calls with tables of pyarrow.
 
-        dataset.map_batches(Predict, fn_constructor_args=(predictor, 4), batch_format="pyarrow", num_cpus=4, concurrency=8)
+        dataset.map_batches(Predict, fn_constructor_args=(predictor, 4), batch_format="pyarrow", num_cpus=4)
 
     ``predictor`` is a :class:`~schedc_runtime.BatchPredictor` or a reference to one in Ray's object store, ``threads`` the most
     threads of a call where the predictor says none.
     """
 
     def __init__(self, predictor: Any, threads: int = 1) -> None:
-        if not isinstance(predictor, BatchPredictor):
-            import ray
-
-            predictor = ray.get(predictor)
-        self._predictor: BatchPredictor = predictor
+        self._predictor = _there(predictor)
         self._threads = self._predictor.threads or threads
 
     def __call__(self, batch: pyarrow.Table) -> pyarrow.Table:
@@ -48,14 +44,17 @@ def predict(
     *,
     num_cpus: int = 1,
     batch_size: int | None = None,
+    compute: Any = None,
     **options: Any,
 ) -> Dataset:
     """Predicts a dataset by ``map_batches``.
 
     ``dataset`` has the columns that the predictor needs, found by name; others are ignored. ``num_cpus`` is how many processors a
-    worker has and how many threads its calls use; ``batch_size`` how many rows a call takes, by default a whole block. Other options,
-    such as ``concurrency``, are those of ``map_batches``. Returns a lazy dataset: the columns that the predictor
-    keeps, then those called ``predictor.names``.
+    call takes, and how many threads; ``batch_size`` how many rows, by default a whole block. Rows are predicted by tasks,
+    which Ray puts into one with the reading of the rows where it can. ``compute=ray.data.ActorPoolStrategy(size=4)`` asks for
+    workers of their own instead: leave processors for the reading. Other options are those of ``map_batches``.
+
+    Returns a lazy dataset: the columns that the predictor keeps, then those called ``predictor.names``.
 
     Raises ValueError for columns that are not there: at once if the dataset knows its columns, else when it runs.
     """
@@ -64,13 +63,24 @@ def predict(
     schema = dataset.schema(fetch_if_missing=False)
     if schema is not None:
         predictor.check([str(name) for name in schema.names])
-    options.setdefault("concurrency", max(1, int(ray.cluster_resources().get("CPU", 1)) // num_cpus))
-    return dataset.map_batches(
-        Predict,
-        fn_constructor_args=(ray.put(predictor), num_cpus),
-        batch_format="pyarrow",
-        batch_size=batch_size,
-        zero_copy_batch=True,
-        num_cpus=num_cpus,
-        **options,
-    )
+    options |= {"batch_format": "pyarrow", "batch_size": batch_size, "zero_copy_batch": True, "num_cpus": num_cpus}
+    shared = (ray.put(predictor), num_cpus)
+    if compute is None:
+        run: Any = _run
+        return dataset.map_batches(run, fn_args=shared, **options)
+    return dataset.map_batches(Predict, fn_constructor_args=shared, compute=compute, **options)
+
+
+def _run(batch: pyarrow.Table, shared: Any, threads: int) -> pyarrow.Table:
+    predictor = _there(shared)
+    return predictor.predict(batch, threads=predictor.threads or threads)
+
+
+def _there(predictor: Any) -> BatchPredictor:
+    """A predictor, or the one that a reference means."""
+    if isinstance(predictor, BatchPredictor):
+        return predictor
+    import ray
+
+    found: BatchPredictor = ray.get(predictor)
+    return found

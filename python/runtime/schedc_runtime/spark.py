@@ -34,8 +34,10 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
 
     Raises ValueError, before anything runs, for columns that are not there.
     """
-    frame, schema = _needed(frame, predictor), _schema(frame, predictor)
-    shared = _shared(frame, predictor)
+    needed, schema, shared = _needed(frame, predictor), _schema(frame, predictor), _shared(frame, predictor)
+    names = needed.columns
+    # Spark takes names with points for parts of structures on this way.
+    plain = needed.select(*(_column(needed, name).alias(f"c{at}") for at, name in enumerate(names)))
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
@@ -43,11 +45,9 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
         predictor = shared()
         threads = _threads(predictor)
         for batch in batches:
-            # A batch is of the same library as others; nothing but names tells its columns apart.
-            result = predictor.predict(batch, threads=threads)
-            yield pyarrow.RecordBatch.from_arrays(result.columns, names=result.schema.names)
+            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names), threads=threads)
 
-    return frame.mapInArrow(run, schema)
+    return plain.mapInArrow(run, schema)
 
 
 def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
@@ -59,12 +59,13 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
     """
 
     def of(frame: DataFrame) -> Column:
-        from pyspark.sql.functions import pandas_udf, struct
+        from pyspark.sql.functions import struct
+        from pyspark.sql.pandas.functions import pandas_udf
         from pyspark.sql.types import StructField, StructType
 
         needed = _needed(frame, predictor, kept=False)
         shared, kind, several = _shared(frame, predictor), _type(predictor), len(predictor.names) > 1
-        result = StructType([StructField(name, kind) for name in predictor.names]) if several else kind
+        result: Any = StructType([StructField(name, kind) for name in predictor.names]) if several else kind
 
         def run(frames: Iterator[pandas.DataFrame]) -> Iterator[Any]:
             import pandas
@@ -77,7 +78,9 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
 
         # The types of the function's own signature are those of Spark's iterators of frames.
         run.__annotations__ = _signature(several)
-        return pandas_udf(run, result)(struct(*(_column(frame, name) for name in needed.columns)))
+        function: Any = run
+        made: Column = pandas_udf(function, result)(struct(*(_column(frame, name) for name in needed.columns)))
+        return made
 
     return of
 
@@ -85,7 +88,8 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
 def _signature(several: bool) -> dict[str, Any]:
     import pandas
 
-    return {"frames": Iterator[pandas.DataFrame], "return": Iterator[pandas.DataFrame if several else pandas.Series]}
+    result = Iterator[pandas.DataFrame] if several else Iterator[pandas.Series]
+    return {"frames": Iterator[pandas.DataFrame], "return": result}
 
 
 def _column(frame: DataFrame, name: str) -> Column:

@@ -69,6 +69,11 @@ impl Library {
         self.versions.iter().map(|version| shown(&version["target"])).collect()
     }
 
+    /// What each version says of itself.
+    pub fn into_versions(self) -> Vec<Value> {
+        self.versions
+    }
+
     /// All that is known of it.
     pub fn to_json(&self) -> Value {
         let Library { prefix, soname, versions, needs, bytes } = self;

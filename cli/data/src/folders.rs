@@ -1,0 +1,64 @@
+//! Putting folders in place whole or not at all.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::DataError;
+use crate::files::{Listed, unwritable, whole};
+
+/// Writes a folder with files, each by its path within. Until all of them are written the folder keeps its old content, or stays
+/// absent; what it had before is gone then.
+///
+/// # Errors
+///
+/// `D0012` if it cannot be written.
+pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), DataError> {
+    let failed = |error: io::Error| unwritable(folder, &error);
+    let beside = Beside::create(folder).map_err(failed)?;
+    for (path, bytes) in files {
+        let path = beside.path.join(path);
+        let inner = path.parent().unwrap_or(&beside.path);
+        fs::create_dir_all(inner).and_then(|()| fs::write(&path, bytes)).map_err(failed)?;
+    }
+    let old = Beside::create(folder).map_err(failed)?;
+    // An interrupt comes before all of it or after all.
+    let _whole = whole();
+    match fs::rename(folder, &old.path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    fs::rename(&beside.path, folder).map_err(|error| {
+        // What was there comes back, if something was.
+        let _ = fs::rename(&old.path, folder);
+        failed(error)
+    })
+}
+
+/// A folder beside another one, which is removed unless it has been renamed.
+struct Beside {
+    path: PathBuf,
+    _listed: Listed,
+}
+
+impl Beside {
+    fn create(folder: &Path) -> io::Result<Beside> {
+        let parent =
+            folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut number = 0;
+        loop {
+            let path = parent.join(format!(".schedc-{}-{number}.tmp", std::process::id()));
+            let listed = Listed::new(path.clone());
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                made => return made.map(|()| Beside { path, _listed: listed }),
+            }
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,42 @@
+//! The arguments of `schedc package`.
+
+use super::Output;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// A server of models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Server {
+    /// NVIDIA's Triton, with its backend for Python.
+    Triton,
+    /// MLServer.
+    Mlserver,
+}
+
+/// `schedc package`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc build model.json --cpu x86-64-v3,x86-64-v4 -o model.so
+  schedc package model.so --for triton -o models      tritonserver --model-repository=models
+  schedc package model.so --for mlserver -o served    mlserver start served
+The server's Python needs the package schedc-runtime.")]
+pub struct Package {
+    /// A library that `schedc build` has made
+    pub library: PathBuf,
+    /// The server
+    #[arg(long = "for", value_enum, value_name = "SERVER")]
+    pub server: Server,
+    /// The folder to write; one that this command has written before is replaced
+    #[arg(short, long = "out", value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// What the server calls the model [default: the library's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// What is predicted
+    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    pub output: Output,
+    /// Most threads of a call; 0 leaves it to the library
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=super::MOST_THREADS))]
+    pub threads: i64,
+}

@@ -1,0 +1,102 @@
+//! What a server has to know of a library.
+
+use crate::args::Output;
+use crate::commands::predict::heading;
+use crate::failure::Failure;
+use sched_diagnostics::usage;
+use serde_json::Value;
+
+/// A type of tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    F32,
+    F64,
+    I32,
+    I64,
+    Text,
+}
+
+/// A tensor of a request or a response, with a row for each row.
+pub struct Tensor {
+    pub name: String,
+    pub element: Element,
+    pub columns: u64,
+}
+
+/// Inputs and output of a model.
+pub struct Facts {
+    /// One for all features in the model's order; or, where features have named categories, one for each feature.
+    pub inputs: Vec<Tensor>,
+    /// The result.
+    pub output: Tensor,
+    /// What is predicted, as the runtime for Python calls it.
+    pub kind: &'static str,
+    /// The names of the model's features, none if it has none.
+    pub features: Vec<String>,
+}
+
+impl Facts {
+    /// Those of a library, of which these are the versions.
+    pub fn of(versions: &[Value], output: Output) -> Result<Facts, Failure> {
+        let about = versions.first().unwrap_or(&Value::Null);
+        let model = &about["model"];
+        let kind = match output {
+            Output::Value => "value",
+            Output::Raw => "raw",
+            Output::Class => "class",
+            Output::Leaf => "leaf",
+        };
+        let columns = about["outputs"][kind].as_u64().unwrap_or(0);
+        if columns == 0 {
+            let message = format!("the model has no output `{kind}`");
+            return Err(Failure::new(
+                usage::NO_SUCH_OUTPUT,
+                message,
+                "choose another --output, for example value",
+            ));
+        }
+        let texts = |value: &Value| -> Vec<String> {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|name| name.as_str().map(str::to_owned))
+                .collect()
+        };
+        let features = texts(&model["feature_names"]);
+        // The widest rows that some version reads as they are.
+        let wide = versions.iter().any(|version| version["model"]["types"]["rows"] == "f64");
+        let number = if wide { Element::F64 } else { Element::F32 };
+        let output = Tensor { name: heading(output).to_owned(), element: result(model, output), columns };
+        Ok(Facts { inputs: inputs(model, &features, number), output, kind, features })
+    }
+}
+
+fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
+    let count = model["features"].as_u64().unwrap_or(0);
+    let names = model["categories"]["names"].as_array().filter(|_| !features.is_empty());
+    let Some(names) = names else {
+        return vec![Tensor { name: "rows".to_owned(), element: number, columns: count }];
+    };
+    let has_names =
+        |at: usize| names.get(at).and_then(Value::as_array).is_some_and(|names| !names.is_empty());
+    let tensor = |(at, name): (usize, &String)| Tensor {
+        name: name.clone(),
+        element: if has_names(at) { Element::Text } else { number },
+        columns: 1,
+    };
+    features.iter().enumerate().map(tensor).collect()
+}
+
+fn result(model: &Value, output: Output) -> Element {
+    let labels: Vec<&Value> = model["labels"].as_array().into_iter().flatten().collect();
+    match output {
+        Output::Leaf => Element::I32,
+        Output::Class if labels.is_empty() => Element::I32,
+        Output::Class if labels.iter().any(|label| label.is_string()) => Element::Text,
+        Output::Class if labels.iter().all(|label| label.is_i64()) => Element::I64,
+        Output::Class => Element::F64,
+        Output::Value | Output::Raw if model["types"]["results"] == "f64" => Element::F64,
+        Output::Value | Output::Raw => Element::F32,
+    }
+}

@@ -1,0 +1,85 @@
+//! Model repositories of Triton.
+
+use super::Files;
+use super::facts::{Element, Facts, Tensor};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Rows of a batch that Triton makes of requests, and of a request.
+const MOST_ROWS: u32 = 65536;
+
+/// What Triton's backend for Python runs.
+const MODEL: &str =
+    "from schedc_runtime.triton import TritonPythonModel\n\n__all__ = [\"TritonPythonModel\"]\n";
+
+/// The files of a repository with one version of one model.
+pub fn files(name: &str, facts: &Facts, threads: i64, library: Vec<u8>) -> Files {
+    let folder = Path::new(name);
+    let version = folder.join("1");
+    vec![
+        (folder.join("config.pbtxt"), config(name, facts, threads).into_bytes()),
+        (version.join("model.py"), MODEL.as_bytes().to_vec()),
+        (version.join("model.so"), library),
+    ]
+}
+
+fn config(name: &str, facts: &Facts, threads: i64) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_config(&mut text, name, facts, threads);
+    text
+}
+
+fn write_config(out: &mut String, name: &str, facts: &Facts, threads: i64) -> std::fmt::Result {
+    writeln!(out, "name: {}", quoted(name))?;
+    writeln!(out, "backend: \"python\"\nmax_batch_size: {MOST_ROWS}")?;
+    if facts.inputs.len() == 1 {
+        for (at, feature) in facts.features.iter().enumerate() {
+            writeln!(out, "# column {at} of rows: {}", quoted(feature))?;
+        }
+    }
+    facts.inputs.iter().try_for_each(|tensor| write_tensor(out, "input", tensor))?;
+    write_tensor(out, "output", &facts.output)?;
+    writeln!(out, "instance_group [ {{ kind: KIND_CPU count: 1 }} ]\ndynamic_batching {{ }}")?;
+    for (key, value) in [("output", facts.kind), ("threads", threads.to_string().as_str())] {
+        writeln!(out, "parameters {{ key: \"{key}\" value {{ string_value: \"{value}\" }} }}")?;
+    }
+    Ok(())
+}
+
+fn write_tensor(out: &mut String, what: &str, tensor: &Tensor) -> std::fmt::Result {
+    let element = match tensor.element {
+        Element::F32 => "TYPE_FP32",
+        Element::F64 => "TYPE_FP64",
+        Element::I32 => "TYPE_INT32",
+        Element::I64 => "TYPE_INT64",
+        Element::Text => "TYPE_STRING",
+    };
+    let Tensor { name, columns, .. } = tensor;
+    writeln!(out, "{what} [ {{ name: {} data_type: {element} dims: [ {columns} ] }} ]", quoted(name))
+}
+
+/// A text as protocol buffers' text format has it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\n' => quoted.push_str("\\n"),
+            _ if letter.is_ascii_control() => quoted.push_str(&format!("\\{:03o}", u32::from(letter))),
+            _ => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn texts_are_quoted() {
+        assert_eq!(quoted("a \"b\"\\\n\u{7}é"), r#""a \"b\"\\\n\007é""#);
+    }
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Tests of what is made for many machines, on engines from the package registry: Spark, Dask and Ray with workers in processes of their
+# own, ten million rows in shards, a worker that is killed, and processors of several levels; MLflow; and MLServer. Takes
+# some minutes and a gigabyte of packages, so it is no part of test.sh. SCALE_ROWS sets another number of rows.
+#
+# Spark needs a Java of version 17 or later. The program is $SCHEDC, or else it is built here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'scale: %s\n' "$1" >&2; }
+
+if [ -z "${SCHEDC:-}" ]; then
+    scripts/setup.sh
+    cargo build --locked --release -p schedc
+    SCHEDC=${CARGO_TARGET_DIR:-target}/release/schedc
+fi
+SCHEDC=$(realpath "$(command -v "$SCHEDC")")
+EXAMPLES=$PWD/examples
+export SCHEDC EXAMPLES
+mkdir -p "${CARGO_TARGET_DIR:-target}"
+target=$(realpath "${CARGO_TARGET_DIR:-target}")/python
+
+# An environment with the packages of a list, in a folder of this name; nothing is done if it is there already.
+environment() {
+    cmp -s "$2" "$target/$1.txt" && return
+    say "the packages of $2"
+    rm -rf "${target:?}/$1"
+    mkdir -p "$target"
+    python3 -m venv "$target/$1"
+    "$target/$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
+    cp "$2" "$target/$1.txt"
+}
+environment scale python/requirements-scale.txt
+environment served python/requirements-mlserver.txt
+
+say 'the wheel of schedc-runtime'
+rm -rf "$target/wheels-scale"
+(cd python/runtime && CARGO_TARGET_DIR=$target "$target/scale/bin/maturin" build --quiet --release --locked --out "$target/wheels-scale")
+for name in scale served; do
+    "$target/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
+        "$target"/wheels-scale/schedc_runtime-*.whl
+done
+
+say 'tables, with pyarrow, pandas and Polars'
+"$target/scale/bin/python" -m pytest --quiet -p no:cacheprovider python/tests/test_batch.py
+for engine in mlflow dask spark ray deploy; do
+    say "$engine"
+    "$target/scale/bin/python" -m pytest --quiet -p no:cacheprovider --durations=0 "python/tests/scale/test_$engine.py"
+done
+say 'mlserver'
+"$target/served/bin/python" -m pytest --quiet -p no:cacheprovider python/tests/scale/test_mlserver.py
