@@ -6,12 +6,12 @@ mod triton;
 
 use crate::args::{Package, Server};
 use crate::commands::inspect;
-use crate::failure::Failure;
-use crate::model::Model;
 use crate::terminal::Terminal;
 use facts::Facts;
 use sched_diagnostics::usage;
 use schedc_data::replace_folder;
+use schedc_driver::Failure;
+use schedc_driver::Model;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;

@@ -2,8 +2,8 @@
 
 use crate::args::Output;
 use crate::commands::predict::heading;
-use crate::failure::Failure;
 use sched_diagnostics::usage;
+use schedc_driver::Failure;
 use serde_json::Value;
 
 /// A type of tensors.
@@ -45,6 +45,7 @@ impl Facts {
             Output::Raw => "raw",
             Output::Class => "class",
             Output::Leaf => "leaf",
+            Output::Tree => "tree",
         };
         let columns = about["outputs"][kind].as_u64().unwrap_or(0);
         if columns == 0 {
@@ -96,7 +97,7 @@ fn result(model: &Value, output: Output) -> Element {
         Output::Class if labels.iter().any(|label| label.is_string()) => Element::Text,
         Output::Class if labels.iter().all(|label| label.is_i64()) => Element::I64,
         Output::Class => Element::F64,
-        Output::Value | Output::Raw if model["types"]["results"] == "f64" => Element::F64,
-        Output::Value | Output::Raw => Element::F32,
+        Output::Value | Output::Raw | Output::Tree if model["types"]["results"] == "f64" => Element::F64,
+        Output::Value | Output::Raw | Output::Tree => Element::F32,
     }
 }
