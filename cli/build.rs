@@ -23,7 +23,8 @@ fn of_package() -> Option<String> {
 
 fn of_git() -> Option<String> {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+        let output =
+            Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
     };
     // A checkout of something else that has the sources in it says nothing of them.

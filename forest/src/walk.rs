@@ -229,9 +229,7 @@ fn row_sums<X: Real>(forest: &Forest, row: &[X], margins: &mut Vec<f64>) {
     for (number, tree) in forest.trees.iter().enumerate() {
         let index = leaf_index(forest, tree, row) as usize;
         match tree.target {
-            Target::One(margin) => {
-                add(&mut margins[margin as usize], tree_value(forest, number, index, row))
-            }
+            Target::One(margin) => add(&mut margins[margin as usize], tree_value(forest, number, index, row)),
             Target::All => {
                 let values = &tree.leaves[index].values;
                 margins.iter_mut().zip(values).for_each(|(margin, &value)| add(margin, value))

@@ -42,7 +42,10 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
             ));
         }
         (None, _) => {
-            return Err(Failure::usage("there is no model", "name a model file, or a schedule that names one"));
+            return Err(Failure::usage(
+                "there is no model",
+                "name a model file, or a schedule that names one",
+            ));
         }
     };
     terminal.expect_people(args.explain_schedule)?;
@@ -81,7 +84,8 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     beside.extend(files.header.as_deref().map(|header| (header, text.into_bytes())));
     beside.extend(files.pkg_config.as_deref().map(|path| (path, description.text(&files.out).into_bytes())));
     let beside = beside.iter().map(|(path, bytes)| (*path, bytes.as_slice()));
-    let all: Vec<(&Path, &[u8])> = [(files.out.as_path(), bytes.as_slice())].into_iter().chain(beside).collect();
+    let all: Vec<(&Path, &[u8])> =
+        [(files.out.as_path(), bytes.as_slice())].into_iter().chain(beside).collect();
     files::write(&all, terminal)
 }
 

@@ -68,8 +68,9 @@ fn file_name(path: &Path) -> Option<String> {
 
 /// Whether the name of a file needs no quotes in a file for pkg-config.
 fn is_plain(path: &Path) -> bool {
-    file_name(path)
-        .is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-')))
+    file_name(path).is_some_and(|name| {
+        name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-'))
+    })
 }
 
 /// Refuses names that go nowhere, and a result of the name that the header beside it has.
