@@ -70,14 +70,18 @@ for package in "${packages[@]}"; do
         schedc)
             [ -d python/compiler ] || fail 'there is no folder python/compiler'
             cargo build --locked --release -p schedc --no-default-features --features llvm-static,lld
-            programs=python/compiler/schedc.data/scripts
-            rm -rf python/compiler/schedc.data
+            # The folder that Maturin looks for beside the module `schedc._native`.
+            data=python/compiler/schedc._native.data
+            programs=$data/scripts
+            rm -rf "$data"
             mkdir -p "$programs"
             for program in schedc schedc-lsp; do
                 strip -o "$programs/$program" "$CARGO_TARGET_DIR/release/$program"
             done
             wheel compiler 60000000 --features llvm-static,lld
-            rm -r python/compiler/schedc.data
+            rm -r "$data"
+            "$venv/bin/python" -m zipfile --list "$out"/schedc-*.whl | grep -q '\.data/scripts/schedc-lsp ' ||
+                fail 'the wheel lacks the programs'
             ;;
         *) fail "there is no package $package: there are schedc-runtime and schedc" ;;
     esac

@@ -27,7 +27,7 @@ pub fn details() -> String {
     };
     let cuda = if cfg!(feature = "cuda") { "yes" } else { "no" };
     // What comes last is the most that the machine can run.
-    let level = Cpu::ALL.into_iter().filter(|cpu| *cpu != Cpu::Native && cpu.runs_here()).next_back();
+    let level = Cpu::ALL.into_iter().rfind(|cpu| *cpu != Cpu::Native && cpu.runs_here());
     let level = level.map_or("less than x86-64-v2", Cpu::name);
     let lines = [
         ("commit", option_env!("SCHEDC_COMMIT").unwrap_or("not recorded").to_string()),

@@ -2,19 +2,29 @@
 
 use crate::args::{Cli, Manual};
 use clap::CommandFactory;
+use clap_mangen::Man;
 use schedc_data::codes;
 use schedc_driver::Failure;
 
 /// Runs the command.
 pub fn run(args: &Manual) -> Result<(), Failure> {
     let unwritable = |error: std::io::Error| {
-        Failure::new(
-            codes::UNWRITABLE,
-            format!("it cannot be written: {error}"),
-            "name a folder that can be written to",
-        )
-        .of(args.out.display())
+        let message = format!("it cannot be written: {error}");
+        Failure::new(codes::UNWRITABLE, message, "name a folder that can be written to")
+            .of(args.out.display())
     };
+    let mut whole = Cli::command();
+    whole.build();
     std::fs::create_dir_all(&args.out).map_err(unwritable)?;
-    clap_mangen::generate_to(Cli::command(), &args.out).map_err(unwritable)
+    let commands =
+        whole.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    for command in commands.chain([&whole]) {
+        let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
+        let page =
+            Man::new(command.clone()).title(&name).source(concat!("schedc ", env!("CARGO_PKG_VERSION")));
+        let mut text = Vec::new();
+        page.render(&mut text).map_err(unwritable)?;
+        std::fs::write(args.out.join(format!("{name}.1")), text).map_err(unwritable)?;
+    }
+    Ok(())
 }

@@ -192,3 +192,26 @@ fn lld_goes_on_after_errors_and_in_many_threads() -> Result<()> {
     });
     Ok(())
 }
+
+#[cfg(feature = "lld")]
+#[test]
+fn lld_leaves_signals_to_the_program() -> Result<()> {
+    unsafe extern "C" {
+        fn sigaction(signal: i32, new: *const u8, old: *mut u8) -> i32;
+    }
+    let actions = || {
+        (1..=31).map(|signal| {
+            let mut action = [0u8; 256];
+            // SAFETY: no new action is set, and the old one has less than 256 bytes.
+            unsafe { sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+            action
+        })
+    };
+    let before: Vec<_> = actions().collect();
+    shared_library_by(Linker::Lld, &model()?, &["m_two".to_string()], None)?;
+    // Another test that links at this moment has handlers of its own for faults, which are not looked at.
+    for (signal, (was, is)) in (1..).zip(before.into_iter().zip(actions())) {
+        assert!([4, 5, 6, 7, 8, 11].contains(&signal) || was == is, "signal {signal}");
+    }
+    Ok(())
+}
