@@ -1,8 +1,8 @@
 use super::*;
 use elf::ElfBytes;
-use elf::abi::{DT_NEEDED, SHN_UNDEF};
+use elf::abi::SHN_UNDEF;
 #[cfg(feature = "lld")]
-use elf::abi::{SHN_ABS, STB_LOCAL, STV_DEFAULT};
+use elf::abi::{DT_NEEDED, SHN_ABS, STB_LOCAL, STV_DEFAULT};
 use elf::endian::LittleEndian;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
