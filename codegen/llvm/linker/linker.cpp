@@ -5,6 +5,7 @@
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstddef>
 
@@ -58,6 +59,8 @@ extern "C" int schedc_link(const char *const *arguments, size_t count, schedc_ta
     llvm::CrashRecoveryContext::Enable();
     lld::Result result = lld::lldMain({arguments, count}, stream, stream, drivers);
     llvm::CrashRecoveryContext::Disable();
+    // While LLD has a temporary file, LLVM handles signals: it removes the file and raises the signal again.
+    llvm::sys::unregisterHandlers();
     stream.flush();
     take(to, said.data(), said.size());
     if (!result.canRunAgain)

@@ -81,8 +81,8 @@ static USABLE: Mutex<bool> = Mutex::new(true);
 
 /// Runs LLVM's linker with the arguments of `ld.lld`.
 pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
-    // One thread is enough for a few objects, and leaves nothing behind that a fork would lose. Output that is not mapped is
-    // written without a handler for signals, which would take the place of the program's own.
+    // One thread is enough for a few objects, and leaves nothing behind that a fork would lose. Output that is not mapped
+    // gives an error where the disk is full, and no signal.
     let all = ["ld.lld", "--threads=1", "--no-mmap-output-file", "--no-color-diagnostics"].map(OsStr::new);
     let texts = all.iter().chain(arguments).map(|text| c_string(text.as_bytes()));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
