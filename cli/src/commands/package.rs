@@ -28,8 +28,8 @@ type Files = Vec<(PathBuf, Vec<u8>)>;
 /// Runs the command.
 pub fn run(args: &Package, terminal: &Terminal) -> Result<(), Failure> {
     let bytes = Model::bytes(&args.library)?;
-    let versions = inspect::versions(&args.library, &bytes)?;
     check_shared(&args.library, &bytes)?;
+    let versions = inspect::versions(&args.library, &bytes)?;
     let name = name_of(args)?;
     let facts = Facts::of(&versions, args.output)?;
     keep_foreign(&args.out)?;
@@ -49,18 +49,19 @@ pub fn run(args: &Package, terminal: &Terminal) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses object files, which cannot be loaded.
+/// Refuses models and object files, which cannot be loaded.
 fn check_shared(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    /// The type of a shared object, `ET_DYN`, at its place in either order of bytes.
+    /// How a file of a library or an object begins, and the type of a shared object, `ET_DYN`, at its place in either order
+    /// of bytes.
+    const ELF: &[u8] = b"\x7fELF";
     const SHARED: u8 = 3;
-    match bytes.get(16..18) {
-        Some([SHARED, _] | [_, SHARED]) => Ok(()),
-        _ => {
-            let message = "this is an object file, and servers load libraries";
-            let help = "build a library: `schedc build model.json -o model.so`";
-            Err(Failure::new(sched_llvm::codes::LOADING, message, help).of(path.display()))
-        }
-    }
+    let message = match bytes.get(16..18) {
+        _ if !bytes.starts_with(ELF) => "this is no library",
+        Some([SHARED, _] | [_, SHARED]) => return Ok(()),
+        _ => "this is an object file, and servers load libraries",
+    };
+    let help = "build a library: `schedc build model.json -o model.so`";
+    Err(Failure::new(sched_llvm::codes::LOADING, message, help).of(path.display()))
 }
 
 /// What the server calls the model: the name of a folder, too, and a part of addresses.
