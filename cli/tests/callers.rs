@@ -40,8 +40,8 @@ fn run(program: &str) -> io::Result<String> {
     let model = "breast_cancer.json";
     fs::copy(repository.join("examples/model").join(model), folder.path().join(model))?;
     let commands = instructions(&fs::read_to_string(&source)?)
-        .replace("MODEL", "breast_cancer.json")
-        .replace("OTHER", "breast_cancer.json --iterations 0..10");
+        .replace("MODEL", model)
+        .replace("OTHER", &format!("{model} --iterations 0..10"));
     assert!(commands.lines().count() >= 2, "{program}: there are no instructions");
     let mut shell = shell(&format!("set -e\n{commands}"), folder.path());
     // Compilers are found, and keep what they compile once, where the user has them.

@@ -120,7 +120,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
     };
     let mut info = json!({
         "schedc": env!("CARGO_PKG_VERSION"),
-        "abi": sched_llvm::header::ABI_VERSION,
+        "schedc_abi": sched_llvm::header::ABI_VERSION,
         "model": {
             "fingerprint": model.fingerprint,
             "trainer": model.source.trainer,

@@ -422,11 +422,11 @@ fn static_libraries_of_two_models_link_into_one_program() {
 }
 
 fn two_models_in_one_program(emit: Emit, extension: &str) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let mut files = Vec::new();
     for (prefix, weights) in [("first", [1.0, 10.0, 100.0]), ("second", [2.0, 0.0, 0.0])] {
         let (module, entry) = linear(weights);
-        let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &entry, emit)).unwrap();
+        let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &entry, emit)).expect("an artefact");
         let path = write(&folder, &format!("{prefix}.{extension}"), &bytes);
         let symbols = output_of("nm", &["--defined-only", "--extern-only", "--format=posix"], &path);
         // The name of an archive's member is on a line of its own.
@@ -457,9 +457,9 @@ fn two_models_in_one_program(emit: Emit, extension: &str) {
     let source = write(&folder, "main.c", program.as_bytes());
     let main = folder.path().join("main");
     let mut cc = Command::new("cc");
-    let cc = cc.arg("-o").arg(&main).arg(&source).args(&files).args(["-pthread", "-lm"]).output().unwrap();
+    let cc = cc.arg("-o").arg(&main).arg(&source).args(&files).args(["-pthread", "-lm"]).output().expect("a C compiler");
     assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
-    assert_eq!(output_of(main.to_str().unwrap(), &[], Path::new("")), "321 2 1 3\n");
+    assert_eq!(output_of(main.to_str().expect("a name"), &[], Path::new("")), "321 2 1 3\n");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Library {
         if let Some(soname) = &self.soname {
             line(out, "soname", soname)?;
         }
-        if let Some(version) = first["abi"].as_i64() {
+        if let Some(version) = first["schedc_abi"].as_i64() {
             line(out, "interface", &format!("version {version}"))?;
         }
         line(out, "built by", &format!("schedc {}", shown(&first["schedc"])))?;

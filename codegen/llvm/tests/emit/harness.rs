@@ -46,6 +46,7 @@ fn interface(kernel: KernelKind, function: &Function) -> Interface {
     match kernel {
         KernelKind::Raw
         | KernelKind::Leaf
+        | KernelKind::Tree
         | KernelKind::Direct
         | KernelKind::Quantize
         | KernelKind::RawOfBins
@@ -113,6 +114,7 @@ pub fn run_on<I: Element, O: Element>(
         KernelKind::Value => model.value,
         KernelKind::Class => model.klass,
         KernelKind::Leaf => model.leaf,
+        KernelKind::Tree => model.tree,
         // Only devices have these.
         KernelKind::Direct | KernelKind::Quantize | KernelKind::RawOfBins | KernelKind::DirectOfBins => None,
     };
