@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Threads that run in step on the GPU that is simulated.
 const WARP: u32 = 32;
 /// What a run may use up: it is the user who waits.
-const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0 };
+const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0, columns: false };
 
 /// The code of a model, run by the interpreter.
 pub struct Simulator {
@@ -281,6 +281,7 @@ mod tests {
             rows_per_run: None,
             places: Variants::only(Place::Device),
             columns: None,
+            columns_from: None,
             transfer: None,
         };
         Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir)

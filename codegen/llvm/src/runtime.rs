@@ -46,7 +46,12 @@ pub struct Ctx {
     pub team: *mut Team,
     /// Set through `schedc_rt_fail`; 0 while all is well.
     pub status: i64,
+    /// The order of `rows`: [`ROWS`], or where the columns begin.
+    pub order: *const i64,
 }
+
+/// The order of rows that follow each other.
+pub static ROWS: i64 = 0;
 
 impl fmt::Debug for Team {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,6 +114,8 @@ pub struct ModelDescriptor {
     pub other_rows: *const ModelDescriptor,
     /// The [`Dtype`] of the rows that the trainer reads. Rows are not rounded to `row_type` where that is narrower.
     pub own_row_type: i64,
+    /// Runs of at least so many rows may be handed columns; the largest number: none may.
+    pub columns_from: i64,
 }
 
 /// Names of categories, `schedc_categories` in C.

@@ -4,6 +4,7 @@
 //! squares, which are transposed in registers; rows that do not fill a block are gathered under a mask.
 
 use super::features::FeatureSubset;
+use super::input::{InputColumns, Left};
 use super::{Copied, lanes_below};
 use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
 
@@ -53,6 +54,37 @@ impl Transpose<'_> {
             let block = Block { from, to, copy, rows: width };
             let left = b.sub(rows.count, first);
             self.block(b, &block, left);
+            Vec::new()
+        });
+    }
+
+    /// The same copy of the columns of a call, feature by feature.
+    pub fn columns_of(
+        &self,
+        b: &mut Builder,
+        from: InputColumns,
+        rows: Copied,
+        (copy, width): (BufferId, u32),
+    ) {
+        let piece = i64::from(self.piece());
+        let (zero, pieces) = (b.int(0), b.int(self.columns() / piece));
+        b.for_loop((zero, pieces, 1), &[], |b, number, _| {
+            let feature = b.load_index(Scalar::I32, Address::element(self.pieces, number, Scalar::I32));
+            for ahead in 0..piece {
+                let feature = b.add_int(feature, ahead);
+                let start = from.start(b, feature);
+                let column = b.mul_int(number, piece);
+                let column = b.add_int(column, ahead);
+                let column = b.mul_int(column, i64::from(width));
+                b.for_loop((zero, rows.held, i64::from(width)), &[], |b, block, _| {
+                    let left = Left { first: b.add(rows.first, block), count: b.sub(rows.count, block) };
+                    let values = from.rows(b, start, left, width as u16);
+                    let before = b.mul_int(block, self.columns());
+                    let index = b.add(before, column);
+                    b.store(Address::element(copy, index, self.input), values);
+                    Vec::new()
+                });
+            }
             Vec::new()
         });
     }

@@ -1,0 +1,65 @@
+//! Quantizing the columns of a call into a copy that lies in blocks, feature by feature: the thresholds of a feature are
+//! brought near once for all rows.
+
+use super::encode::{Quantizer, Run};
+use crate::lir::{Address, BufferId, Build, Builder, Ty, Value};
+use crate::quantize::bins::SearchGroup;
+use crate::quantize::encode::ROWS;
+use crate::rows::Copied;
+use crate::rows::input::{InputColumns, Left};
+
+/// Where bins go.
+#[derive(Clone, Copy)]
+pub struct Blocks {
+    /// The copy.
+    pub copy: BufferId,
+    /// Rows of a block.
+    pub width: u32,
+}
+
+impl Quantizer<'_> {
+    /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second one, and so on.
+    pub fn columns(&self, b: &mut Builder, from: InputColumns, rows: Copied, to: Blocks) {
+        for group in self.bins.groups() {
+            self.each_feature(b, group, 1, |b, feature| self.column(b, group, feature, (from, rows, to)));
+        }
+        self.end(b, to.copy, rows);
+    }
+
+    fn column(
+        &self,
+        b: &mut Builder,
+        group: &SearchGroup,
+        feature: Value,
+        (from, rows, to): (InputColumns, Copied, Blocks),
+    ) {
+        let lanes = to.width.min(ROWS);
+        let start = self.number(b, feature);
+        let start = from.start(b, start);
+        let nth = b.add_int(feature, -(group.features.start as i64));
+        let first = b.mul_int(nth, 1 << group.depth);
+        let first = b.add_int(first, group.first_threshold as i64);
+        let run = Run { table: self.tables.thresholds, first };
+        let near = self.near(b, run, (group.depth, Ty::vector(self.input, lanes as u16).lanes));
+        let zero = b.int(0);
+        b.for_loop((zero, rows.held, i64::from(to.width)), &[], |b, block, _| {
+            let before = b.mul_int(block, self.bins.columns().into());
+            for ahead in (0..to.width).step_by(lanes as usize) {
+                let row = b.add_int(block, ahead.into());
+                let left = Left { first: b.add(rows.first, row), count: b.sub(rows.count, row) };
+                let x = from.rows(b, start, left, lanes as u16);
+                let bin = self.search(b, group.depth, x, |b, node, level| {
+                    self.look_up_near(b, run, &near, (node, level, group.depth))
+                });
+                for (column, bin) in self.sides(b, group, x, bin) {
+                    let column = b.add_int(nth, column);
+                    let column = b.mul_int(column, i64::from(to.width));
+                    let index = b.add(before, column);
+                    let index = b.add_int(index, ahead.into());
+                    b.store(Address::element(to.copy, index, self.bins.element()), bin);
+                }
+            }
+            Vec::new()
+        });
+    }
+}
