@@ -190,6 +190,11 @@ impl Predictor for Simulator {
         let features = self.num_features();
         let (single, double);
         let rows = match rows {
+            Rows::Columns(columns) => {
+                let row = |row| columns.iter().map(move |column| column.value(row));
+                double = (0..n).flat_map(row).collect::<Vec<f64>>();
+                Rows::F64(&double)
+            }
             _ if stride == 0 || stride == features => rows,
             Rows::F32(values) => {
                 single = packed(values, features, stride);
@@ -204,10 +209,12 @@ impl Predictor for Simulator {
         let input = match (rows, &self.lir.columns) {
             (Rows::F32(values), None) => bytes(values.iter().map(|x| f64::from(*x)), element),
             (Rows::F64(values), None) => bytes(values.iter().copied(), element),
+            (Rows::Columns(_), None) => Vec::new(),
             (rows, Some(columns)) => {
                 let values: Vec<f64> = match rows {
                     Rows::F32(values) => values.iter().map(|x| f64::from(*x)).collect(),
                     Rows::F64(values) => values.to_vec(),
+                    Rows::Columns(_) => Vec::new(),
                 };
                 // Columns are made of values in the type of the model's rows.
                 let rounded = doubles(&bytes(values.into_iter(), element), element);
