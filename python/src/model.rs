@@ -1,8 +1,8 @@
 //! A model that predicts.
 
 use crate::SchedcError;
-use crate::library::{Element, Kind, Library, RowSlice};
-use crate::rows::rows_of;
+use crate::library::{Column, Element, Kind, Library, RowSlice};
+use crate::rows::{Rows, Wanted, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -75,8 +75,10 @@ impl Model {
                 "threads is a number from 1 on, or 0 for the library's own choice",
             ));
         }
-        let rows = rows_of(rows, self.library.num_features())?;
-        let place = Place { kind, columns, rows: rows.slice, threads };
+        let wanted =
+            Wanted { features: self.library.num_features(), takes_columns: self.library.takes_columns() };
+        let rows = rows_of(rows, wanted)?;
+        let place = Place { kind, columns, rows: &rows, threads };
         match self.library.output_type(kind) {
             Element::F32 => self.fill::<f32>(py, place, out),
             Element::F64 => self.fill::<f64>(py, place, out),
@@ -101,28 +103,28 @@ impl Model {
 }
 
 /// What a call computes, and of what.
-struct Place {
+struct Place<'a, 'py> {
     kind: Kind,
     columns: usize,
-    rows: RowSlice,
+    rows: &'a Rows<'py>,
     threads: i32,
 }
 
 /// Pointers that another thread of this call may use: Python objects keep what they point to.
-struct Pointers(RowSlice, *mut c_void);
+struct Pointers<'a>(RowSlice, &'a [Column], *mut c_void);
 
 // SAFETY: the arrays are borrowed for as long as the call takes.
-unsafe impl Send for Pointers {}
+unsafe impl Send for Pointers<'_> {}
 
 impl Model {
     /// Makes the call, into `out` or a new array: of one dimension for one column, else of two.
     fn fill<'py, T: numpy::Element>(
         &self,
         py: Python<'py>,
-        place: Place,
+        place: Place<'_, 'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let count = place.rows.count;
+        let count = place.rows.slice.count;
         let made = match out {
             Some(out) => out.clone(),
             // SAFETY: the call writes all of it; after an error nobody sees it.
@@ -131,12 +133,18 @@ impl Model {
             None => unsafe { PyArray2::<T>::new(py, [count, place.columns], false) }.into_any(),
         };
         let target = writable::<T>(&made, count, place.columns)?;
-        let pointers = Pointers(place.rows, target);
+        let pointers = Pointers(place.rows.slice, &place.rows.columns, target);
+        let (kind, threads) = (place.kind, place.threads);
         let library = &self.library;
         let done = py.detach(move || {
-            let Pointers(rows, out) = { pointers };
+            let Pointers(rows, columns, out) = { pointers };
             // SAFETY: both arrays are held by this call, and the output has the shape that was checked.
-            unsafe { library.predict(place.kind, rows, out, place.threads) }
+            unsafe {
+                match columns {
+                    [] => library.predict(kind, rows, out, threads),
+                    columns => library.predict_columns(kind, columns, rows.count, out, threads),
+                }
+            }
         });
         done.map_err(SchedcError::new_err)?;
         Ok(made)

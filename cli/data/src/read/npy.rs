@@ -99,9 +99,10 @@ impl Npy {
             };
             return Ok(Batch::of(values, count));
         }
+        let all = self.rows;
         let values = match self.whole()? {
-            Values::F32(values) => Values::F32(transpose(values, self.rows, rows)),
-            Values::F64(values) => Values::F64(transpose(values, self.rows, rows)),
+            Values::F32(values) => Values::F32(transpose(values, all, rows)),
+            Values::F64(values) => Values::F64(transpose(values, all, rows)),
         };
         Ok(Batch::of(values, count))
     }
