@@ -16,6 +16,7 @@ typedef struct schedc_plan {
     size_t row_bytes;      /* one packed row, in the kernels' element type */
     bool convert;          /* rows go through scratch */
     bool direct;           /* runs are handed columns, which are those of the caller where they can be */
+    size_t converted_bytes; /* of a row: columns that are converted then */
     double missing;        /* values that are equal to it are missing, too; NaN: there are none */
     const unsigned char *base_margin; /* what the caller's sums begin with; null: the model's own base values */
     size_t base_bytes;     /* one row of it */

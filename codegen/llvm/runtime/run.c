@@ -41,7 +41,7 @@ schedc_plan schedc_part(const schedc_plan *p, int64_t first, int64_t n_rows)
 static size_t temporary_row_bytes(const schedc_plan *p)
 {
     if (p->direct)
-        return (size_t)schedc_count_converted(p) * schedc_size_of(p->model->row_type);
+        return p->converted_bytes;
     return p->convert ? p->row_bytes : 0;
 }
 
@@ -213,19 +213,20 @@ static int32_t execute_anywhere(const schedc_plan *p)
 }
 
 /* Columns are handed on where runs are long enough for it. */
-static bool is_direct_call(schedc_plan p)
+static void plan_direct(schedc_plan *p)
 {
-    if (!p.columns || p.model->gpu || p.n_rows < p.model->columns_from)
-        return false;
-    p.direct = true;
-    return are_long(&p, wanted_chunk(&p, needs_of(&p).per_row));
+    if (!p->columns || p->model->gpu || p->n_rows < p->model->columns_from)
+        return;
+    p->direct = true;
+    p->converted_bytes = (size_t)schedc_count_converted(p) * schedc_size_of(p->model->row_type);
+    p->direct = are_long(p, wanted_chunk(p, needs_of(p).per_row));
 }
 
 /* Scratch of no more than the stack's size is not worth using. Where it is too little for columns, rows may fit it. */
 static int32_t execute_on_host(schedc_plan p)
 {
     bool has_scratch = p.scratch_bytes > STACK_BYTES;
-    p.direct = is_direct_call(p);
+    plan_direct(&p);
     int32_t status = has_scratch ? execute_in_scratch(p) : SCHEDC_LITTLE_SCRATCH;
     if (status == SCHEDC_LITTLE_SCRATCH && has_scratch && p.direct) {
         p.direct = false;

@@ -38,14 +38,14 @@ impl Ordered {
         Ordered { rows, columns, features, count: values / features.max(1) }
     }
 
-    /// Calls `with` on some of the rows in an order.
-    pub fn piece<T>(&self, order: Order, wanted: Range<usize>, with: impl FnOnce(Rows) -> T) -> T {
+    /// Some of the rows in an order.
+    pub fn piece(&self, order: Order, wanted: Range<usize>) -> Piece<'_> {
         let Some(columns) = self.columns.as_ref().filter(|_| order == Order::Columns) else {
             let place = wanted.start * self.features..wanted.end * self.features;
-            return with(match &self.rows {
-                Values::F32(values) => Rows::F32(&values[place]),
-                Values::F64(values) => Rows::F64(&values[place]),
-            });
+            return match &self.rows {
+                Values::F32(values) => Piece::Rows(Rows::F32(&values[place])),
+                Values::F64(values) => Piece::Rows(Rows::F64(&values[place])),
+            };
         };
         let column = |feature: usize| {
             let place = feature * self.count + wanted.start..feature * self.count + wanted.end;
@@ -54,13 +54,30 @@ impl Ordered {
                 Values::F64(values) => ColumnValues::F64(&values[place]),
             })
         };
-        let columns: Vec<Column> = (0..self.features).map(column).collect();
-        with(Rows::Columns(&columns))
+        Piece::Columns((0..self.features).map(column).collect())
     }
 
     /// The rows, one after the other.
     pub fn rows(&self) -> &Values {
         &self.rows
+    }
+}
+
+/// The rows of a call.
+pub enum Piece<'a> {
+    /// One after the other.
+    Rows(Rows<'a>),
+    /// One feature after the other.
+    Columns(Vec<Column<'a>>),
+}
+
+impl Piece<'_> {
+    /// What a call is given.
+    pub fn rows(&self) -> Rows<'_> {
+        match self {
+            Piece::Rows(rows) => *rows,
+            Piece::Columns(columns) => Rows::Columns(columns),
+        }
     }
 }
 

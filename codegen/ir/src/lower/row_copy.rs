@@ -1,7 +1,7 @@
 //! How copies of rows are filled, from rows or from columns.
 
 use super::kernel_builder::KernelBuilder;
-use crate::lir::{Address, BufferId, Build, Ty, Value};
+use crate::lir::{Address, BufferId, Build, Cmp, Ty, Value};
 use crate::quantize::encode::Quantizer;
 use crate::quantize::of_columns::Blocks;
 use crate::rows::Copied;
@@ -49,15 +49,32 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// The plan has no copy of bins that lies in no blocks where rows may be columns.
+    /// Where all blocks are full no masks are needed.
     fn fill_from_columns(&mut self, copy: &Copying, from: InputColumns) {
+        let rows = copy.rows;
+        let are_full = self.b.cmp(Cmp::Eq, rows.count, rows.held);
+        self.if_else(
+            are_full,
+            |k| {
+                k.fill_blocks(copy, from, true);
+                Vec::new()
+            },
+            |k| {
+                k.fill_blocks(copy, from, false);
+                Vec::new()
+            },
+        );
+    }
+
+    /// The plan has no copy of bins that lies in no blocks where rows may be columns.
+    fn fill_blocks(&mut self, copy: &Copying, from: InputColumns, are_full: bool) {
         let Copying { quantizer, transpose, blocks, buffer, rows } = copy;
         match (quantizer.zip(*blocks), transpose.zip(*blocks)) {
             (Some((quantizer, width)), _) => {
-                quantizer.columns(&mut self.b, from, *rows, Blocks { copy: *buffer, width });
+                quantizer.columns(&mut self.b, from, *rows, Blocks { copy: *buffer, width, are_full });
             }
             (None, Some((transpose, width))) => {
-                transpose.columns_of(&mut self.b, from, *rows, (*buffer, width));
+                transpose.columns_of(&mut self.b, from, *rows, (*buffer, width), are_full);
             }
             (None, None) => self.copy_columns(*buffer, *rows, from),
         }

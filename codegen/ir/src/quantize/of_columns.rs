@@ -2,11 +2,11 @@
 //! brought near once for all rows.
 
 use super::encode::{Quantizer, Run};
-use crate::lir::{Address, BufferId, Build, Builder, Ty, Value};
+use crate::lir::{Address, BufferId, Build, Builder, Value};
 use crate::quantize::bins::SearchGroup;
 use crate::quantize::encode::ROWS;
 use crate::rows::Copied;
-use crate::rows::input::{InputColumns, Left};
+use crate::rows::input::{FEATURES_AHEAD, InputColumns, Left};
 
 /// Where bins go.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ pub struct Blocks {
     pub copy: BufferId,
     /// Rows of a block.
     pub width: u32,
+    /// Whether all of them exist in all blocks.
+    pub are_full: bool,
 }
 
 impl Quantizer<'_> {
@@ -34,19 +36,22 @@ impl Quantizer<'_> {
         (from, rows, to): (InputColumns, Copied, Blocks),
     ) {
         let lanes = to.width.min(ROWS);
-        let start = self.number(b, feature);
-        let start = from.start(b, start);
+        let number = self.number(b, feature);
+        let start = from.start(b, number);
+        let next = self.later_start(b, group, feature, from);
         let nth = b.add_int(feature, -(group.features.start as i64));
         let first = b.mul_int(nth, 1 << group.depth);
         let first = b.add_int(first, group.first_threshold as i64);
         let run = Run { table: self.tables.thresholds, first };
-        let near = self.near(b, run, (group.depth, Ty::vector(self.input, lanes as u16).lanes));
+        let near = self.near(b, run, (group.depth, lanes as u16));
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(to.width)), &[], |b, block, _| {
             let before = b.mul_int(block, self.bins.columns().into());
             for ahead in (0..to.width).step_by(lanes as usize) {
                 let row = b.add_int(block, ahead.into());
-                let left = Left { first: b.add(rows.first, row), count: b.sub(rows.count, row) };
+                let count = (!to.are_full).then(|| b.sub(rows.count, row));
+                let left = Left { first: b.add(rows.first, row), count };
+                from.prefetch(b, next, left.first, lanes);
                 let x = from.rows(b, start, left, lanes as u16);
                 let bin = self.search(b, group.depth, x, |b, node, level| {
                     self.look_up_near(b, run, &near, (node, level, group.depth))
@@ -61,5 +66,14 @@ impl Quantizer<'_> {
             }
             Vec::new()
         });
+    }
+
+    /// Where a feature begins that is quantized some features later, or the last one of its group.
+    fn later_start(&self, b: &mut Builder, group: &SearchGroup, feature: Value, from: InputColumns) -> Value {
+        let later = b.add_int(feature, FEATURES_AHEAD);
+        let last = b.int(group.features.end as i64 - 1);
+        let later = b.min(later, last);
+        let number = self.number(b, later);
+        from.start(b, number)
     }
 }

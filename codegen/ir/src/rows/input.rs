@@ -1,7 +1,13 @@
 //! The call's rows where they are columns: which order they have is known when the call is made.
 
 use super::lanes_below;
-use crate::lir::{Address, BufferId, Build, Builder, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, Builder, Cmp, Scalar, Ty, Value};
+
+/// Features between one whose values are read and one whose values are brought near: a copy reads a few lines of each feature,
+/// which are too few for a processor to see where it goes on.
+pub const FEATURES_AHEAD: i64 = 4;
+/// Bytes of a cache line.
+const LINE: u32 = 64;
 
 /// The columns of a call.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +25,8 @@ pub struct InputColumns {
 pub struct Left {
     /// The number of the first row.
     pub first: Value,
-    /// How many there are, or none if it is below 1.
-    pub count: Value,
+    /// How many there are, or none if it is below 1; if this is nothing, as many as are wanted.
+    pub count: Option<Value>,
 }
 
 impl InputColumns {
@@ -42,16 +48,22 @@ impl InputColumns {
         let index = b.add(start, rows.first);
         let at = Address::element(self.values, index, self.element);
         let ty = Ty::vector(self.element, lanes);
-        let all = b.int(i64::from(lanes));
-        let full = b.cmp(Cmp::Le, all, rows.count);
-        let values = b.if_else(
-            full,
-            |b| vec![b.load(ty, at)],
-            |b| {
-                let mask = lanes_below(b, rows.count, lanes);
-                vec![b.load_masked(ty, at, mask)]
-            },
-        );
-        values[0]
+        match rows.count {
+            None => b.load(ty, at),
+            Some(count) => {
+                let mask = lanes_below(b, count, lanes);
+                b.load_masked(ty, at, mask)
+            }
+        }
+    }
+
+    /// Brings a feature's values in some rows near.
+    pub fn prefetch(self, b: &mut Builder, start: Value, row: Value, rows: u32) {
+        let index = b.add(start, row);
+        let first = Address::element(self.values, index, self.element);
+        for line in (0..rows).step_by((LINE / self.element.bytes()) as usize) {
+            let at = b.beyond(first, line.into());
+            b.prefetch(at);
+        }
     }
 }
