@@ -187,6 +187,7 @@ pub struct Sent {
 /// A library in this process.
 pub struct Library {
     num_features: usize,
+    takes_columns: bool,
     num_outputs: unsafe extern "C" fn(i32) -> i32,
     output_type: unsafe extern "C" fn(i32) -> i32,
     feature_name: unsafe extern "C" fn(i32) -> *const c_char,
@@ -234,9 +235,10 @@ impl Library {
         let library = unsafe { libloading::Library::new(path) };
         let library = library.map_err(|error| format!("{shown} cannot be loaded: {error}"))?;
         let num_features: unsafe extern "C" fn() -> i32 = symbol(&library, &prefix, "num_features")?;
-        Ok(Library {
+        let mut library = Library {
             // SAFETY: the function is ours and takes nothing.
             num_features: usize::try_from(unsafe { num_features() }).unwrap_or(0),
+            takes_columns: false,
             num_outputs: symbol(&library, &prefix, "num_outputs")?,
             output_type: symbol(&library, &prefix, "output_type")?,
             feature_name: symbol(&library, &prefix, "feature_name")?,
@@ -245,7 +247,9 @@ impl Library {
             info: symbol(&library, &prefix, "info")?,
             file,
             _library: library,
-        })
+        };
+        library.takes_columns = library.knows_columns();
+        Ok(library)
     }
 
     /// The bytes of the file that was loaded.
@@ -286,6 +290,19 @@ impl Library {
             2 => Element::I32,
             _ => Element::F32,
         }
+    }
+
+    /// Whether calls may have columns: libraries that were built before there were columns refuse them.
+    pub fn takes_columns(&self) -> bool {
+        self.takes_columns
+    }
+
+    fn knows_columns(&self) -> bool {
+        let columns = vec![Column::ABSENT; self.num_features];
+        let sent = Sent { out: ptr::null_mut(), threads: 0, base_margin: ptr::null() };
+        let call = Call { columns: columns.as_ptr(), ..Call::new(Kind::Value, 0, sent) };
+        // SAFETY: there is a column for each feature, and there are no rows.
+        unsafe { self.call(&call) }.is_ok()
     }
 
     /// What the library says of its model and schedule, as JSON.

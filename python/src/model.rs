@@ -3,7 +3,7 @@
 use crate::SchedcError;
 use crate::columns::{Columns, Given};
 use crate::library::{Element, Input, Kind, Library, Sent};
-use crate::rows::rows_of;
+use crate::rows::{Taken, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -69,9 +69,10 @@ impl Model {
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
-        let rows = rows_of(rows, self.library.num_features())?;
+        let taken = Taken { features: self.library.num_features(), takes_columns: self.library.takes_columns() };
+        let rows = rows_of(rows, taken)?;
         let wanted = Wanted { kind, rows: rows.slice.count, threads, base_margin };
-        self.call(py, Input::Rows(rows.slice), wanted, out)
+        self.call(py, rows.input(), wanted, out)
     }
 
     /// Predicts the rows of columns, one for each feature.

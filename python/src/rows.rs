@@ -1,6 +1,6 @@
 //! Rows from Python objects: arrays as they lie in memory, everything else by way of NumPy.
 
-use crate::library::{Element, RowSlice};
+use crate::library::{Column, ColumnType, Element, Input, RowSlice};
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -8,18 +8,39 @@ use pyo3::prelude::*;
 
 /// Rows that stay where they are as long as this value lives.
 pub struct Rows<'py> {
-    /// Where they are.
+    /// Where they are, if they are rows.
     pub slice: RowSlice,
+    /// Where they are, if they are columns.
+    pub columns: Vec<Column>,
     /// The array that owns them.
     _array: Bound<'py, PyAny>,
 }
 
-/// The rows of an object with `features` columns.
+impl Rows<'_> {
+    /// What a call predicts.
+    pub fn input(&self) -> Input<'_> {
+        match self.columns.as_slice() {
+            [] => Input::Rows(self.slice),
+            columns => Input::Columns { columns, count: self.slice.count },
+        }
+    }
+}
+
+/// What a library takes as rows.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    /// How many columns there are.
+    pub features: usize,
+    /// Whether it takes rows that are columns.
+    pub takes_columns: bool,
+}
+
+/// The rows of an object.
 ///
-/// Arrays of single or double precision whose rows are contiguous are taken as they are. Others are copied once by NumPy:
-/// whole numbers and booleans become doubles, half precision single.
-pub fn rows_of<'py>(object: &Bound<'py, PyAny>, features: usize) -> PyResult<Rows<'py>> {
-    if let Some(rows) = in_place(object, features)? {
+/// Arrays of single or double precision are taken as they are: as rows where these are contiguous, as columns where the
+/// library takes these. Others are copied once by NumPy: whole numbers and booleans become doubles, half precision single.
+pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'py>> {
+    if let Some(rows) = in_place(object, taken)? {
         return Ok(rows);
     }
     refuse_frames(object)?;
@@ -27,7 +48,7 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, features: usize) -> PyResult<Row
     let array = numpy.call_method1(intern!(object.py(), "asarray"), (object,))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let bytes: usize = array.getattr("dtype")?.getattr("itemsize")?.extract()?;
-    let wanted = match (kind.as_str(), bytes) {
+    let dtype = match (kind.as_str(), bytes) {
         ("f", 2 | 4) => "float32",
         ("f", 8) | ("i" | "u" | "b", _) => "float64",
         _ => {
@@ -40,8 +61,8 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, features: usize) -> PyResult<Row
     if bytes == 8 && kind != "f" {
         fits_in_doubles(&numpy, &array)?;
     }
-    let array = numpy.call_method1(intern!(object.py(), "ascontiguousarray"), (array, wanted))?;
-    in_place(&array, features)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
+    let array = numpy.call_method1(intern!(object.py(), "ascontiguousarray"), (array, dtype))?;
+    in_place(&array, taken)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
 }
 
 /// Tables have named columns, whose order NumPy would take as it comes: rows would be wrong without a word.
@@ -69,12 +90,12 @@ fn fits_in_doubles(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>) -> PyR
 }
 
 /// The rows of an array that a library can read where they are.
-fn in_place<'py>(object: &Bound<'py, PyAny>, features: usize) -> PyResult<Option<Rows<'py>>> {
+fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Rows<'py>>> {
     if let Ok(array) = object.cast::<PyArray2<f32>>() {
-        return packed(array, Element::F32, features);
+        return taken(array, (Element::F32, ColumnType::F32), taken);
     }
     if let Ok(array) = object.cast::<PyArray2<f64>>() {
-        return packed(array, Element::F64, features);
+        return taken(array, (Element::F64, ColumnType::F64), taken);
     }
     // Of other arrays and objects, the shape is checked once NumPy has made an array of two dimensions.
     let dimensions = match object.getattr_opt(intern!(object.py(), "ndim"))? {
@@ -89,10 +110,10 @@ fn in_place<'py>(object: &Bound<'py, PyAny>, features: usize) -> PyResult<Option
     Ok(None)
 }
 
-fn packed<'py, T: numpy::Element>(
+fn taken<'py, T: numpy::Element>(
     array: &Bound<'py, PyArray2<T>>,
-    element: Element,
-    features: usize,
+    (element, kind): (Element, ColumnType),
+    Wanted { features, takes_columns }: Wanted,
 ) -> PyResult<Option<Rows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
     if columns != features {
@@ -103,9 +124,24 @@ fn packed<'py, T: numpy::Element>(
     let together = by_column == bytes || columns <= 1;
     let ahead = count <= 1 || (by_row % bytes == 0 && by_row >= bytes * columns as isize);
     if !together || !ahead || !(array.data() as usize).is_multiple_of(align_of::<T>()) {
-        return Ok(None);
+        // A column repeats a value where NumPy broadcasts it, which columns of a library do not.
+        let apart = by_row.unsigned_abs() >= size_of::<T>() && count > 1;
+        return Ok((takes_columns && apart).then(|| in_columns(array, kind)));
     }
     let stride = if count <= 1 { columns } else { (by_row / bytes) as usize };
     let slice = RowSlice { start: array.data() as *const _, count, stride, element };
-    Ok(Some(Rows { slice, _array: array.as_any().clone() }))
+    Ok(Some(Rows { slice, columns: Vec::new(), _array: array.as_any().clone() }))
+}
+
+/// The columns of an array, however far apart their values are, and at whatever addresses.
+fn in_columns<'py, T: numpy::Element>(array: &Bound<'py, PyArray2<T>>, kind: ColumnType) -> Rows<'py> {
+    let [by_row, by_column] = [array.strides()[0], array.strides()[1]];
+    let first = array.data().cast::<u8>();
+    let column = |number: usize| {
+        let values = first.wrapping_offset(by_column * number as isize);
+        Column::of(values as *const _, kind, by_row as i64)
+    };
+    let slice =
+        RowSlice { start: first as *const _, count: array.shape()[0], stride: 0, element: Element::F32 };
+    Rows { slice, columns: (0..array.shape()[1]).map(column).collect(), _array: array.as_any().clone() }
 }

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import threading
+import tracemalloc
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -67,6 +68,26 @@ def test_rows_may_lie_anywhere(model, rows):
         assert numpy.array_equal(model.predict(same), wanted)
     assert numpy.array_equal(model.predict(rows[::2]), wanted[::2])
     assert numpy.array_equal(model.predict(rows[::-1]), wanted[::-1])
+
+
+def test_arrays_in_place(model, rows):
+    many = numpy.tile(rows, (400, 1))
+    wanted, out = model.predict(many), numpy.empty(len(many), dtype="float32")
+    wide = numpy.zeros((len(many), 60), dtype="float32")
+    wide[:, ::2] = many
+    unaligned = numpy.frombuffer(b"x" + many.tobytes(), dtype="uint8")[1:].view("float32").reshape(many.shape)
+    for same in [many, numpy.asfortranarray(many), numpy.asfortranarray(many.astype("float64")), wide[:, ::2],
+                 numpy.asfortranarray(many[::-1])[::-1], numpy.asfortranarray(many[:, ::-1])[:, ::-1], unaligned]:
+        out[:] = -1
+        tracemalloc.start()
+        model.predict(same, out=out)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert numpy.array_equal(out, wanted)
+        assert peak < 100_000, f"{peak} bytes for rows of {many.nbytes}"
+    assert numpy.array_equal(model.predict(numpy.asfortranarray(many), "leaf"), model.predict(many, "leaf"))
+    one = numpy.broadcast_to(rows[:1], (5, 30))
+    assert numpy.array_equal(model.predict(one), numpy.repeat(wanted[:1], 5))
 
 
 def test_few_rows(model, rows):

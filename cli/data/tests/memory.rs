@@ -60,10 +60,10 @@ fn part(number: usize) -> RecordBatch {
 }
 
 /// Predicts something for each row of a file, into another one.
-fn run(file: &Path, result: &Path) {
+fn run(file: &Path, result: &Path, by_column: bool) {
     let names: Vec<String> = (0..COLUMNS).map(|at| format!("x{at}")).collect();
     let keep = vec!["x3".to_owned()];
-    let reading = Reading { keep: &keep, ..Reading::default() };
+    let reading = Reading { keep: &keep, by_column, ..Reading::default() };
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
     let mut stream =
@@ -95,7 +95,8 @@ fn check<W>(
     (0..PARTS).for_each(|number| write(&mut writer, &part(number)));
     finish(writer);
     assert!(std::fs::metadata(&file).unwrap().len() >= (PART * PARTS * COLUMNS * 8) as u64);
-    results.iter().for_each(|result| run(&file, &folder.join(result)));
+    let ways = results.iter().zip([true, false].into_iter().cycle());
+    ways.for_each(|(result, by_column)| run(&file, &folder.join(result), by_column));
     std::fs::remove_file(file).unwrap();
 }
 

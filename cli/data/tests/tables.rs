@@ -14,7 +14,7 @@ use arrow_array::{
 };
 use common::{archive, arrow, arrow_stream, features, npy, parquet, show, shown, table};
 use parquet::basic::Compression;
-use schedc_data::{DataError, Expect, Reading, RowStream, Rows, Source, Values, read_rows};
+use schedc_data::{DataError, Expect, Missing, Reading, RowStream, Rows, Source, Values, read_rows};
 
 const PLAIN: Compression = Compression::UNCOMPRESSED;
 
@@ -170,13 +170,19 @@ fn pieces(
         assert!((1..=most).contains(&batch.rows));
         rows += batch.rows as u64;
         let columns = expect.columns;
-        text.push(show(&Rows {
-            values: batch.values,
-            rows: batch.rows,
-            columns,
-            names: None,
-            notes: Vec::new(),
-        }));
+        // Rows are shown alike, whatever order they come in.
+        let single = batch.columns.iter().all(|column| matches!(column, Values::F32(_)));
+        let value = |column: &Values, row: usize| match column {
+            Values::F32(values) => f64::from(values[row]),
+            Values::F64(values) => values[row],
+        };
+        let by_row = || (0..batch.rows).flat_map(|row| batch.columns.iter().map(move |of| value(of, row)));
+        let values = match single {
+            _ if batch.columns.is_empty() => batch.values,
+            true => Values::F32(by_row().map(|x| x as f32).collect()),
+            false => Values::F64(by_row().collect()),
+        };
+        text.push(show(&Rows { values, rows: batch.rows, columns, names: None, notes: Vec::new() }));
     }
     assert!(promised.is_none_or(|promised| promised == rows), "{promised:?} rows promised, {rows} read");
     Ok(text.join(" | "))
@@ -201,6 +207,13 @@ fn shards_together_are_the_whole() {
                 let reading = Reading { shard, ..Reading::default() };
                 pieces(&source(&bytes), Expect::named(&features), reading, 5).unwrap()
             };
+            let by_column = |number| {
+                let shard = Some(format!("{number}/{of}").parse().unwrap());
+                let reading = Reading { shard, by_column: true, ..Reading::default() };
+                pieces(&source(&bytes), Expect::named(&features), reading, 5).unwrap()
+            };
+            let same: Vec<String> = (0..of).map(by_column).filter(|part| !part.is_empty()).collect();
+            assert_eq!(same.join(" | "), whole, "{format} in {of}, by column");
             let parts: Vec<String> = (0..of).map(shard).filter(|part| !part.is_empty()).collect();
             assert_eq!(parts.join(" | "), whole, "{format} in {of}");
         }
@@ -220,6 +233,40 @@ fn arrays_by_columns_are_read_in_pieces() {
     for most in [1, 2, 7, 100] {
         let read = pieces(&source(&file), Expect::unnamed(3), Reading::default(), most).unwrap();
         assert_eq!(read, wanted.join(" | "), "{most}");
+    }
+}
+
+/// Files that are stored by columns are handed on as columns where that is asked for; each has the type of its own.
+#[test]
+fn columns_are_handed_on() {
+    let table = columns([
+        ("f0", numbers(7)),
+        ("f1", Arc::new(Int8Array::from((0..7).map(|row| (row != 3).then_some(row)).collect::<Vec<_>>()))),
+    ]);
+    let array = npy("{'descr': '|u1', 'fortran_order': True, 'shape': (7, 2), }", &[9; 14]);
+    let in_rows = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (7, 2), }", &[9; 14]);
+    let mut files = formats(&table, 3).to_vec();
+    files.extend([
+        ("fortran", array.clone()),
+        ("fortran npz", archive(&[("X.npy", &array)], true)),
+        ("npy", in_rows),
+    ]);
+    for (format, bytes) in files {
+        let reading = Reading { by_column: true, ..Reading::default() };
+        let missing = Some(Missing { value: 5.0, single: true });
+        let expect = Expect::unnamed(2).by_position(true).with_missing(missing);
+        let mut stream = RowStream::open(&source(&bytes), expect, reading).unwrap();
+        let batch = stream.next(100).unwrap().unwrap();
+        let stored_by_column = !matches!(format, "npy" | "csv");
+        assert_eq!(batch.columns.len(), if stored_by_column { 2 } else { 0 }, "{format}");
+        assert_eq!(batch.rows, 7, "{format}");
+        if let [_, Values::F32(second)] = batch.columns.as_slice()
+            && !format.contains("fortran")
+        {
+            let missing: Vec<bool> = second.iter().map(|x| x.is_nan()).collect();
+            assert_eq!(missing, [false, false, false, true, false, true, false], "{format}");
+        }
+        assert!(!stored_by_column || matches!(batch.columns[1], Values::F32(_)), "{format}");
     }
 }
 

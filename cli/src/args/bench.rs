@@ -38,6 +38,9 @@ pub struct Bench {
     /// The type of the rows, f32 or f64, which the code is made for [default: that of the file, or the one that the model reads]
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub rows: Option<RowType>,
+    /// Time each schedule on columns, too, beside the same values as rows
+    #[arg(long, conflicts_with = "load")]
+    pub columns: bool,
     /// Rows per call
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]

@@ -2,6 +2,7 @@
 
 mod compare;
 mod kernels;
+mod order;
 mod plot;
 mod race;
 mod rows;

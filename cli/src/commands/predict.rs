@@ -62,7 +62,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         let origin = Origin::of(args);
         let keep = columns_beside(args, origin.as_ref());
         let margins = library.num_outputs(sched_llvm::runtime::Kind::Raw);
-        let rows = rows(args, expect, &keep, origin, (outputs, margins), terminal)?;
+        let wanted = Wanted { outputs, margins, by_column: library.takes_columns() };
+        let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
         let labels = Labels::of_library(&about(&library));
         return Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO);
     }
@@ -100,7 +101,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
     let margins = job.model.forest.num_margins;
-    let rows = rows(args, expect, &keep, origin, (outputs, margins), terminal)?;
+    let wanted = Wanted { outputs, margins, by_column: true };
+    let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
     let labels = Labels::of_forest(&job.model.forest);
     let since = Instant::now();
     if !settled {
@@ -152,14 +154,24 @@ fn columns_beside(args: &Predict, origin: Option<&Origin>) -> Vec<String> {
     args.keep.iter().chain(base_margin).cloned().collect()
 }
 
-/// The rows to predict, of which the first are read, for a model that makes so many results of each and has so many
-/// margins.
+/// What is known of whatever predicts before there are rows.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// Results of a row.
+    outputs: usize,
+    /// Its margins.
+    margins: usize,
+    /// Whether it takes columns.
+    by_column: bool,
+}
+
+/// The rows to predict, of which the first are read.
 fn rows<'a>(
     args: &'a Predict,
     expect: Expect<'a>,
     keep: &'a [String],
     origin: Option<Origin>,
-    (outputs, margins): (usize, usize),
+    wanted: Wanted,
     terminal: &Terminal,
 ) -> Result<Input<'a>, Failure> {
     if args.rows.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
@@ -167,10 +179,11 @@ fn rows<'a>(
     }
     let expect = expect.by_position(args.rows.by_position);
     let beside = keep.len() - args.keep.len();
-    let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref() };
-    let base_margin = origin.map(|origin| origin.open(margins, args)).transpose()?;
+    let by_column = wanted.by_column;
+    let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref(), by_column };
+    let base_margin = origin.map(|origin| origin.open(wanted.margins, args)).transpose()?;
     let mut stream = RowStream::open(&Source::from_argument(&args.rows.input), expect, reading)?;
-    let first = stream.next(rows_of_batch(PIECE, expect.columns, outputs))?;
+    let first = stream.next(rows_of_batch(PIECE, expect.columns, wanted.outputs))?;
     tell(&mut stream, terminal);
     if let Some(remark) = stream.remark().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {remark}"));

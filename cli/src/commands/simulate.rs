@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Threads that run in step on the GPU that is simulated.
 const WARP: u32 = 32;
 /// What a run may use up: it is the user who waits.
-const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0 };
+const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0, columns: false };
 
 /// The code of a model, run by the interpreter.
 pub struct Simulator {
@@ -194,7 +194,10 @@ impl Predictor for Simulator {
         let values = match rows {
             Rows::F32(values) => packed(values, features, stride),
             Rows::F64(values) => packed(values, features, stride),
-            Rows::Columns(_) => return Err("the simulator takes rows, not columns".to_string()),
+            Rows::Columns(columns) => {
+                let row = |row| columns.iter().map(move |column| column.value(row));
+                (0..n).flat_map(row).collect()
+            }
         };
         let element = self.lir.types.rows;
         let input = match &self.lir.columns {
@@ -277,6 +280,7 @@ mod tests {
             rows_per_run: None,
             places: Variants::only(Place::Device),
             columns: None,
+            columns_from: None,
             transfer: None,
         };
         Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir)

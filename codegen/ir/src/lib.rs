@@ -93,6 +93,8 @@ pub fn compile(
         let by_tree = leaf_indices || (max_rows.is_none() && kernels.contains(&KernelKind::Tree));
         let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
         let mut plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
+        // Columns that are made for the kernels lie in rows.
+        plan.takes_columns &= columns.is_none();
         plan.set_columns = columns.as_ref().map_or(0, RowColumns::sets);
         let numbers = lower::Numbers::of_tables(&hir, &plan, by_tree, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
@@ -132,8 +134,10 @@ pub fn compile(
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     let rows_per_run = limits.min();
+    let columns_from = lower::columns_from(&lowerings);
     let places = lowerings.map(|_, lowering| lowering.place());
-    let lir = Module { kernels: functions, tables, types, rows_per_run, places, columns, transfer };
+    let lir =
+        Module { kernels: functions, tables, types, rows_per_run, places, columns, columns_from, transfer };
     let mut lir = lir.without_unread_tables();
     if let Some(columns) = &mut lir.columns {
         columns.add_tables(&mut lir.tables);

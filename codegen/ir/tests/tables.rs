@@ -67,6 +67,7 @@ fn what_is_only_brought_near_is_left_out() {
         rows_per_run: None,
         places: Variants::only(Place::Host),
         columns: None,
+        columns_from: None,
         transfer: None,
     };
     let module = module.without_unread_tables();

@@ -404,6 +404,7 @@ fn kernels_read_and_write_what_callers_are_told() {
             rows_per_run: None,
             places: Variants::only(Place::Host),
             columns: None,
+            columns_from: None,
             transfer: None,
         })
     };

@@ -389,6 +389,7 @@ fn main() {
             rows_per_run: None,
             places: Variants::only(Place::Host),
             columns: None,
+            columns_from: None,
             transfer: None,
         };
         if let Some(folder) = std::env::args().skip(1).find(|word| word != "--bench") {
@@ -408,6 +409,7 @@ fn main() {
                 tables: jit.model().tables,
                 team: std::ptr::null_mut(),
                 status: 0,
+                order: &raw const sched_llvm::runtime::ROWS,
             };
             let kernel = jit.model().raw.expect("the kernel is compiled");
             let start = Instant::now();

@@ -216,6 +216,99 @@ void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, in
         read_floats(c, p->first_row + first, n, (float)p->missing, to, apart);
 }
 
+/* Whether kernels can read the caller's own values: packed, aligned, of their type, and missing only where they are NaN. */
+static bool reads_in_place(const schedc_plan *p, const schedc_column *c)
+{
+    int32_t type = p->model->row_type;
+    size_t size = schedc_size_of(type);
+    bool as_it_is = c->values && !c->validity && !c->dictionary && c->type == type && p->missing != p->missing;
+    return as_it_is && (c->stride == 0 || c->stride == (int64_t)size) && (uintptr_t)c->values % size == 0;
+}
+
+/* Features that are missing in all rows are one column. */
+int32_t schedc_count_converted(const schedc_plan *p)
+{
+    int32_t count = 0, absent = 0;
+    for (int32_t i = 0; i < p->model->num_features; i++) {
+        count += p->columns[i].values && !reads_in_place(p, &p->columns[i]);
+        absent |= !p->columns[i].values;
+    }
+    return count + absent;
+}
+
+/* Behind the order are the numbers of the features that are converted. */
+size_t schedc_order_bytes(const schedc_plan *p)
+{
+    size_t features = (size_t)p->model->num_features;
+    return (features + 1) * sizeof(int64_t) + features * sizeof(int32_t);
+}
+
+enum { VALUES_AT_ONCE = 8192 }; /* that a thread converts at a time: more would not pay for waking one sooner */
+
+typedef struct converting {
+    const schedc_plan *plan;
+    unsigned char *to;
+    int64_t first, n_rows, held;
+    const int32_t *features; /* of the columns */
+    int64_t count, together; /* columns in all, columns of one iteration */
+} converting;
+
+static void convert_columns(void *env, int64_t i)
+{
+    const converting *all = env;
+    size_t bytes = (size_t)all->held * schedc_size_of(all->plan->model->row_type);
+    int64_t end = (i + 1) * all->together < all->count ? (i + 1) * all->together : all->count;
+    for (int64_t column = i * all->together; column < end; column++)
+        schedc_read_column(all->plan, all->features[column], all->first, all->n_rows, all->to + (size_t)column * bytes, 1);
+}
+
+static int32_t list_converted(const schedc_plan *p, int32_t *features)
+{
+    int32_t count = 0;
+    bool absent = false;
+    for (int32_t i = 0; i < p->model->num_features; i++) {
+        const schedc_column *c = &p->columns[i];
+        if (reads_in_place(p, c) || (!c->values && absent))
+            continue;
+        absent |= !c->values;
+        features[count++] = i;
+    }
+    return count;
+}
+
+/* Where kernels read a column is a number of elements from the lowest of all addresses on. */
+void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t held, unsigned char *columns,
+                         int64_t *order)
+{
+    size_t size = schedc_size_of(p->model->row_type);
+    int32_t *features = (int32_t *)(void *)(order + p->model->num_features + 1);
+    int64_t count = list_converted(p, features), together = VALUES_AT_ONCE / (ctx->n_rows + 1) + 1;
+    converting all = {p, columns, first, ctx->n_rows, held, features, count, together};
+    if (count)
+        schedc_rt_parallel(ctx, convert_columns, &all, (count - 1) / together + 1);
+    uintptr_t lowest = UINTPTR_MAX, absent = 0, next = (uintptr_t)columns;
+    for (int32_t i = 0; i < p->model->num_features; i++) {
+        const schedc_column *c = &p->columns[i];
+        uintptr_t at;
+        if (reads_in_place(p, c)) {
+            at = (uintptr_t)c->values + (size_t)(p->first_row + first) * size;
+        } else if (!c->values && absent) {
+            at = absent;
+        } else {
+            at = next;
+            next += (size_t)held * size;
+            absent = c->values ? absent : at;
+        }
+        order[1 + i] = (int64_t)at;
+        lowest = at < lowest ? at : lowest;
+    }
+    for (int32_t i = 0; i < p->model->num_features; i++)
+        order[1 + i] = (int64_t)(((uintptr_t)order[1 + i] - lowest) / size);
+    order[0] = 1;
+    ctx->rows = (const void *)lowest;
+    ctx->order = order;
+}
+
 enum { ROWS_AT_ONCE = 16 }; /* floats of a cache line: a column's is read once, and those of the rows stay in the cache */
 
 void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)

@@ -15,6 +15,8 @@ typedef struct schedc_plan {
     int32_t dtype;         /* element type of the caller's rows */
     size_t row_bytes;      /* one packed row, in the kernels' element type */
     bool convert;          /* rows go through scratch */
+    bool direct;           /* runs are handed columns, which are those of the caller where they can be */
+    size_t converted_bytes; /* of a row: columns that are converted then */
     double missing;        /* values that are equal to it are missing, too; NaN: there are none */
     const unsigned char *base_margin; /* what the caller's sums begin with; null: the model's own base values */
     size_t base_bytes;     /* one row of it */
@@ -43,6 +45,17 @@ int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count);
 
 /* Writes n values of a feature from row `first` on to every `apart`-th element, in the kernels' type. */
 void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, int64_t n, void *to, int64_t apart);
+
+/* How many columns have to be converted before kernels can read them. */
+int32_t schedc_count_converted(const schedc_plan *p);
+
+/* Bytes of the order of columns. */
+size_t schedc_order_bytes(const schedc_plan *p);
+
+/* Hands the run on the rows [first, first + ctx->n_rows) columns. `columns` has room for those that are converted, `held`
+ * rows of each; `order` for their order. */
+void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t held, unsigned char *columns,
+                         int64_t *order);
 
 /* Packs the rows [first, first + n_rows) of columns into `to`. */
 void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);

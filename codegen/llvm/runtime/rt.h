@@ -38,6 +38,8 @@ typedef struct schedc_ctx {
     const void *const *tables;   /* the model's buffers */
     schedc_team *team;
     int64_t status;              /* set (atomically, first error wins) through schedc_rt_fail */
+    const int64_t *order;        /* of `rows`: 0; or 1, and for each feature the element of `rows` that is its value in the first
+                                    row, which those of the other rows follow */
 } schedc_ctx;
 
 typedef void (*schedc_kernel)(schedc_ctx *ctx);
@@ -159,6 +161,7 @@ typedef struct schedc_model {
     int64_t own_row_type;        /* SCHEDC_DTYPE_*: of the rows that the trainer reads. Where the kernels' type is the narrower
                                     one, rows are not rounded to it */
     schedc_kernel tree;          /* rows -> what leaves add, of margin_type [n][num_trees]; null: leaves hold vectors */
+    int64_t columns_from;        /* runs of so many rows and more may be handed columns; INT64_MAX: none may */
 } schedc_model;
 
 /* The names of the categories of a model's features. */

@@ -37,15 +37,47 @@ schedc_plan schedc_part(const schedc_plan *p, int64_t first, int64_t n_rows)
     return part;
 }
 
+/* Bytes of a row of a run that is packed, or of its columns that are converted. */
+static size_t temporary_row_bytes(const schedc_plan *p)
+{
+    if (p->direct)
+        return p->converted_bytes;
+    return p->convert ? p->row_bytes : 0;
+}
+
+/* Memory of a call: for each row of a run, and beside. */
+typedef struct needs {
+    size_t per_row, beside;
+} needs;
+
+/* Where the temporary data of a run are. */
+typedef struct run_places {
+    unsigned char *rows, *margins; /* rows: packed, or columns that are converted */
+    int64_t *order;
+    int64_t held; /* rows that there is room for */
+} run_places;
+
+static const int64_t ROWS_IN_ORDER = 0;
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1);
+}
 
 /* One run of the kernels over rows [first, first + ctx->n_rows). */
-static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, unsigned char *rows, unsigned char *margins)
+static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, const run_places *at)
 {
     unsigned char *out = p->out + (size_t)first * p->out_bytes;
-    if (p->convert)
-        schedc_pack_rows(p, ctx, first, ctx->n_rows, rows);
-    ctx->rows = p->convert ? rows : p->rows + (size_t)first * p->row_step;
-    ctx->out = p->margin_bytes ? margins : out;
+    ctx->order = &ROWS_IN_ORDER;
+    if (p->direct) {
+        schedc_hand_columns(p, ctx, first, at->held, at->rows, at->order);
+    } else if (p->convert) {
+        schedc_pack_rows(p, ctx, first, ctx->n_rows, at->rows);
+        ctx->rows = at->rows;
+    } else {
+        ctx->rows = p->rows + (size_t)first * p->row_step;
+    }
+    ctx->out = p->margin_bytes ? at->margins : out;
     if (p->model->base && p->walk == p->model->raw)
         schedc_begin_sums(p, first, ctx->n_rows, ctx->out);
     p->walk(ctx);
@@ -59,20 +91,30 @@ static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, unsigned c
         schedc_convert_margins(p, ctx->rows, ctx->n_rows, ctx->out);
 }
 
-/* Cuts the rows from `first` on into runs whose temporary rows and margins fit `memory`, up to a run that fails. */
+/* Rows of the next run. The kernels take no columns in short runs, so that none is left at the end. */
+static int64_t next_run(const schedc_plan *p, int64_t left, int64_t chunk)
+{
+    if (left <= chunk)
+        return left;
+    bool leaves_few = p->direct && left - chunk < p->model->columns_from;
+    return leaves_few ? chunk - p->model->columns_from : chunk;
+}
+
+/* Cuts the rows from `first` on into runs whose temporary data fit `memory`, up to a run that fails. */
 static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *memory, int64_t chunk, int64_t *first)
 {
-    size_t rows_bytes = p->convert ? p->row_bytes * (size_t)chunk : 0;
-    unsigned char *rows = memory + (-(uintptr_t)memory & (SCHEDC_ALIGN - 1));
-    unsigned char *margins = rows + ((rows_bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1));
+    run_places at = {.held = chunk};
+    at.order = (int64_t *)(void *)(memory + (-(uintptr_t)memory & (SCHEDC_ALIGN - 1)));
+    at.rows = (unsigned char *)at.order + (p->direct ? aligned(schedc_order_bytes(p)) : 0);
+    at.margins = at.rows + aligned((size_t)chunk * temporary_row_bytes(p));
     schedc_ctx ctx = {.tables = p->model->tables, .team = team};
     for (; *first < p->n_rows; *first += ctx.n_rows) {
-        ctx.n_rows = p->n_rows - *first < chunk ? p->n_rows - *first : chunk;
+        ctx.n_rows = next_run(p, p->n_rows - *first, chunk);
         if (schedc_on_device(p, ctx.n_rows)) {
             schedc_plan part = schedc_part(p, *first, ctx.n_rows);
             ctx.status = p->model->gpu->execute(&part);
         } else {
-            run(p, &ctx, *first, rows, margins);
+            run(p, &ctx, *first, &at);
         }
         if (ctx.status != SCHEDC_OK)
             break;
@@ -80,12 +122,12 @@ static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *m
     return (int32_t)ctx.status;
 }
 
-enum { SLACK = 2 * SCHEDC_ALIGN }; /* what aligning rows and margins may cost */
+enum { SLACK = 3 * SCHEDC_ALIGN }; /* what aligning the order, rows and margins may cost */
 
 /* Rows whose temporary data fit `bytes`. */
-static int64_t rows_in(size_t bytes, size_t per_row)
+static int64_t rows_in(size_t bytes, needs wanted)
 {
-    return bytes > SLACK ? (int64_t)((bytes - SLACK) / per_row) : 0;
+    return bytes > SLACK + wanted.beside ? (int64_t)((bytes - SLACK - wanted.beside) / wanted.per_row) : 0;
 }
 
 /* Rows of one run if memory were no concern, only caches. */
@@ -101,25 +143,38 @@ static int64_t wanted_chunk(const schedc_plan *p, size_t per_row)
     return chunk < p->n_rows ? chunk : p->n_rows;
 }
 
-/* Bytes of temporary rows and margins, for each row of a run. */
-static size_t bytes_per_row(const schedc_plan *p)
+/* Bytes of temporary rows and margins, for each row of a run, and of what lies beside them. */
+static needs needs_of(const schedc_plan *p)
 {
-    return (p->convert ? p->row_bytes : 0) + p->margin_bytes;
+    size_t per_row = temporary_row_bytes(p) + p->margin_bytes;
+    return (needs){per_row, p->direct ? aligned(schedc_order_bytes(p)) : 0};
+}
+
+static size_t bytes_for(needs wanted, int64_t chunk)
+{
+    bool none = !wanted.per_row && !wanted.beside;
+    return none ? 0 : (size_t)chunk * wanted.per_row + wanted.beside + SLACK;
+}
+
+/* Whether runs of so many rows can be handed columns, the last one, too. */
+static bool are_long(const schedc_plan *p, int64_t chunk)
+{
+    return chunk >= p->n_rows || chunk / 2 >= p->model->columns_from;
 }
 
 /* Runs the call in nothing but the caller's scratch, with fewer threads and then fewer rows at a time until it fits;
- * SCHEDC_LITTLE_SCRATCH if a single row does not. */
+ * SCHEDC_LITTLE_SCRATCH if a single row does not, or no run of columns. */
 static int32_t execute_in_scratch(schedc_plan p)
 {
-    size_t per_row = bytes_per_row(&p);
-    int64_t chunk = wanted_chunk(&p, per_row), first = 0;
-    if (per_row) {
-        int64_t fitting = rows_in(p.scratch_bytes / 2, per_row); /* the other half is for the kernels */
+    needs wanted = needs_of(&p);
+    int64_t chunk = wanted_chunk(&p, wanted.per_row), first = 0;
+    if (wanted.per_row) {
+        int64_t fitting = rows_in(p.scratch_bytes / 2, wanted); /* the other half is for the kernels */
         chunk = fitting < 1 ? 1 : chunk < fitting ? chunk : fitting;
     }
     for (;;) {
-        size_t need = per_row ? (size_t)chunk * per_row + SLACK : 0;
-        if (need > p.scratch_bytes)
+        size_t need = bytes_for(wanted, chunk);
+        if (need > p.scratch_bytes || (p.direct && !are_long(&p, chunk)))
             return SCHEDC_LITTLE_SCRATCH;
         schedc_team team = {.threads = p.threads};
         unsigned char *scratch = p.scratch;
@@ -140,11 +195,11 @@ static int32_t execute_anywhere(const schedc_plan *p)
 {
     _Alignas(SCHEDC_ALIGN) unsigned char stack[STACK_BYTES];
     schedc_team team = {.threads = p->threads};
-    size_t per_row = bytes_per_row(p);
-    int64_t chunk = wanted_chunk(p, per_row), first = 0;
-    size_t need = per_row ? (size_t)chunk * per_row + SLACK : 0;
+    needs wanted = needs_of(p);
+    int64_t chunk = wanted_chunk(p, wanted.per_row), first = 0;
+    size_t need = bytes_for(wanted, chunk);
     if (need <= STACK_BYTES) {
-        need = (need + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1);
+        need = aligned(need);
         schedc_arena_init(&team.arena, stack + need, STACK_BYTES - need, p->threads > 1);
         return run_all(p, &team, stack, chunk, &first);
     }
@@ -157,15 +212,31 @@ static int32_t execute_anywhere(const schedc_plan *p)
     return status;
 }
 
-/* Scratch of no more than the stack's size is not worth using. */
-static int32_t execute_on_host(const schedc_plan *p)
+/* Columns are handed on where runs are long enough for it. */
+static void plan_direct(schedc_plan *p)
 {
-    int32_t status = p->scratch_bytes > STACK_BYTES ? execute_in_scratch(*p) : SCHEDC_LITTLE_SCRATCH;
-    return status == SCHEDC_LITTLE_SCRATCH ? execute_anywhere(p) : status;
+    if (!p->columns || p->model->gpu || p->n_rows < p->model->columns_from)
+        return;
+    p->direct = true;
+    p->converted_bytes = (size_t)schedc_count_converted(p) * schedc_size_of(p->model->row_type);
+    p->direct = are_long(p, wanted_chunk(p, needs_of(p).per_row));
+}
+
+/* Scratch of no more than the stack's size is not worth using. Where it is too little for columns, rows may fit it. */
+static int32_t execute_on_host(schedc_plan p)
+{
+    bool has_scratch = p.scratch_bytes > STACK_BYTES;
+    plan_direct(&p);
+    int32_t status = has_scratch ? execute_in_scratch(p) : SCHEDC_LITTLE_SCRATCH;
+    if (status == SCHEDC_LITTLE_SCRATCH && has_scratch && p.direct) {
+        p.direct = false;
+        status = execute_in_scratch(p);
+    }
+    return status == SCHEDC_LITTLE_SCRATCH ? execute_anywhere(&p) : status;
 }
 
 int32_t schedc_execute(const schedc_plan *p)
 {
     int64_t longest = p->model->rows_per_run < p->n_rows ? p->model->rows_per_run : p->n_rows;
-    return schedc_on_device(p, longest) ? p->model->gpu->execute(p) : execute_on_host(p);
+    return schedc_on_device(p, longest) ? p->model->gpu->execute(p) : execute_on_host(*p);
 }

@@ -103,6 +103,40 @@ impl<'a> Column<'a> {
         Column { values, validity: None, dictionary: None }
     }
 
+    /// Whether the type of its values holds more than 32-bit floats do.
+    pub fn needs_doubles(&self) -> bool {
+        match (self.values, self.dictionary) {
+            (ColumnValues::Absent | ColumnValues::F32(_) | ColumnValues::Bool(_), _) => false,
+            (ColumnValues::I32(_) | ColumnValues::I64(_), Some(numbers)) => {
+                numbers.iter().any(|x| !x.is_nan() && f64::from(*x as f32) != *x)
+            }
+            (ColumnValues::F64(_) | ColumnValues::I32(_) | ColumnValues::I64(_), _) => true,
+        }
+    }
+
+    /// The value of a row; NaN where it is missing.
+    pub fn value(&self, row: usize) -> f64 {
+        let is_there = |bits: &[u8]| bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1);
+        if !self.validity.is_none_or(is_there) {
+            return f64::NAN;
+        }
+        let place = match self.values {
+            ColumnValues::Absent => None,
+            ColumnValues::F32(values) => return values.get(row).copied().map_or(f64::NAN, f64::from),
+            ColumnValues::F64(values) => return values.get(row).copied().unwrap_or(f64::NAN),
+            ColumnValues::Bool(values) => values.get(row).map(|x| i64::from(*x != 0)),
+            ColumnValues::I32(values) => values.get(row).copied().map(i64::from),
+            ColumnValues::I64(values) => values.get(row).copied(),
+        };
+        match self.dictionary {
+            None => place.map_or(f64::NAN, |number| number as f64),
+            Some(numbers) => {
+                let place = place.and_then(|place| usize::try_from(place).ok());
+                place.and_then(|place| numbers.get(place)).copied().unwrap_or(f64::NAN)
+            }
+        }
+    }
+
     /// The column as C has it, if there is a value and a bit for each of so many rows.
     pub(crate) fn raw(&self, n_rows: usize) -> Option<RawColumn> {
         let (values, have, kind): (*const c_void, _, _) = match self.values {

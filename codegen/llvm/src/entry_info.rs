@@ -105,6 +105,7 @@ impl EntryInfo {
             other_rows: std::ptr::null(),
             own_row_type: self.own_rows as i64,
             tree: kernel(KernelKind::Tree),
+            columns_from: columns_from(module),
         }
     }
 }
@@ -150,8 +151,13 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
     module.rows_per_run.unwrap_or(i64::MAX)
 }
 
+/// Rows of the smallest run that may be handed columns as the runtime wants to know them.
+pub(crate) fn columns_from(module: &Module) -> i64 {
+    module.columns_from.unwrap_or(i64::MAX)
+}
+
 /// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
 /// types, two 64-bit numbers, nine words, the columns (four 32-bit numbers and one of 64 bits), a 64-bit number, two words,
-/// a 64-bit number and a word.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 5 * 8;
+/// a 64-bit number, a word and a 64-bit number.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 6 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -1,11 +1,13 @@
 //! Artefacts loaded back into a process, through nothing but their C interface.
 
 use crate::codes;
+use crate::column::RawColumn;
 use crate::error::LlvmError;
 use crate::packed::{Columns, Extras, Output, Rows, packed_call, raw_columns};
 use crate::runtime::{Call, Dtype, Kind};
 use std::ffi::{CStr, c_char};
 use std::path::Path;
+use std::ptr;
 
 /// A shared library that was built from a model.
 pub struct Library {
@@ -66,6 +68,15 @@ impl Library {
             None if kind == Kind::Leaf => Dtype::I32,
             None => Dtype::F32,
         }
+    }
+
+    /// Whether calls may have columns: libraries that were built before there were columns refuse them.
+    pub fn takes_columns(&self) -> bool {
+        let columns = vec![RawColumn::ABSENT; self.num_features];
+        let no_rows = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
+        let call = Call { columns: columns.as_ptr(), ..no_rows };
+        // SAFETY: there is a column for each feature, and there are no rows.
+        unsafe { (self.predict_ex)(&call) == 0 }
     }
 
     /// The JSON text about the model.

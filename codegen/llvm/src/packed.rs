@@ -15,6 +15,17 @@ pub enum Rows<'a> {
     Columns(&'a [Column<'a>]),
 }
 
+impl Rows<'_> {
+    /// Whether the type of some values holds more than 32-bit floats do.
+    pub fn need_doubles(&self) -> bool {
+        match self {
+            Rows::F32(_) => false,
+            Rows::F64(_) => true,
+            Rows::Columns(columns) => columns.iter().any(Column::needs_doubles),
+        }
+    }
+}
+
 /// The output of a call, packed.
 #[derive(Debug)]
 pub enum Output<'a> {

@@ -46,7 +46,12 @@ pub struct Ctx {
     pub team: *mut Team,
     /// Set through `schedc_rt_fail`; 0 while all is well.
     pub status: i64,
+    /// The order of `rows`: [`ROWS`], or where the columns begin.
+    pub order: *const i64,
 }
+
+/// The order of rows that follow each other.
+pub static ROWS: i64 = 0;
 
 impl fmt::Debug for Team {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,6 +116,8 @@ pub struct ModelDescriptor {
     pub own_row_type: i64,
     /// Rows to what the leaf of each tree adds, of the type of margins; none: leaves hold vectors, or it was not asked for.
     pub tree: Option<KernelFn>,
+    /// Runs of at least so many rows may be handed columns; the largest number: none may.
+    pub columns_from: i64,
 }
 
 /// Names of categories, `schedc_categories` in C.

@@ -46,6 +46,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
         rows_per_run: Some(1000),
         places: Variants::only(Place::Host),
         columns: None,
+        columns_from: None,
         transfer: None,
     };
     let entry = EntryInfo {

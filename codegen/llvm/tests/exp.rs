@@ -37,6 +37,7 @@ fn exponentials(scalar: Scalar) -> Module {
         rows_per_run: None,
         places: Variants::only(Place::Host),
         columns: None,
+        columns_from: None,
         transfer: None,
     }
 }

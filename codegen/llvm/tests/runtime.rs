@@ -193,6 +193,7 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         other_rows: ptr::null(),
         own_row_type: R::DTYPE as i64,
         tree: Some(tree::<R, M>),
+        columns_from: i64::MAX,
     }
 }
 
@@ -713,7 +714,7 @@ fn layouts_agree() {
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
         result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu columns
-        other_rows own_row_type tree);
+        other_rows own_row_type tree columns_from);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images launches table_bytes
             ranges direct transfer execute state),
@@ -724,7 +725,7 @@ fn layouts_agree() {
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
         asserts!("schedc_range", Range, max_rows on_device),
     ];
-    let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status);
+    let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status order);
     let numbers: Vec<String> =
         ["ARGUMENT", "CPU", "MEMORY", "UNSUPPORTED", "DRIVER", "DEVICE", "DEVICE_MEMORY", "LAUNCH", "ROWS"]
             .map(|name| format!("ERR_{name}"))

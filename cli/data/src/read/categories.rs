@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Values;
+use super::Batch;
 use super::columns::near::near;
 use crate::codes;
 use crate::error::{DataError, shorten};
@@ -57,18 +57,10 @@ impl Categories {
 
     /// Refuses numbers in rows that are no codes and are names, where the model's categories are numbers: whoever wrote
     /// them took them for names.
-    pub(super) fn check(&self, values: &Values, columns: usize, name: &str) -> Result<(), DataError> {
+    pub(super) fn check(&self, batch: &Batch, columns: usize, name: &str) -> Result<(), DataError> {
         let suspects = self.features.iter().enumerate().filter(|(_, known)| known.may_be_confused());
         for (feature, known) in suspects {
-            let confused = match values {
-                Values::F32(values) => {
-                    known.confused(values.iter().skip(feature).step_by(columns.max(1)).map(|&x| f64::from(x)))
-                }
-                Values::F64(values) => {
-                    known.confused(values.iter().skip(feature).step_by(columns.max(1)).copied())
-                }
-            };
-            if let Some(number) = confused {
+            if let Some(number) = known.confused(batch.feature(feature, columns)) {
                 let message = format!(
                     "{number} in the column of feature {feature} (from 0) is the name of a category, and plain numbers are \
                      codes, here from 0 to {}",

@@ -110,7 +110,7 @@ impl Reader for Csv<'_> {
                 .help("give one line per row, with one cell per feature of the model"));
         }
         let kept = kept.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef).collect();
-        Ok((rows > 0).then_some(Batch { values: Values::F64(values), rows, beside: Vec::new(), kept }))
+        Ok((rows > 0).then_some(Batch { kept, ..Batch::of(Values::F64(values), rows) }))
     }
 
     fn names(&self) -> Option<Vec<String>> {

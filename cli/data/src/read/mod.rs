@@ -97,8 +97,14 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// Makes equal values missing.
-    fn mark(self, values: &mut Values) {
+    /// Makes equal values of a batch missing.
+    fn mark(self, batch: &mut Batch) {
+        std::iter::once(&mut batch.values)
+            .chain(&mut batch.columns)
+            .for_each(|values| self.mark_values(values));
+    }
+
+    fn mark_values(self, values: &mut Values) {
         let is_it = |x: f64| match self.single {
             true => x as f32 == self.value as f32,
             false => x == self.value,
@@ -224,6 +230,33 @@ pub struct Reading<'a> {
     pub shard: Option<Shard>,
     /// The array of an archive that is read.
     pub array: Option<&'a str>,
+    /// Whether files that are stored by columns are handed on as these, see [`Batch::columns`].
+    pub by_column: bool,
+}
+
+impl Batch {
+    /// Rows with nothing beside them.
+    fn of(values: Values, rows: usize) -> Batch {
+        Batch { values, columns: Vec::new(), rows, beside: Vec::new(), kept: Vec::new() }
+    }
+
+    /// Whether single precision holds all values.
+    pub fn is_narrow(&self) -> bool {
+        let narrow = |values: &Values| matches!(values, Values::F32(_));
+        if self.columns.is_empty() { narrow(&self.values) } else { self.columns.iter().all(narrow) }
+    }
+
+    /// The values of a feature, of which rows have `columns`.
+    fn feature(&self, feature: usize, columns: usize) -> Box<dyn Iterator<Item = f64> + '_> {
+        let (values, first, step) = match self.columns.get(feature) {
+            Some(column) => (column, 0, 1),
+            None => (&self.values, feature, columns.max(1)),
+        };
+        match values {
+            Values::F32(values) => Box::new(values.iter().skip(first).step_by(step).map(|&x| f64::from(x))),
+            Values::F64(values) => Box::new(values.iter().skip(first).step_by(step).copied()),
+        }
+    }
 }
 
 impl<'a> Reading<'a> {
@@ -236,8 +269,10 @@ impl<'a> Reading<'a> {
 /// Some rows, one after the other.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The values in row-major order.
+    /// The values in row-major order; none where there are columns.
     pub values: Values,
+    /// The values of each feature, of as many rows, where [`Reading::by_column`] asks for them and the file is stored so.
+    pub columns: Vec<Values>,
     /// The number of rows, at least one.
     pub rows: usize,
     /// The numbers that stand beside the rows, row by row, see [`Reading::beside`].

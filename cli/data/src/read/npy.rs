@@ -22,6 +22,8 @@ pub(super) struct Npy {
     element: Element,
     /// Whether elements are stored column by column.
     fortran: bool,
+    /// Whether such columns are handed on.
+    by_column: bool,
     /// How many rows the array has.
     rows: usize,
     columns: usize,
@@ -37,7 +39,12 @@ pub(super) struct Npy {
 
 impl Npy {
     /// The array in `input`, whose rows have `columns` values.
-    pub(super) fn new(mut input: Input, name: &str, columns: usize) -> Result<Self, DataError> {
+    pub(super) fn new(
+        mut input: Input,
+        name: &str,
+        columns: usize,
+        by_column: bool,
+    ) -> Result<Self, DataError> {
         let length = input.length();
         let (header, start) = header::read(&mut input, name)?;
         let rows = count_rows(&header.shape, columns, name)?;
@@ -54,6 +61,7 @@ impl Npy {
             name: name.to_owned(),
             element: header.element,
             fortran: header.fortran && rows > 1 && columns > 1,
+            by_column,
             rows,
             columns,
             left: 0..rows,
@@ -78,24 +86,80 @@ impl Npy {
     }
 
     /// Rows of an array that is stored by columns.
-    fn gather(&mut self, rows: Range<usize>) -> Result<Values, DataError> {
-        if self.input.is_seekable() {
-            return match self.element.wide() {
-                false => self.strided(rows, Element::decode_f32).map(Values::F32),
-                true => self.strided(rows, Element::decode_f64).map(Values::F64),
-            };
+    fn gather(&mut self, rows: Range<usize>) -> Result<Batch, DataError> {
+        let count = rows.len();
+        if self.by_column {
+            let columns = self.columns_of(rows)?;
+            return Ok(Batch { columns, ..Batch::of(Values::F32(Vec::new()), count) });
         }
+        if self.input.is_seekable() {
+            let values = match self.element.wide() {
+                false => self.strided(rows, Element::decode_f32).map(Values::F32)?,
+                true => self.strided(rows, Element::decode_f64).map(Values::F64)?,
+            };
+            return Ok(Batch::of(values, count));
+        }
+        let all = self.rows;
+        let values = match self.whole()? {
+            Values::F32(values) => Values::F32(transpose(values, all, rows)),
+            Values::F64(values) => Values::F64(transpose(values, all, rows)),
+        };
+        Ok(Batch::of(values, count))
+    }
+
+    /// The columns of some rows.
+    fn columns_of(&mut self, rows: Range<usize>) -> Result<Vec<Values>, DataError> {
+        let mut columns = Vec::with_capacity(self.columns);
+        if !self.input.is_seekable() {
+            let (all, number) = (self.rows, self.columns);
+            let whole = self.whole()?;
+            let of = |column: usize| column * all + rows.start..column * all + rows.end;
+            columns.extend((0..number).map(|column| match whole {
+                Values::F32(values) => Values::F32(values.get(of(column)).unwrap_or_default().to_vec()),
+                Values::F64(values) => Values::F64(values.get(of(column)).unwrap_or_default().to_vec()),
+            }));
+            return Ok(columns);
+        }
+        let mut bytes = vec![0; rows.len() * self.element.bytes()];
+        for number in 0..self.columns {
+            self.column(number, &rows, &mut bytes)?;
+            let (mut floats, mut doubles) = (Vec::new(), Vec::new());
+            let reserved = match self.element.wide() {
+                false => floats.try_reserve_exact(rows.len()),
+                true => doubles.try_reserve_exact(rows.len()),
+            };
+            reserved.map_err(|_| too_large(&self.name))?;
+            columns.push(match self.element.wide() {
+                false => {
+                    Element::decode_f32(self.element, &bytes, &mut floats);
+                    Values::F32(floats)
+                }
+                true => {
+                    Element::decode_f64(self.element, &bytes, &mut doubles);
+                    Values::F64(doubles)
+                }
+            });
+        }
+        Ok(columns)
+    }
+
+    /// Reads the bytes of a column's values in some rows.
+    fn column(&mut self, number: usize, rows: &Range<usize>, bytes: &mut [u8]) -> Result<(), DataError> {
+        let first = ((number * self.rows + rows.start) * self.element.bytes()) as u64;
+        let read =
+            self.input.seek(SeekFrom::Start(self.start + first)).and_then(|_| self.input.read_exact(bytes));
+        read.map_err(|error| unreadable(&self.name, &error))
+    }
+
+    /// All elements of an array that comes from a pipe.
+    fn whole(&mut self) -> Result<&Values, DataError> {
         if self.whole.is_none() {
             // Nothing has been read, whichever rows are wanted.
             let left = std::mem::replace(&mut self.left, 0..self.rows);
             self.whole = Some(self.elements(self.rows * self.columns)?);
             self.left = left;
         }
-        Ok(match &self.whole {
-            Some(Values::F32(values)) => Values::F32(transpose(values, self.rows, rows)),
-            Some(Values::F64(values)) => Values::F64(transpose(values, self.rows, rows)),
-            None => Values::F32(Vec::new()),
-        })
+        Ok(self.whole.get_or_insert(Values::F32(Vec::new())))
     }
 
     /// Rows of an array that is stored by columns in a file: a piece of each column.
@@ -110,12 +174,7 @@ impl Npy {
         let mut bytes = vec![0; rows.len() * self.element.bytes()];
         let mut column = Vec::with_capacity(rows.len());
         for number in 0..self.columns {
-            let first = ((number * self.rows + rows.start) * self.element.bytes()) as u64;
-            let read = self
-                .input
-                .seek(SeekFrom::Start(self.start + first))
-                .and_then(|_| self.input.read_exact(&mut bytes));
-            read.map_err(|error| unreadable(&self.name, &error))?;
+            self.column(number, &rows, &mut bytes)?;
             column.clear();
             decode(self.element, &bytes, &mut column);
             let places = values.iter_mut().skip(number).step_by(self.columns);
@@ -140,15 +199,15 @@ impl Reader for Npy {
             return if self.rows == 0 && !self.trusted { self.end().map(|()| None) } else { Ok(None) };
         }
         let next = self.left.start..self.left.start + rows;
-        let values = match self.fortran {
-            false => self.elements(rows * self.columns)?,
+        let batch = match self.fortran {
+            false => Batch::of(self.elements(rows * self.columns)?, rows),
             true => self.gather(next.clone())?,
         };
         self.left.start = next.end;
         if next.end == self.rows && !self.trusted {
             self.end()?;
         }
-        Ok(Some(Batch { values, rows, beside: Vec::new(), kept: Vec::new() }))
+        Ok(Some(batch))
     }
 
     fn rows(&self) -> Option<u64> {

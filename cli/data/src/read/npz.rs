@@ -6,6 +6,7 @@ use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
+use super::Reading;
 use super::input::Input;
 use super::npy::Npy;
 use crate::codes;
@@ -19,9 +20,14 @@ pub(super) const MAGIC_OF_NONE: &[u8] = b"PK\x05\x06";
 const MOST_NAMED: usize = 8;
 
 /// Reads an array of an archive: the one of that name, or the only one.
-pub(super) fn open(input: Input, name: &str, columns: usize, array: Option<&str>) -> Result<Npy, DataError> {
+pub(super) fn open(
+    input: Input,
+    name: &str,
+    columns: usize,
+    reading: &Reading<'_>,
+) -> Result<Npy, DataError> {
     let mut archive = ZipArchive::new(input).map_err(|error| damaged(name, &error.to_string()))?;
-    let at = choose(&archive, name, array)?;
+    let at = choose(&archive, name, reading.array)?;
     let file = archive.by_index_raw(at).map_err(|error| damaged(name, &error.to_string()))?;
     let (method, start, length) = (file.compression(), file.data_start(), file.compressed_size());
     let (crc, size, encrypted) = (file.crc32(), file.size(), file.encrypted());
@@ -44,7 +50,7 @@ pub(super) fn open(input: Input, name: &str, columns: usize, array: Option<&str>
         }
     };
     let member = Member { content: CrcReader::new(content), crc, size, read: 0 };
-    Npy::new(Input::Pipe(Box::new(member)), name, columns)
+    Npy::new(Input::Pipe(Box::new(member)), name, columns, reading.by_column)
 }
 
 /// The number of the array to read.

@@ -138,8 +138,8 @@ pub(super) fn reader<'a>(
         );
     }
     Ok(match format {
-        Format::Npy => Box::new(npy::Npy::new(input, name, expect.columns)?),
-        Format::Npz => Box::new(npz::open(input, name, expect.columns, reading.array)?),
+        Format::Npy => Box::new(npy::Npy::new(input, name, expect.columns, reading.by_column)?),
+        Format::Npz => Box::new(npz::open(input, name, expect.columns, reading)?),
         Format::Parquet => Box::new(arrow::open_parquet(input, name, expect, reading)?),
         Format::Arrow => Box::new(arrow::open_arrow(input, name, expect, reading)?),
         Format::ArrowStream => Box::new(arrow::open_stream(input, name, expect, reading)?),

@@ -161,10 +161,10 @@ impl<'a> RowStream<'a> {
             let mut batch = reader.next(most.max(1))?;
             if let Some(batch) = &mut batch {
                 if let Some(categories) = self.expect.categories {
-                    categories.check(&batch.values, self.expect.columns, name)?;
+                    categories.check(batch, self.expect.columns, name)?;
                 }
                 if let Some(missing) = self.expect.missing {
-                    missing.mark(&mut batch.values);
+                    missing.mark(batch);
                 }
                 let first = self.reading.handed_on().len().min(batch.kept.len());
                 let columns = batch.kept.split_off(first);

@@ -1,6 +1,7 @@
 //! Timing: contenders take turns, so that a change in the machine's speed meets all of them alike.
 
 use super::kernels::Kernels;
+use super::order::{Order, Ordered, Piece};
 use super::rows;
 use super::run::{FORMAT, Point, Processor, Run};
 use crate::args::{Bench, ScheduleOptions};
@@ -10,13 +11,14 @@ use rustix::time::{ClockId, clock_gettime};
 use sched_forest::Float;
 use sched_ir::lir::KernelKind;
 use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
-use sched_llvm::{Jit, Output, Rows, host_name};
+use sched_llvm::{Jit, Output, host_name};
 use schedc_data::{Expect, Source, Values, read_rows};
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::compile::{RowRules, compile, facts, into_memory, runs_on_device};
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// A sample lasts at least this long, so that the clock does not matter.
@@ -24,18 +26,22 @@ const SAMPLE: Duration = Duration::from_millis(2);
 /// Most numbers that the rows of the largest call may have.
 const MOST_NUMBERS: usize = 1 << 28;
 
+/// Most calls of a sample on rows of their own.
+const MOST_PIECES: usize = 1024;
+
 /// A compiled schedule.
 struct Contender {
     name: String,
-    jit: Jit,
+    jit: Rc<Jit>,
+    /// What it gets.
+    order: Order,
     /// Whether some calls run on a GPU.
     on_device: bool,
 }
 
 /// The rows of one point: `batch` rows at a time, from the beginning again when they run out.
 struct Workload<'a> {
-    rows: &'a Values,
-    features: usize,
+    rows: &'a Ordered,
     batch: usize,
     threads: i32,
     clock: ClockId,
@@ -50,16 +56,17 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, F
         Values::F32(once) => Values::F32(repeated(once, run.features, largest)?),
         Values::F64(once) => Values::F64(repeated(once, run.features, largest)?),
     };
+    let rows = Ordered::new(rows, run.features, args.columns);
     let points = (batches.len() * args.threads.len()) as u64;
     let any_on_device = contenders.iter().any(|contender| contender.on_device);
-    let on_device: Vec<_> = contenders.iter().map(|one| one.on_device.then_some(&one.jit)).collect();
+    let on_device: Vec<_> = contenders.iter().map(|one| one.on_device.then_some(&*one.jit)).collect();
     let mut kernels =
-        Kernels::new(&on_device, &if any_on_device { narrow(&rows) } else { Vec::new() }, terminal);
+        Kernels::new(&on_device, &if any_on_device { narrow(rows.rows()) } else { Vec::new() }, terminal);
     let progress = terminal.progress(points, "timing");
     for &threads in &args.threads {
         for &batch in &batches {
             let clock = clock(threads, any_on_device);
-            let workload = Workload { rows: &rows, features: run.features, batch, threads, clock };
+            let workload = Workload { rows: &rows, batch, threads, clock };
             let samples = race(&contenders, &workload, args.samples)?;
             for (number, (contender, samples)) in contenders.iter().zip(samples).enumerate() {
                 let mut point = Point::of(&contender.name, batch, threads, run.trees, samples);
@@ -117,7 +124,15 @@ fn contenders(
         run.features = job.model.forest.num_features;
         run.fingerprint = Some(job.model.fingerprint);
         let name = unused_name(&job.source.name, &contenders);
-        contenders.push(Contender { name, jit, on_device: runs_on_device(&compiled) });
+        let (jit, on_device) = (Rc::new(jit), runs_on_device(&compiled));
+        let from_columns = args.columns.then(|| Contender {
+            name: format!("{name} from columns"),
+            jit: Rc::clone(&jit),
+            order: Order::Columns,
+            on_device,
+        });
+        contenders.push(Contender { name, jit, order: Order::Rows, on_device });
+        contenders.extend(from_columns);
     }
     Ok((run, contenders, read.unwrap_or(Values::F32(Vec::new()))))
 }
@@ -213,26 +228,22 @@ fn calibrate(contender: &Contender, workload: &Workload) -> Result<usize, Failur
 }
 
 fn sample(contender: &Contender, workload: &Workload, calls: usize) -> Result<Duration, Failure> {
-    let Workload { rows, features, batch, threads, clock } = *workload;
+    let Workload { rows, batch, threads, clock } = *workload;
     let outputs = usize::try_from(contender.jit.model().num_margins).unwrap_or(0);
     let doubles = output_type(contender.jit.model(), Kind::Raw) == Dtype::F64;
     let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
     let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
-    let length = match rows {
-        Values::F32(values) => values.len(),
-        Values::F64(values) => values.len(),
-    };
-    let whole = (length / features.max(1)).saturating_sub(batch) + 1;
-    let mut first = 0;
+    let whole = rows.count.saturating_sub(batch) + 1;
+    // As a caller has them: the columns of a call are there before it.
+    let pieces = (0..calls.min(MOST_PIECES)).map(|call| {
+        let first = call * batch % whole;
+        rows.piece(contender.order, first..first + batch)
+    });
+    let pieces: Vec<Piece> = pieces.collect();
     let since = now(clock);
-    for _ in 0..calls {
-        let place = first * features..(first + batch) * features;
-        let piece = match rows {
-            Values::F32(values) => Rows::F32(&values[place]),
-            Values::F64(values) => Rows::F64(&values[place]),
-        };
+    for piece in pieces.iter().cycle().take(calls) {
         let out = if doubles.is_empty() { Output::F32(&mut floats) } else { Output::F64(&mut doubles) };
-        let done = contender.jit.predict(Kind::Raw, piece, batch, out, threads);
+        let done = contender.jit.predict(Kind::Raw, piece.rows(), batch, out, threads);
         done.map_err(|status| {
             let help = match status.code() {
                 Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",
@@ -240,7 +251,6 @@ fn sample(contender: &Contender, workload: &Workload, calls: usize) -> Result<Du
             };
             Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
         })?;
-        first = (first + batch) % whole;
     }
     Ok(now(clock).saturating_sub(since))
 }

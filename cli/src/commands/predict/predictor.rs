@@ -88,7 +88,7 @@ impl<'a> JitByRows<'a> {
     /// The code for some rows.
     fn code_for(&self, rows: Rows) -> Result<&Jit, String> {
         let model = self.first.model();
-        let would_round = matches!(rows, Rows::F64(_)) && i64::from(model.row_type) != model.own_row_type;
+        let would_round = rows.need_doubles() && i64::from(model.row_type) != model.own_row_type;
         match self.wide.get() {
             _ if !would_round => Ok(&self.first),
             Some(wide) => Ok(wide),

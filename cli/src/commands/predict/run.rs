@@ -7,6 +7,7 @@ use super::predictor::Predictor;
 use crate::args::{Output, Predict};
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
+use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
@@ -38,7 +39,7 @@ pub struct Input<'a> {
 impl Input<'_> {
     /// Whether the rows are of single precision, as far as they have been read.
     pub fn are_narrow(&self) -> bool {
-        self.first.as_ref().is_some_and(|batch| matches!(batch.values, Values::F32(_)))
+        self.first.as_ref().is_some_and(Batch::is_narrow)
     }
 
     /// How many rows there are; if nobody knows, how many have been read.
@@ -136,7 +137,9 @@ impl Run<'_> {
             Number::F64 => Predictions::F64(filled(0.0, n, columns)?),
             _ => Predictions::I32(filled(0, n, columns)?),
         };
+        let columns: Vec<Column> = batch.columns.iter().map(column).collect();
         let rows = match &batch.values {
+            _ if !columns.is_empty() => Rows::Columns(&columns),
             Values::F32(values) => Rows::F32(values),
             Values::F64(values) => Rows::F64(values),
         };
@@ -173,6 +176,14 @@ pub fn tell(stream: &mut RowStream<'_>, terminal: &Terminal) {
     for note in stream.notes() {
         terminal.say(&format!("note: {note}"));
     }
+}
+
+/// A column of a batch.
+fn column(values: &Values) -> Column<'_> {
+    Column::of(match values {
+        Values::F32(values) => ColumnValues::F32(values),
+        Values::F64(values) => ColumnValues::F64(values),
+    })
 }
 
 /// Room for the results of a batch.

@@ -42,6 +42,12 @@ impl<'m> Region<'m> {
         Region::new(Bytes::Constant(bytes), Vec::new(), usize::MAX)
     }
 
+    /// Read-only memory of the run's own.
+    pub fn kept(bytes: Vec<u8>) -> Region<'m> {
+        let written = vec![true; bytes.len()];
+        Region::new(Bytes::Owned(bytes), written, 0)
+    }
+
     /// The caller's memory, to be written.
     pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
         let written = vec![false; bytes.len()];

@@ -50,11 +50,13 @@ pub struct Options {
     pub memory: u64,
     /// Picks the order of the iterations of parallel loops.
     pub seed: u64,
+    /// Whether the input is columns, one behind the other, and not rows.
+    pub columns: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { steps: 100_000_000, memory: 256 << 20, seed: 0 }
+        Options { steps: 100_000_000, memory: 256 << 20, seed: 0, columns: false }
     }
 }
 
@@ -145,7 +147,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             lanes: vec![0; total],
             first_lane,
             passing: Vec::new(),
-            regions: regions(function, memory)?,
+            regions: regions(function, memory, options.columns)?,
             ids: Ids::default(),
             warps: None,
             tasks: Tasks::new(options.seed),
@@ -453,13 +455,25 @@ fn byte(index: i128, stride: u32, offset: u32) -> i128 {
     index * i128::from(stride) + i128::from(offset)
 }
 
+/// What [`Space::Order`] holds. Columns lie in descending order, so that none is where its feature's number says.
+fn order(function: &Function, memory: &Memory, columns: bool) -> Vec<u8> {
+    let input = function.buffers.iter().find(|buffer| buffer.space == Space::Input);
+    let element = input.map_or(1, |buffer| buffer.element.bytes() as usize);
+    let rows = usize::try_from(memory.rows).unwrap_or(0);
+    let features = if columns && rows > 0 { memory.input.len() / (element * rows) } else { 0 };
+    let starts = (0..features).rev().map(|column| (column * rows) as i64);
+    std::iter::once(i64::from(columns)).chain(starts).flat_map(i64::to_le_bytes).collect()
+}
+
 /// The regions of a function's buffers; private ones are empty until their memory is made.
-fn regions<'m>(function: &Function, memory: Memory<'m>) -> Result<Vec<Region<'m>>, Fault> {
+fn regions<'m>(function: &Function, memory: Memory<'m>, columns: bool) -> Result<Vec<Region<'m>>, Fault> {
+    let order = order(function, &memory, columns);
     let mut output = Some(memory.output);
     let mut regions = Vec::with_capacity(function.buffers.len());
     for buffer in &function.buffers {
         regions.push(match buffer.space {
             Space::Input => Region::constant(memory.input),
+            Space::Order => Region::kept(order.clone()),
             Space::Output => Region::borrowed(output.take().unwrap_or_default()),
             Space::Private | Space::Shared => Region::constant(&[]),
             Space::Model(n) => match memory.tables.get(n as usize) {

@@ -6,7 +6,7 @@
 //! its definition. Loops carry values explicitly, so there is no mutable state but memory.
 //!
 //! Memory is a set of buffers. An access names a buffer and an [`Address`]: byte `index * stride + offset`
-//! from the buffer's start. Buffers do not overlap. A buffer in [`Space::Input`] or [`Space::Model`] is never
+//! from the buffer's start. Buffers do not overlap. A buffer in [`Space::Input`], [`Space::Order`] or [`Space::Model`] is never
 //! written. The memory of [`Stmt::Alloc`] is uninitialised and lives as long as its body.
 //!
 //! Integers wrap; comparisons of integers are signed but for one. Floating-point operations round once, in
@@ -122,6 +122,10 @@ pub struct BufferId(pub u32);
 pub enum Space {
     /// The input of the call. Read only.
     Input,
+    /// In which order [`Space::Input`] has the values of rows, as numbers of 64 bits. The first one is 0 where rows follow each
+    /// other. Else the one after it, and so on, says for each feature which element is its value in row 0; that of row 1
+    /// follows. Read only.
+    Order,
     /// The output of the call.
     Output,
     /// The model's table with this number. Read only.

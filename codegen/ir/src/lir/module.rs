@@ -76,6 +76,9 @@ pub struct Module {
     pub places: Variants<Place>,
     /// The columns that kernels read in place of a model's features, if these are not they.
     pub columns: Option<RowColumns>,
+    /// Runs of so many rows and more may be handed columns, as [`Space::Order`](super::Space::Order) says; if there is none,
+    /// all are handed rows.
+    pub columns_from: Option<i64>,
     /// Whether rows of the host travel to devices as bins. All three kernels for that are there, but
     /// [`KernelKind::DirectOfBins`] only where [`KernelKind::Direct`] is.
     pub transfer: Option<BinTransfer>,

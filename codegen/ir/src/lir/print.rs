@@ -55,6 +55,7 @@ impl Display for Function {
         writeln!(f, "kernel {} {{", self.name)?;
         for buffer in &self.buffers {
             match buffer.space {
+                Space::Order => writeln!(f, "  buffer {}: order of the input", buffer.name)?,
                 Space::Input => writeln!(f, "  buffer {}: input {}", buffer.name, buffer.element)?,
                 Space::Output => writeln!(f, "  buffer {}: output {}", buffer.name, buffer.element)?,
                 Space::Model(n) => writeln!(f, "  buffer {}: table #{n}", buffer.name)?,

@@ -17,6 +17,7 @@ mod lowering;
 mod nest;
 mod output;
 mod ports;
+mod row_copy;
 mod row_source;
 mod scope;
 mod shared;
@@ -106,6 +107,16 @@ fn direct(
         reads |= read.is_some_and(|id| function.buffer(id).space == Space::Output);
     });
     (!reads).then_some(function)
+}
+
+/// The rows from which on all variants that a run may take read columns, too.
+pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
+    let takes = |lowering: &Lowering| lowering.plan.takes_columns;
+    if !takes(variants.rest()) {
+        return None;
+    }
+    let last = variants.bounded().iter().rev().find(|variant| !takes(&variant.value));
+    Some(last.map_or(0, |variant| i64::from(variant.max_rows) + 1))
 }
 
 /// Where each variant runs.

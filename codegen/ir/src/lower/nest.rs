@@ -2,9 +2,10 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::lowering::Lowering;
+use super::row_copy::Copying;
 use super::row_source::RowCopy;
 use super::scope::InScope;
-use crate::lir::{Address, Bin, BufferId, Build, Cmp, Ty, Value};
+use crate::lir::{Bin, Build, Cmp, Value};
 use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, WalkRange};
 use crate::quantize::encode::TAIL;
 use crate::rows::{Copied, Places};
@@ -161,11 +162,8 @@ impl KernelBuilder<'_> {
         let name = if quantizer.is_some() { "quantized_rows" } else { "cached_rows" };
         let rows = Copied { first: first_row, count, held };
         self.alloc(name, element, bytes, |k, buffer| {
-            match (quantizer, transpose.zip(plan.blocks)) {
-                (Some(quantizer), _) => quantizer.rows(&mut k.b, buffer, rows, plan.blocks),
-                (None, Some((transpose, width))) => transpose.rows(&mut k.b, buffer, rows, width),
-                (None, None) => k.copy_rows(buffer, first_row, elements),
-            }
+            let copying = Copying { quantizer, transpose, blocks: plan.blocks, buffer, rows };
+            k.fill_copy(&copying, elements);
             let (blocks, places) = (plan.blocks, Places::IN_ORDER);
             let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
             k.scope.copies.insert(cache.id, copy);
@@ -200,18 +198,6 @@ impl KernelBuilder<'_> {
             held = self.b.bin(Bin::Max, held, needed);
         }
         held
-    }
-
-    fn copy_rows(&mut self, buffer: BufferId, first_row: Value, elements: Value) {
-        let (input, rows) = (self.ports.input, self.ports.rows);
-        let zero = self.b.int(0);
-        let from = self.b.mul_int(first_row, self.ports.features());
-        self.for_loop((zero, elements, 1), &[], |k, index, _| {
-            let source = k.b.add(from, index);
-            let value = k.b.load(Ty::of(input), Address::element(rows, source, input));
-            k.b.store(Address::element(buffer, index, input), value);
-            Vec::new()
-        });
     }
 
     fn cache_trees(&mut self, cache: &CacheTrees) {

@@ -8,6 +8,7 @@ use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space};
 use crate::mir::Iter;
 use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
+use crate::rows::input::InputColumns;
 use crate::rows::transpose::Transpose;
 use std::collections::BTreeMap;
 
@@ -54,6 +55,8 @@ pub struct Ports<'a> {
     pub rows: BufferId,
     /// How they lie there as bins. Else they are values, one row after the other.
     pub bins: Option<BinTransfer>,
+    /// The order of the call's rows, if they may be columns.
+    pub order: Option<BufferId>,
     /// The result.
     pub out: BufferId,
     /// The tables of each storage.
@@ -86,6 +89,8 @@ impl<'a> Ports<'a> {
             Some(_) => b.buffer("bins", Space::Input, Scalar::I8),
             None => b.buffer("rows", Space::Input, input),
         };
+        let takes_columns = lowering.plan.takes_columns && bins.is_none();
+        let order = takes_columns.then(|| b.buffer("order", Space::Order, Scalar::I64));
         let result = match results {
             Results::Margins | Results::Predictions | Results::TreeValues => accumulator,
             Results::LeafIndices => Scalar::I32,
@@ -124,6 +129,7 @@ impl<'a> Ports<'a> {
             accumulator,
             rows,
             bins,
+            order,
             out,
             tables,
             base,
@@ -151,6 +157,11 @@ impl<'a> Ports<'a> {
         let (subset, pieces) = (self.lowering.plan.subset.as_ref()?, self.pieces?);
         let (rows, input, features) = (self.rows, self.input, self.features());
         Some(Transpose { rows, input, features, subset, pieces })
+    }
+
+    /// The call's rows as columns, if they may be such.
+    pub fn columns(&self) -> Option<InputColumns> {
+        self.order.map(|order| InputColumns { values: self.rows, order, element: self.input })
     }
 
     /// How rows are quantized, if some are.

@@ -81,7 +81,20 @@ pub fn build(
     let mut thread_sums = BTreeMap::new();
     sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
-    Ok(Plan { storages, walks, copies, thread_sums, subset, transfer, rows_per_run, index, set_columns: 0 })
+    let takes_columns = index == Scalar::I64 && copies::take_columns(&mir.body, hir, &loops, &copies);
+    let set_columns = 0;
+    Ok(Plan {
+        storages,
+        walks,
+        copies,
+        thread_sums,
+        subset,
+        transfer,
+        takes_columns,
+        rows_per_run,
+        index,
+        set_columns,
+    })
 }
 
 /// The most rows of which all elements have numbers of 32 bits.

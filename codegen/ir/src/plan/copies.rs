@@ -10,6 +10,7 @@ use super::cost::adds_by_margin;
 use super::sums::has_leaf_vectors;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
+use crate::mir::mapped::any_mapped;
 use crate::mir::{
     Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Limit, Mir, Mode, Rows, Stmt, Var, Walks, Window,
 };
@@ -53,6 +54,24 @@ pub fn all(
         })?;
     }
     Ok((copies, scratch.rows_per_run()))
+}
+
+/// Whether nothing but copies reads the rows of a call, and these can be filled from columns: bins lie in blocks, and no
+/// leaf is a function of its row. Devices take rows.
+pub fn take_columns(
+    body: &[Stmt],
+    hir: &Hir,
+    loops: &[&Walks],
+    copies: &BTreeMap<CacheId, CopyPlan>,
+) -> bool {
+    let from_copies = loops.iter().all(|walks| matches!(walks.rows, Rows::Cached(_)));
+    let mut fits = true;
+    let seen = for_each_copy(body, Context::default(), &mut |copy, _| {
+        let in_blocks = copies.get(&copy.id).is_some_and(|plan| plan.blocks.is_some());
+        fits &= in_blocks || !copy.quantized;
+        Ok(())
+    });
+    seen.is_ok() && fits && from_copies && !hir.forest.has_linear_leaves() && !any_mapped(body)
 }
 
 /// What surrounds a copy of rows.

@@ -50,6 +50,8 @@ pub struct Plan {
     /// Whether rows of the host travel to a device as bins. Where there are several variants, it is what those that read bins
     /// have in common.
     pub transfer: Option<BinTransfer>,
+    /// Whether the rows of a call may be columns: all that reads them is copies, which are filled from either.
+    pub takes_columns: bool,
     /// A call must be cut into runs of at most this many rows.
     pub rows_per_run: Option<i64>,
     /// The type of indices.

@@ -20,6 +20,9 @@ impl Display for Plan {
         if let Some(transfer) = self.transfer {
             writeln!(f, "{transfer}")?;
         }
+        if self.takes_columns {
+            writeln!(f, "input: rows or columns, from which copies are filled")?;
+        }
         if self.set_columns > 0 {
             write!(f, "{} columns of a row are sets of categories", self.set_columns)?;
             let many = self.set_columns > MANY_SET_COLUMNS;

@@ -15,9 +15,11 @@ pub const TAIL: i64 = 64;
 /// Features of a row that are quantized in the lanes of a vector.
 const FEATURES: u16 = 16;
 /// Rows of a block that are quantized together: values are wider than bins, and machine code is not.
-const ROWS: u32 = 16;
+pub(super) const ROWS: u32 = 16;
 /// Entries of the first table of thresholds that vectors look up.
 const FIRST: u32 = 16;
+/// Levels with more thresholds are loaded for each block of a column.
+const NEAR: u32 = 32;
 /// Levels with more thresholds are gathered.
 const LARGEST: u32 = 128;
 
@@ -118,10 +120,10 @@ struct Part<'a> {
 
 /// Thresholds of one feature among those of all.
 #[derive(Clone, Copy)]
-struct Run {
-    table: BufferId,
+pub(super) struct Run {
+    pub(super) table: BufferId,
     /// The first entry.
-    first: Value,
+    pub(super) first: Value,
 }
 
 /// A vector of nodes of one level of a feature's tree of thresholds.
@@ -147,10 +149,20 @@ impl Quantizer<'_> {
                 }
             }),
         }
+        self.end(b, copy, rows);
+    }
+
+    /// Writes what is behind the last bin of a copy.
+    pub(super) fn end(&self, b: &mut Builder, copy: BufferId, rows: Copied) {
         let columns = i64::from(self.bins.columns());
         let end = b.mul_int(rows.held, columns * i64::from(self.bins.element().bytes()));
         let nothing = b.int_of(Ty::vector(Scalar::I8, TAIL as u16), 0);
         b.store(Address::element(copy, end, Scalar::I8), nothing);
+    }
+
+    /// The number in the model of a quantized feature, both indices.
+    pub(super) fn number(&self, b: &mut Builder, feature: Value) -> Value {
+        b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32))
     }
 
     /// Stores the bins of rows in blocks of `width`: the first bin of all rows of a block, then the second one, and so on.
@@ -195,7 +207,7 @@ impl Quantizer<'_> {
     fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: OfShared) {
         let OfShared { row, nth, from } = of;
         let feature = b.add_int(nth, group.features.start as i64);
-        let column = b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32));
+        let column = self.number(b, feature);
         let ahead = b.mul_int(row, self.features);
         let index = b.add(from, ahead);
         let index = b.add(index, column);
@@ -279,7 +291,7 @@ impl Quantizer<'_> {
     }
 
     /// Calls `body` for every `step`-th feature of a group.
-    fn each_feature(
+    pub(super) fn each_feature(
         &self,
         b: &mut Builder,
         group: &SearchGroup,
@@ -310,8 +322,7 @@ impl Quantizer<'_> {
     /// ordered thresholds.
     fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: OfRow, copy: BufferId) {
         self.each_feature(b, group, 1, |b, feature| {
-            let number =
-                b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32));
+            let number = self.number(b, feature);
             let index = b.add(row.from, number);
             let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
             let nth = b.add_int(feature, -(group.features.start as i64));
@@ -361,21 +372,58 @@ impl Quantizer<'_> {
     /// The thresholds of one feature that vectors of rows are compared with, for nodes of a level: from a
     /// table of the first levels, the level's own, or gathered where it is too long.
     fn look_up(&self, b: &mut Builder, run: Run, nodes: Nodes) -> Value {
+        let table = self.level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
+        self.look_up_in(b, run, table, nodes)
+    }
+
+    /// The thresholds of a level: those of the root for all lanes, a table, or none where they are gathered.
+    fn level(&self, b: &mut Builder, run: Run, (level, depth): (u32, u32), lanes: u16) -> Option<Value> {
         let Run { table: buffer, first } = run;
-        let (element, size) = (self.bins.compared(), 1u32 << nodes.level);
+        let (element, size) = (self.bins.compared(), 1u32 << level);
         let stride = element.bytes();
         if size > LARGEST {
-            let gather = Gather { buffer, base: first, index: nodes.node, stride, offset: 0, mask: None };
-            return b.gather(element, gather);
+            return None;
         }
         if size == 1 {
             let root = b.load(Ty::of(element), Address { buffer, index: first, stride, offset: stride });
-            return b.splat(root, b.ty(nodes.node).lanes);
+            return Some(b.splat(root, lanes));
         }
-        let (start, length) = if size < FIRST { (0, FIRST.min(1 << nodes.depth)) } else { (size, size) };
+        let (start, length) = if size < FIRST { (0, FIRST.min(1 << depth)) } else { (size, size) };
         let at = b.beyond(Address { buffer, index: first, stride, offset: 0 }, start.into());
-        let table = b.load(Ty::vector(element, length as u16), at);
-        b.lookup(table, nodes.node)
+        Some(b.load(Ty::vector(element, length as u16), at))
+    }
+
+    /// The thresholds of nodes of a level, from what [`Quantizer::level`] has of it.
+    fn look_up_in(&self, b: &mut Builder, run: Run, level: Option<Value>, nodes: Nodes) -> Value {
+        let Run { table: buffer, first } = run;
+        let element = self.bins.compared();
+        let Some(table) = level else {
+            let (index, stride) = (nodes.node, element.bytes());
+            return b.gather(element, Gather { buffer, base: first, index, stride, offset: 0, mask: None });
+        };
+        if nodes.level == 0 { table } else { b.lookup(table, nodes.node) }
+    }
+
+    /// The thresholds of the first levels of a feature, before a loop over rows. Others are loaded where they are wanted:
+    /// they would not stay in registers.
+    pub(super) fn near(&self, b: &mut Builder, run: Run, (depth, lanes): (u32, u16)) -> Vec<Value> {
+        let levels = (0..depth).take_while(|level| 1 << level <= NEAR);
+        levels.filter_map(|level| self.level(b, run, (level, depth), lanes)).collect()
+    }
+
+    /// The thresholds of nodes of a level, where those of the first levels are near.
+    pub(super) fn look_up_near(
+        &self,
+        b: &mut Builder,
+        run: Run,
+        near: &[Value],
+        (node, level, depth): (Value, u32, u32),
+    ) -> Value {
+        let nodes = Nodes { node, level, depth };
+        match near.get(level as usize) {
+            Some(table) => self.look_up_in(b, run, Some(*table), nodes),
+            None => self.look_up(b, run, nodes),
+        }
     }
 
     /// The number of a feature's ordered thresholds that a value is right of, an index.
@@ -400,7 +448,7 @@ impl Quantizer<'_> {
 
     /// The number of thresholds that each value is right of: a walk down the complete tree of a feature's
     /// thresholds.
-    fn search(
+    pub(super) fn search(
         &self,
         b: &mut Builder,
         depth: u32,
@@ -421,7 +469,13 @@ impl Quantizer<'_> {
 
     /// The first columns that a group's bins go to, each with the bins. No comparison holds for missing
     /// values, so that they have come out with the lowest bin.
-    fn sides(&self, b: &mut Builder, group: &SearchGroup, x: Value, bin: Value) -> Vec<(i64, Value)> {
+    pub(super) fn sides(
+        &self,
+        b: &mut Builder,
+        group: &SearchGroup,
+        x: Value,
+        bin: Value,
+    ) -> Vec<(i64, Value)> {
         let ty = b.ty(bin);
         let narrow = ty.with(self.bins.element());
         let mut sides = Vec::new();

@@ -2,10 +2,12 @@
 //!
 //! A row is read from the call's input, from a copy of some rows, or from a copy in blocks that are
 //! transposed, so that one feature of all rows of a block is one piece of memory ([`transpose`]). Such a copy
-//! has only the features that some tree tests ([`features`]). Copies hold values, or bins where rows are
+//! has only the features that some tree tests ([`features`]). The call's input may be columns, from which copies are filled
+//! directly ([`input`]). Copies hold values, or bins where rows are
 //! quantized.
 
 pub mod features;
+pub mod input;
 pub mod transpose;
 
 use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};

@@ -4,6 +4,7 @@
 //! squares, which are transposed in registers; rows that do not fill a block are gathered under a mask.
 
 use super::features::FeatureSubset;
+use super::input::{FEATURES_AHEAD, InputColumns, Left};
 use super::{Copied, lanes_below};
 use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
 
@@ -53,6 +54,46 @@ impl Transpose<'_> {
             let block = Block { from, to, copy, rows: width };
             let left = b.sub(rows.count, first);
             self.block(b, &block, left);
+            Vec::new()
+        });
+    }
+
+    /// The same copy of the columns of a call, feature by feature.
+    pub fn columns_of(
+        &self,
+        b: &mut Builder,
+        from: InputColumns,
+        rows: Copied,
+        (copy, width): (BufferId, u32),
+        are_full: bool,
+    ) {
+        let piece = i64::from(self.piece());
+        let (zero, pieces) = (b.int(0), b.int(self.columns() / piece));
+        b.for_loop((zero, pieces, 1), &[], |b, number, _| {
+            let feature = b.load_index(Scalar::I32, Address::element(self.pieces, number, Scalar::I32));
+            let later = b.add_int(number, FEATURES_AHEAD / piece);
+            let last = b.add_int(pieces, -1);
+            let later = b.min(later, last);
+            let later = b.load_index(Scalar::I32, Address::element(self.pieces, later, Scalar::I32));
+            for ahead in 0..piece {
+                let feature = b.add_int(feature, ahead);
+                let start = from.start(b, feature);
+                let later = b.add_int(later, ahead);
+                let next = from.start(b, later);
+                let column = b.mul_int(number, piece);
+                let column = b.add_int(column, ahead);
+                let column = b.mul_int(column, i64::from(width));
+                b.for_loop((zero, rows.held, i64::from(width)), &[], |b, block, _| {
+                    let count = (!are_full).then(|| b.sub(rows.count, block));
+                    let left = Left { first: b.add(rows.first, block), count };
+                    from.prefetch(b, next, left.first, width);
+                    let values = from.rows(b, start, left, width as u16);
+                    let before = b.mul_int(block, self.columns());
+                    let index = b.add(before, column);
+                    b.store(Address::element(copy, index, self.input), values);
+                    Vec::new()
+                });
+            }
             Vec::new()
         });
     }

@@ -44,7 +44,7 @@ pub fn verify_interface(module: &Module) -> Result<(), String> {
             let agreed = match buffer.space {
                 Space::Input => input,
                 Space::Output => output,
-                Space::Model(_) | Space::Private | Space::Shared => continue,
+                Space::Order | Space::Model(_) | Space::Private | Space::Shared => continue,
             };
             let Function { name, .. } = function;
             let Buffer { name: place, element, .. } = buffer;

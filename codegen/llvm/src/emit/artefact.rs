@@ -5,7 +5,7 @@ use super::function::{self, kernel_name};
 use super::{module, types};
 use crate::codes;
 use crate::device::DeviceCode;
-use crate::entry_info::{EntryInfo, base_bytes, columns, dtype, rows_per_run};
+use crate::entry_info::{EntryInfo, base_bytes, columns, columns_from, dtype, rows_per_run};
 use crate::error::LlvmError;
 use crate::runtime::{self, MODEL_SIZE};
 use crate::session::Session;
@@ -247,6 +247,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             links.other_rows.map_or(null, |model| model.as_pointer_value()).into(),
             long(entry.own_rows as i64),
             kernel(KernelKind::Tree),
+            long(columns_from(source)),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }

@@ -26,6 +26,7 @@ enum Field {
     NumRows = 1,
     Out = 2,
     Tables = 3,
+    Order = 6,
 }
 
 /// Emits one LIR function.
@@ -147,6 +148,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         for (buffer, id) in self.source.buffers.iter().zip(0..) {
             let base = match buffer.space {
                 Space::Input => self.load_pointer(ctx, Field::Rows as u32, &buffer.name)?,
+                Space::Order => self.load_pointer(ctx, Field::Order as u32, &buffer.name)?,
                 Space::Output => self.load_pointer(ctx, Field::Out as u32, &buffer.name)?,
                 Space::Model(n) => {
                     let table = self.model.tables.get(n as usize);

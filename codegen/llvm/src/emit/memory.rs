@@ -36,6 +36,7 @@ impl<'ctx> AliasScopes<'ctx> {
         let place = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
             Space::Private | Space::Shared => format!("private {number}"),
             Space::Model(n) => format!("table {n}"),
+            Space::Order => "order".to_string(),
             Space::Output if !in_place => "output".to_string(),
             Space::Input | Space::Output => "input".to_string(),
         };
@@ -219,6 +220,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         match space {
             _ if keep != Keep::Invariant => {}
             Space::Model(_) => self.mark_invariant(loaded)?,
+            Space::Order => self.mark_invariant(loaded)?,
             Space::Input if self.scopes.input_is_constant => self.mark_invariant(loaded)?,
             Space::Input | Space::Output | Space::Private | Space::Shared => {}
         }
@@ -256,7 +258,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn check_writable(&self, to: &Address) -> Result<(), LlvmError> {
         match self.space(to)? {
             Space::Output | Space::Private | Space::Shared => Ok(()),
-            Space::Input | Space::Model(_) => {
+            Space::Input | Space::Order | Space::Model(_) => {
                 Err(LlvmError::ill_formed("a write to a buffer that is read only"))
             }
         }
@@ -357,7 +359,7 @@ pub(super) fn allocated(bytes: i64) -> u64 {
 fn alignment(space: Space, at: &Address, scalar: Scalar) -> u32 {
     let base = match space {
         Space::Model(_) | Space::Private | Space::Shared => TABLE_ALIGNMENT,
-        Space::Input | Space::Output => scalar.bytes(),
+        Space::Input | Space::Order | Space::Output => scalar.bytes(),
     };
     let even = |n: u32| if n == 0 { TABLE_ALIGNMENT } else { 1 << n.trailing_zeros() };
     base.min(even(at.stride)).min(even(at.offset))

@@ -34,6 +34,7 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
         rows_per_run: None,
         places: Variants::only(Place::Host),
         columns: None,
+        columns_from: None,
         transfer: None,
     }
 }
@@ -107,6 +108,7 @@ pub fn run_on<I: Element, O: Element>(
         tables: jit.model().tables,
         team: ptr::null_mut(),
         status: 0,
+        order: &raw const sched_llvm::runtime::ROWS,
     };
     let model = jit.model();
     let code = match kernel {

@@ -542,6 +542,7 @@ fn finishing_kernels_run_in_place() {
         tables: jit.model().tables,
         team: std::ptr::null_mut(),
         status: 0,
+        order: &raw const sched_llvm::runtime::ROWS,
     };
     // SAFETY: two rows of two floats, read and written in place.
     unsafe { jit.model().value.expect("always compiled")(&mut ctx) };

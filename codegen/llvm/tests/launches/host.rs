@@ -38,7 +38,7 @@ impl<'m> Host<'m> {
                 Space::Input => input.as_ptr().cast_mut(),
                 Space::Output => output.as_mut_ptr(),
                 Space::Model(table) => bytes(&mut self.tables[table as usize]).as_mut_ptr(),
-                Space::Private | Space::Shared => continue,
+                Space::Order | Space::Private | Space::Shared => continue,
             };
             buffers.insert(number, base as usize);
         }

@@ -129,7 +129,7 @@ impl Case {
     }
 
     /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds them.
-    fn in_doubles(&self) -> bool {
+    pub(crate) fn in_doubles(&self) -> bool {
         self.seed.is_multiple_of(2)
     }
 
@@ -194,6 +194,7 @@ impl Case {
             let found = self.run_kernel(&compiled, KernelKind::Tree, &input, size)?;
             same_bits("interpreted value of a tree", &doubles(&found, accumulator), &trees)?;
         }
+        self.interpret_columns(&compiled, &interpreted, &leaves)?;
         if self.has_launches() {
             self.interpret_bins(&compiled, &interpreted)?;
             return self.interpret_transforms(&compiled, &interpreted);
@@ -249,6 +250,7 @@ impl Case {
         }
         let mut numbers = vec![0i32; leaves.len()];
         self.predict(jit, Kind::Leaf, n, Output::I32(&mut numbers))?;
+        self.machine_on_columns(jit, &raw, &numbers)?;
         same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
 
         // Which of several sums is the largest, if one is not a number, nobody says.
@@ -443,7 +445,7 @@ pub fn doubles(bytes: &[u8], float: Float) -> Vec<f64> {
     }
 }
 
-fn function(module: &Module, kernel: KernelKind) -> Result<&Function, String> {
+pub(crate) fn function(module: &Module, kernel: KernelKind) -> Result<&Function, String> {
     let found = module.kernels.iter().find(|(kind, _)| *kind == kernel);
     found.map(|(_, function)| function).ok_or_else(|| format!("there is no kernel {kernel:?}"))
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::expect_used)]
 
 mod case;
+mod columns;
 mod cover;
 mod cover_launches;
 mod launches;

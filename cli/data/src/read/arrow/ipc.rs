@@ -58,7 +58,7 @@ pub(in crate::read) fn open_file<'a>(
             let bytes = file.read(block)?;
             file.decoder.read_dictionary(block, &bytes).map_err(|error| unusable(name, &error))?;
         }
-        Ok(Table::new(Box::new(file), plan, name))
+        Ok(Table::new(Box::new(file), plan, name, reading.by_column))
     })
 }
 
@@ -175,7 +175,7 @@ pub(in crate::read) fn open_stream<'a>(
         let schema = stream.schema()?;
         let plan = Plan::new(&schema, name, expect, reading.keep)?;
         stream.columns.clone_from(&plan.read);
-        Ok(Table::new(Box::new(stream), plan, name))
+        Ok(Table::new(Box::new(stream), plan, name, reading.by_column))
     })
 }
 

@@ -59,6 +59,8 @@ struct Plan<'a> {
     remark: Option<String>,
     /// Whether single precision cannot hold all values.
     wide: bool,
+    /// The same of each feature.
+    widths: Vec<bool>,
 }
 
 impl<'a> Plan<'a> {
@@ -80,17 +82,18 @@ impl<'a> Plan<'a> {
         };
         let mut feature_fields = fields(&features);
         let kept_fields = fields(&kept).iter().map(|field| unpacked_field(field)).collect();
-        let (mut wide, mut all_named) = (false, Vec::with_capacity(features.len()));
+        let (mut widths, mut all_named) = (Vec::new(), Vec::with_capacity(features.len()));
         for (feature, (field, &column)) in feature_fields.iter_mut().zip(&features).enumerate() {
             let of_names = named::column_of_names(field, column, expect.lookup(feature));
             if of_names.is_some() {
                 *field = Arc::new(Field::new(field.name().clone(), DataType::Float32, true));
             }
-            wide |= values::is_wide(field, column, name)?;
+            widths.push(values::is_wide(field, column, name)?);
             all_named.push(of_names);
         }
         let (features, kept) = (places(&features), places(&kept));
-        Ok(Plan { read, features, kept, fields: feature_fields, named: all_named, kept_fields, remark, wide })
+        let (wide, fields) = (widths.contains(&true), feature_fields);
+        Ok(Plan { read, features, kept, fields, named: all_named, kept_fields, remark, wide, widths })
     }
 }
 
@@ -134,6 +137,8 @@ fn choose(
 pub(super) struct Table<'a> {
     pieces: Box<dyn Pieces>,
     plan: Plan<'a>,
+    /// Whether its columns are handed on.
+    by_column: bool,
     name: String,
     /// What has been read of pieces and not yet been given.
     pending: VecDeque<RecordBatch>,
@@ -144,9 +149,9 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(pieces: Box<dyn Pieces>, plan: Plan<'a>, name: &str) -> Self {
+    fn new(pieces: Box<dyn Pieces>, plan: Plan<'a>, name: &str, by_column: bool) -> Self {
         let left = pieces.rows();
-        Table { pieces, plan, name: name.to_owned(), pending: VecDeque::new(), left, given: 0 }
+        Table { pieces, plan, by_column, name: name.to_owned(), pending: VecDeque::new(), left, given: 0 }
     }
 
     /// The next rows of a piece, at most so many.
@@ -168,21 +173,36 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Appends the rows of a piece.
-    fn append(&self, piece: &RecordBatch, values: &mut Values) -> Result<(), DataError> {
+    /// The features of a piece, with the codes of categories in place of their names.
+    fn features(&self, piece: &RecordBatch) -> Result<Vec<ArrayRef>, DataError> {
         let columns: Vec<&ArrayRef> =
             self.plan.features.iter().filter_map(|&at| piece.columns().get(at)).collect();
         if columns.len() != self.plan.features.len() {
             return Err(damaged(&self.name, "a part lacks columns"));
         }
-        let rows = piece.num_rows();
         let code = |(column, named): (&'_ &ArrayRef, &Option<NamedColumn<'_>>)| match named {
             Some(named) => named.codes(column, self.given, &self.name),
             None => Ok(Arc::clone(*column)),
         };
-        let columns = guard::guarded(&self.name, || {
+        guard::guarded(&self.name, || {
             columns.iter().zip(&self.plan.named).map(code).collect::<Result<Vec<_>, _>>()
-        })?;
+        })
+    }
+
+    /// Appends the rows of a piece: to each column, if there are some, else to rows.
+    fn append(&self, piece: &RecordBatch, batch: &mut Batch) -> Result<(), DataError> {
+        let (rows, columns) = (piece.num_rows(), self.features(piece)?);
+        if self.by_column {
+            for ((column, field), to) in columns.iter().zip(&self.plan.fields).zip(&mut batch.columns) {
+                let (column, field) = (std::slice::from_ref(column), std::slice::from_ref(field));
+                guard::guarded(&self.name, || match to {
+                    Values::F32(values) => values::append(column, field, rows, values, &self.name),
+                    Values::F64(values) => values::append(column, field, rows, values, &self.name),
+                })?;
+            }
+            return Ok(());
+        }
+        let values = &mut batch.values;
         guard::guarded(&self.name, || match values {
             Values::F32(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
             Values::F64(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
@@ -221,24 +241,27 @@ impl<'a> Table<'a> {
 
 impl Reader for Table<'_> {
     fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
-        let mut values = if self.plan.wide { Values::F64(Vec::new()) } else { Values::F32(Vec::new()) };
-        let (mut rows, mut kept) = (0, Vec::new());
-        while rows < most {
-            let Some(piece) = self.piece(most - rows)? else {
-                self.account(0, rows == 0)?;
+        let empty = |wide: bool| if wide { Values::F64(Vec::new()) } else { Values::F32(Vec::new()) };
+        let mut batch = Batch::of(empty(self.plan.wide), 0);
+        if self.by_column {
+            batch.columns = self.plan.widths.iter().map(|wide| empty(*wide)).collect();
+        }
+        while batch.rows < most {
+            let Some(piece) = self.piece(most - batch.rows)? else {
+                self.account(0, batch.rows == 0)?;
                 break;
             };
             self.account(piece.num_rows(), false)?;
-            self.append(&piece, &mut values)?;
-            rows += piece.num_rows();
+            self.append(&piece, &mut batch)?;
+            batch.rows += piece.num_rows();
             self.given += piece.num_rows() as u64;
             if !self.plan.kept.is_empty() {
                 // One piece at a time: what is kept need not be put together then.
-                kept = self.kept_of(&piece)?;
+                batch.kept = self.kept_of(&piece)?;
                 break;
             }
         }
-        Ok((rows > 0).then_some(Batch { values, rows, beside: Vec::new(), kept }))
+        Ok((batch.rows > 0).then_some(batch))
     }
 
     fn rows(&self) -> Option<u64> {

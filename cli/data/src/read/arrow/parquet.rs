@@ -55,7 +55,7 @@ pub(in crate::read) fn open<'a>(
         let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.read.iter().copied());
         let pieces =
             Groups { source, metadata, mask, name: name.to_owned(), groups: 0..rows.len(), rows, open: None };
-        Ok(Table::new(Box::new(pieces), plan, name))
+        Ok(Table::new(Box::new(pieces), plan, name, reading.by_column))
     })
 }
 

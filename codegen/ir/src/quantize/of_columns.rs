@@ -1,0 +1,79 @@
+//! Quantizing the columns of a call into a copy that lies in blocks, feature by feature: the thresholds of a feature are
+//! brought near once for all rows.
+
+use super::encode::{Quantizer, Run};
+use crate::lir::{Address, BufferId, Build, Builder, Value};
+use crate::quantize::bins::SearchGroup;
+use crate::quantize::encode::ROWS;
+use crate::rows::Copied;
+use crate::rows::input::{FEATURES_AHEAD, InputColumns, Left};
+
+/// Where bins go.
+#[derive(Clone, Copy)]
+pub struct Blocks {
+    /// The copy.
+    pub copy: BufferId,
+    /// Rows of a block.
+    pub width: u32,
+    /// Whether all of them exist in all blocks.
+    pub are_full: bool,
+}
+
+impl Quantizer<'_> {
+    /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second one, and so on.
+    pub fn columns(&self, b: &mut Builder, from: InputColumns, rows: Copied, to: Blocks) {
+        for group in self.bins.groups() {
+            self.each_feature(b, group, 1, |b, feature| self.column(b, group, feature, (from, rows, to)));
+        }
+        self.end(b, to.copy, rows);
+    }
+
+    fn column(
+        &self,
+        b: &mut Builder,
+        group: &SearchGroup,
+        feature: Value,
+        (from, rows, to): (InputColumns, Copied, Blocks),
+    ) {
+        let lanes = to.width.min(ROWS);
+        let number = self.number(b, feature);
+        let start = from.start(b, number);
+        let next = self.later_start(b, group, feature, from);
+        let nth = b.add_int(feature, -(group.features.start as i64));
+        let first = b.mul_int(nth, 1 << group.depth);
+        let first = b.add_int(first, group.first_threshold as i64);
+        let run = Run { table: self.tables.thresholds, first };
+        let near = self.near(b, run, (group.depth, lanes as u16));
+        let zero = b.int(0);
+        b.for_loop((zero, rows.held, i64::from(to.width)), &[], |b, block, _| {
+            let before = b.mul_int(block, self.bins.columns().into());
+            for ahead in (0..to.width).step_by(lanes as usize) {
+                let row = b.add_int(block, ahead.into());
+                let count = (!to.are_full).then(|| b.sub(rows.count, row));
+                let left = Left { first: b.add(rows.first, row), count };
+                from.prefetch(b, next, left.first, lanes);
+                let x = from.rows(b, start, left, lanes as u16);
+                let bin = self.search(b, group.depth, x, |b, node, level| {
+                    self.look_up_near(b, run, &near, (node, level, group.depth))
+                });
+                for (column, bin) in self.sides(b, group, x, bin) {
+                    let column = b.add_int(nth, column);
+                    let column = b.mul_int(column, i64::from(to.width));
+                    let index = b.add(before, column);
+                    let index = b.add_int(index, ahead.into());
+                    b.store(Address::element(to.copy, index, self.bins.element()), bin);
+                }
+            }
+            Vec::new()
+        });
+    }
+
+    /// Where a feature begins that is quantized some features later, or the last one of its group.
+    fn later_start(&self, b: &mut Builder, group: &SearchGroup, feature: Value, from: InputColumns) -> Value {
+        let later = b.add_int(feature, FEATURES_AHEAD);
+        let last = b.int(group.features.end as i64 - 1);
+        let later = b.min(later, last);
+        let number = self.number(b, later);
+        from.start(b, number)
+    }
+}

@@ -1,0 +1,114 @@
+//! Cases whose rows are columns.
+
+use crate::case::{Case, doubles, function, same_bits};
+use sched_forest::Float;
+use sched_ir::Compiled;
+use sched_ir::interp::{self, Memory};
+use sched_ir::lir::KernelKind;
+use sched_llvm::column::{Column, ColumnValues};
+use sched_llvm::runtime::Kind;
+use sched_llvm::{Jit, Output, Rows};
+
+/// The columns of rows of `features` values.
+fn transposed<T: Copy>(values: &[T], features: usize) -> Vec<Vec<T>> {
+    (0..features).map(|feature| values.iter().skip(feature).step_by(features).copied().collect()).collect()
+}
+
+impl Case {
+    /// Runs the kernels on columns, if they take some, and compares with what they made of rows.
+    pub(crate) fn interpret_columns(
+        &self,
+        compiled: &Compiled,
+        margins: &[f64],
+        leaves: &[u32],
+    ) -> Result<(), String> {
+        let n = self.num_rows();
+        if compiled.lir.columns_from.is_none_or(|from| (n as i64) < from) {
+            return Ok(());
+        }
+        let rows = self.kernel_rows(compiled);
+        let size = self.row_type().bytes();
+        // The interpreter wants columns in descending order.
+        let input = match size {
+            4 => transposed(rows.as_chunks::<4>().0, self.forest.num_features)
+                .into_iter()
+                .rev()
+                .flatten()
+                .flatten()
+                .collect::<Vec<u8>>(),
+            _ => transposed(rows.as_chunks::<8>().0, self.forest.num_features)
+                .into_iter()
+                .rev()
+                .flatten()
+                .flatten()
+                .collect(),
+        };
+        let run = |kernel, size: usize| {
+            let mut output = vec![0u8; size];
+            let memory =
+                Memory { rows: n as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+            let options = interp::Options { seed: self.seed, columns: true, ..interp::Options::default() };
+            interp::run_with(function(&compiled.lir, kernel)?, memory, &options)
+                .map_err(|fault| format!("interpreter, on columns: {fault}"))?;
+            Ok::<_, String>(output)
+        };
+        let sums = self.forest.types.accumulator;
+        let found = doubles(&run(KernelKind::Raw, margins.len() * sums.bytes())?, sums);
+        if !self.atomic() {
+            same_bits("interpreted margin of columns", &found, margins)?;
+        }
+        let found = run(KernelKind::Leaf, leaves.len() * 4)?;
+        let found: Vec<u32> = found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect();
+        if found == leaves { Ok(()) } else { Err("leaves of columns differ".to_string()) }
+    }
+
+    /// Calls on columns give what those on rows do: on those that kernels read in place, and with some that are converted.
+    pub(crate) fn machine_on_columns(&self, jit: &Jit, raw: &[f64], leaves: &[i32]) -> Result<(), String> {
+        let features = self.forest.num_features;
+        let doubles = transposed(&self.rows, features);
+        let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
+        let floats = transposed(&narrow, features);
+        let n = self.num_rows();
+        // All values are there, so the bits change nothing but the way they go.
+        let bits = vec![0xff; n.div_ceil(8)];
+        for converted in [false, true] {
+            let column = |feature: usize| {
+                let values = if self.in_doubles() {
+                    ColumnValues::F64(&doubles[feature])
+                } else {
+                    ColumnValues::F32(&floats[feature])
+                };
+                let missing = floats[feature].iter().all(|x| x.is_nan());
+                let some = converted && (feature as u64 + self.seed).is_multiple_of(3);
+                match () {
+                    () if some && missing => Column::of(ColumnValues::Absent),
+                    () if some => Column { validity: Some(&bits), ..Column::of(values) },
+                    () => Column::of(values),
+                }
+            };
+            let columns: Vec<Column> = (0..features).map(column).collect();
+            let rows = Rows::Columns(&columns);
+            let (mut single, mut double) = (vec![0f32; raw.len()], vec![0f64; raw.len()]);
+            let threads = 1 + (self.seed % 3) as i32;
+            let output = match self.forest.types.output {
+                Float::F32 => Output::F32(&mut single),
+                Float::F64 => Output::F64(&mut double),
+            };
+            jit.predict(Kind::Raw, rows, n, output, threads).map_err(|status| status.to_string())?;
+            let found: Vec<f64> = match self.forest.types.output {
+                Float::F32 => single.into_iter().map(f64::from).collect(),
+                Float::F64 => double,
+            };
+            if !self.atomic() {
+                same_bits("margin of columns", &found, raw)?;
+            }
+            let mut found = vec![0i32; leaves.len()];
+            let output = Output::I32(&mut found);
+            jit.predict(Kind::Leaf, rows, n, output, threads).map_err(|status| status.to_string())?;
+            if found != leaves {
+                return Err("leaves of columns differ in machine code".to_string());
+            }
+        }
+        Ok(())
+    }
+}
