@@ -458,7 +458,14 @@ fn two_models_in_one_program(emit: Emit, extension: &str) {
     let source = write(&folder, "main.c", program.as_bytes());
     let main = folder.path().join("main");
     let mut cc = Command::new("cc");
-    let cc = cc.arg("-o").arg(&main).arg(&source).args(&files).args(["-pthread", "-lm"]).output().expect("a C compiler");
+    let cc = cc
+        .arg("-o")
+        .arg(&main)
+        .arg(&source)
+        .args(&files)
+        .args(["-pthread", "-lm"])
+        .output()
+        .expect("a C compiler");
     assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
     assert_eq!(output_of(main.to_str().expect("a name"), &[], Path::new("")), "321 2 1 3\n");
 }
