@@ -25,7 +25,8 @@ fi
 SCHEDC=$(realpath "$(command -v "$SCHEDC")")
 EXAMPLES=$PWD/examples
 export SCHEDC EXAMPLES
-target=$(realpath "${CARGO_TARGET_DIR:-target}")/python
+shared=$(realpath "${CARGO_TARGET_DIR:-target}")
+target=$shared/python
 export CARGO_TARGET_DIR=$target
 
 if ! cmp -s python/requirements-test.txt "$target/installed.txt"; then
@@ -45,6 +46,28 @@ size=$(stat -c %s "$target"/wheels/schedc_runtime-*.whl)
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$target"/wheels/schedc_runtime-*.whl
 
 say 'lints'
-(cd python && cargo fmt --check && cargo clippy --quiet --locked --release -- -D warnings)
-say 'tests'
-"$python" -m pytest --quiet -p no:cacheprovider --ignore python/tests/scale python/tests
+(cd python && cargo fmt --all --check && cargo clippy --quiet --locked --release -p schedc-python -- -D warnings)
+say 'tests of schedc-runtime'
+"$python" -m pytest --quiet -p no:cacheprovider --ignore python/tests/scale --ignore python/tests/package python/tests
+
+say 'the package schedc, and the trainers that it is compared with'
+venv=$target/venv-package
+if ! cmp -s python/requirements-package.txt "$venv/installed.txt"; then
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r python/requirements-package.txt
+    cp python/requirements-package.txt "$venv/installed.txt"
+fi
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$target"/wheels/schedc_runtime-*.whl
+# The compiler's crates are those of the program's tests, which are built already.
+(cd python && CARGO_TARGET_DIR=$shared cargo clippy --quiet --locked -p schedc-python-compiler -- -D warnings)
+(cd python && CARGO_TARGET_DIR=$shared cargo build --quiet --locked -p schedc-python-compiler)
+rm -rf "$target/site"
+mkdir -p "$target/site"
+cp -r python/compiler/schedc "$target/site/schedc"
+cp "$shared/debug/libschedc_compiler.so" "$target/site/schedc/_native.abi3.so"
+say 'types'
+MYPYPATH=$target/site:python/runtime "$venv/bin/python" -m mypy --strict --ignore-missing-imports --no-error-summary \
+    --exclude mlserver --cache-dir "$target/mypy" "$target/site/schedc" python/runtime/schedc_runtime
+say 'tests of schedc'
+PYTHONPATH=$target/site "$venv/bin/python" -m pytest --quiet -p no:cacheprovider python/tests/package

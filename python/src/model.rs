@@ -69,7 +69,8 @@ impl Model {
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
-        let taken = Taken { features: self.library.num_features(), takes_columns: self.library.takes_columns() };
+        let taken =
+            Taken { features: self.library.num_features(), takes_columns: self.library.takes_columns() };
         let rows = rows_of(rows, taken)?;
         let wanted = Wanted { kind, rows: rows.slice.count, threads, base_margin };
         self.call(py, rows.input(), wanted, out)

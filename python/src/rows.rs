@@ -92,10 +92,10 @@ fn fits_in_doubles(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>) -> PyR
 /// The rows of an array that a library can read where they are.
 fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Rows<'py>>> {
     if let Ok(array) = object.cast::<PyArray2<f32>>() {
-        return taken(array, (Element::F32, ColumnType::F32), taken);
+        return placed(array, (Element::F32, ColumnType::F32), taken);
     }
     if let Ok(array) = object.cast::<PyArray2<f64>>() {
-        return taken(array, (Element::F64, ColumnType::F64), taken);
+        return placed(array, (Element::F64, ColumnType::F64), taken);
     }
     // Of other arrays and objects, the shape is checked once NumPy has made an array of two dimensions.
     let dimensions = match object.getattr_opt(intern!(object.py(), "ndim"))? {
@@ -110,10 +110,10 @@ fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Ro
     Ok(None)
 }
 
-fn taken<'py, T: numpy::Element>(
+fn placed<'py, T: numpy::Element>(
     array: &Bound<'py, PyArray2<T>>,
     (element, kind): (Element, ColumnType),
-    Wanted { features, takes_columns }: Wanted,
+    Taken { features, takes_columns }: Taken,
 ) -> PyResult<Option<Rows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
     if columns != features {
@@ -121,7 +121,7 @@ fn taken<'py, T: numpy::Element>(
     }
     let bytes = size_of::<T>() as isize;
     let [by_row, by_column] = [array.strides()[0], array.strides()[1]];
-    let together = by_column == bytes || columns <= 1;
+    let together = by_column == bytes || columns <= 1 || count == 0;
     let ahead = count <= 1 || (by_row % bytes == 0 && by_row >= bytes * columns as isize);
     if !together || !ahead || !(array.data() as usize).is_multiple_of(align_of::<T>()) {
         // A column repeats a value where NumPy broadcasts it, which columns of a library do not.

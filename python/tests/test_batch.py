@@ -295,9 +295,7 @@ def test_no_rows(predictor, tumours):
         assert len(column(predictor.predict(given), "prediction")) == 0
 
 
-def test_pieces_are_the_whole(predictor, tumours, expected, monkeypatch):
-    monkeypatch.setattr(batch, "_PIECE", 30 * 16)
-    monkeypatch.setattr(batch, "_BLOCK", 7)
+def test_threads_do_not_matter(predictor, tumours, expected):
     assert numpy.array_equal(predictor.values(tumours), expected)
     assert numpy.array_equal(predictor.values(tumours, threads=2), expected)
 

@@ -63,7 +63,8 @@ class Classifier(Answers):
         return self._labels(numpy.argmax(self.predict_proba(call), axis=1))
 
     def _labels(self, numbers: Array) -> Array:
-        return numbers if self.classes is None else self.classes[numbers]
+        labels: Array = numbers if self.classes is None else self.classes[numbers]
+        return labels
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ class ByHalf(Classifier):
             return two_columns(call("value"))
         raw = call("raw")
         power = numpy.exp(raw - numpy.max(raw, axis=1, keepdims=True))
-        return power / numpy.sum(power, axis=1, keepdims=True)
+        shares: Array = power / numpy.sum(power, axis=1, keepdims=True)
+        return shares
 
     def predict(self, call: Call) -> Array:
         value = call("value")
@@ -119,25 +121,15 @@ class ByClass(Classifier):
 
 
 @dataclass(frozen=True)
-class Staged(Answers):
+class Staged(ByMargin):
     """Gradient boosting of scikit-learn, whose leaves are a table of iterations and classes for each row."""
 
     classes_of_iteration: int = 1
 
     def apply(self, call: Call) -> Array:
         leaves = call("leaf")
-        return leaves.reshape(len(leaves), -1, self.classes_of_iteration).astype(self.leaves)
-
-
-@dataclass(frozen=True)
-class StagedClassifier(ByMargin):
-    """The same for classes."""
-
-    classes_of_iteration: int = 1
-
-    def apply(self, call: Call) -> Array:
-        leaves = call("leaf")
-        return leaves.reshape(len(leaves), -1, self.classes_of_iteration).astype(self.leaves)
+        iterations = leaves.shape[1] // self.classes_of_iteration
+        return leaves.reshape(len(leaves), iterations, self.classes_of_iteration).astype(self.leaves)
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,16 @@ class Finding:
     @staticmethod
     def _of(value: dict[str, Any]) -> Finding:
         place = value.get("place") or {}
-        ends = (place.get(key) for key in ("line", "column", "end_line", "end_column"))
         return Finding(
-            value["code"], value["severity"], value["message"], value.get("help"), *ends, tuple(value.get("notes") or ())
+            code=value["code"],
+            severity=value["severity"],
+            message=value["message"],
+            help=value.get("help"),
+            line=place.get("line"),
+            column=place.get("column"),
+            end_line=place.get("end_line"),
+            end_column=place.get("end_column"),
+            notes=tuple(value.get("notes") or ()),
         )
 
     def __str__(self) -> str:

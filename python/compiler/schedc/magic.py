@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from IPython.core.magic import Magics as _Magics
 from IPython.core.magic import cell_magic, magics_class
 from IPython.display import display
@@ -10,23 +12,24 @@ from .schedule import Schedule
 
 
 @magics_class
-class Magics(_Magics):  # type: ignore[misc]
+class Magics(_Magics):
     """``%%sched [NAME] [MODEL]`` checks the cell and shows its nest; NAME keeps it, MODEL is a variable or a file."""
 
-    @cell_magic  # type: ignore[untyped-decorator]
+    @cell_magic
     def sched(self, line: str, cell: str) -> None:
         """Checks a cell as a schedule."""
         words = line.split()
         if len(words) > 2:
             raise ValueError("write %%sched, %%sched NAME or %%sched NAME MODEL")
         schedule = Schedule(cell)
+        known: dict[str, Any] = self.shell.user_ns if self.shell is not None else {}
         model = None
         if len(words) == 2:
-            model = self.shell.user_ns.get(words[1], words[1])
+            model = known.get(words[1], words[1])
         if words:
-            self.shell.user_ns[words[0]] = schedule
+            known[words[0]] = schedule
         findings = schedule.check(model)
         if len(findings):
-            display(findings)
+            display(findings)  # type: ignore[no-untyped-call]
         if not findings.errors:
-            display(schedule.nest(model))
+            display(schedule.nest(model))  # type: ignore[no-untyped-call]

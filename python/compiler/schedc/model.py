@@ -159,7 +159,7 @@ class Model:
         library refuses.
         """
         if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not self._single:
-            wanted = self._answers.output if output is None else output
+            wanted: Any = self._answers.output if output is None else output
             if output is not None or type(self._answers) is Answers:
                 return self._native.predict(X, wanted, out=out, threads=threads)
         model = self._variant(iteration_range, base_margin is not None)
@@ -200,7 +200,8 @@ class Model:
         """IsolationForest's: below 0 for what is out of the ordinary; of classifiers, margins."""
         if isinstance(self._answers, Isolation):
             return self._answers.decision_function(self._caller(X, more))
-        return self._caller(X, more)("raw")
+        margins: Array = self._caller(X, more)("raw")
+        return margins
 
     def _isolation(self) -> Isolation:
         if not isinstance(self._answers, Isolation):
@@ -221,7 +222,7 @@ class Model:
             options["by_position"] = self._by_position
         return options
 
-    def _call(self, X: Any, output: str, out: Array | None, more: dict[str, Any]) -> Array:
+    def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
         """One call of the library."""
         plain = {"threads": more["threads"], "base_margin": more["base_margin"]}
         if is_sparse(X):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from .answers import Answers, ByClass, ByHalf, ByMargin, Classifier, Isolation, Staged, StagedClassifier
+from .answers import Answers, ByClass, ByHalf, ByMargin, Classifier, Isolation, Staged
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,11 @@ def _forest_classifier(model: Any) -> Origin:
 
 
 def _boosting_regressor(model: Any) -> Origin:
-    answers = Staged(leaves="float64", classes_of_iteration=model.estimators_.shape[1])
-    return _by_treelite(model, answers, single=True)
+    return _by_treelite(model, Answers(leaves="float64"), single=True)
 
 
 def _boosting_classifier(model: Any) -> Origin:
-    answers = StagedClassifier(
+    answers = Staged(
         leaves="float64",
         classes=numpy.asarray(model.classes_),
         zero_counts=True,

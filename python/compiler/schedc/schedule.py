@@ -31,10 +31,6 @@ class Schedule(str):
         """:func:`schedc.nest` of the text."""
         return nest(self, model, **options)
 
-    def format(self) -> Schedule:
-        """:func:`schedc.format` of the text."""
-        return format(self)
-
     def _repr_html_(self) -> str:
         text = f'<pre style="margin-right:2em">{html.escape(self)}</pre>'
         findings = self.check()

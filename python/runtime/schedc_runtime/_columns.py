@@ -16,7 +16,8 @@ class Validity(NamedTuple):
     def absent(self, rows: int) -> numpy.ndarray:
         """A truth value for each row: whether there is no value."""
         bits = numpy.unpackbits(self.bits, count=self.first + rows, bitorder="little")
-        return bits[self.first :] == 0
+        absent: numpy.ndarray = bits[self.first :] == 0
+        return absent
 
 
 class Numbers(NamedTuple):

@@ -1,0 +1,25 @@
+"""Rows and models of the tests of the package `schedc`."""
+
+import numpy
+import pytest
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Rows of eight features, a tenth of them missing."""
+    source = numpy.random.default_rng(7)
+    made = source.normal(size=(400, 8)).astype("float32")
+    made[source.random(made.shape) < 0.1] = numpy.nan
+    return made
+
+
+@pytest.fixture(scope="session")
+def target(rows):
+    """A number for each row that depends on its features."""
+    return numpy.nan_to_num(rows) @ numpy.arange(1, 9) + numpy.nan_to_num(rows[:, 0]) ** 2
+
+
+@pytest.fixture(scope="session")
+def classes(target):
+    """One of three texts for each row."""
+    return numpy.array(["ant", "bee", "cat"])[numpy.digitize(target, [-6, 6])]

@@ -1,0 +1,263 @@
+"""Compiled models answer as the objects that they were made of."""
+
+import pickle
+
+import numpy
+import pytest
+
+import schedc
+
+xgboost = pytest.importorskip("xgboost")
+lightgbm = pytest.importorskip("lightgbm")
+pytest.importorskip("sklearn")
+pytest.importorskip("treelite")
+from sklearn import ensemble  # noqa: E402
+
+SMALL = {"n_estimators": 12, "random_state": 1}
+LIGHT = {**SMALL, "verbose": -1, "min_child_samples": 5}
+
+
+def two(classes):
+    return (classes == "bee").astype(int)
+
+
+def three(classes):
+    return numpy.searchsorted(["ant", "bee", "cat"], classes)
+
+
+#: An estimator, what it learns, whether its values are equal in all bits.
+CASES = {
+    "XGBRegressor": (lambda: xgboost.XGBRegressor(**SMALL), "target", True),
+    "XGBClassifier-2": (lambda: xgboost.XGBClassifier(**SMALL), "two", True),
+    "XGBClassifier-3": (lambda: xgboost.XGBClassifier(**SMALL), "three", True),
+    "XGBRFRegressor": (lambda: xgboost.XGBRFRegressor(**SMALL), "target", True),
+    "XGBRanker": (lambda: xgboost.XGBRanker(**SMALL), "ranks", True),
+    "LGBMRegressor": (lambda: lightgbm.LGBMRegressor(**LIGHT), "target", True),
+    "LGBMClassifier-2": (lambda: lightgbm.LGBMClassifier(**LIGHT), "two", True),
+    "LGBMClassifier-3": (lambda: lightgbm.LGBMClassifier(**LIGHT), "texts", True),
+    "LGBMRanker": (lambda: lightgbm.LGBMRanker(**LIGHT), "ranks", True),
+    "RandomForestRegressor": (lambda: ensemble.RandomForestRegressor(**SMALL), "target", False),
+    "RandomForestClassifier-2": (lambda: ensemble.RandomForestClassifier(**SMALL), "two", False),
+    "RandomForestClassifier-3": (lambda: ensemble.RandomForestClassifier(**SMALL), "texts", False),
+    "ExtraTreesRegressor": (lambda: ensemble.ExtraTreesRegressor(**SMALL), "target", False),
+    "ExtraTreesClassifier": (lambda: ensemble.ExtraTreesClassifier(**SMALL), "texts", False),
+    "GradientBoostingRegressor": (lambda: ensemble.GradientBoostingRegressor(**SMALL), "target-full", False),
+    "GradientBoostingClassifier-2": (lambda: ensemble.GradientBoostingClassifier(**SMALL), "two-full", False),
+    "GradientBoostingClassifier-3": (lambda: ensemble.GradientBoostingClassifier(**SMALL), "texts-full", False),
+    "HistGradientBoostingRegressor": (lambda: ensemble.HistGradientBoostingRegressor(max_iter=12), "target", False),
+    "HistGradientBoostingClassifier-2": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "two", False),
+    "HistGradientBoostingClassifier-3": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "texts", False),
+    "IsolationForest": (lambda: ensemble.IsolationForest(**SMALL), "none-full", False),
+}
+
+
+def fitted(name, rows, target, classes):
+    make, learns, exact = CASES[name]
+    learns, _, full = learns.partition("-")
+    X = numpy.nan_to_num(rows) if full else rows
+    what = {"target": target, "two": two(classes), "three": three(classes), "texts": classes, "none": None}
+    if learns == "ranks":
+        return make().fit(X, three(classes), group=[100] * 4), X, exact
+    return make().fit(X, what[learns]), X, exact
+
+
+def same(ours, theirs, exact):
+    assert ours.shape == theirs.shape
+    assert ours.dtype == theirs.dtype
+    if exact or ours.dtype.kind not in "f":
+        numpy.testing.assert_array_equal(ours, theirs)
+    else:
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_all_methods(name, rows, target, classes):
+    theirs, X, exact = fitted(name, rows, target, classes)
+    ours = schedc.compile(theirs)
+    for method in ("predict", "predict_proba", "apply", "decision_function", "score_samples"):
+        if not hasattr(theirs, method) or (method == "decision_function" and name != "IsolationForest"):
+            continue
+        for some in (X, X[:1], X[:0]):
+            if len(some):
+                same(getattr(ours, method)(some), getattr(theirs, method)(some), exact)
+            else:
+                # scikit-learn refuses no rows; what there is of them has the same type all the same.
+                assert getattr(ours, method)(some).shape == (0, *getattr(ours, method)(X).shape[1:])
+    # However rows lie in memory, and whoever may write to them.
+    expected = ours.predict(X)
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    doubled = numpy.repeat(X, 2, axis=0)[::2]
+    for rows_of_other_form in (numpy.asfortranarray(X), frozen, doubled, X.tolist(), X[::-1][::-1]):
+        numpy.testing.assert_array_equal(ours.predict(rows_of_other_form), expected)
+    numpy.testing.assert_array_equal(pickle.loads(pickle.dumps(ours)).predict(X), expected)
+    if hasattr(theirs, "classes_"):
+        numpy.testing.assert_array_equal(ours.classes_, theirs.classes_)
+    assert ours.n_features_in_ == 8
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_doubles(rows, target):
+    """Rows in double precision are rounded where the trainer rounds them, and nowhere else."""
+    X = rows.astype("float64") + numpy.random.default_rng(3).normal(size=rows.shape) * 1e-9
+    for theirs in (
+        lightgbm.LGBMRegressor(**LIGHT),
+        xgboost.XGBRegressor(**SMALL),
+        ensemble.HistGradientBoostingRegressor(max_iter=12),
+        ensemble.RandomForestRegressor(**SMALL),
+    ):
+        theirs.fit(X, target)
+        numpy.testing.assert_allclose(schedc.compile(theirs).predict(X), theirs.predict(X), rtol=1e-6)
+
+
+def test_early_stopping(rows, target):
+    theirs = xgboost.XGBRegressor(n_estimators=60, early_stopping_rounds=2, learning_rate=0.9)
+    theirs.fit(rows[:200], target[:200], eval_set=[(rows[200:], target[200:])], verbose=False)
+    assert theirs.best_iteration < 59
+    ours = schedc.compile(theirs)
+    same(ours.predict(rows), theirs.predict(rows), True)
+    same(ours.predict(rows, iteration_range=(0, 3)), theirs.predict(rows, iteration_range=(0, 3)), True)
+    booster = theirs.get_booster()
+    same(schedc.compile(booster).predict(rows), booster.predict(xgboost.DMatrix(rows)), True)
+
+    light = lightgbm.LGBMRegressor(n_estimators=60, learning_rate=0.9, verbose=-1)
+    light.fit(rows[:200], target[:200], eval_set=[(rows[200:], target[200:])],
+              callbacks=[lightgbm.early_stopping(2, verbose=False)])
+    assert 0 < light.best_iteration_ < 60
+    same(schedc.compile(light).predict(rows), light.predict(rows), True)
+    same(schedc.compile(light.booster_).predict(rows), light.booster_.predict(rows), True)
+
+
+def test_missing_and_base_margin(rows, target):
+    X = numpy.nan_to_num(rows, nan=-9.0)
+    theirs = xgboost.XGBRegressor(missing=-9.0, **SMALL).fit(X, target)
+    ours = schedc.compile(theirs)
+    same(ours.predict(X), theirs.predict(X), True)
+    margin = numpy.linspace(-1, 1, len(X)).astype("float32")
+    same(ours.predict(X, base_margin=margin), theirs.predict(X, base_margin=margin), True)
+    with pytest.raises(ValueError, match="base_margin has 3 numbers"):
+        ours.predict(X, base_margin=margin[:3])
+
+
+def test_sparse(rows, target):
+    scipy = pytest.importorskip("scipy.sparse")
+    X = numpy.where(numpy.abs(numpy.nan_to_num(rows)) < 0.7, 0, numpy.nan_to_num(rows))
+    for theirs in (xgboost.XGBRegressor(**SMALL), lightgbm.LGBMRegressor(**LIGHT), ensemble.RandomForestRegressor(**SMALL)):
+        sparse = scipy.csr_matrix(X)
+        theirs.fit(sparse, target)
+        ours = schedc.compile(theirs)
+        numpy.testing.assert_allclose(ours.predict(sparse), theirs.predict(sparse), rtol=1e-6)
+        numpy.testing.assert_array_equal(ours.predict(sparse.tocsc()), ours.predict(sparse))
+        assert len(ours.predict(sparse[:0])) == 0
+
+
+def test_catboost(rows, target, classes):
+    catboost = pytest.importorskip("catboost")
+    options = {"iterations": 12, "depth": 4, "verbose": False, "allow_writing_files": False}
+    for theirs, what in (
+        (catboost.CatBoostRegressor(**options), target),
+        (catboost.CatBoostClassifier(**options), two(classes)),
+        (catboost.CatBoostClassifier(**options), classes),
+        (catboost.CatBoost({**options, "loss_function": "RMSE"}), target),
+    ):
+        theirs.fit(rows, what)
+        ours = schedc.compile(theirs)
+        same(ours.predict(rows), numpy.asarray(theirs.predict(rows)), False)
+        if hasattr(theirs, "predict_proba"):
+            same(ours.predict_proba(rows), theirs.predict_proba(rows), False)
+
+
+def test_tables(rows, target):
+    pandas = pytest.importorskip("pandas")
+    names = list("abcdefgh")
+    frame = pandas.DataFrame(rows, columns=names)
+    theirs = xgboost.XGBRegressor(**SMALL).fit(frame, target)
+    ours = schedc.compile(theirs)
+    expected = theirs.predict(frame)
+    assert list(ours.feature_names_in_) == names
+    same(ours.predict(frame[names[::-1]].assign(other=1)), expected, True)
+    with pytest.raises(ValueError, match='lacks features of the model: "c"'):
+        ours.predict(frame.drop(columns="c"))
+    same(ours.predict(frame.set_axis(range(8), axis=1), by_position=True), expected, True)
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.Table.from_pandas(frame)
+    same(ours.predict(table), expected, True)
+    same(ours.predict(arrow.concat_tables([table[:100], table[100:]])), expected, True)
+    polars = pytest.importorskip("polars")
+    same(ours.predict(polars.from_arrow(table)), expected, True)
+
+
+def test_categories(rows, target):
+    pandas = pytest.importorskip("pandas")
+    colors = numpy.array(["red", "green", "blue", "grey"])[numpy.arange(len(rows)) % 4]
+    frame = pandas.DataFrame({"color": pandas.Categorical(colors), "size": rows[:, 0]})
+    learns = target + 20 * (colors == "blue")
+    for theirs in (
+        xgboost.XGBRegressor(enable_categorical=True, tree_method="hist", **SMALL),
+        lightgbm.LGBMRegressor(**LIGHT),
+    ):
+        theirs.fit(frame, learns)
+        ours = schedc.compile(theirs)
+        same(ours.predict(frame), theirs.predict(frame), True)
+        # Codes of another frame are not those of training.
+        other = frame[::-1].assign(color=lambda made: pandas.Categorical(made["color"].astype(str), ["grey", "blue", "green", "red"]))
+        same(ours.predict(other), theirs.predict(frame)[::-1], True)
+        assert len(ours.predict(frame.assign(color="blue"))) == len(frame)
+    unknown = frame[:1].assign(color=pandas.Categorical(["black"]))
+    with pytest.raises(ValueError, match='"black" is no category'):
+        ours_of_xgboost = schedc.compile(
+            xgboost.XGBRegressor(enable_categorical=True, tree_method="hist", **SMALL).fit(frame, learns))
+        ours_of_xgboost.predict(unknown)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn(rows, target, classes):
+    from sklearn.base import clone
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.utils.validation import check_is_fitted
+
+    X = numpy.nan_to_num(rows)
+    scaler = StandardScaler().fit(X)
+    theirs = xgboost.XGBClassifier(**SMALL).fit(scaler.transform(X), two(classes))
+    ours = schedc.compile(theirs)
+    check_is_fitted(ours)
+    assert ours.get_params() == {} and clone(ours) is ours
+    pipeline = make_pipeline(scaler, ours)
+    numpy.testing.assert_array_equal(pipeline.predict(X), theirs.predict(scaler.transform(X)))
+    assert clone(pipeline).get_params()["model"] is ours
+    assert pipeline.score(X, two(classes)) == theirs.score(scaler.transform(X), two(classes))
+
+
+def test_files(rows, target, tmp_path):
+    theirs = xgboost.XGBRegressor(**SMALL).fit(rows, target)
+    theirs.save_model(tmp_path / "model.json")
+    ours = schedc.compile(tmp_path / "model.json", cpu=["x86-64-v2", "x86-64-v3"])
+    same(ours.predict(rows), theirs.predict(rows), True)
+    assert {cpu for cpu, _ in ours.schedules} == {"x86-64-v2", "x86-64-v3"}
+    ours.save(tmp_path / "model.so")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "model.so"]
+    same(schedc.load(tmp_path / "model.so").predict(rows), theirs.predict(rows), True)
+    same(schedc.load(ours.library).predict(rows, output="raw"), theirs.predict(rows, output_margin=True), True)
+
+
+def test_schedules(rows, target):
+    theirs = xgboost.XGBRegressor(**SMALL).fit(rows, target)
+    text = "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\n"
+    ours = schedc.compile(theirs, text)
+    assert ours.schedule == text and ours.order == "exact"
+    same(ours.predict(rows), theirs.predict(rows), True)
+    with pytest.raises(schedc.Refused, match="no loop is called `foo`") as refused:
+        schedc.compile(theirs, "tile(foo, a, b, 3)")
+    (finding,) = refused.value.findings
+    assert (finding.code, finding.line, finding.column) == ("S0024", 1, 6)
+
+
+def test_what_is_no_model(tmp_path):
+    with pytest.raises(TypeError, match="is no model that schedc reads"):
+        schedc.compile(3)
+    with pytest.raises(FileNotFoundError):
+        schedc.compile(tmp_path / "nothing.json")
+    with pytest.raises(schedc.Refused, match="M0"):
+        schedc.compile(b"no model at all")
