@@ -101,7 +101,8 @@ class ByHalf(Classifier):
         if self.softmax:
             return value.astype(numpy.int32)
         if value.ndim == 2 and self.classes is not None and len(self.classes) != 2:
-            return numpy.argmax(value, axis=1)
+            numbers: Array = numpy.argmax(value, axis=1)
+            return numbers
         if value.ndim == 2:
             labels = numpy.zeros(value.shape)
             labels[value > 0.5] = 1
