@@ -31,11 +31,11 @@ CASES = {
     "XGBClassifier-2": (lambda: xgboost.XGBClassifier(**SMALL), "two", True),
     "XGBClassifier-3": (lambda: xgboost.XGBClassifier(**SMALL), "three", True),
     "XGBRFRegressor": (lambda: xgboost.XGBRFRegressor(**SMALL), "target", True),
-    "XGBRanker": (lambda: xgboost.XGBRanker(**SMALL), "ranks", True),
+    "XGBRanker": (lambda: xgboost.XGBRanker(**SMALL), "grades", True),
     "LGBMRegressor": (lambda: lightgbm.LGBMRegressor(**LIGHT), "target", True),
     "LGBMClassifier-2": (lambda: lightgbm.LGBMClassifier(**LIGHT), "two", True),
     "LGBMClassifier-3": (lambda: lightgbm.LGBMClassifier(**LIGHT), "texts", True),
-    "LGBMRanker": (lambda: lightgbm.LGBMRanker(**LIGHT), "ranks", True),
+    "LGBMRanker": (lambda: lightgbm.LGBMRanker(**LIGHT), "grades", True),
     "RandomForestRegressor": (lambda: ensemble.RandomForestRegressor(**SMALL), "target", False),
     "RandomForestClassifier-2": (lambda: ensemble.RandomForestClassifier(**SMALL), "two", False),
     "RandomForestClassifier-3": (lambda: ensemble.RandomForestClassifier(**SMALL), "texts", False),
@@ -56,7 +56,7 @@ def fitted(name, rows, target, classes):
     learns, _, full = learns.partition("-")
     X = numpy.nan_to_num(rows) if full else rows
     what = {"target": target, "two": two(classes), "three": three(classes), "texts": classes, "none": None}
-    if learns == "ranks":
+    if learns == "grades":
         return make().fit(X, three(classes), group=[100] * 4), X, exact
     return make().fit(X, what[learns]), X, exact
 

@@ -1,0 +1,23 @@
+"""The programs of the documents run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("xgboost")
+pytest.importorskip("pandas")
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("page", ["docs/python.md"])
+def test_programs_run(page, tmp_path, monkeypatch, capsys):
+    """All blocks of a page, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
+    names: dict = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    assert "exact" in capsys.readouterr().out
