@@ -233,8 +233,7 @@ class Model:
             rows = X.astype("float32", copy=False) if self._single else X
             return self._native.predict(rows, output, out=out, **plain)
         predictor = self._predictor(output, more["by_position"], more["unseen"])
-        answer = predictor._numbers_of(X, plain, single=self._single)
-        return answer if out is None else _put(answer, out)
+        return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
 
     def _predictor(self, output: str, by_position: bool, unseen: str | None) -> BatchPredictor:
         key = (output, by_position, unseen)

@@ -46,6 +46,8 @@ def column(values: Any) -> Column:
     """The column that an array of NumPy, pyarrow, pandas or Polars is, or a list.
 
     Raises TypeError for what is neither numbers nor names, and ValueError for objects that are too large numbers."""
+    if isinstance(values, (Numbers, Names)):
+        return values
     readers = {"pyarrow": _of_arrow, "pandas": _of_pandas, "polars": _of_polars}
     reader = readers.get(type(values).__module__.partition(".")[0], _of_numpy)
     return reader(values)

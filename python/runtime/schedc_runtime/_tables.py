@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import numpy
 
+from ._capsule import CapsuleTable
+
 #: Columns of results by their names: arrays of numbers, or of objects that are texts.
 Results = dict[str, numpy.ndarray]
 
@@ -44,10 +46,16 @@ def table_of(table: Any) -> Table:
         return _Matrix(table)
     if library == "polars" and name == "LazyFrame":
         raise TypeError("a LazyFrame has no rows yet; give its .collect()")
-    if hasattr(table, "__arrow_c_array__") or hasattr(table, "__arrow_c_stream__"):
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
+            import pyarrow
+        except ImportError:
+            return CapsuleTable(table)
+        return _Arrow(pyarrow.table(table))
+    if hasattr(table, "__arrow_c_array__"):
         import pyarrow
 
-        return _Arrow(pyarrow.table(table))
+        return _Arrow(pyarrow.record_batch(table))
     raise TypeError(
         "a table is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, a dict of arrays, "
         f"or an array of two dimensions, not {name}"

@@ -188,6 +188,42 @@ def test_tables(rows, target):
     same(ours.predict(polars.from_arrow(table)), expected, True)
 
 
+class Capsule:
+    """A table of which nothing is known but Arrow's C interface."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_arrow_without_pyarrow(rows, target, monkeypatch):
+    arrow = pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    colors = numpy.array(["red", "green", None, "grey"])[numpy.arange(len(rows)) % 4]
+    frame = pandas.DataFrame({"color": pandas.Categorical(colors), "size": rows[:, 0], "flag": rows[:, 1] > 0})
+    theirs = lightgbm.LGBMRegressor(**LIGHT).fit(frame, target + 20 * (colors == "grey"))
+    ours = schedc.compile(theirs)
+    expected = theirs.predict(frame)
+    plain = arrow.table({
+        "flag": arrow.array(frame["flag"]), "size": arrow.array(rows[:, 0], from_pandas=True), "color": arrow.array(colors.tolist()),
+        "more": arrow.array([None] * len(rows)),
+    })
+    coded = plain.set_column(2, "color", plain["color"].dictionary_encode())
+    large = plain.set_column(2, "color", plain["color"].cast("large_string"))
+    chunked = arrow.concat_tables([coded[:130], coded[130:131], coded[131:131], coded[131:]])
+    sliced = arrow.concat_tables([plain[:7], plain])[7:]
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    for table in (plain, coded, large, chunked, sliced):
+        same(ours.predict(Capsule(table)), expected, True)
+    same(ours.predict(Capsule(plain[:0])), expected[:0], True)
+    with pytest.raises(ValueError, match='lacks features of the model: "size"'):
+        ours.predict(Capsule(plain.drop_columns(["size"])))
+    with pytest.raises(TypeError, match='column "size" holds values of Arrow'):
+        ours.predict(Capsule(plain.set_column(1, "size", arrow.array([[1.0]] * len(rows)))))
+
+
 def test_categories(rows, target):
     pandas = pytest.importorskip("pandas")
     colors = numpy.array(["red", "green", "blue", "grey"])[numpy.arange(len(rows)) % 4]
@@ -261,3 +297,34 @@ def test_what_is_no_model(tmp_path):
         schedc.compile(tmp_path / "nothing.json")
     with pytest.raises(schedc.Refused, match="M0"):
         schedc.compile(b"no model at all")
+
+
+def test_tables_in_place(rows, target):
+    """Columns of numbers are read where they lie, nulls included: what is allocated does not grow with the table."""
+    import resource
+    import tracemalloc
+
+    arrow = pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    names = list("abcdefgh")
+    theirs = xgboost.XGBRegressor(**SMALL).fit(pandas.DataFrame(rows, columns=names), target)
+    ours = schedc.compile(theirs)
+    many = numpy.asfortranarray(numpy.tile(rows, (1000, 1)))
+    nulls = arrow.table({name: arrow.array(many[:, at], from_pandas=True) for at, name in enumerate(names)})
+    assert nulls["a"].null_count > 0
+    frame = pandas.DataFrame(many, columns=names, copy=False)
+    plain = polars.DataFrame(dict(zip(names, many.T)))
+    wanted = ours.predict(many)
+    out = numpy.empty_like(wanted)
+    for table in (nulls, nulls.to_batches()[0], frame, plain):
+        ours.predict(table, out=out)
+        numpy.testing.assert_array_equal(out, wanted)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        tracemalloc.start()
+        ours.predict(table, out=out)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        assert peak < 2 * wanted.nbytes, f"{type(table)}: {peak} bytes for a table of {many.nbytes}"
+        assert grown < many.nbytes, f"{type(table)}: {grown} bytes more for a table of {many.nbytes}"

@@ -1,0 +1,139 @@
+"""What a call from Python costs, and rows a second, beside the calls of other packages in the same run.
+
+    python bench/python.py MODELS [--names higgs,lgb_reg_500x63] [--most 1000000] [--json]
+
+MODELS is a folder of models as for bench/run.sh. Needs the packages schedc and schedc-runtime, NumPy, and of XGBoost, LightGBM,
+ONNX Runtime (with onnxmltools) and lleaves what is to be compared with; what is not installed is left out, and said so. All use one
+thread, take a packed array of floats that is there already, and make a new array of predictions. Contenders take turns, and the
+best of several rounds counts, as `timeit` advises.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import numpy  # noqa: E402
+import schedc  # noqa: E402
+import schedc_runtime  # noqa: E402
+
+SIZES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+
+
+def installed(name):
+    return importlib.util.find_spec(name) is not None
+
+
+def contenders(folder):
+    """Functions that predict rows, by name, and the packages that are missing."""
+    path = next(path for path in (folder / "model.json", folder / "model.txt") if path.exists())
+    model = schedc.compile(path)
+    runtime = schedc_runtime.load(model.library)
+    found = {
+        "schedc": lambda rows: model.predict(rows, threads=1),
+        "schedc_runtime": lambda rows: runtime.predict(rows, threads=1),
+    }
+    if path.suffix == ".json":
+        import xgboost
+
+        booster = xgboost.Booster({"nthread": 1}, model_file=str(path))
+        found["XGBoost, inplace_predict"] = booster.inplace_predict
+        found["XGBoost, predict of a DMatrix"] = lambda rows: booster.predict(xgboost.DMatrix(rows, nthread=1))
+        source, convert = booster, "convert_xgboost"
+    else:
+        import lightgbm
+
+        light = lightgbm.Booster(model_file=str(path))
+        found["LightGBM"] = lambda rows: light.predict(rows, num_threads=1)
+        source, convert = light, "convert_lightgbm"
+        if installed("lleaves"):
+            import lleaves
+
+            lean = lleaves.Model(model_file=str(path))
+            lean.compile()
+            found["lleaves"] = lambda rows: lean.predict(rows, n_jobs=1)
+    if installed("onnxruntime") and installed("onnxmltools"):
+        try:
+            found["ONNX Runtime"] = onnx_call(source, convert, runtime.num_features)
+        except Exception as error:  # whatever its converter thinks of the model
+            print(f"ONNX Runtime is left out: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
+    return found
+
+
+def onnx_call(source, convert, features):
+    import onnxmltools
+    import onnxruntime
+    from onnxmltools.convert.common.data_types import FloatTensorType
+
+    named = convert == "convert_xgboost"
+    if named:  # The converter knows features by such names alone.
+        source.feature_names = [f"f{at}" for at in range(features)]
+    model = getattr(onnxmltools, convert)(source, initial_types=[("rows", FloatTensorType([None, features]))])
+    if named:
+        source.feature_names = None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    name = session.get_outputs()[-1].name
+    return lambda rows: session.run([name], {"rows": rows})[0]
+
+
+def best(call, rows, patience):
+    """The least time of a call in seconds, over rounds that fill some time together."""
+    call(rows)
+    since = time.perf_counter()
+    call(rows)
+    once = time.perf_counter() - since
+    calls = max(1, min(20_000, int(0.02 / max(once, 1e-9))))
+    least, begun = once, time.perf_counter()
+    while time.perf_counter() - begun < patience:
+        since = time.perf_counter()
+        for _ in range(calls):
+            call(rows)
+        least = min(least, (time.perf_counter() - since) / calls)
+    return least
+
+
+def measure(folder, most):
+    rows = numpy.load(folder / "X_test.npy").astype("float32")
+    found = contenders(folder)
+    figures = {name: {} for name in found}
+    for size in (size for size in SIZES if size <= most):
+        given = numpy.ascontiguousarray(numpy.tile(rows, (-(-size // len(rows)), 1))[:size])
+        for _ in range(2):
+            for name, call in found.items():
+                seconds = best(call, given, 0.15 if size < 100_000 else 0.01)
+                figures[name][size] = min(seconds, figures[name].get(size, seconds))
+    return figures
+
+
+def table(name, figures):
+    sizes = list(next(iter(figures.values())))
+    yield f"### {name}, microseconds a call"
+    yield ""
+    yield "| | " + " | ".join(f"{size:,}" for size in sizes) + " |"
+    yield "|---|" + "---:|" * len(sizes)
+    for contender, times in figures.items():
+        yield f"| {contender} | " + " | ".join(f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}" for size in sizes) + " |"
+    yield ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", type=Path)
+    parser.add_argument("--names", default="higgs,lgb_reg_500x63")
+    parser.add_argument("--most", type=int, default=1_000_000)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    all_figures = {name: measure(arguments.models / name, arguments.most) for name in arguments.names.split(",")}
+    if arguments.json:
+        print(json.dumps(all_figures))
+        return
+    for name, figures in all_figures.items():
+        print("\n".join(table(name, figures)))
+
+
+main()
