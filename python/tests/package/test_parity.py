@@ -210,12 +210,12 @@ def test_arrow_without_pyarrow(rows, target, monkeypatch):
         "flag": arrow.array(frame["flag"]), "size": arrow.array(rows[:, 0], from_pandas=True), "color": arrow.array(colors.tolist()),
         "more": arrow.array([None] * len(rows)),
     })
-    coded = plain.set_column(2, "color", plain["color"].dictionary_encode())
+    encoded = plain.set_column(2, "color", plain["color"].dictionary_encode())
     large = plain.set_column(2, "color", plain["color"].cast("large_string"))
-    chunked = arrow.concat_tables([coded[:130], coded[130:131], coded[131:131], coded[131:]])
+    chunked = arrow.concat_tables([encoded[:130], encoded[130:131], encoded[131:131], encoded[131:]])
     sliced = arrow.concat_tables([plain[:7], plain])[7:]
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    for table in (plain, coded, large, chunked, sliced):
+    for table in (plain, encoded, large, chunked, sliced):
         same(ours.predict(Capsule(table)), expected, True)
     same(ours.predict(Capsule(plain[:0])), expected[:0], True)
     with pytest.raises(ValueError, match='lacks features of the model: "size"'):
