@@ -3,11 +3,14 @@
 mod bench;
 mod build;
 mod convert;
+mod explain_speed;
 mod ir;
+mod lock;
 mod package;
 mod predict;
 mod profile;
 mod rows;
+mod tune;
 mod values;
 mod verify;
 
@@ -20,11 +23,14 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use build::{Build, Emit, RowType, RowTypes};
 pub use convert::Convert;
+pub use explain_speed::ExplainSpeed;
 pub use ir::{Ir, Stage};
+pub use lock::{Lock, LockOptions};
 pub use package::{Package, Server};
 pub use predict::Predict;
 pub use profile::Profile;
 pub use rows::{RowOptions, Unseen};
+pub use tune::{Calibrate, GpuStrategy, Tune};
 pub use values::ScheduleValues;
 pub use verify::Verify;
 
@@ -104,6 +110,14 @@ pub enum Command {
     Profile(Profile),
     /// Compare schedules by speed
     Bench(Bench),
+    /// Look for a fast schedule
+    Tune(Tune),
+    /// Measure this machine, so that schedules are chosen for it
+    Calibrate(Calibrate),
+    /// Say what bounds the speed of a schedule, and what would make it faster
+    ExplainSpeed(ExplainSpeed),
+    /// List, check and renew the schedules that are kept in a lock
+    Lock(Lock),
     /// Verify that code predicts what the model says
     Verify(Verify),
     /// Write a model in another program's format
@@ -304,13 +318,15 @@ fn parse_line(text: &str) -> Result<usize, String> {
 /// `schedc diff`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
+Examples:
   schedc diff before.sched after.sched --model model.json
+  schedc diff schedc.lock#model.json:1 schedc.lock#model.json:1024
+  schedc diff before.lock schedc.lock
 Lines begin with + for what only the second nest has, - for what only the first one has, ~ for what changed.")]
 pub struct Diff {
-    /// The schedule as it was
+    /// The schedule as it was, or an entry of a lock as LOCK#ENTRY; or a lock, of which all entries are compared
     pub before: PathBuf,
-    /// The schedule as it is
+    /// The schedule, the entry or the lock as it is
     pub after: PathBuf,
     #[command(flatten)]
     /// The model.

@@ -45,13 +45,33 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// Whether there is somebody who ends in good order when a signal asks for it.
+static ENDS_WELL: AtomicBool = AtomicBool::new(false);
+
+/// Whether a signal has asked for an end.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first signal only asks for an end, which [`is_asked`] tells of; the second one ends the process.
+pub fn end_well() {
+    ENDS_WELL.store(true, Ordering::Relaxed);
+}
+
+/// Whether a signal has asked for an end.
+pub fn is_asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
 /// From now on an interrupt, or an end for lack of memory, removes what is not finished.
 pub fn install() {
     let heard: Vec<i32> =
         [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).collect();
     let listen = move || {
         let Ok(mut signals) = Signals::new(heard) else { return };
-        if let Some(signal) = signals.forever().next() {
+        for signal in signals.forever() {
+            if ENDS_WELL.swap(false, Ordering::Relaxed) {
+                ASKED.store(true, Ordering::Relaxed);
+                continue;
+            }
             clean_up();
             // Ends the process as the signal would have done, for which shells show 128 and its number.
             let _ = low_level::emulate_default_handler(signal);

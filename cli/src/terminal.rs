@@ -119,6 +119,14 @@ impl Terminal {
         status
     }
 
+    /// Tells something that stops nothing.
+    pub fn tell(&self, diagnostic: Diagnostic) {
+        match self.is_for_people() {
+            true => print_error(full::plain("", &diagnostic, self.color).trim_end()),
+            false => self.keep("", "", vec![diagnostic]),
+        }
+    }
+
     /// Tells findings in a schedule.
     pub fn explain(&self, source: &Source, findings: Vec<Diagnostic>) {
         if !self.is_for_people() && (self.to_output || !findings.is_empty()) {
@@ -193,6 +201,13 @@ impl Progress {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.inc(steps);
+    }
+}
+
+impl Progress {
+    /// What stands beside the bar.
+    pub fn say(&self, text: &str) {
+        self.bar.set_message(text.to_string());
     }
 }
 

@@ -19,20 +19,49 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sched-lang", &["sched-diagnostics", "sched-grammar", "sched-nest"]),
     ("sched-ide", &["sched-grammar", "sched-lang", "sched-nest"]),
     ("sched-ir", &["sched-diagnostics", "sched-forest", "sched-nest"]),
-    ("sched-llvm", &["sched-diagnostics", "sched-ir"]),
+    ("sched-cost", &["sched-forest", "sched-ir", "sched-nest"]),
+    ("sched-library", &[]),
+    ("sched-llvm", &["sched-diagnostics", "sched-ir", "sched-library"]),
     ("sched-gpu", &["sched-llvm"]),
     ("sched-testing", &["sched-forest", "sched-lang", "sched-nest"]),
     ("sched-lsp", &["sched-grammar", "sched-ide", "sched-lang", "sched-nest"]),
     ("schedc-data", &["sched-diagnostics"]),
     (
         "schedc-driver",
-        &["sched-diagnostics", "sched-forest", "sched-ir", "sched-lang", "sched-llvm", "sched-nest"],
+        &[
+            "sched-cost",
+            "sched-diagnostics",
+            "sched-forest",
+            "sched-ir",
+            "sched-lang",
+            "sched-llvm",
+            "sched-nest",
+        ],
+    ),
+    (
+        "schedc-measure",
+        &[
+            "sched-cost",
+            "sched-diagnostics",
+            "sched-forest",
+            "sched-ir",
+            "sched-lang",
+            "sched-llvm",
+            "sched-nest",
+            "schedc-driver",
+        ],
+    ),
+    (
+        "schedc-tune",
+        &["sched-cost", "sched-lang", "sched-llvm", "sched-nest", "schedc-driver", "schedc-measure"],
     ),
     (
         "schedc",
         &[
             "schedc-data",
             "schedc-driver",
+            "schedc-measure",
+            "schedc-tune",
             "sched-diagnostics",
             "sched-forest",
             "sched-gpu",
@@ -43,7 +72,15 @@ const CRATES: &[(&str, &[&str])] = &[
             "sched-nest",
         ],
     ),
+    ("schedc-python", &["sched-library"]),
+    (
+        "schedc-python-compiler",
+        &["sched-diagnostics", "sched-forest", "sched-lang", "sched-llvm", "sched-nest", "schedc-driver"],
+    ),
 ];
+
+/// The crates that are built and tested with Python alone.
+const OF_PYTHON: &[&str] = &["schedc-python", "schedc-python-compiler"];
 
 /// Dependencies that would spread knowledge if they spread, each with the one crate that has it.
 const HOMES: &[(&str, &str)] = &[
@@ -59,13 +96,17 @@ const HOMES: &[(&str, &str)] = &[
     ("inkwell", "sched-llvm"),
     ("lalrpop", "sched-grammar"),
     ("lalrpop-util", "sched-grammar"),
-    ("libloading", "sched-llvm"),
+    ("libloading", "sched-library"),
     ("logos", "sched-grammar"),
+    ("numpy", "schedc-python"),
     ("parquet", "schedc-data"),
     ("tokio", "sched-lsp"),
     ("tower-lsp-server", "sched-lsp"),
     ("zip", "schedc-data"),
 ];
+
+/// Crates whose tests use one of these beside its home.
+const IN_TESTS: &[(&str, &str)] = &[("libloading", "sched-llvm")];
 
 /// Dependencies that come along with one that has a home and are reached through it.
 const NOT_DIRECTLY: &[&str] = &["llvm-sys", "ls-types"];
@@ -79,6 +120,7 @@ const WITHOUT_IO: &[&str] = &[
     "sched-lang",
     "sched-ide",
     "sched-ir",
+    "sched-cost",
 ];
 
 /// Modules of the standard library that reach outside the process.
@@ -96,6 +138,7 @@ struct Package {
 struct Dependency {
     name: String,
     for_tests: bool,
+    optional: bool,
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str> {
@@ -108,19 +151,27 @@ fn list<'v>(value: &'v Value, key: &str) -> Result<&'v [Value]> {
 
 /// The workspace's own crates, as their manifests describe them.
 fn packages() -> Result<Vec<Package>> {
+    list(&metadata()?, "packages")?.iter().map(package).collect()
+}
+
+/// What cargo says of the workspace.
+fn metadata() -> Result<Value> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
-    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output()?;
+    let output = cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
     }
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    list(&metadata, "packages")?.iter().map(package).collect()
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 fn package(value: &Value) -> Result<Package> {
     let dependency = |value: &Value| {
-        Ok(Dependency { name: text(value, "name")?.to_string(), for_tests: value["kind"] == "dev" })
+        Ok(Dependency {
+            name: text(value, "name")?.to_string(),
+            for_tests: value["kind"] == "dev",
+            optional: value["optional"] == true,
+        })
     };
     let manifest = Path::new(text(value, "manifest_path")?);
     Ok(Package {
@@ -182,11 +233,85 @@ fn crates_depend_only_on_what_lies_below_them() -> Result<()> {
 }
 
 #[test]
+fn all_crates_but_those_of_python_are_default_members() -> Result<()> {
+    let metadata = metadata()?;
+    let default = list(&metadata, "workspace_default_members")?;
+    let left_out = list(&metadata, "packages")?.iter().filter(|package| !default.contains(&package["id"]));
+    let left_out: BTreeSet<&str> = left_out.map(|package| text(package, "name")).collect::<Result<_>>()?;
+    assert_eq!(
+        left_out,
+        OF_PYTHON.iter().copied().collect(),
+        "`cargo test` leaves out what is no default member"
+    );
+    Ok(())
+}
+
+/// A package of a lock file.
+struct Locked<'a> {
+    name: &'a str,
+    version: &'a str,
+    built_on: Vec<&'a str>,
+}
+
+/// What stands in quotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('"').skip(1).step_by(2)
+}
+
+fn locked(text: &str) -> Vec<Locked<'_>> {
+    fn package(text: &str) -> Option<Locked<'_>> {
+        let field = |key: &str| text.lines().find_map(|line| quoted(line.strip_prefix(key)?).next());
+        let list = text.split_once("dependencies = [").map_or("", |(_, list)| list);
+        Some(Locked {
+            name: field("name = ")?,
+            version: field("version = ")?,
+            // A name that several packages have has its version behind it.
+            built_on: quoted(list).filter_map(|name| name.split(' ').next()).collect(),
+        })
+    }
+    text.split("[[package]]").filter_map(package).collect()
+}
+
+/// The fuzz targets have a lock file of their own, which no build of the workspace looks at.
+#[test]
+fn the_lock_of_the_fuzz_targets_knows_the_crates_as_they_are() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (ours, theirs) =
+        (fs::read_to_string(root.join("Cargo.lock"))?, fs::read_to_string(root.join("fuzz/Cargo.lock"))?);
+    let (ours, theirs) = (locked(&ours), locked(&theirs));
+    let versions = |packages: &[Locked<'_>], name: &str| -> BTreeSet<String> {
+        let named = packages.iter().filter(|package| package.name == name);
+        named.map(|package| package.version.to_string()).collect()
+    };
+    let (mut problems, mut seen) = (Vec::new(), 0);
+    for package in packages()? {
+        let Some(locked) = theirs.iter().find(|locked| locked.name == package.name) else { continue };
+        seen += 1;
+        for Dependency { name, optional, .. } in package.dependencies.iter().filter(|it| !it.for_tests) {
+            match locked.built_on.contains(&name.as_str()) {
+                true if !versions(&theirs, name).is_subset(&versions(&ours, name)) => {
+                    problems.push(format!("{name}, which {} is built on, has another version", package.name));
+                }
+                false if !optional => problems.push(format!("{} is built on {name}", package.name)),
+                _ => {}
+            }
+        }
+    }
+    assert!(seen > 4, "{seen} crates are fuzzed");
+    let way_out = "cp Cargo.lock fuzz/Cargo.lock; cd fuzz; cargo metadata --format-version 1 >/dev/null";
+    assert!(problems.is_empty(), "fuzz/Cargo.lock:\n{}\nrun {way_out}", problems.join("\n"));
+    Ok(())
+}
+
+#[test]
 fn heavy_dependencies_have_one_home() -> Result<()> {
     let mut problems = Vec::new();
     let mut at_home = BTreeSet::new();
     for package in packages()? {
-        for Dependency { name, .. } in &package.dependencies {
+        for Dependency { name, for_tests, .. } in &package.dependencies {
+            if *for_tests && IN_TESTS.contains(&(name, &package.name)) {
+                continue;
+            }
             match HOMES.iter().find(|(dependency, _)| dependency == name) {
                 Some((_, home)) if *home == package.name => {
                     at_home.insert(name.clone());

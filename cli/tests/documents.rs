@@ -50,6 +50,12 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("forest/src/explain/M0002.md", 2),
     ("forest/src/explain/M0009.md", 4),
     ("forest/src/explain/M0030.md", 4),
+    ("lang/diagnostics/src/explain/U0023.md", 6),
+    ("lang/diagnostics/src/explain/U0024.md", 6),
+    ("lang/diagnostics/src/explain/U0025.md", 6),
+    ("lang/diagnostics/src/explain/U0026.md", 7),
+    ("lang/diagnostics/src/explain/U0027.md", 5),
+    ("lang/diagnostics/src/explain/U0028.md", 4),
     ("docs/performance/caching.md", 3),
     ("docs/performance/compile-time.md", 2),
     ("docs/performance/interleaving.md", 4),
@@ -65,6 +71,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("docs/performance/transposed-blocks.md", 2),
     ("docs/performance/tree-vectors.md", 2),
     ("docs/performance/unroll-and-jam.md", 2),
+    ("docs/speed.md", 2),
 ];
 
 /// Where the pages about techniques are, and their tables.

@@ -2,6 +2,8 @@
 
 #[path = "lsp/client.rs"]
 mod client;
+#[path = "lsp/measuring.rs"]
+mod measuring;
 #[path = "lsp/models.rs"]
 mod models;
 #[path = "lsp/transcripts.rs"]
@@ -423,6 +425,118 @@ fn copy_model(name: &str, folder: &Path) -> PathBuf {
     let bytes = fs::read(root().join(name)).expect("a model");
     fs::write(&path, bytes).expect("the model can be copied");
     path
+}
+
+/// The programs that a program has started and that have not ended.
+fn children(id: u32) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("its threads");
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn proposals_tell_the_nest_after_them() {
+    let (mut client, _folder) = plain();
+    client.open("untitled:a", 1, "tile(batch, b0, b1, 64)\n");
+    let place = json!({ "textDocument": { "uri": "untitled:a" }, "position": { "line": 1, "character": 0 } });
+    let all = client.request("textDocument/completion", place);
+    let first = all[0].clone();
+    assert_eq!(first["label"], "reorder(b0, tree, b1)", "{all}");
+    let told = client.request("completionItem/resolve", first.clone());
+    let text = told["documentation"]["value"].as_str().unwrap_or_default();
+    assert!(text.contains("for b0 in 0..n_rows step 64\n  for tree in 0..N_t\n    for b1"), "{text}");
+    client.change("untitled:a", 2, &[(Value::Null, "\n")]);
+    let late = client.request("completionItem/resolve", first.clone());
+    assert_eq!(late["documentation"], first["documentation"], "of another text nothing is told");
+}
+
+#[test]
+fn proposals_are_ordered_by_what_they_gain_once_that_is_known() {
+    let (mut client, folder) = plain();
+    copy_model("examples/model/breast_cancer.json", folder.path());
+    let name = uri(&folder.path().join("s.sched"));
+    let text = "model \"model.json\"\ntile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\n";
+    client.open(&name, 1, text);
+    let place = |character: u32| json!({ "textDocument": { "uri": name }, "position": { "line": 3, "character": character } });
+    // The model is read, and what gains what is found out, in the background: the list is asked for again until both are done.
+    let is_predicted = |item: &Value| item["detail"].as_str().is_some_and(|text| text.contains("predicted"));
+    let mut asked = 0;
+    let items = loop {
+        let answer = client.request("textDocument/completion", place(0));
+        let items = answer.get("items").unwrap_or(&answer).as_array().cloned().unwrap_or_default();
+        assert!(!items.is_empty(), "an answer comes at once: {answer}");
+        if items.iter().any(is_predicted) {
+            assert!(answer.is_array(), "it is complete: {answer}");
+            break items;
+        }
+        asked += 1;
+        assert!(asked < 6000, "{answer}");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    };
+    assert!(is_predicted(&items[0]), "{}", items[0]);
+    let place_of = |start: &str| {
+        let named = |item: &Value| item["label"].as_str().is_some_and(|label| label.starts_with(start));
+        items.iter().position(named)
+    };
+    let (quantized, array) = (place_of("representation(quantized)"), place_of("representation(array)"));
+    assert!(quantized.is_some() && quantized < array, "{items:?}");
+    // A letter more is the same place.
+    client.change(&name, 2, &[(Value::Null, &format!("{text}r"))]);
+    let answer = client.request("textDocument/completion", place(1));
+    assert!(answer.is_array() && is_predicted(&answer[0]), "{answer}");
+}
+
+#[test]
+fn live_stages_are_made_by_a_program_that_keeps_the_model() {
+    let (mut client, folder) = plain();
+    copy_model("examples/model/breast_cancer.json", folder.path());
+    let name = uri(&folder.path().join("s.sched"));
+    let text =
+        |more: &str| format!("model \"model.json\"\ntile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\n{more}");
+    client.open(&name, 1, &text("parallel(b0)\n"));
+    let live = |stage: &str| json!({ "textDocument": { "uri": name }, "stage": stage, "live": true });
+    let answer = client.request("sched/ir", live("mir"));
+    let line =
+        answer["text"].as_str().and_then(|text| text.lines().position(|line| line.contains("parallel b0")));
+    let told =
+        answer["lines"].as_array().and_then(|lines| lines.iter().find(|told| told["line"] == json!(line)));
+    let starts = told.map(|told| {
+        told["ranges"]
+            .as_array()
+            .map(|all| all.iter().map(|range| range["start"]["line"].clone()).collect::<Vec<_>>())
+    });
+    assert_eq!(starts, Some(Some(vec![json!(1), json!(3)])), "{answer}");
+    let program = children(client.id());
+    assert_eq!(program.len(), 1, "{program:?}");
+    for stage in ["plan", "asm", "hir"] {
+        let answer = client.request("sched/ir", live(stage));
+        assert!(
+            answer["text"].as_str().is_some_and(|text| text.contains("b1") || text.contains("kernel.raw")),
+            "{answer}"
+        );
+    }
+    assert_eq!(children(client.id()), program, "the same program makes all of them");
+    // Instructions come of directives, too.
+    let answer = client.request("sched/ir", live("asm"));
+    let asm: Vec<&str> = answer["text"].as_str().unwrap_or_default().lines().collect();
+    let starts = |wanted: &str| {
+        let at = asm.iter().position(|line| line.trim() == wanted)?;
+        let told = answer["lines"].as_array()?.iter().find(|told| told["line"] == json!(at + 1))?;
+        let starts = told["ranges"].as_array()?.iter().map(|range| range["start"]["line"].as_u64());
+        starts.collect::<Option<Vec<u64>>>()
+    };
+    assert_eq!(starts("# b1"), Some(vec![1]), "{asm:#?}");
+    assert!(!asm.iter().any(|line| line.contains(".loc") || line.contains(".debug")), "{asm:#?}");
+    client.change(&name, 2, &[(Value::Null, &text("parallel(b1\n"))]);
+    let id = client.ask("sched/ir", live("mir"));
+    let refused = client.answer(id).unwrap_or_default();
+    assert!(refused["error"]["message"].as_str().is_some_and(|why| why.starts_with('S')), "{refused}");
+    client.change(&name, 3, &[(Value::Null, &text(""))]);
+    let answer = client.request("sched/ir", live("mir"));
+    assert_eq!(
+        (answer["version"].clone(), answer["text"].as_str().map(|text| text.contains("parallel"))),
+        (json!(3), Some(false))
+    );
 }
 
 #[test]

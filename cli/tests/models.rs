@@ -4,19 +4,21 @@
 //! `model.json`, `X_test.npy`, `expected.npy`, `expected_raw.npy` and `meta.json`, and a folder `random` with
 //! `NAME.json`, `NAME.X.npy` and `NAME.y.npy`. Formats that are not read are passed over.
 
-use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, SetTests, predict, predict_margins};
+use sched_cost::{Level, Machine};
+use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
 use sched_ir::lir::KernelKind;
-use sched_ir::quantize::BinMap;
 use sched_ir::{Budget, lower};
 use sched_lang::{Checked, ModelInfo, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
 use sched_nest::Accumulation;
 use schedc_data::{Expect, Source, read_rows};
-use schedc_driver::defaults;
+use schedc_driver::Model;
+use schedc_driver::choice::{Chosen, CodeDestination};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -266,16 +268,11 @@ fn schedules() -> Result<Vec<Schedule>> {
 
 /// The schedules that are chosen where none is given: with and without wide vectors and quantized rows.
 fn chosen(case: &Case) -> Vec<Schedule> {
-    let codes = BinMap::rows_of(&case.forest, SetTests::OfColumns);
-    let processors = [(0, false), (128, false), (256, false), (512, false), (512, true)];
-    let all = processors.into_iter().flat_map(|(lookup_bits, gathers_slowly)| {
-        let processor = defaults::Processor { lookup_bits, gathers_slowly };
-        let given = [
-            (codes.as_ref(), defaults::CodeDestination::Memory),
-            (codes.as_ref(), defaults::CodeDestination::Artefact),
-            (None, defaults::CodeDestination::Artefact),
-        ];
-        given.map(|(codes, kept)| defaults::Chosen::new(&case.facts, codes, processor, kept))
+    let model = Model::of_forest(Arc::new(case.forest.clone()));
+    let machines = [("", Level::V2), ("", Level::V3), ("znver4", Level::Vbmi), ("skylake-avx512", Level::V4)];
+    let all = machines.into_iter().flat_map(|(name, level)| {
+        let machine = Machine::like(name, level);
+        [CodeDestination::Memory, CodeDestination::Artefact].map(|kept| Chosen::on(&model, &machine, kept))
     });
     let schedule = |(_, text): (_, &String)| Schedule { name: CHOSEN.to_string(), text: text.clone() };
     all.flat_map(|chosen| chosen.variants.iter().map(schedule).collect::<Vec<_>>()).collect()

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         lld::build(&llvm::Config::find()?, &build, &out)?;
     }
     if feature("LLVM_STATIC") {
-        llvm::Config::find()?.link_archives()?;
+        llvm::Config::find()?.link_archives(&out)?;
     }
     if feature("LLD") || feature("LLVM_STATIC") {
         llvm::link_compression()?;

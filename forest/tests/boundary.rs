@@ -5,17 +5,17 @@
 
 mod common;
 
+use common::{files, fixtures};
 use sched_forest::{
     Boundary, BoundaryOptions, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, read,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-fn fixtures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+fn paths() -> Vec<PathBuf> {
     let folders = ["1.7.6", "2.1.4", "3.2.0", "3.4.1", "catboost", "lightgbm", "onnx", "treelite"];
-    let files = folders.iter().flat_map(|folder| common::files(&root.join(folder)));
+    let files = folders.iter().flat_map(|folder| files(&fixtures(folder)));
     files.filter(|path| !path.to_string_lossy().ends_with(".expected.json")).collect()
 }
 
@@ -157,7 +157,7 @@ fn complete(
 #[test]
 fn every_fixture_is_covered() {
     let (mut models, mut rows) = (0, 0);
-    for path in fixtures() {
+    for path in paths() {
         let bytes = std::fs::read(&path).unwrap();
         let forest = read(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for float in [Float::F32, Float::F64] {

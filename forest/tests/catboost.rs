@@ -6,11 +6,8 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{damaged, files};
-use sched_forest::{
-    Forest, Iterations, Label, ReadOptions, predict, predict_classes, predict_leaves, predict_margins, read,
-    read_with,
-};
+use common::{bits, classes, damaged, expected, files, fixtures, floats, leaves, margins, predictions};
+use sched_forest::{Forest, Iterations, Label, ReadOptions, predict, predict_margins, read, read_with};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -23,18 +20,6 @@ struct Expected {
     predictions: Vec<u64>,
     classes: Vec<String>,
     slice: Vec<u64>,
-}
-
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/catboost")
-}
-
-fn floats(bits: &[u64]) -> Vec<f64> {
-    bits.iter().map(|&bits| f64::from_bits(bits)).collect()
-}
-
-fn bits(values: &[f64]) -> Vec<u64> {
-    values.iter().map(|value| value.to_bits()).collect()
 }
 
 /// Rows with categories where the model has them: a text is its place in the list of names, and a number itself.
@@ -56,41 +41,33 @@ fn rows(forest: &Forest, expected: &Expected) -> Vec<f64> {
     rows
 }
 
-fn margins(forest: &Forest, rows: &[f64]) -> Vec<u64> {
-    let mut out = vec![0.0f64; rows.len() / forest.num_features * forest.num_margins];
-    predict_margins(forest, rows, &mut out).unwrap();
-    bits(&out)
-}
-
 fn check_model(path: &Path) -> usize {
     let name = path.display();
-    let expected = std::fs::read(path.with_extension("expected.json")).unwrap();
-    let expected: Expected = serde_json::from_slice(&expected).unwrap();
+    let expected: Expected = expected(path);
     let bytes = std::fs::read(path).unwrap();
     let forest = read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(forest.objective, expected.objective, "{name}");
     let rows = rows(&forest, &expected);
     let count = rows.len() / forest.num_features;
-    assert_eq!(margins(&forest, &rows), expected.margins, "{name}: margins");
-    let mut predictions = vec![0.0f64; count * forest.num_outputs()];
-    predict(&forest, &rows, &mut predictions).unwrap();
+    assert_eq!(bits(&margins(&forest, &rows)), expected.margins, "{name}: margins");
+    let predictions: Vec<f64> = predictions(&forest, &rows);
     for (ours, theirs) in predictions.iter().zip(floats(&expected.predictions)) {
         assert!((ours - theirs).abs() <= 1e-15 * theirs.abs().max(1.0), "{name}: {ours} {theirs}");
     }
     assert_eq!(predictions.len(), expected.predictions.len(), "{name}");
-    let mut leaves = vec![0; count * forest.trees.len()];
-    predict_leaves(&forest, &rows, &mut leaves).unwrap();
-    assert_eq!(leaves, expected.leaves, "{name}: leaves");
+    assert_eq!(leaves(&forest, &rows), expected.leaves, "{name}: leaves");
     if !expected.classes.is_empty() {
-        let mut classes = vec![0; count * forest.num_classes_out()];
-        predict_classes(&forest, &rows, &mut classes).unwrap();
         let labels = &forest.output.classes.as_ref().unwrap().labels;
         let label = |&class: &u32| labels.get(class as usize).map_or(class.to_string(), Label::to_string);
-        assert_eq!(classes.iter().map(label).collect::<Vec<_>>(), expected.classes, "{name}: classes");
+        assert_eq!(
+            classes(&forest, &rows).iter().map(label).collect::<Vec<_>>(),
+            expected.classes,
+            "{name}: classes"
+        );
     }
     let options = ReadOptions { iterations: Iterations::Range(1, 2) };
     let slice = read_with(&bytes, &options).unwrap();
-    assert_eq!(margins(&slice, &rows), expected.slice, "{name}: one iteration");
+    assert_eq!(bits(&margins(&slice, &rows)), expected.slice, "{name}: one iteration");
     count
 }
 
@@ -98,7 +75,7 @@ fn models() -> Vec<PathBuf> {
     let is_model = |path: &PathBuf| {
         path.extension().is_some_and(|it| it == "json") && !path.to_str().unwrap().contains(".expected.")
     };
-    files(&fixtures()).into_iter().filter(is_model).collect()
+    files(&fixtures("catboost")).into_iter().filter(is_model).collect()
 }
 
 #[test]
@@ -109,7 +86,7 @@ fn numbers_are_those_of_catboost() {
 
 #[test]
 fn what_is_not_computed_is_refused_with_a_way_out() {
-    let refused = files(&fixtures().join("refused"));
+    let refused = files(&fixtures("catboost/refused"));
     assert!(refused.len() >= 3);
     for path in refused {
         let error = read(&std::fs::read(&path).unwrap()).unwrap_err();
@@ -121,7 +98,7 @@ fn what_is_not_computed_is_refused_with_a_way_out() {
 
 #[test]
 fn oblivious_trees_are_complete_and_in_order() {
-    let forest = read(&std::fs::read(fixtures().join("rmse.json")).unwrap()).unwrap();
+    let forest = read(&std::fs::read(fixtures("catboost/rmse.json")).unwrap()).unwrap();
     for tree in &forest.trees {
         assert_eq!(tree.depths(), (3, 3));
         let sources: Vec<u32> = tree.leaves.iter().map(|leaf| leaf.source).collect();
@@ -148,7 +125,7 @@ fn leaves_alone_and_old_biases_are_read() {
 #[test]
 fn damaged_models_are_errors() {
     for name in ["rmse.json", "lossguide.json", "categories.json"] {
-        damaged(&std::fs::read(fixtures().join(name)).unwrap());
+        damaged(&std::fs::read(fixtures("catboost").join(name)).unwrap());
     }
 }
 

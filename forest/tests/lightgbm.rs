@@ -2,13 +2,13 @@
 //! bit for bit, and what is damaged or not understood must be refused with its code and its place.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+mod common;
 
-use sched_forest::{
-    Float, Forest, Iterations, Label, Predicate, ReadOptions, load, predict, predict_classes, predict_leaves,
-    predict_margins, read, read_with,
-};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use common::{bits, classes, expected, fixtures, floats, leaves, margins, next_random, predictions};
+use sched_forest::{Float, Forest, Iterations, Label, Predicate, ReadOptions, load, read, read_with};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -29,13 +29,9 @@ struct Outputs {
     classes: Option<Vec<u32>>,
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/lightgbm")
-}
-
 /// The names of all fixtures.
 fn names() -> Vec<String> {
-    let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
+    let files = std::fs::read_dir(fixtures("lightgbm")).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> =
         files.filter_map(|name| Some(name.to_str()?.strip_suffix(".txt")?.to_owned())).collect();
     names.sort();
@@ -43,33 +39,7 @@ fn names() -> Vec<String> {
 }
 
 fn text(name: &str) -> String {
-    std::fs::read_to_string(folder().join(format!("{name}.txt"))).unwrap()
-}
-
-fn expected(name: &str) -> Expected {
-    serde_json::from_slice(&std::fs::read(folder().join(format!("{name}.expected.json"))).unwrap()).unwrap()
-}
-
-fn bits(values: &[f64]) -> Vec<u64> {
-    values.iter().map(|value| value.to_bits()).collect()
-}
-
-fn leaves<X: sched_forest::Real>(forest: &Forest, rows: &[X]) -> Vec<u32> {
-    let mut leaves = vec![0; rows.len() / forest.num_features * forest.trees.len()];
-    predict_leaves(forest, rows, &mut leaves).unwrap();
-    leaves
-}
-
-fn margins(forest: &Forest, rows: &[f64]) -> Vec<f64> {
-    let mut margins = vec![0.0; rows.len() / forest.num_features * forest.num_margins];
-    predict_margins(forest, rows, &mut margins).unwrap();
-    margins
-}
-
-fn predictions(forest: &Forest, rows: &[f64]) -> Vec<f64> {
-    let mut predictions = vec![0.0; rows.len() / forest.num_features * forest.num_outputs()];
-    predict(forest, rows, &mut predictions).unwrap();
-    predictions
+    std::fs::read_to_string(fixtures("lightgbm").join(format!("{name}.txt"))).unwrap()
 }
 
 fn check(name: &str, forest: &Forest, rows: &[f64], expected: &Outputs) {
@@ -77,9 +47,7 @@ fn check(name: &str, forest: &Forest, rows: &[f64], expected: &Outputs) {
     assert_eq!(bits(&margins(forest, rows)), expected.margins, "{name}: margins");
     assert_eq!(bits(&predictions(forest, rows)), expected.predictions, "{name}: predictions");
     if let Some(expected) = &expected.classes {
-        let mut classes = vec![0; rows.len() / forest.num_features];
-        predict_classes(forest, rows, &mut classes).unwrap();
-        assert_eq!(&classes, expected, "{name}: classes");
+        assert_eq!(&classes(forest, rows), expected, "{name}: classes");
     }
 }
 
@@ -87,9 +55,10 @@ fn check(name: &str, forest: &Forest, rows: &[f64], expected: &Outputs) {
 fn numbers_are_those_of_lightgbm() {
     let (mut objectives, mut parts) = (BTreeSet::new(), 0);
     for name in names() {
-        let (text, expected) = (text(&name), expected(&name));
+        let path = fixtures("lightgbm").join(format!("{name}.txt"));
+        let (text, expected): (_, Expected) = (text(&name), expected(&path));
         let forest = read(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let rows: Vec<f64> = expected.rows.iter().map(|&bits| f64::from_bits(bits)).collect();
+        let rows = floats(&expected.rows);
         check(&name, &forest, &rows, &expected.all);
         if let Some(expected) = &expected.part {
             let options = ReadOptions { iterations: Iterations::Range(1, 2) };
@@ -416,14 +385,6 @@ fn every_truncation_before_the_end_of_trees_is_refused() {
     }
 }
 
-/// A small generator of pseudo-random numbers, so that failures can be repeated.
-fn next_random(state: &mut u64) -> usize {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    (*state >> 11) as usize
-}
-
 #[test]
 fn flipped_bytes_never_panic() {
     let mut state = 0x9e37_79b9_7f4a_7c15;
@@ -442,7 +403,7 @@ fn flipped_bytes_never_panic() {
             }
             if let Ok(forest) = read(&damaged) {
                 if forest.num_features < 1000 {
-                    predictions(&forest, &vec![0.5; 2 * forest.num_features]);
+                    predictions::<f64, f64>(&forest, &vec![0.5; 2 * forest.num_features]);
                 }
                 assert_eq!(Forest::new(forest.clone().into_parts()).as_ref(), Ok(&forest));
                 accepted += 1;

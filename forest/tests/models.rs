@@ -11,8 +11,8 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{differences, read_npy, read_npy_f64};
-use sched_forest::{Float, Forest, predict, predict_leaves, predict_margins, read, summarize};
+use common::{bits, differences, leaves, margins, predictions, read_npy, read_npy_f64};
+use sched_forest::{Float, Forest, read, summarize};
 
 fn models() -> Option<PathBuf> {
     let folder = std::env::var_os("SCHEDC_MODELS").map(PathBuf::from);
@@ -32,15 +32,11 @@ fn read_model(path: &Path) -> Forest {
 
 /// Margins and predictions must be equal in all bits.
 fn compare(name: &str, forest: &Forest, rows: &[f32], raw: Option<&Path>, expected: &Path) {
-    let count = rows.len() / forest.num_features;
-    let mut margins = vec![0.0f32; count * forest.num_margins];
-    predict_margins(forest, rows, &mut margins).unwrap();
+    let margins = margins(forest, rows);
     if let Some(raw) = raw {
         assert_eq!(differences(&margins, &read_npy(raw)).0, 0, "{name}: margins differ");
     }
-    let mut predictions = vec![0.0f32; count * forest.num_outputs()];
-    predict(forest, rows, &mut predictions).unwrap();
-    let (different, most) = differences(&predictions, &read_npy(expected));
+    let (different, most) = differences(&predictions(forest, rows), &read_npy(expected));
     assert_eq!(different, 0, "{name}: predictions differ, by {most} at most");
 }
 
@@ -87,28 +83,16 @@ fn lightgbm_models() {
         let folder = folder.join(name);
         let forest = read_model(&folder.join("model.txt"));
         let rows = read_npy(&folder.join("X_test.npy"));
-        let count = rows.len() / forest.num_features;
-        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        let mut margins = vec![0.0; count * forest.num_margins];
-        predict_margins(&forest, &rows, &mut margins).unwrap();
         assert!(
-            bits(&margins) == bits(&read_npy_f64(&folder.join("expected_raw.npy"))),
+            bits(&margins(&forest, &rows)) == bits(&read_npy_f64(&folder.join("expected_raw.npy"))),
             "{name}: raw scores"
         );
-        let mut predictions = vec![0.0; count * forest.num_outputs()];
-        predict(&forest, &rows, &mut predictions).unwrap();
         assert!(
-            bits(&predictions) == bits(&read_npy_f64(&folder.join("expected.npy"))),
+            bits(&predictions(&forest, &rows)) == bits(&read_npy_f64(&folder.join("expected.npy"))),
             "{name}: predictions"
         );
-
-        let leaves = |forest: &Forest| {
-            let mut leaves = vec![0; count * forest.trees.len()];
-            predict_leaves(forest, &rows, &mut leaves).unwrap();
-            leaves
-        };
         let narrow = forest.clone().for_rows(Float::F32).with_narrow_thresholds();
-        assert!(leaves(&forest) == leaves(&narrow), "{name}: thresholds in single precision");
+        assert!(leaves(&forest, &rows) == leaves(&narrow, &rows), "{name}: thresholds in single precision");
         println!("{name}: {} trees are equal in all bits", forest.trees.len());
     }
 }
@@ -128,8 +112,7 @@ fn onnx_models() {
         let forest = read_model(&folder.join("model.onnx"));
         let rows = read_npy(&folder.join("X_test.npy"));
         let expected = read_npy(&folder.join(expected));
-        let mut predictions = vec![0.0f32; rows.len() / forest.num_features * forest.num_outputs()];
-        predict(&forest, &rows, &mut predictions).unwrap();
+        let predictions: Vec<f32> = predictions(&forest, &rows);
         let (different, most) = differences(&predictions, &expected);
         println!("{name}: {different} of {} differ, by {most} at most", expected.len());
         for (value, expected) in predictions.iter().zip(&expected) {

@@ -5,12 +5,12 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use common::onnx::{NodeRow, ints, packed, regressor};
+use common::{classes, expected, files, fixtures, leaves, next_random, predictions};
 use sched_forest::{
-    Float, Forest, Iterations, Label, ReadOptions, Transform, codes, load, predict, predict_classes,
-    predict_leaves, read, read_with,
+    Float, Forest, Iterations, Label, ReadOptions, Transform, codes, load, predict_leaves, read, read_with,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,25 +27,15 @@ struct Expected {
     leaves: Vec<u32>,
 }
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/onnx")
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
-}
-
 fn models() -> Vec<(String, Vec<u8>)> {
     let onnx = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "onnx");
     let named =
         |path: PathBuf| (path.file_stem().unwrap().to_str().unwrap().into(), std::fs::read(path).unwrap());
-    files(&fixtures()).into_iter().filter(onnx).map(named).collect()
+    files(&fixtures("onnx")).into_iter().filter(onnx).map(named).collect()
 }
 
 fn model(name: &str) -> Vec<u8> {
-    std::fs::read(fixtures().join(format!("{name}.onnx"))).unwrap()
+    std::fs::read(fixtures("onnx").join(format!("{name}.onnx"))).unwrap()
 }
 
 fn floats(bits: &[u64], wide: bool) -> Vec<f64> {
@@ -75,12 +65,9 @@ fn check_model(name: &str, forest: &Forest, expected: &Expected) {
     let wide = if expected.wide_values { Float::F64 } else { Float::F32 };
     assert_eq!(forest.types.output, wide, "{name}");
 
-    let mut leaves = vec![0; expected.num_rows * forest.trees.len()];
-    predict_leaves(forest, &rows, &mut leaves).unwrap();
-    assert_eq!(leaves, expected.leaves, "{name}: leaves");
+    assert_eq!(leaves(forest, &rows), expected.leaves, "{name}: leaves");
 
-    let mut values = vec![0.0f64; expected.num_rows * forest.num_outputs()];
-    predict(forest, &rows, &mut values).unwrap();
+    let values: Vec<f64> = predictions(forest, &rows);
     let wanted = floats(&expected.values, expected.wide_values);
     assert_eq!(values.len(), wanted.len(), "{name}");
     for (index, (&value, &wanted)) in values.iter().zip(&wanted).enumerate() {
@@ -90,10 +77,9 @@ fn check_model(name: &str, forest: &Forest, expected: &Expected) {
 
     assert_eq!(forest.is_classifier(), expected.labels.is_some(), "{name}");
     let Some(labels) = &expected.labels else { return };
-    let mut classes = vec![0; expected.num_rows];
-    predict_classes(forest, &rows, &mut classes).unwrap();
     let names = &forest.output.classes.as_ref().unwrap().labels;
-    let found: Vec<Value> = classes.iter().map(|&class| label(&names[class as usize])).collect();
+    let found: Vec<Value> =
+        classes(forest, &rows).iter().map(|&class| label(&names[class as usize])).collect();
     // ONNX Runtime's own rule for two columns of votes is not that of the operator: a note says so.
     if name != "two-columns" {
         assert_eq!(&found, labels, "{name}: classes");
@@ -106,8 +92,7 @@ fn numbers_are_those_of_onnx_runtime() {
     assert!(models.len() >= 50);
     let mut close = 0;
     for (name, bytes) in models {
-        let expected = std::fs::read(fixtures().join(format!("{name}.expected.json"))).unwrap();
-        let expected: Expected = serde_json::from_slice(&expected).unwrap();
+        let expected: Expected = expected(&fixtures("onnx").join(format!("{name}.onnx")));
         let forest = read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         check_model(&name, &forest, &expected);
         close += usize::from(expected.is_close);
@@ -118,7 +103,7 @@ fn numbers_are_those_of_onnx_runtime() {
 #[test]
 fn unsupported_models_are_named() {
     let mut found = BTreeSet::new();
-    for path in files(&fixtures().join("refused")) {
+    for path in files(&fixtures("onnx/refused")) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let error = read(&std::fs::read(&path).unwrap()).unwrap_err();
         assert_eq!(error.code.to_string(), name[..5], "{name}: {error}");
@@ -132,7 +117,7 @@ fn unsupported_models_are_named() {
 #[test]
 fn the_first_operator_is_named() {
     let message = |name: &str| {
-        let path = fixtures().join(format!("refused/{name}.onnx"));
+        let path = fixtures("onnx").join(format!("refused/{name}.onnx"));
         read(&std::fs::read(path).unwrap()).unwrap_err().to_string()
     };
     assert!(
@@ -326,14 +311,6 @@ fn a_truncated_graph_is_damaged() {
     assert!(error.to_string().contains("byte"), "{error}");
 }
 
-/// A small generator of pseudo-random numbers, so that failures can be repeated.
-fn next_random(state: &mut u64) -> usize {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    (*state >> 11) as usize
-}
-
 #[test]
 fn flipped_bytes_never_panic() {
     let mut state = 0x9e37_79b9_7f4a_7c15;
@@ -352,8 +329,7 @@ fn flipped_bytes_never_panic() {
             if forest.num_features > 1000 {
                 continue;
             }
-            let mut out = vec![0.0f32; 2 * forest.num_outputs()];
-            predict(&forest, &vec![0.5f32; 2 * forest.num_features], &mut out).unwrap();
+            predictions::<f32, f32>(&forest, &vec![0.5; 2 * forest.num_features]);
             accepted += 1;
         }
     }

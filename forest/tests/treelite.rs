@@ -4,12 +4,11 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use common::{damaged, files};
+use common::{damaged, expected, files, fixtures, floats, leaves, margins, predictions};
 use sched_forest::{
-    Comparison, Float, Forest, Iterations, ReadOptions, predict, predict_leaves, predict_margins, read,
-    read_with, write_treelite,
+    Comparison, Float, Forest, Iterations, ReadOptions, predict, read, read_with, write_treelite,
 };
 use serde::Deserialize;
 
@@ -22,16 +21,8 @@ struct Expected {
     own: Vec<u64>,
 }
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/treelite")
-}
-
 fn model(name: &str) -> Vec<u8> {
-    std::fs::read(fixtures().join(name)).unwrap()
-}
-
-fn floats(bits: &[u64]) -> Vec<f64> {
-    bits.iter().map(|&bits| f64::from_bits(bits)).collect()
+    std::fs::read(fixtures("treelite").join(name)).unwrap()
 }
 
 fn close(name: &str, what: &str, ours: &[f64], theirs: &[f64], tolerance: f64) {
@@ -43,18 +34,12 @@ fn close(name: &str, what: &str, ours: &[f64], theirs: &[f64], tolerance: f64) {
 }
 
 fn outputs(forest: &Forest, rows: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let count = rows.len() / forest.num_features;
-    let mut margins = vec![0.0; count * forest.num_margins];
-    predict_margins(forest, rows, &mut margins).unwrap();
-    let mut predictions = vec![0.0; count * forest.num_outputs()];
-    predict(forest, rows, &mut predictions).unwrap();
-    (margins, predictions)
+    (margins(forest, rows), predictions(forest, rows))
 }
 
 fn check_model(path: &Path) {
     let name = path.file_stem().unwrap().to_str().unwrap();
-    let expected = std::fs::read(path.with_extension("expected.json")).unwrap();
-    let expected: Expected = serde_json::from_slice(&expected).unwrap();
+    let expected: Expected = expected(path);
     let forest = read(&std::fs::read(path).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
     let rows = floats(&expected.rows);
     let (margins, predictions) = outputs(&forest, &rows);
@@ -73,15 +58,15 @@ fn check_model(path: &Path) {
         let tolerance = if name == "isolation" { 1e-7 } else { 1e-14 };
         close(name, "scikit-learn", &predictions, &floats(&expected.own), tolerance);
     }
-    let mut leaves = vec![0; rows.len() / forest.num_features * forest.trees.len()];
-    predict_leaves(&forest, &rows, &mut leaves).unwrap();
-    assert_eq!(leaves, expected.leaves, "{name}: leaves");
+    assert_eq!(leaves(&forest, &rows), expected.leaves, "{name}: leaves");
 }
 
 #[test]
 fn numbers_are_those_of_treelite() {
-    let models: Vec<_> =
-        files(&fixtures()).into_iter().filter(|path| path.extension().is_some_and(|it| it == "tl")).collect();
+    let models: Vec<_> = files(&fixtures("treelite"))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|it| it == "tl"))
+        .collect();
     assert!(models.len() >= 33, "{}", models.len());
     models.iter().for_each(|path| check_model(path));
 }
@@ -126,7 +111,8 @@ fn unnumbered(forest: Forest) -> Forest {
 
 #[test]
 fn what_is_written_is_read_as_the_same() {
-    let models = files(&fixtures()).into_iter().filter(|path| path.extension().is_some_and(|it| it == "tl"));
+    let models =
+        files(&fixtures("treelite")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "tl"));
     let mut written = 0;
     for path in models {
         let forest = read(&std::fs::read(&path).unwrap()).unwrap();
@@ -145,14 +131,13 @@ fn what_is_written_is_read_as_the_same() {
 
 #[test]
 fn other_trainers_models_are_written_or_refused() {
-    let folder = fixtures().join("..");
-    let xgboost = read(&std::fs::read(folder.join("3.2.0/multi-softprob.json")).unwrap()).unwrap();
+    let xgboost = read(&std::fs::read(fixtures("3.2.0/multi-softprob.json")).unwrap()).unwrap();
     let same = read(&write_treelite(&xgboost).unwrap()).unwrap();
     let rows: Vec<f64> = (0..40).map(|at| f64::from(at % 7) - 3.0).collect();
     close("multi-softprob", "margins", &outputs(&same, &rows).0, &outputs(&xgboost, &rows).0, 1e-6);
     close("multi-softprob", "predictions", &outputs(&same, &rows).1, &outputs(&xgboost, &rows).1, 1e-6);
     for name in ["catboost/rmse.json", "catboost/logloss.json"] {
-        let forest = read(&std::fs::read(folder.join(name)).unwrap()).unwrap();
+        let forest = read(&std::fs::read(fixtures(name)).unwrap()).unwrap();
         let error = write_treelite(&forest).unwrap_err();
         assert!(error.code.to_string() == "M0052" && error.help.is_some(), "{error}");
     }

@@ -2,12 +2,14 @@
 //! numbers bit for bit, and what is damaged or not supported must be refused with its code and its place.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use common::{files, fixtures, leaves, margins, next_random, predictions};
 use sched_forest::{
-    Forest, Iterations, Label, Predicate, ReadOptions, Target, codes, load, predict, predict_leaves,
-    predict_margins, read, read_with,
+    Forest, Iterations, Label, Predicate, ReadOptions, Target, codes, load, predict_leaves, read, read_with,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,16 +34,6 @@ struct Outputs {
     predictions: Vec<u32>,
 }
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
-}
-
 fn floats(bits: &[u32]) -> Vec<f32> {
     bits.iter().map(|&bits| f32::from_bits(bits)).collect()
 }
@@ -51,12 +43,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 fn outputs(forest: &Forest, rows: &[f32]) -> (Vec<u32>, Vec<u32>) {
-    let count = rows.len() / forest.num_features;
-    let mut margins = vec![0.0f32; count * forest.num_margins];
-    predict_margins(forest, rows, &mut margins).unwrap();
-    let mut predictions = vec![0.0f32; count * forest.num_outputs()];
-    predict(forest, rows, &mut predictions).unwrap();
-    (bits(&margins), bits(&predictions))
+    (bits(&margins(forest, rows)), bits(&predictions(forest, rows)))
 }
 
 fn check_model(path: &Path, expected: &Expected) {
@@ -74,9 +61,7 @@ fn check_model(path: &Path, expected: &Expected) {
         let names = forest.categories.iter().map(|names| names.iter().map(Label::to_string).collect());
         assert_eq!(names.collect::<Vec<Vec<_>>>(), expected.categories, "{name}");
         if options.iterations == Iterations::All {
-            let mut leaves = vec![0; expected.num_rows * forest.trees.len()];
-            predict_leaves(&forest, &rows, &mut leaves).unwrap();
-            assert_eq!(leaves, expected.leaves, "{name}: leaves");
+            assert_eq!(leaves(&forest, &rows), expected.leaves, "{name}: leaves");
         }
     }
 }
@@ -85,7 +70,7 @@ fn check_model(path: &Path, expected: &Expected) {
 fn numbers_are_those_of_xgboost() {
     let mut covered = BTreeSet::new();
     for release in ["1.7.6", "2.1.4", "3.2.0", "3.4.1"] {
-        for path in files(&fixtures().join(release)) {
+        for path in files(&fixtures(release)) {
             let Some(base) = path.to_str().unwrap().strip_suffix(".expected.json") else { continue };
             let expected: Expected = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
             let models = [".json", ".ubj"].map(|suffix| PathBuf::from(format!("{base}{suffix}")));
@@ -104,7 +89,7 @@ fn numbers_are_those_of_xgboost() {
 #[test]
 fn json_and_ubjson_give_the_same_forest() {
     let mut pairs = 0;
-    for path in files(&fixtures().join("3.2.0")) {
+    for path in files(&fixtures("3.2.0")) {
         let json = path.with_extension("json");
         if path.extension().is_some_and(|extension| extension == "ubj") && json.exists() {
             let forests = [&path, &json].map(|path| read(&std::fs::read(path).unwrap()).unwrap());
@@ -117,7 +102,7 @@ fn json_and_ubjson_give_the_same_forest() {
 
 #[test]
 fn fuzzing_starts_from_models() {
-    let seeds = fixtures().join("../../../fuzz/seeds");
+    let seeds = fixtures("../../../fuzz/seeds");
     for folder in ["model_json", "model_ubj", "model_onnx"] {
         for path in files(&seeds.join(folder)) {
             if let Err(error) = read(&std::fs::read(&path).unwrap()) {
@@ -130,7 +115,7 @@ fn fuzzing_starts_from_models() {
 #[test]
 fn unsupported_files_are_named() {
     let mut codes = BTreeSet::new();
-    for path in files(&fixtures().join("refused")) {
+    for path in files(&fixtures("refused")) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let error = read(&std::fs::read(&path).unwrap()).unwrap_err();
         assert_eq!(error.code.to_string(), name[..5], "{name}: {error}");
@@ -164,11 +149,10 @@ fn edit(document: &mut Value, change: &Value) {
 
 #[test]
 fn damaged_models_are_refused_with_code_and_place() {
-    let list: Value =
-        serde_json::from_slice(&std::fs::read(fixtures().join("damaged.json")).unwrap()).unwrap();
+    let list: Value = serde_json::from_slice(&std::fs::read(fixtures("damaged.json")).unwrap()).unwrap();
     for change in list["edits"].as_array().unwrap() {
         let base = change["base"].as_str().or(list["base"].as_str()).unwrap();
-        let base = std::fs::read_to_string(fixtures().join(base)).unwrap().replace("NaN", "null");
+        let base = std::fs::read_to_string(fixtures(base)).unwrap().replace("NaN", "null");
         let mut document: Value = serde_json::from_str(&base).unwrap();
         edit(&mut document, change);
         let error = match read(document.to_string().as_bytes()) {
@@ -183,7 +167,7 @@ fn damaged_models_are_refused_with_code_and_place() {
 
 /// A fixture of the newest release, and as a document that can be changed.
 fn document(name: &str) -> (Forest, Value) {
-    let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
+    let bytes = std::fs::read(fixtures("3.2.0").join(name)).unwrap();
     (read(&bytes).unwrap(), serde_json::from_slice(&bytes).unwrap())
 }
 
@@ -352,7 +336,7 @@ fn remarks_are_made() {
 
 #[test]
 fn iterations_that_do_not_exist_are_refused() {
-    let bytes = std::fs::read(fixtures().join("3.2.0/early-stopped.json")).unwrap();
+    let bytes = std::fs::read(fixtures("3.2.0/early-stopped.json")).unwrap();
     for (iterations, message) in [("0..6", "has 5"), ("3..3", "empty")] {
         let options = ReadOptions { iterations: iterations.parse().unwrap() };
         let error = read_with(&bytes, &options).unwrap_err();
@@ -373,7 +357,7 @@ fn every_truncation_is_a_syntax_error() {
         "categorical-names.ubj",
         "vector.ubj",
     ] {
-        let bytes = std::fs::read(fixtures().join("3.2.0").join(name)).unwrap();
+        let bytes = std::fs::read(fixtures("3.2.0").join(name)).unwrap();
         for end in (2..bytes.len() - 1).step_by(7) {
             let error = read(&bytes[..end]).unwrap_err();
             assert_eq!(error.code.to_string(), "M0003", "{name}, {end} bytes: {error}");
@@ -385,7 +369,7 @@ fn every_truncation_is_a_syntax_error() {
 
 #[test]
 fn literals_of_early_releases_are_read() {
-    let text = std::fs::read_to_string(fixtures().join("1.7.6/reg-squarederror.json")).unwrap();
+    let text = std::fs::read_to_string(fixtures("1.7.6/reg-squarederror.json")).unwrap();
     let plain = read(text.as_bytes()).unwrap();
     let with = text.replacen("\"loss_changes\":[", "\"loss_changes\":[NaN,-Infinity,Infinity,", 1);
     assert_ne!(text, with);
@@ -463,14 +447,14 @@ fn sets_are_kept_once() {
 #[test]
 fn vectors_are_read_from_both_places() {
     let tree = |path: &str| {
-        let forest = read(&std::fs::read(fixtures().join(path)).unwrap()).unwrap();
+        let forest = read(&std::fs::read(fixtures(path)).unwrap()).unwrap();
         assert!(forest.trees.iter().all(|tree| tree.target == Target::All), "{path}");
         forest
     };
     let old = tree("2.1.4/vector.json");
     assert_eq!(old.trees[0].leaves[0].values.len(), 2);
     let snapshot = |path: &str| {
-        let text = std::fs::read_to_string(fixtures().join(path)).unwrap().replace("NaN", "null");
+        let text = std::fs::read_to_string(fixtures(path)).unwrap().replace("NaN", "null");
         let document: Value = serde_json::from_str(&text).unwrap();
         serde_json::json!({"Model": document}).to_string()
     };
@@ -498,7 +482,7 @@ fn vectors_are_read_from_both_places() {
 
 #[test]
 fn files_say_the_types_of_features() {
-    let path = fixtures().join("3.2.0/categorical-names");
+    let path = fixtures("3.2.0/categorical-names");
     let expected: Expected =
         serde_json::from_slice(&std::fs::read(path.with_extension("expected.json")).unwrap()).unwrap();
     for (extension, format) in [("json", "JSON"), ("ubj", "UBJSON")] {
@@ -509,14 +493,6 @@ fn files_say_the_types_of_features() {
         assert_eq!(loaded.forest.categories[0][1], Label::Text("Bern".into()));
         assert_eq!(loaded.forest.categories[2][2], Label::Integer(1 << 40));
     }
-}
-
-/// A small generator of pseudo-random numbers, so that failures can be repeated.
-fn next_random(state: &mut u64) -> usize {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    (*state >> 11) as usize
 }
 
 #[test]
@@ -536,7 +512,7 @@ fn flipped_bytes_never_panic() {
         "vector.ubj",
     ];
     for name in newest.map(|name| format!("3.2.0/{name}")).into_iter().chain(["2.1.4/vector.json".into()]) {
-        let bytes = std::fs::read(fixtures().join(name)).unwrap();
+        let bytes = std::fs::read(fixtures(&name)).unwrap();
         for _ in 0..1500 {
             let mut damaged = bytes.clone();
             for _ in 0..1 + next_random(&mut state) % 3 {

@@ -3,7 +3,7 @@
 //! Limits of GPUs are those of one block; shared memory is what a kernel
 //! may ask for, in bytes. Sizes of caches are typical of the processors that have the instructions.
 
-use crate::options::{Target, TargetKind};
+use crate::options::{Options, Target, TargetKind};
 use sched_nest::GpuAxis;
 
 /// A GPU.
@@ -33,6 +33,8 @@ pub struct Cpu {
     pub name: &'static str,
     /// Bytes of one core's second-level cache.
     pub l2: u64,
+    /// Bits of its vector registers, if the name tells.
+    pub vector_bits: Option<u32>,
 }
 
 const KIB: u64 = 1024;
@@ -87,12 +89,12 @@ pub const GPUS: &[Gpu] = &[
 
 /// The classes of CPUs that a target can name.
 pub const CPUS: &[Cpu] = &[
-    Cpu { name: "native", l2: 2048 * KIB },
-    Cpu { name: "x86-64-v2", l2: 256 * KIB },
-    Cpu { name: "x86-64-v3", l2: 256 * KIB },
-    Cpu { name: "x86-64-v4", l2: 1024 * KIB },
-    Cpu { name: "avx2", l2: 256 * KIB },
-    Cpu { name: "avx512", l2: 1024 * KIB },
+    Cpu { name: "native", l2: 2048 * KIB, vector_bits: None },
+    Cpu { name: "x86-64-v2", l2: 256 * KIB, vector_bits: Some(128) },
+    Cpu { name: "x86-64-v3", l2: 256 * KIB, vector_bits: Some(256) },
+    Cpu { name: "x86-64-v4", l2: 1024 * KIB, vector_bits: Some(512) },
+    Cpu { name: "avx2", l2: 256 * KIB, vector_bits: Some(256) },
+    Cpu { name: "avx512", l2: 1024 * KIB, vector_bits: Some(512) },
 ];
 
 /// The words that a target of this kind can name.
@@ -114,6 +116,10 @@ pub struct Limits {
     pub shared_everywhere: u64,
     /// Bytes of a core's second-level cache; of the largest one unless the target names a CPU.
     pub l2: u64,
+    /// Bits of a CPU's vector registers, if they are known.
+    pub vector_bits: Option<u32>,
+    /// Most rows of one run of the nest, if that is known.
+    pub max_rows: Option<u64>,
 }
 
 impl Limits {
@@ -128,7 +134,19 @@ impl Limits {
             gpu: gpu.copied().unwrap_or_else(any_gpu),
             shared_everywhere: gpu.map_or_else(least_shared, |gpu| gpu.shared_most),
             l2: cpu.map_or(any_l2, |cpu| cpu.l2),
+            vector_bits: cpu.and_then(|cpu| cpu.vector_bits),
+            max_rows: None,
         }
+    }
+
+    /// The same, with what a check is told besides the target.
+    pub fn of_check(target: &Target, options: &Options) -> Self {
+        let limits = Limits::of(target);
+        let is_named = CPUS
+            .iter()
+            .any(|cpu| cpu.vector_bits.is_some() && target.options.iter().any(|option| option == cpu.name));
+        let machine = options.vector_bits.filter(|_| !is_named && limits.kind == TargetKind::Cpu);
+        Limits { vector_bits: limits.vector_bits.or(machine), max_rows: options.batch_size, ..limits }
     }
 
     /// Most iterations of a loop on this axis of a block.

@@ -3,6 +3,7 @@
 
 use crate::diagnostics::{Code, codes};
 use crate::lineage::DirectiveIndex;
+pub use crate::needs::{UnrollAndJamNeeds, Use};
 use crate::obligation::Obligation;
 pub use crate::size::Size;
 use sched_nest::sym::Sym;
@@ -31,48 +32,6 @@ impl Illegal {
     pub fn argument(step: DirectiveIndex, argument: usize, problem: Problem, loops: Vec<LoopId>) -> Self {
         Illegal { step, argument: Some(argument), problem, loops }
     }
-}
-
-/// Something kept in a GPU's shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// What asks for it.
-    pub step: DirectiveIndex,
-    /// Bytes that it takes.
-    pub bytes: u64,
-}
-
-/// What the trees of a loop need to be walked together where rows are few.
-#[derive(Clone, Debug, PartialEq)]
-pub enum UnrollAndJamNeeds {
-    /// One leaf loop over rows and nothing else inside.
-    Rows {
-        /// The leaf loops over rows that are farther in.
-        leaves: Vec<String>,
-    },
-    /// A leaf loop that is neither parallel nor expanded and whose rows are not copied one by one.
-    Whole {
-        /// The leaf loop.
-        leaf: String,
-        /// What makes it so.
-        by: DirectiveIndex,
-    },
-    /// A leaf loop over adjacent rows.
-    Adjacent {
-        /// The leaf loop.
-        leaf: String,
-        /// The distance between its rows.
-        stride: i64,
-    },
-    /// Several vectors of rows that advance together.
-    Vectors {
-        /// The leaf loop.
-        leaf: String,
-        /// Whether it has vectors.
-        vectors: bool,
-        /// Whether several walks advance together.
-        several: bool,
-    },
 }
 
 /// What is wrong.
@@ -392,6 +351,34 @@ pub enum Problem {
         /// The deepest tree.
         deepest: u32,
     },
+    /// A vector of quantized rows that fills only a part of the registers.
+    NarrowVector {
+        /// Lanes of the vector.
+        lanes: u32,
+        /// Lanes of a full register.
+        full: u32,
+        /// Bytes of a bin.
+        bin_bytes: u32,
+        /// What chose the layout.
+        chosen: DirectiveIndex,
+    },
+    /// A tile that is larger than its loop.
+    TileBeyond {
+        /// The loop's extent.
+        extent: i64,
+        /// The tile's size.
+        size: i64,
+    },
+    /// A parallel loop that has one iteration only: rows of the largest call and of an iteration, if it is for that.
+    OneBlock {
+        /// Most rows of a call and rows of an iteration; none where the loop has one iteration whatever the call.
+        rows: Option<(u64, i64)>,
+    },
+    /// Iterations that are all written out, though they are many.
+    UnrolledFar {
+        /// How often the code inside is written out.
+        copies: i64,
+    },
     /// A parallel loop inside a parallel loop.
     NestedParallel {
         /// The outer loop.
@@ -470,6 +457,10 @@ impl Problem {
             P::NoSteps { .. } => codes::NO_STEPS,
             P::InterleaveOfOne => codes::INTERLEAVE_OF_ONE,
             P::UnrollBeyond { .. } => codes::UNROLL_BEYOND,
+            P::NarrowVector { .. } => codes::NARROW_VECTOR,
+            P::TileBeyond { .. } => codes::TILE_BEYOND,
+            P::OneBlock { .. } => codes::ONE_BLOCK,
+            P::UnrolledFar { .. } => codes::UNROLLED_FAR,
             P::NestedParallel { .. } => codes::NESTED_PARALLEL,
         })
     }

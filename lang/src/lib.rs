@@ -16,15 +16,18 @@ pub mod legality;
 pub mod lineage;
 mod lints;
 mod listener;
+mod needs;
 pub mod obligation;
 pub mod operation;
 pub mod options;
 pub mod part;
+pub mod pieces;
 mod report;
 pub mod resolve;
 pub mod schedule;
 pub mod show;
 mod size;
+pub mod variations;
 
 pub use check::{check, check_lineage, check_syntax, read_header};
 pub use format::format;

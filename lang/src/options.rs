@@ -86,6 +86,8 @@ pub struct Options {
     pub sets: Vec<(String, i64)>,
     /// Overrides the file's target.
     pub target: Option<Target>,
+    /// Bits of the vector registers of the machine that the target means where it names none, if that is known.
+    pub vector_bits: Option<u32>,
     /// What cannot be decided is an error.
     pub strict: bool,
     /// What the caller wants to do with the schedule.

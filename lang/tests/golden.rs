@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sched_lang::check;
-use sched_lang::diagnostics::{Severity, concise, full};
+use sched_lang::diagnostics::{Severity, codes, concise, full};
 use sched_nest::show::show_nests;
 use sched_testing::{options, options_of};
 
@@ -76,6 +76,19 @@ fn examples_pass_without_warnings() {
         expect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file), &actual, &mut failures);
     }
     finish(failures);
+}
+
+#[test]
+fn examples_are_not_called_slow() {
+    for path in schedules("../examples").into_iter().chain(schedules("../examples/gpu")) {
+        let source = std::fs::read_to_string(&path).expect("a schedule");
+        for bits in [128, 256, 512] {
+            let words = format!("trees=100 depth=6 features=30 bin-bytes=1 vector-bits={bits}");
+            let said = check(&source, &options(&words)).diagnostics;
+            let slow = codes::NARROW_VECTOR..=codes::UNROLLED_FAR;
+            assert!(said.iter().all(|d| !slow.contains(&d.code)), "{}: {said:?}", path.display());
+        }
+    }
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn analyse(text: &Text, before: Option<&Analysis>, binding: &Binding, settings: 
         model: binding.model().map(|model| Arc::clone(&model.info)),
         target: settings.target.clone(),
         strict: settings.strict,
+        vector_bits: crate::machine::vector_bits(),
         ..Options::default()
     };
     let source = Arc::clone(text.source());

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal, setpriority_process};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
@@ -35,6 +35,8 @@ pub struct Job {
     pub input: String,
     /// The folder that it runs in.
     pub folder: Option<PathBuf>,
+    /// Whether other programs go first where there are more than processors.
+    pub aside: bool,
 }
 
 /// Counts a program as long as it lives.
@@ -64,6 +66,15 @@ fn end_with_this_process(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
+/// Lets a program have what time other programs leave.
+fn let_others_go_first(command: &mut Command) {
+    const PRIORITY: i32 = 10;
+    // A system that refuses runs it as any other.
+    let ask = || setpriority_process(None, PRIORITY).or(Ok(()));
+    // SAFETY: what runs between fork and exec is one system call.
+    unsafe { command.pre_exec(ask) };
+}
+
 impl Jobs {
     /// Runs the `schedc` beside the server's own program, or else the one on the path.
     pub fn new() -> Jobs {
@@ -88,20 +99,30 @@ impl Jobs {
         self.run_now(job).await
     }
 
-    async fn run_now(&self, job: Job) -> Result<String, String> {
+    /// The program, to be given arguments. It ends with this process.
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&*self.program);
-        command.args(["--color", "never"]).args(&job.arguments);
+        command.args(["--color", "never"]);
         end_with_this_process(&mut command);
+        command
+    }
+
+    /// Why the program could not be run.
+    pub fn cannot_run(&self, error: &std::io::Error) -> String {
+        format!("{} cannot be run: {error}; install it beside the language server", self.program.display())
+    }
+
+    async fn run_now(&self, job: Job) -> Result<String, String> {
+        let mut command = self.command();
+        command.args(&job.arguments);
+        if job.aside {
+            let_others_go_first(&mut command);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = job.folder.filter(|folder| folder.is_dir()) {
             command.current_dir(folder);
         }
-        let mut child = command.spawn().map_err(|error| {
-            format!(
-                "{} cannot be run: {error}; install it beside the language server",
-                self.program.display()
-            )
-        })?;
+        let mut child = command.spawn().map_err(|error| self.cannot_run(&error))?;
         let running = child.id().map(Running);
         let input = child.stdin.take();
         let feed = async {

@@ -2,15 +2,18 @@
 //!
 //! It is thin: what editors ask is answered by `sched_ide`, and the files of `requests` convert. What is here
 //! otherwise is the conversation: messages (`frames`, `guard`), documents and their states (`document`, `state`,
-//! `text`), models read by another process (`models`, `jobs`, `said`), the files beside a schedule (`neighbours`), folders
+//! `text`), models read by another process (`models`, `jobs`, `said`), what was measured (`ledgers`) or predicted (`gains`), the files beside a schedule (`neighbours`), folders
 //! and settings (`workspace`, `settings`).
 
 mod abilities;
 mod convert;
 mod document;
 mod frames;
+mod gains;
 mod guard;
 mod jobs;
+mod ledgers;
+mod machine;
 mod models;
 mod neighbours;
 mod pages;
@@ -18,6 +21,7 @@ mod progress;
 mod requests;
 mod said;
 mod server;
+mod serving;
 mod settings;
 mod state;
 mod subject;
@@ -66,8 +70,10 @@ pub fn run(explain: Explain) -> ExitCode {
 fn register(builder: LspServiceBuilder<Server>) -> LspServiceBuilder<Server> {
     builder
         .custom_method("sched/nest", Server::nest)
+        .custom_method("sched/drops", Server::drops)
         .custom_method("sched/lineage", Server::lineage)
         .custom_method("sched/ir", Server::ir)
+        .custom_method("sched/ledger", Server::ledger)
         .custom_method("window/workDoneProgress/cancel", Server::cancel)
 }
 

@@ -164,6 +164,9 @@ struct Told {
     value_bytes: u32,
     #[serde(default)]
     sum_bytes: u32,
+    /// Not told by older programs.
+    #[serde(default)]
+    bin_bytes: u32,
     #[serde(default)]
     category_features: u32,
     #[serde(default)]
@@ -186,6 +189,7 @@ pub fn parse(text: &str) -> Option<Model> {
         leaf_vectors: told.leaf_vectors,
         value_bytes: told.value_bytes,
         sum_bytes: told.sum_bytes,
+        bin_bytes: told.bin_bytes,
         category_features: told.category_features,
         class_features: told.class_features,
         oblivious: told.oblivious,

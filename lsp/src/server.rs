@@ -12,13 +12,15 @@ use tower_lsp_server::ls_types::*;
 
 use crate::document::Document;
 use crate::pages::Pages;
+use crate::requests::drops::{Drops, DropsParams};
 use crate::requests::ir::{Ir, IrParams};
+use crate::requests::ledger::{LedgerAnswer, LedgerParams};
 use crate::requests::lineage::{Lineage, LineageParams};
 use crate::requests::nest::{NestAnswer, NestParams};
 use crate::requests::{
-    actions, commands, completion, definition, diagnostics, folding, formatting, highlight, hints, hover,
-    initialize, ir, lenses, lineage, links, nest, references, rename, selection, signature, symbols, tokens,
-    workspace_symbols,
+    actions, commands, completion, definition, diagnostics, drops, folding, formatting, highlight, hints,
+    hover, initialize, ir, ledger, lenses, lineage, links, nest, references, rename, selection, signature,
+    symbols, tokens, workspace_symbols,
 };
 use crate::state::Shared;
 use crate::workspace;
@@ -80,6 +82,7 @@ impl LanguageServer for Server {
             document.forget();
         }
         self.shared.publish(&uri);
+        ledger::saved(&self.shared, &self.pages, &uri);
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
@@ -118,6 +121,10 @@ impl LanguageServer for Server {
 
     async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
         completion::completion(&self.shared, &params).await
+    }
+
+    async fn completion_resolve(&self, item: CompletionItem) -> Result<CompletionItem> {
+        completion::resolve(&self.shared, item)
     }
 
     async fn signature_help(&self, params: SignatureHelpParams) -> Result<Option<SignatureHelp>> {
@@ -208,6 +215,11 @@ impl Server {
         nest::nest(&self.shared, &params)
     }
 
+    /// `sched/drops`
+    pub async fn drops(&self, params: DropsParams) -> Result<Drops> {
+        drops::drops(&self.shared, &params)
+    }
+
     /// `sched/lineage`
     pub async fn lineage(&self, params: LineageParams) -> Result<Lineage> {
         lineage::lineage(&self.shared, &params)
@@ -216,6 +228,11 @@ impl Server {
     /// `sched/ir`
     pub async fn ir(&self, params: IrParams) -> Result<Ir> {
         ir::ir(&self.shared, &self.pages, params).await
+    }
+
+    /// `sched/ledger`
+    pub async fn ledger(&self, params: LedgerParams) -> Result<LedgerAnswer> {
+        ledger::ledger(&self.shared, &self.pages, params).await
     }
 
     /// `window/workDoneProgress/cancel`

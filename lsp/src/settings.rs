@@ -23,6 +23,8 @@ pub struct Settings {
     pub values: bool,
     /// Whether a schedule has lenses above it.
     pub code_lens: bool,
+    /// Whether the gains of directives are measured each time a schedule is saved.
+    pub ledger_on_save: bool,
 }
 
 impl Default for Settings {
@@ -35,6 +37,7 @@ impl Default for Settings {
             parameters: true,
             values: true,
             code_lens: true,
+            ledger_on_save: false,
         }
     }
 }
@@ -53,6 +56,13 @@ impl Settings {
                     "the setting schedc.target is `{text}`; write what stands in a `target` line, such as `cpu(avx512)`"
                 ));
             }
+        }
+        match reader.text("ledger").as_deref() {
+            Some("save") => settings.ledger_on_save = true,
+            Some("demand") | None => {}
+            Some(other) => reader
+                .wrong
+                .push(format!("the setting schedc.ledger is `{other}` and must be `save` or `demand`")),
         }
         reader.flag("strict", &mut settings.strict);
         reader.flag("inlayHints.ranges", &mut settings.ranges);
@@ -128,6 +138,9 @@ mod tests {
         assert_eq!(settings, Settings { code_lens: false, ..Settings::default() });
         assert_eq!(wrong.len(), 3, "{wrong:?}");
         assert_eq!(Settings::read(&Value::Null), (Settings::default(), Vec::new()));
+        let on_save = Settings { ledger_on_save: true, ..Settings::default() };
+        assert_eq!(Settings::read(&json!({ "ledger": "save" })), (on_save, Vec::new()));
+        assert_eq!(Settings::read(&json!({ "ledger": "often" })).1.len(), 1);
         assert_eq!(
             Settings::read(&json!({ "model": "", "target": null })),
             (Settings::default(), Vec::new())

@@ -12,9 +12,12 @@ use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentPositionPa
 
 use crate::abilities::Abilities;
 use crate::document::{Document, InternalError, Snapshot, Surroundings};
+use crate::gains::Gains;
 use crate::jobs::Jobs;
+use crate::ledgers::Ledgers;
 use crate::models::{ENDINGS, Models, Stamp, Status};
 use crate::neighbours::Neighbours;
+use crate::serving::Serving;
 use crate::settings::Settings;
 use crate::symbol_index::SymbolCache;
 use crate::text::Encoding;
@@ -30,10 +33,16 @@ pub struct Shared {
     pub woken: Notify,
     /// Programs that run in the background.
     pub jobs: Jobs,
+    /// Programs that stay up.
+    pub serving: Serving,
     /// Names the models to read.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
     /// What schedules on disk declare.
     pub known: Mutex<SymbolCache>,
+    /// Ledgers that were measured.
+    pub ledgers: Ledgers,
+    /// What proposals gain.
+    pub gains: Gains,
     /// The files beside schedules.
     pub neighbours: Mutex<Neighbours>,
     /// Wakes those who wait for a model to be read.
@@ -159,9 +168,12 @@ impl Shared {
         Shared {
             client,
             woken: Notify::new(),
+            gains: Gains::default(),
+            serving: Serving::new(jobs.clone()),
             jobs,
             to_read,
             known: Mutex::default(),
+            ledgers: Ledgers::default(),
             neighbours: Mutex::default(),
             learned: Notify::new(),
             state: Mutex::default(),

@@ -53,6 +53,39 @@ impl Subject {
     ///
     /// The model cannot be used, the schedule has errors with it, or the program says that something is wrong.
     pub async fn run(&self, arguments: Vec<OsString>) -> Result<String> {
+        self.run_with(arguments, false).await
+    }
+
+    /// The same beside what somebody waits for: other programs go first.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Subject::run`].
+    pub async fn run_aside(&self, arguments: Vec<OsString>) -> Result<String> {
+        self.run_with(arguments, true).await
+    }
+
+    async fn run_with(&self, arguments: Vec<OsString>, aside: bool) -> Result<String> {
+        self.ready().await?;
+        let (input, folder) = (self.snapshot.text.source().to_string(), self.snapshot.folder());
+        let job = Job { arguments, input, folder, aside };
+        self.shared.jobs.run(job).await.map_err(|why| self.said(&why, None))
+    }
+
+    /// A stage of the compiler, made by a program that stays up.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Subject::run`].
+    pub async fn stage(&self, stage: &'static str) -> Result<String> {
+        self.ready().await?;
+        let text = self.snapshot.text.source().to_string();
+        let told = self.shared.serving.stage(self.model.clone(), text, stage).await;
+        told.map_err(|why| self.said(&why, None))
+    }
+
+    /// Refuses what no program need be started for.
+    async fn ready(&self) -> Result<()> {
         match self.shared.model(&self.model).await {
             Status::Missing => {
                 let line = self.snapshot.binding.line;
@@ -66,10 +99,7 @@ impl Subject {
             Status::Failed(why) => Err(self.said(&why, self.snapshot.binding.line)),
             Status::Ready(model) => self.checked(&model),
             Status::Loading => Ok(()),
-        }?;
-        let job =
-            Job { arguments, input: self.snapshot.text.source().to_string(), folder: self.snapshot.folder() };
-        self.shared.jobs.run(job).await.map_err(|why| self.said(&why, None))
+        }
     }
 
     /// Checks the schedule as the program will.

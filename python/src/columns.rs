@@ -1,9 +1,9 @@
 //! Columns from Python: arrays of one dimension, with what says which of their values are there.
 
-use crate::library::{Column, ColumnType};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use sched_library::{ColumnType, RawColumn};
 use std::ffi::c_void;
 
 /// The values of a feature, as Python gives them: a tuple of
@@ -25,7 +25,7 @@ pub struct Given<'py>(
 /// Columns that stay where they are as long as this value lives.
 pub struct Columns<'py> {
     /// As the C interface takes them.
-    pub all: Vec<Column>,
+    pub all: Vec<RawColumn>,
     _given: Vec<Option<Given<'py>>>,
 }
 
@@ -37,14 +37,14 @@ impl<'py> Columns<'py> {
     pub fn of(given: Vec<Option<Given<'py>>>, rows: usize) -> PyResult<Columns<'py>> {
         let column = |given: &Option<Given<'py>>| match given {
             Some(given) => given.column(rows),
-            None => Ok(Column::ABSENT),
+            None => Ok(RawColumn::ABSENT),
         };
         Ok(Columns { all: given.iter().map(column).collect::<PyResult<_>>()?, _given: given })
     }
 }
 
 impl Given<'_> {
-    fn column(&self, rows: usize) -> PyResult<Column> {
+    fn column(&self, rows: usize) -> PyResult<RawColumn> {
         let Given(values, validity, validity_offset, dictionary, first_bit) = self;
         if values.ndim() != 1 {
             return Err(PyValueError::new_err("a column is an array of one dimension"));
@@ -68,7 +68,7 @@ impl Given<'_> {
         if bits.is_some() && rows > 1 && stride != 1 {
             return Err(PyValueError::new_err("packed bits lie one byte after the other"));
         }
-        let mut column = Column::of(start, kind, if bits.is_some() { 0 } else { stride });
+        let mut column = RawColumn::of(start, kind, if bits.is_some() { 0 } else { stride });
         column.values_offset = first_bit.unwrap_or(0);
         if let Some(validity) = validity {
             let first = usize::try_from(*validity_offset).unwrap_or(usize::MAX);

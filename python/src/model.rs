@@ -2,12 +2,13 @@
 
 use crate::SchedcError;
 use crate::columns::{Columns, Given};
-use crate::library::{Element, Input, Kind, Library, Sent};
+use crate::library::{Input, Library, Sent};
 use crate::rows::{Taken, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use sched_library::{Dtype, Kind};
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::ptr;
@@ -42,19 +43,19 @@ impl Model {
     /// Columns of a row.
     #[getter]
     fn num_features(&self) -> usize {
-        self.library.num_features()
+        self.library.loaded.num_features()
     }
 
     /// The names of the columns, or None if the model has none.
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
-        self.library.feature_names()
+        self.library.loaded.feature_names()
     }
 
     /// What the library says of its model and schedule, as JSON.
     #[getter]
     fn info_json(&self) -> String {
-        self.library.info()
+        self.library.loaded.info()
     }
 
     /// Predicts rows.
@@ -69,8 +70,10 @@ impl Model {
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
-        let taken =
-            Taken { features: self.library.num_features(), takes_columns: self.library.takes_columns() };
+        let taken = Taken {
+            features: self.library.loaded.num_features(),
+            takes_columns: self.library.takes_columns(),
+        };
         let rows = rows_of(rows, taken)?;
         let wanted = Wanted { kind, rows: rows.slice.count, threads, base_margin };
         self.call(py, rows.input(), wanted, out)
@@ -104,9 +107,9 @@ impl Model {
         let library = &self.library;
         format!(
             "Model({} features, {} trees, {} values)",
-            library.num_features(),
-            library.num_outputs(Kind::Leaf),
-            library.num_outputs(Kind::Value)
+            library.loaded.num_features(),
+            library.loaded.num_outputs(Kind::Leaf),
+            library.loaded.num_outputs(Kind::Value)
         )
     }
 }
@@ -140,10 +143,10 @@ impl Model {
                 "threads is a number from 1 on, or 0 for the library's own choice",
             ));
         }
-        match self.library.output_type(wanted.kind) {
-            Element::F32 => self.fill::<f32>(py, input, wanted, out),
-            Element::F64 => self.fill::<f64>(py, input, wanted, out),
-            Element::I32 => self.fill::<i32>(py, input, wanted, out),
+        match self.library.loaded.output_type(wanted.kind) {
+            Dtype::F32 => self.fill::<f32>(py, input, wanted, out),
+            Dtype::F64 => self.fill::<f64>(py, input, wanted, out),
+            Dtype::I32 => self.fill::<i32>(py, input, wanted, out),
         }
     }
 
@@ -156,7 +159,7 @@ impl Model {
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (kind, count) = (wanted.kind, wanted.rows);
-        let columns = self.library.num_outputs(kind);
+        let columns = self.library.loaded.num_outputs(kind);
         if columns == 0 {
             let what = kind.name();
             return Err(PyValueError::new_err(format!("the model has no output \"{what}\"")));
@@ -188,11 +191,11 @@ impl Model {
         margin: &Bound<'py, PyAny>,
         count: usize,
     ) -> PyResult<(Bound<'py, PyAny>, *const c_void)> {
-        let margins = self.library.num_outputs(Kind::Raw);
+        let margins = self.library.loaded.num_outputs(Kind::Raw);
         let numpy = margin.py().import("numpy")?;
         let packed = |kind: &str| numpy.call_method1("ascontiguousarray", (margin, kind));
-        let (array, size, start) = match self.library.output_type(Kind::Raw) {
-            Element::F64 => {
+        let (array, size, start) = match self.library.loaded.output_type(Kind::Raw) {
+            Dtype::F64 => {
                 let array = packed("float64")?;
                 let values = array.cast::<PyArrayDyn<f64>>()?;
                 (array.clone(), values.len(), values.data().cast_const().cast())

@@ -1,17 +1,18 @@
 //! Rows from Python objects: arrays as they lie in memory, everything else by way of NumPy.
 
-use crate::library::{Column, ColumnType, Element, Input, RowSlice};
+use crate::library::{Input, RowSlice};
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use sched_library::{ColumnType, Dtype, RawColumn};
 
 /// Rows that stay where they are as long as this value lives.
 pub struct Rows<'py> {
     /// Where they are, if they are rows.
     pub slice: RowSlice,
     /// Where they are, if they are columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<RawColumn>,
     /// The array that owns them.
     _array: Bound<'py, PyAny>,
 }
@@ -92,10 +93,10 @@ fn fits_in_doubles(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>) -> PyR
 /// The rows of an array that a library can read where they are.
 fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Rows<'py>>> {
     if let Ok(array) = object.cast::<PyArray2<f32>>() {
-        return placed(array, (Element::F32, ColumnType::F32), taken);
+        return placed(array, (Dtype::F32, ColumnType::F32), taken);
     }
     if let Ok(array) = object.cast::<PyArray2<f64>>() {
-        return placed(array, (Element::F64, ColumnType::F64), taken);
+        return placed(array, (Dtype::F64, ColumnType::F64), taken);
     }
     // Of other arrays and objects, the shape is checked once NumPy has made an array of two dimensions.
     let dimensions = match object.getattr_opt(intern!(object.py(), "ndim"))? {
@@ -112,7 +113,7 @@ fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Ro
 
 fn placed<'py, T: numpy::Element>(
     array: &Bound<'py, PyArray2<T>>,
-    (element, kind): (Element, ColumnType),
+    (element, kind): (Dtype, ColumnType),
     Taken { features, takes_columns }: Taken,
 ) -> PyResult<Option<Rows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
@@ -139,9 +140,9 @@ fn in_columns<'py, T: numpy::Element>(array: &Bound<'py, PyArray2<T>>, kind: Col
     let first = array.data().cast::<u8>();
     let column = |number: usize| {
         let values = first.wrapping_offset(by_column * number as isize);
-        Column::of(values as *const _, kind, by_row as i64)
+        RawColumn::of(values as *const _, kind, by_row as i64)
     };
     let slice =
-        RowSlice { start: first as *const _, count: array.shape()[0], stride: 0, element: Element::F32 };
+        RowSlice { start: first as *const _, count: array.shape()[0], stride: 0, element: Dtype::F32 };
     Rows { slice, columns: (0..array.shape()[1]).map(column).collect(), _array: array.as_any().clone() }
 }

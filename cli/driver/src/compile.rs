@@ -2,7 +2,9 @@
 
 use crate::categories;
 use crate::failure::Failure;
+use crate::machines;
 use crate::model::Model;
+use sched_cost::{Call, Facts, cost};
 use sched_forest::{Float, Types};
 use sched_ir::lir::{KernelKind, Place};
 use sched_ir::{Budget, Compiled, lower};
@@ -171,7 +173,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
             Float::F32 => Dtype::F32,
             Float::F64 => Dtype::F64,
         },
-        ns_per_row: ns_per_row(compiled),
+        ns_per_row: ns_per_row(model, compiled, target),
         info: info.to_string(),
         feature_names: forest.feature_names.clone(),
         categories: categories::for_c(forest),
@@ -195,10 +197,12 @@ fn types(types: &Types) -> Value {
     })
 }
 
-/// A rough cost: about one nanosecond for each step of an interleaved walk, and two for each tree; in vectors a fifth.
-fn ns_per_row(compiled: &Compiled) -> f64 {
-    let hir = &compiled.variants.rest().hir;
-    let scalar: f64 = hir.depths.iter().map(|(deepest, _)| 2.0 + f64::from(*deepest)).sum();
-    let vectors = hir.leaf_loops.values().all(|leaf_loop| leaf_loop.lanes > 1);
-    if vectors { scalar / 5.0 } else { scalar }
+/// Rows of the calls whose cost says what a row costs.
+const MANY_ROWS: usize = 1024;
+
+/// What a row costs on one thread, in nanoseconds, as far as the cost model knows.
+fn ns_per_row(model: &Model, compiled: &Compiled, cpu: Cpu) -> f64 {
+    let (machine, facts) = (machines::of(cpu), Facts::of(&model.forest));
+    let call = Call { rows: MANY_ROWS, threads: 1, columns: false, facts: &facts };
+    cost(&compiled.lir, &machine, call).map_or(0.0, |cost| cost.cycles / machine.ghz / MANY_ROWS as f64)
 }

@@ -1,9 +1,11 @@
 //! A model with the schedule that goes with it.
 
-use crate::defaults::CodeDestination;
+use crate::choice::CodeDestination;
 use crate::failure::Failure;
+use crate::lock::{LockUse, Wanted};
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
+use sched_diagnostics::Diagnostic;
 use sched_forest::{Float, ReadOptions};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Checked, Supported, Target};
@@ -25,6 +27,35 @@ pub struct Job {
     pub source: Source,
 }
 
+/// Where the schedule comes from that nobody has given.
+pub struct Lookup<'a> {
+    /// How the lock is used.
+    pub lock: &'a LockUse,
+    /// All processors that code is for.
+    pub cpus: &'a [Cpu],
+    /// Threads of a call, if that is known.
+    pub threads: Option<u32>,
+    /// Who is told that an entry of the lock does not fit.
+    pub tell: &'a mut dyn FnMut(Diagnostic),
+}
+
+impl Lookup<'_> {
+    /// The schedule of the lock, or else the one that is chosen.
+    ///
+    /// # Errors
+    /// When the lock cannot be read, or must serve and does not.
+    pub fn source(
+        &mut self,
+        model: &Model,
+        target: Option<&Target>,
+        (cpu, kept): (Cpu, CodeDestination),
+    ) -> Result<Source, Failure> {
+        let wanted = Wanted { model, target, cpus: self.cpus, threads: self.threads };
+        let locked = self.lock.schedule(&wanted, self.tell)?;
+        Ok(locked.unwrap_or_else(|| Source::chosen_for(model, target, cpu, kept)))
+    }
+}
+
 impl Job {
     /// Finds model and schedule: `what` is a model, or a schedule that names its model. Where there is no schedule, one is
     /// chosen for the processor and the place where code is kept.
@@ -36,8 +67,32 @@ impl Job {
         schedule: Option<&Path>,
         values: &ScheduleValues,
         reading: &ReadOptions,
-        (cpu, kept): (Cpu, CodeDestination),
+        place: (Cpu, CodeDestination),
     ) -> Result<Job, Failure> {
+        let mut locked = Lookup {
+            lock: &LockUse { frozen: true, ..LockUse::default() },
+            cpus: &[],
+            threads: None,
+            tell: &mut drop,
+        };
+        Job::load_locked(what, schedule, values, reading, place, &mut locked)
+    }
+
+    /// The same; where there is no schedule, that of a lock comes before one that is chosen.
+    ///
+    /// # Errors
+    /// As for [`load`](Job::load), and when the lock cannot be read, or must serve and does not.
+    pub fn load_locked(
+        what: &Path,
+        schedule: Option<&Path>,
+        values: &ScheduleValues,
+        reading: &ReadOptions,
+        (cpu, kept): (Cpu, CodeDestination),
+        locked: &mut Lookup<'_>,
+    ) -> Result<Job, Failure> {
+        if is_schedule(what) || schedule.is_some() {
+            locked.lock.check_unused()?;
+        }
         if is_schedule(what) {
             if let Some(other) = schedule {
                 return Err(Failure::usage(
@@ -52,7 +107,7 @@ impl Job {
         let model = Model::read(what, reading)?.profiled(values)?;
         let source = match schedule {
             Some(path) => Source::read(path)?,
-            None => Source::chosen_for(&model, values.target.as_ref(), cpu, kept),
+            None => locked.source(&model, values.target.as_ref(), (cpu, kept))?,
         };
         Ok(Job { model, source })
     }

@@ -3,17 +3,21 @@
 //! [`Job::load`] finds a model and its schedule, [`Job::nest`] checks the schedule, and [`compile::compile`] lowers the model
 //! under it; [`versions::versions`] does all of that for each kind of processor and each type of rows that an artefact has.
 
+pub mod calibrate;
 pub mod categories;
+pub mod choice;
 pub mod compile;
-pub mod defaults;
 pub mod failure;
 pub mod job;
+pub mod lock;
+pub mod machines;
 pub mod model;
 pub mod schedule;
 pub mod versions;
 
-pub use defaults::CodeDestination;
+pub use choice::CodeDestination;
 pub use failure::Failure;
-pub use job::{Job, Teller};
+pub use job::{Job, Lookup, Teller};
+pub use lock::LockUse;
 pub use model::{Model, RowTypes};
 pub use schedule::{ScheduleValues, Source};

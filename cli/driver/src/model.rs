@@ -5,11 +5,12 @@ use crate::schedule::ScheduleValues;
 use sched_forest::{
     Float, Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
 };
+use sched_ir::quantize::BinMap;
 use sched_nest::ModelInfo;
-use std::cell::OnceCell;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
 /// The types of rows that there is to be code for.
@@ -43,8 +44,10 @@ pub struct Model {
     pub notes: Vec<String>,
     /// How often its leaves are reached, if that was counted.
     pub profile: Option<Profile>,
+    /// Whether its rows come as columns, as far as that is known: schedules are chosen for it.
+    pub by_columns: bool,
     /// What the checker needs to know of it, once somebody has asked.
-    facts: OnceCell<Arc<ModelInfo>>,
+    facts: OnceLock<Arc<ModelInfo>>,
 }
 
 impl Model {
@@ -85,8 +88,25 @@ impl Model {
             source: loaded.source,
             notes: loaded.notes.into_iter().map(|note| note.0).collect(),
             profile: None,
-            facts: OnceCell::new(),
+            by_columns: false,
+            facts: OnceLock::new(),
         })
+    }
+
+    /// A model that no file holds.
+    pub fn of_forest(forest: Arc<Forest>) -> Model {
+        Model {
+            path: PathBuf::new(),
+            own_rows: forest.types.input,
+            forest,
+            fingerprint: String::new(),
+            version: Vec::new(),
+            source: Source::default(),
+            notes: Vec::new(),
+            profile: None,
+            by_columns: false,
+            facts: OnceLock::new(),
+        }
     }
 
     /// The model with the profile that goes with its schedule.
@@ -125,6 +145,11 @@ impl Model {
         Model { forest, ..self.clone() }
     }
 
+    /// It for rows that come as columns.
+    pub fn for_columns(&self) -> Model {
+        Model { by_columns: true, ..self.clone() }
+    }
+
     /// What the checker needs to know of it.
     pub fn facts(&self) -> Arc<ModelInfo> {
         Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
@@ -147,12 +172,18 @@ impl Model {
             leaf_vectors: self.forest.trees.iter().any(|tree| tree.target == Target::All),
             value_bytes: count(self.forest.types.input.bytes()),
             sum_bytes: count(self.forest.types.accumulator.bytes()),
+            bin_bytes: bin_bytes(&self.forest),
             category_features: count(category_features(&self.forest)),
             class_features: count(classes.map_or(0, |prepared| prepared.classes.len())),
             profiled: self.profile.is_some(),
             ..ModelInfo::default()
         }
     }
+}
+
+/// Bytes of a bin of a quantized row; 0 if rows cannot be quantized.
+fn bin_bytes(forest: &Forest) -> u32 {
+    BinMap::rows_of(forest, SetTests::OfColumns).map_or(0, |rows| if rows.in_bytes { 1 } else { 2 })
 }
 
 /// How many features some node tests.

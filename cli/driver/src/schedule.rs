@@ -1,11 +1,10 @@
 //! Schedules on disk, checked; and the schedule that is chosen where none is given.
 
-use crate::defaults::{Chosen, CodeDestination, Processor, gpu};
+use crate::choice::{Chosen, CodeDestination, gpu};
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place};
-use sched_forest::{SetTests, codes};
-use sched_ir::quantize::BinMap;
+use sched_forest::codes;
 use sched_lang::{Checked, Options, Supported, Target, check, read_header};
 use sched_llvm::Cpu;
 use std::io::Read;
@@ -89,15 +88,10 @@ impl Source {
     ) -> Source {
         let name = "chosen schedule".to_string();
         if let Some(target) = target.filter(|target| target.is_gpu()) {
-            let bins = BinMap::rows_of(&model.forest, SetTests::OfColumns);
-            let variants = gpu::chosen(&model.facts(), bins.as_ref(), target);
-            let text = Chosen { variants }.text_for(Some("gpu"));
+            let text = Chosen { variants: gpu::chosen_for(model, target) }.text_for(Some("gpu"));
             return Source { name, text, is_chosen: true, path: None };
         }
-        let tested = if model.facts().class_features > 0 { SetTests::OfClasses } else { SetTests::OfColumns };
-        let codes = BinMap::rows_of(&model.forest, tested);
-        let processor = Processor { lookup_bits: cpu.lookup_bits(), gathers_slowly: cpu.gathers_slowly() };
-        let chosen = Chosen::new(&model.facts(), codes.as_ref(), processor, destination);
+        let chosen = Chosen::new(model, cpu, destination);
         Source { name, text: chosen.text(), is_chosen: true, path: None }
     }
 

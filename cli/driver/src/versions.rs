@@ -1,7 +1,7 @@
 //! A model compiled for each kind of processors and each type of rows that an artefact is to serve.
 
+use crate::choice::CodeDestination;
 use crate::compile::{RowRules, assembled_launches, compile_for, facts};
-use crate::defaults::CodeDestination;
 use crate::failure::Failure;
 use crate::job::{Job, Teller};
 use crate::model::RowTypes;

@@ -3,12 +3,18 @@
 use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
+use schedc_measure::ledger::{NumberSweep, SweepNumber};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Most rows per call that are timed.
 const MOST_ROWS: u64 = 1 << 24;
 /// Most samples of each point.
 const MOST_SAMPLES: i64 = 1000;
+
+/// What says nothing about the parts of one schedule.
+const NOT_OF_LEDGERS: [&str; 8] =
+    ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline"];
 
 /// `schedc bench`
 #[derive(Debug, Args)]
@@ -18,6 +24,8 @@ Examples:
   schedc bench model.json -i rows.npy --save before.json
   schedc bench model.json -i rows.npy --compare before.json --exit-code
   schedc bench --load before.json --with peers.json --plot speed.svg
+  schedc bench model.json -s a.sched --prefixes --ablate
+  schedc bench model.json -s a.sched --sweep ROWS --sweep 7:15=16,32,64
 Contenders take turns; figures are medians, spreads the quartiles around them, ratios are against the first contender.")]
 pub struct Bench {
     /// The model
@@ -41,8 +49,23 @@ pub struct Bench {
     /// Time each schedule on columns, too, beside the same values as rows
     #[arg(long, conflicts_with = "load")]
     pub columns: bool,
-    /// Rows per call
-    #[arg(long, value_delimiter = ',', default_value = "1,64,1024,16384", value_name = "ROWS")]
+    /// What each directive gains where it stands: the nest after each of them in turn
+    #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
+    pub prefixes: bool,
+    /// What is lost without each directive, and without those that are illegal then
+    #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
+    pub ablate: bool,
+    /// What other values of a `param` do, or of the number at LINE:COLUMN; without values, those near its own. May be repeated
+    #[arg(long, value_name = "NAME[=VALUES]", value_parser = parse_sweep, conflicts_with_all = NOT_OF_LEDGERS)]
+    pub sweep: Vec<NumberSweep>,
+    /// Time the plain nest and the schedule that would be chosen, too; --prefixes, --ablate and --sweep always do
+    #[arg(long, conflicts_with = "load")]
+    pub baseline: bool,
+    /// About how long to time, such as 500ms or 2s, for each number of rows and of threads [default: 700ms with --prefixes, --ablate or --sweep, else as long as the samples take]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "load")]
+    pub budget: Option<Duration>,
+    /// Rows per call [default: 1,64,1024,16384; with --prefixes, --ablate or --sweep the bound of each `when` block, and 1024]
+    #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
     /// Threads per call
@@ -77,4 +100,63 @@ pub struct Bench {
     /// Print JSON instead of a table
     #[arg(long)]
     pub json: bool,
+}
+
+impl Bench {
+    /// Whether it is about the parts of a schedule.
+    pub fn is_ledger(&self) -> bool {
+        self.prefixes || self.ablate || !self.sweep.is_empty()
+    }
+}
+
+/// A time as people write it: `500ms`, `1.5s`, `2m`.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
+    let known = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
+    let (number, seconds) = known.ok_or("write a number with a unit, for example 500ms or 2s")?;
+    let number: f64 = number.parse().map_err(|_| format!("`{number}` is no number"))?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is no time to wait"))
+}
+
+/// `ROWS`, `ROWS=64,128`, `3:21` or `3:21=2,4`.
+fn parse_sweep(text: &str) -> Result<NumberSweep, String> {
+    let (name, values) = text.split_once('=').map_or((text, None), |(name, values)| (name, Some(values)));
+    let value = |text: &str| text.trim().parse().map_err(|_| format!("`{text}` is not an integer"));
+    let values = values.map(|values| values.split(',').map(value).collect::<Result<Vec<i64>, String>>());
+    let place = name.split_once(':').map(|(line, column)| {
+        let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+        let wrong = || format!("`{name}` is no place; write it as LINE:COLUMN, for example 3:21");
+        Ok::<_, String>(SweepNumber::At(number(line).ok_or_else(wrong)?, number(column).ok_or_else(wrong)?))
+    });
+    let number = place.transpose()?.unwrap_or_else(|| SweepNumber::Param(name.trim().to_string()));
+    Ok(NumberSweep { number, values: values.transpose()?.unwrap_or_default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse_sweep, parse_time};
+    use schedc_measure::ledger::{NumberSweep, SweepNumber};
+    use std::time::Duration;
+
+    #[test]
+    fn times_have_units() {
+        let time = |text| parse_time(text).ok().map(|time| time.as_millis());
+        assert_eq!([time("500ms"), time("1.5s"), time("2m")], [Some(500), Some(1500), Some(120_000)]);
+        assert_eq!(parse_time("0s"), Ok(Duration::ZERO));
+        assert!(["", "5", "s", "-1s", "NaNs", "1e99s"].iter().all(|text| parse_time(text).is_err()));
+    }
+
+    #[test]
+    fn sweeps_name_a_param_or_a_place() {
+        let param = |name: &str, values: &[i64]| {
+            Ok(NumberSweep { number: SweepNumber::Param(name.to_string()), values: values.to_vec() })
+        };
+        assert_eq!(parse_sweep("ROWS"), param("ROWS", &[]));
+        assert_eq!(parse_sweep("ROWS=64, 128"), param("ROWS", &[64, 128]));
+        assert_eq!(
+            parse_sweep("3:21=2"),
+            Ok(NumberSweep { number: SweepNumber::At(3, 21), values: vec![2] })
+        );
+        assert!(["3:", "0:1", "a:b", "ROWS=", "ROWS=x"].iter().all(|text| parse_sweep(text).is_err()));
+    }
 }

@@ -1,6 +1,6 @@
 //! `schedc build`
 
-use super::{ModelOptions, ScheduleOptions, parse_cpu};
+use super::{LockOptions, ModelOptions, ScheduleOptions, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_forest::Float;
 use sched_llvm::Cpu;
@@ -88,6 +88,9 @@ pub struct Build {
     #[command(flatten)]
     /// The schedule.
     pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The lock.
+    pub lock: LockOptions,
     #[command(flatten)]
     /// The model.
     pub reading: ModelOptions,

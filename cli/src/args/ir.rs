@@ -61,4 +61,7 @@ pub struct Ir {
     /// GPU of the stages ptx and sass, as sm_90, or of the stage gcn, as gfx90a, gfx942 or gfx1100 [default: the target's]
     #[arg(long, value_parser = parse_gpu)]
     pub gpu: Option<Gpu>,
+    /// Answer lines {"text", "stage"} of standard input by lines {"text"} or {"error"}: for editors
+    #[arg(long, requires = "model", hide = true)]
+    pub serve: bool,
 }

@@ -1,6 +1,6 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, parse_cpu};
+use super::{LockOptions, MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_data::Shard;
@@ -30,6 +30,9 @@ pub struct Predict {
     #[command(flatten)]
     /// The schedule.
     pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The lock.
+    pub lock: LockOptions,
     #[command(flatten)]
     /// The model.
     pub reading: ModelOptions,

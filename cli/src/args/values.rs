@@ -30,6 +30,13 @@ struct Arguments {
 #[derive(Clone, Debug)]
 pub struct ScheduleValues(schedc_driver::ScheduleValues);
 
+impl ScheduleValues {
+    /// As the driver has them.
+    pub fn into_inner(self) -> schedc_driver::ScheduleValues {
+        self.0
+    }
+}
+
 impl Deref for ScheduleValues {
     type Target = schedc_driver::ScheduleValues;
 

@@ -2,12 +2,12 @@
 
 mod compare;
 mod kernels;
-mod order;
+mod ledger;
+mod ledger_table;
 mod plot;
 mod race;
-mod rows;
 mod run;
-mod table;
+pub mod table;
 
 use super::print;
 use crate::args::Bench;
@@ -23,6 +23,9 @@ use std::path::Path;
 pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     check_outputs(args)?;
     environment::check()?;
+    if args.is_ledger() {
+        return print(&ledger::text(args, terminal)?);
+    }
     // Saved runs are read first: what cannot be used should not be found out after minutes of timing.
     let with = args.with.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
     let before = args.compare.as_deref().map(Run::read).transpose()?;

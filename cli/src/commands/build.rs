@@ -4,7 +4,7 @@ mod files;
 mod kernels;
 
 use self::files::{Files, PkgConfig};
-use super::load_job;
+use super::load_locked_job;
 use crate::args::{Build, Emit, RowTypes};
 use crate::outputs::{Beside, keep_foreign};
 use crate::terminal::Terminal;
@@ -13,7 +13,7 @@ use sched_llvm::ArtefactName;
 use sched_llvm::header::{loader_header, valid_prefix};
 use schedc_driver::compile::RowRules;
 use schedc_driver::versions::{Compilation, Served, artefact, header_of, versions};
-use schedc_driver::{CodeDestination, Failure};
+use schedc_driver::{CodeDestination, Failure, Lookup};
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -43,7 +43,11 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     };
     terminal.expect_people(args.explain_schedule)?;
     let first = args.cpu.first().copied().unwrap_or_default();
-    let mut job = load_job(model, &args.schedule, &args.reading, (first, CodeDestination::Artefact))?;
+    let lock = args.lock.as_used();
+    let mut tell = |miss| terminal.tell(miss);
+    let mut lookup = Lookup { lock: &lock, cpus: &args.cpu, threads: None, tell: &mut tell };
+    let place = (first, CodeDestination::Artefact);
+    let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }

@@ -7,6 +7,7 @@ use crate::terminal::Terminal;
 use sched_lang::diagnostics::apply::fix_all;
 use sched_lang::diagnostics::{Applicability, Diagnostic, Severity};
 use sched_lang::{Options, check};
+use sched_llvm::Cpu;
 use schedc_data::write_atomically;
 use schedc_driver::Failure;
 use schedc_driver::Source;
@@ -57,6 +58,7 @@ fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(Checked, usize
     let options = Options {
         target: args.values.target.clone(),
         strict: args.strict,
+        vector_bits: Some(Cpu::Native.lookup_bits()).filter(|bits| *bits > 0),
         ..Source::options(model.as_ref(), &args.values)
     };
     let checked = check(&source.text, &options);

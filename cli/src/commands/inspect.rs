@@ -97,6 +97,7 @@ fn facts(model: &Model) -> serde_json::Value {
         "leaf_vectors": facts.leaf_vectors,
         "value_bytes": facts.value_bytes,
         "sum_bytes": facts.sum_bytes,
+        "bin_bytes": facts.bin_bytes,
         "category_features": facts.category_features,
         "class_features": facts.class_features,
     })

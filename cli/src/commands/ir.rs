@@ -1,11 +1,14 @@
 //! `schedc ir`: the stages of the compiler as text.
 
+mod serve;
+
 use super::{load_job, print};
 use crate::args::{Ir, ScheduleOptions, Stage};
 use crate::terminal::Terminal;
 use sched_ir::Compiled;
 use sched_ir::lir::{KernelKind, Module};
-use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, ptx_text, sass_text};
+use sched_lang::Target;
+use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text, sass_text};
 use sched_nest::show::show_variants;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
@@ -13,6 +16,9 @@ use schedc_driver::compile::{compile, runs_on_device};
 
 /// Runs the command.
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
+    if let (true, Some(model)) = (args.serve, &args.model) {
+        return serve::serve(args, model);
+    }
     let schedule = ScheduleOptions { schedule: args.schedule.clone(), values: args.values.clone() };
     let what = args.model.as_ref().or(args.schedule.as_ref()).ok_or_else(|| {
         Failure::usage("neither a schedule nor a model is named", "try `schedc ir --model model.json`")
@@ -26,25 +32,32 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     }
     let (nest, target) = job.nest(&args.values, terminal)?;
     let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
+    print(&stage_text(args, args.stage, &compiled, &target)?)
+}
+
+/// A stage as text.
+fn stage_text(args: &Ir, stage: Stage, compiled: &Compiled, target: &Target) -> Result<String, Failure> {
     let named = target.options.first().filter(|_| target.is_gpu());
     let gpu = |default: Gpu| match (args.gpu, named) {
         (Some(gpu), _) => Ok(gpu),
         (None, Some(name)) => name.parse(),
         (None, None) => Ok(default),
     };
-    print(&match args.stage {
+    Ok(match stage {
         Stage::Hir => show_variants(&compiled.variants, |stages| stages.hir.to_string()),
         Stage::Mir => show_variants(&compiled.variants, |stages| stages.mir.to_string()),
         Stage::Plan => show_variants(&compiled.variants, |stages| stages.plan.to_string()),
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
+        // In an editor, instructions are marked together with the lines that they come of.
+        Stage::Asm if args.serve => marked_asm_text(&compiled.lir, args.cpu)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
-        Stage::Launch => launch_text(with_launches(&compiled)?),
-        Stage::Ptx => ptx_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT)?)?,
+        Stage::Launch => launch_text(with_launches(compiled)?),
+        Stage::Ptx => ptx_text(with_launches(compiled)?, gpu(Gpu::DEFAULT)?)?,
         Stage::Sass => {
-            sass_text(&ptx_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT)?)?, gpu(Gpu::DEFAULT)?)?
+            sass_text(&ptx_text(with_launches(compiled)?, gpu(Gpu::DEFAULT)?)?, gpu(Gpu::DEFAULT)?)?
         }
-        Stage::Gcn => amdgpu_text(with_launches(&compiled)?, gpu(Gpu::DEFAULT_AMD)?)?,
+        Stage::Gcn => amdgpu_text(with_launches(compiled)?, gpu(Gpu::DEFAULT_AMD)?)?,
     })
 }
 

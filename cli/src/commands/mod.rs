@@ -2,14 +2,17 @@
 
 pub mod bench;
 pub mod build;
+pub mod calibrate;
 pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod diff;
 pub mod explain;
+pub mod explain_speed;
 pub mod fmt;
 pub mod inspect;
 pub mod ir;
+pub mod lock;
 pub mod lsp;
 pub mod manual;
 pub mod package;
@@ -17,6 +20,8 @@ pub mod predict;
 pub mod profile;
 pub mod show;
 mod simulate;
+pub mod timed_rows;
+pub mod tune;
 pub mod verify;
 
 use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
@@ -28,7 +33,7 @@ use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use schedc_data::codes;
-use schedc_driver::{CodeDestination, Failure, Job, Model, Source, Teller};
+use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, Source, Teller};
 use std::io::Write;
 use std::path::Path;
 
@@ -41,6 +46,17 @@ pub fn load_job(
     place: (Cpu, CodeDestination),
 ) -> Result<Job, Failure> {
     Job::load(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), place)
+}
+
+/// The same for a command that asks the lock where no schedule is named.
+pub fn load_locked_job(
+    what: &Path,
+    schedule: &ScheduleOptions,
+    reading: &ModelOptions,
+    place: (Cpu, CodeDestination),
+    lookup: &mut Lookup,
+) -> Result<Job, Failure> {
+    Job::load_locked(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), place, lookup)
 }
 
 /// The model to look at a schedule with: the one on the command line, or else the one that the schedule names. A missing

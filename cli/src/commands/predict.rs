@@ -5,7 +5,7 @@ mod labels;
 mod predictor;
 mod run;
 
-use super::load_job;
+use super::load_locked_job;
 use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::environment;
@@ -19,12 +19,13 @@ use run::{Input, Run, rows_of_batch, tell};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_llvm::Library;
+use sched_llvm::{Cpu, Library};
 use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source};
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
+use schedc_driver::{Job, Lookup};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,7 +77,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let mut job = load_job(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory))?;
+    let mut job = job_of(args, cpu, terminal)?;
     // What is chosen depends on the rows, where these may be of several types.
     let settled = !job.source.is_chosen || job.model.own_rows == Float::F32 || args.simulate;
     if args.explain_schedule && settled {
@@ -105,12 +106,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
     let labels = Labels::of_forest(&job.model.forest);
     let since = Instant::now();
-    if !settled {
-        if rows.are_narrow() {
-            job.read_rows(Float::F32, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Memory));
+    // Rows that come as columns have a schedule of their own.
+    let by_columns = job.source.is_chosen && !args.simulate && rows.are_columns();
+    if !settled || by_columns {
+        let wanted = if rows.are_narrow() { Float::F32 } else { job.model.own_rows };
+        job.model.by_columns = by_columns;
+        let before = job.source.text.clone();
+        if by_columns || rows.are_narrow() {
+            job.read_rows(wanted, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Memory));
             nests = job.nest(&args.schedule.values, terminal)?.0;
         }
-        if args.explain_schedule {
+        if args.explain_schedule && (!settled || job.source.text != before) {
             terminal.say(job.source.text.trim_end());
         }
     } else if rows.are_narrow() && !args.simulate {
@@ -195,6 +201,15 @@ fn is_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "so")
 }
 
+/// The model, with the schedule that is given, or else the lock's, or else one that is chosen.
+fn job_of(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Job, Failure> {
+    let lock = args.lock.as_used();
+    let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
+    let mut tell = |miss| terminal.tell(miss);
+    let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut tell };
+    load_locked_job(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory), &mut lookup)
+}
+
 /// Loads a library, in which everything is decided that these options choose for a model.
 fn load(args: &Predict) -> Result<Library, Failure> {
     let path = args.model.display();
@@ -212,6 +227,9 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--cpu", args.cpu.is_some()),
         ("--target", values.target.is_some()),
         ("--simulate", args.simulate),
+        ("--lock", args.lock.lock.is_some()),
+        ("--locked", args.lock.locked),
+        ("--frozen", args.lock.frozen),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(

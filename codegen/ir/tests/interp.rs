@@ -5,7 +5,7 @@
 use sched_ir::interp::{Fault, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,
-    Table, Ty, Value,
+    Table, Ty, Value, WalkSteps,
 };
 
 const I8: Ty = Ty::of(Scalar::I8);
@@ -413,7 +413,7 @@ fn a_tested_loop_yields_the_values_of_the_failing_test() {
         outcome(|b| {
             let (first, limit) = (b.int(first), b.int(100));
             let test = |b: &mut Builder, c: &[Value]| b.cmp(Cmp::Lt, c[0], limit);
-            b.while_loop(&[first], test, |b, c| vec![b.add(c[0], c[0])])[0]
+            b.while_loop(WalkSteps::default(), &[first], test, |b, c| vec![b.add(c[0], c[0])])[0]
         })
     };
     assert_eq!(f(3), 192);
@@ -579,7 +579,7 @@ fn endless_loops_are_stopped() {
     let options = Options { steps: 1000, ..Options::default() };
     let forever = kernel(|b, _| {
         let (n, limit) = (b.rows(), b.int(0));
-        b.while_loop(&[], |b, _| b.cmp(Cmp::Lt, limit, n), |_, _| vec![]);
+        b.while_loop(WalkSteps::default(), &[], |b, _| b.cmp(Cmp::Lt, limit, n), |_, _| vec![]);
     });
     let long = kernel(|b, _| {
         let (zero, end) = (b.int(0), b.int(i64::MAX));

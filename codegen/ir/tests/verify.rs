@@ -2,8 +2,8 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Parallel, Place, Scalar, Space, Stmt, Ty,
-    Value, While,
+    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Origins, Parallel, Place, Scalar, Space, Stmt,
+    Ty, Value, WalkSteps, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 use sched_nest::Variants;
@@ -32,6 +32,7 @@ fn function(body: Block) -> Function {
         name: "f".to_string(),
         index: Scalar::I64,
         types: types.into_iter().flat_map(|(n, ty)| vec![ty; n]).collect(),
+        origins: Origins::default(),
         buffers: vec![
             buffer("out", Space::Output),
             buffer("tmp", Space::Private),
@@ -82,7 +83,7 @@ fn if_else(cond: u32, then: Block, otherwise: Block, joined: Vec<Joined>) -> Stm
 }
 
 fn while_loop(carried: Vec<Carried>, test: Block, cond: u32, body: Block) -> Stmt {
-    Stmt::While(Box::new(While { carried, test, cond: v(cond), body }))
+    Stmt::While(Box::new(While { carried, walks: WalkSteps::default(), test, cond: v(cond), body }))
 }
 
 fn parallel(trip: u32, body: Block) -> Stmt {
@@ -111,7 +112,7 @@ fn what_the_builder_makes_is_accepted() {
             let x = b.load(F32, Address { buffer: input, index: i, stride: 4, offset: 0 });
             let sums = b.for_loop((zero, rows, 2), &[x], |b, _, c| vec![b.add(c[0], x)]);
             let test = |b: &mut Builder, c: &[Value]| b.cmp(Cmp::OLt, c[0], x);
-            let last = b.while_loop(&sums, test, |b, c| vec![b.math(Math::Exp, c[0])]);
+            let last = b.while_loop(WalkSteps::default(), &sums, test, |b, c| vec![b.math(Math::Exp, c[0])]);
             let small = b.cmp(Cmp::ULe, last[0], x);
             let joined = b.if_else(small, |_| vec![x], |b| vec![b.mul(x, x)]);
             b.store(Address { buffer: tmp, index: i, stride: 4, offset: 0 }, joined[0]);

@@ -8,7 +8,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Compiles all that into `out`.
 pub fn build(config: &Config, runtime: &cc::Build, out: &Path) -> Result<()> {
-    linker(config, out)?;
+    linker(config)?;
     stubs(out)?;
     let objects = runtime.clone().file("linker/start.c").try_compile_intermediates()?;
     let [start] = objects.as_slice() else { return Err("one file gives one object".into()) };
@@ -16,7 +16,7 @@ pub fn build(config: &Config, runtime: &cc::Build, out: &Path) -> Result<()> {
     Ok(())
 }
 
-fn linker(config: &Config, out: &Path) -> Result<()> {
+fn linker(config: &Config) -> Result<()> {
     let (headers, libraries) = (config.headers()?, config.libraries()?);
     if !headers.join("lld/Common/Driver.h").is_file() || !libraries.join("liblldELF.a").is_file() {
         return Err(
@@ -32,11 +32,6 @@ fn linker(config: &Config, out: &Path) -> Result<()> {
         build.define("SCHEDC_WITHOUT_POLLY", None).cpp_link_stdlib(None);
     }
     build.try_compile("schedc_linker")?;
-    if is_static {
-        let text = out.join("other_targets.c");
-        fs::write(&text, config.without_other_targets()?)?;
-        cc::Build::new().file(text).try_compile("schedc_other_targets")?;
-    }
     println!("cargo::rustc-link-search=native={}", libraries.display());
     link_archive("lldELF");
     link_archive("lldCommon");

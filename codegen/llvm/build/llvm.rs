@@ -5,6 +5,7 @@ use std::{
     error::Error,
     ffi::OsStr,
     fmt::Write,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -36,6 +37,10 @@ const TARGETS: [&str; 3] = ["AMDGPU", "NVPTX", "X86"];
 
 /// What LLVM sets up of a target; the function is called `LLVMInitialize`, the target and this.
 const PARTS: [&str; 6] = ["TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser", "Disassembler"];
+
+/// Parts of the targets that nobody uses, since no assembly or machine code is read. Archives end with these names. Their
+/// tables are large.
+const UNUSED_PARTS: [&str; 2] = ["AsmParser", "Disassembler"];
 
 /// Compression, which LLVM's archives need of the system. What else LLVM was built with is for parts of it that nobody calls.
 const COMPRESSION: [&str; 2] = ["z", "zstd"];
@@ -71,12 +76,13 @@ impl Config {
         Ok(self.ask(["--libdir"])?.into())
     }
 
-    /// A text in C that sets nothing up for the targets that are left out, which LLVM's linker asks for, too.
-    pub fn without_other_targets(&self) -> Result<String> {
+    /// A text in C that sets nothing up for what is left out, which LLVM's linker and inkwell ask for.
+    fn without_unused_parts(&self) -> Result<String> {
         let mut text = String::new();
         let built = self.ask(["--targets-built"])?;
-        for target in built.split_whitespace().filter(|target| !TARGETS.contains(target)) {
-            for part in PARTS {
+        for target in built.split_whitespace() {
+            let parts = if TARGETS.contains(&target) { &UNUSED_PARTS[..] } else { &PARTS };
+            for part in parts {
                 writeln!(
                     text,
                     "void LLVMInitialize{target}{part}(void); void LLVMInitialize{target}{part}(void) {{}}"
@@ -86,8 +92,12 @@ impl Config {
         Ok(text)
     }
 
-    /// Links LLVM's archives, and those of C++ and of the compiler's support for it.
-    pub fn link_archives(&self) -> Result<()> {
+    /// Links LLVM's archives, and those of C++ and of the compiler's support for it. Compiles into `out` what stands in for those
+    /// that are left out.
+    pub fn link_archives(&self, out: &Path) -> Result<()> {
+        let text = out.join("unused_parts.c");
+        fs::write(&text, self.without_unused_parts()?)?;
+        cc::Build::new().file(text).try_compile("schedc_unused_parts")?;
         println!("cargo::rustc-link-search=native={}", self.libraries()?.display());
         let targets = TARGETS.map(str::to_lowercase);
         let components = COMPONENTS.into_iter().chain(targets.iter().map(String::as_str));
@@ -95,13 +105,19 @@ impl Config {
         for name in self.ask(question)?.split_whitespace() {
             let name = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a"));
             let name = name.ok_or("llvm-config names something that is no archive")?;
-            if !LEFT_OUT.contains(&name) {
+            if !is_left_out(name) {
                 link_archive(name);
             }
         }
         // `gcc_eh` comes before the library that Rust links with by itself, which nothing is left for then.
         link_of_compiler(&["stdc++", "gcc_eh"])
     }
+}
+
+/// Whether an archive of LLVM is not linked.
+fn is_left_out(name: &str) -> bool {
+    let is_unused = |target| UNUSED_PARTS.iter().any(|part| name == format!("LLVM{target}{part}"));
+    LEFT_OUT.contains(&name) || TARGETS.into_iter().any(is_unused)
 }
 
 /// Links the archives of compression.

@@ -1,73 +1,9 @@
-//! Columns of a call, as C has them and as slices.
+//! Columns of a call as slices.
 
 use std::ffi::c_void;
 use std::ptr;
 
-/// The type of a column's values. The numbers are those of the C interface.
-#[repr(i32)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnType {
-    /// 32-bit floats.
-    F32 = 0,
-    /// 64-bit floats.
-    F64 = 1,
-    /// 32-bit integers.
-    I32 = 2,
-    /// 8-bit integers.
-    I8 = 3,
-    /// 16-bit integers.
-    I16 = 4,
-    /// 64-bit integers.
-    I64 = 5,
-    /// 8-bit integers without a sign.
-    U8 = 6,
-    /// 16-bit integers without a sign.
-    U16 = 7,
-    /// 32-bit integers without a sign.
-    U32 = 8,
-    /// 64-bit integers without a sign.
-    U64 = 9,
-    /// Truth values of a byte.
-    Bool = 10,
-    /// Truth values of a bit.
-    Bit = 11,
-}
-
-/// The values of one feature, `schedc_column` in C.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct RawColumn {
-    /// At any address; null: the feature is missing in all rows.
-    pub values: *const c_void,
-    /// A bit for each row, the least significant first: 1 where there is a value; null: everywhere.
-    pub validity: *const u8,
-    /// The first bit of it.
-    pub validity_offset: i64,
-    /// Bytes from one value to the next; 0: packed.
-    pub stride: i64,
-    /// The number that each value stands for; null: values are numbers.
-    pub dictionary: *const f64,
-    /// Entries of it.
-    pub dictionary_size: i64,
-    /// A [`ColumnType`].
-    pub kind: i32,
-    /// Of bits: the first one in `values`.
-    pub values_offset: i32,
-}
-
-impl RawColumn {
-    /// A feature that is missing in all rows.
-    pub const ABSENT: RawColumn = RawColumn {
-        values: ptr::null(),
-        validity: ptr::null(),
-        validity_offset: 0,
-        stride: 0,
-        dictionary: ptr::null(),
-        dictionary_size: 0,
-        kind: ColumnType::F32 as i32,
-        values_offset: 0,
-    };
-}
+pub use sched_library::{ColumnType, RawColumn};
 
 /// Packed values of one feature.
 #[derive(Debug, Clone, Copy)]

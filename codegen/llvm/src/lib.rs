@@ -55,4 +55,4 @@ pub use metadata::CodeObjectKernel;
 pub use packed::{Extras, Output, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
-pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, ptx_text};
+pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text};

@@ -4,11 +4,12 @@
 //! a test compares with what the C compiler says. The runtime is linked into this crate for just-in-time
 //! calls, and [`RUNTIME_OBJECT`] carries it into artefacts.
 
-use crate::column::RawColumn;
 use std::{
     ffi::{CStr, c_char, c_void},
-    fmt, mem, ptr,
+    fmt, mem,
 };
+
+pub use sched_library::{Call, Dtype, Kind};
 
 /// The runtime as one relocatable ELF object, to be linked into every artefact with `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
@@ -238,107 +239,8 @@ pub struct GpuDescriptor {
     pub state: *mut *mut c_void,
 }
 
-/// [`ModelDescriptor::size`] and [`Call::size`] of this build.
+/// [`ModelDescriptor::size`] of this build.
 pub const MODEL_SIZE: u32 = mem::size_of::<ModelDescriptor>() as u32;
-const CALL_SIZE: u32 = mem::size_of::<Call>() as u32;
-
-/// What a call computes for each row.
-#[repr(i32)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Predictions, of the model's result type.
-    Value = 0,
-    /// Margins before the output transform, of the model's result type.
-    Raw = 1,
-    /// The predicted class, one `f32`.
-    Class = 2,
-    /// The leaf that each tree reaches, `i32`.
-    Leaf = 3,
-    /// What the leaf that each tree reaches adds, of the type of margins.
-    Tree = 4,
-}
-
-/// Element type of rows, margins and results.
-#[repr(i32)]
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Dtype {
-    /// 32-bit floats.
-    #[default]
-    F32 = 0,
-    /// 64-bit floats.
-    F64 = 1,
-    /// 32-bit integers: numbers of leaves.
-    I32 = 2,
-}
-
-impl Dtype {
-    /// The type with this number.
-    pub(crate) fn of(number: i32) -> Dtype {
-        [Dtype::F64, Dtype::I32].into_iter().find(|dtype| *dtype as i32 == number).unwrap_or(Dtype::F32)
-    }
-}
-
-/// One prediction call, `schedc_call` in C.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct Call {
-    /// Bytes of this structure.
-    pub size: u32,
-    /// A [`Kind`].
-    pub kind: i32,
-    /// The rows; may be null when there are none.
-    pub rows: *const c_void,
-    /// Number of rows.
-    pub n_rows: i64,
-    /// Packed output; may be null when there are no rows.
-    pub out: *mut c_void,
-    /// A [`Dtype`].
-    pub dtype: i32,
-    /// At most this many threads; 0: `SCHEDC_NUM_THREADS`, else the usable cores.
-    pub threads: i32,
-    /// Elements from one row to the next; 0: packed.
-    pub row_stride: i64,
-    /// Memory that the call may use instead of allocating; null: none.
-    pub scratch: *mut c_void,
-    /// Bytes of `scratch`.
-    pub scratch_size: i64,
-    /// Where `rows` and `out` are: 0 in memory of the host, 1 of a device.
-    pub memory: i32,
-    /// The number of the device, for models that are compiled for one.
-    pub device: i32,
-    /// The stream that a call in device memory is put into, without waiting for it.
-    pub stream: *mut c_void,
-    /// Values that are equal to it are missing, too; null: as the model says.
-    pub missing: *const f64,
-    /// What sums begin with, packed, of the type of raw output; null: the model's own base values.
-    pub base_margin: *const c_void,
-    /// The rows column by column, one for each feature; null: they are `rows`.
-    pub columns: *const RawColumn,
-}
-
-impl Call {
-    /// A call on packed rows with default threads and no scratch.
-    pub fn new(kind: Kind, dtype: Dtype, rows: *const c_void, n_rows: i64, out: *mut c_void) -> Call {
-        Call {
-            size: CALL_SIZE,
-            kind: kind as i32,
-            rows,
-            n_rows,
-            out,
-            dtype: dtype as i32,
-            threads: 0,
-            row_stride: 0,
-            scratch: ptr::null_mut(),
-            scratch_size: 0,
-            memory: 0,
-            device: 0,
-            stream: ptr::null_mut(),
-            missing: ptr::null(),
-            base_margin: ptr::null(),
-            columns: ptr::null(),
-        }
-    }
-}
 
 /// Why a call failed: a status code of `runtime/rt.h` other than 0, and its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -198,6 +198,8 @@ pub(crate) struct Machine {
     pub(crate) tune: Option<String>,
     /// See [`Cpu::gathers_slowly`].
     pub(crate) gathers_slowly: bool,
+    /// Whether instructions say which loop of the nest they are for.
+    pub(crate) marks: bool,
 }
 
 impl Machine {
@@ -225,7 +227,14 @@ impl Machine {
             .then(|| TargetMachine::get_host_cpu_name().to_string())
             .filter(|name| name != "generic");
         let gathers_slowly = cpu.gathers_slowly();
-        Ok(Machine { kind: MachineKind::X86, llvm, needs: instructions.needs, tune, gathers_slowly })
+        Ok(Machine {
+            kind: MachineKind::X86,
+            llvm,
+            needs: instructions.needs,
+            tune,
+            gathers_slowly,
+            marks: false,
+        })
     }
 
     /// This machine for the code of launches, which tests run.
@@ -254,7 +263,7 @@ impl Machine {
         let llvm = target
             .create_target_machine(&triple, &cpu, features, level, reloc, CodeModel::Default)
             .ok_or_else(unavailable)?;
-        Ok(Machine { kind, llvm, needs: 0, tune: None, gathers_slowly: false })
+        Ok(Machine { kind, llvm, needs: 0, tune: None, gathers_slowly: false, marks: false })
     }
 
     /// What a function says of the instructions it may use, where functions for several machines are in one

@@ -47,12 +47,24 @@ pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<Stri
 /// # Errors
 /// As for compiling the module.
 pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
+    assembly(module, &Machine::new(cpu)?)
+}
+
+/// The same with a comment wherever instructions for another loop of the nest begin: its name, and what is done for it.
+///
+/// # Errors
+/// As for compiling the module.
+pub fn marked_asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
+    let machine = Machine { marks: true, ..Machine::new(cpu)? };
+    Ok(emit::marked(&assembly(module, &machine)?, module))
+}
+
+fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError> {
     let session = Session::new();
-    let machine = Machine::new(cpu)?;
-    let emitted = emit_kernels(&session, &machine, module, &ALL)?;
+    let emitted = emit_kernels(&session, machine, module, &ALL)?;
     passes::verify(&emitted)?;
-    passes::optimise(&emitted, &machine)?;
-    let text = passes::generate(&session, emitted, &machine, FileType::Assembly)?;
+    passes::optimise(&emitted, machine)?;
+    let text = passes::generate(&session, emitted, machine, FileType::Assembly)?;
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 

@@ -5,6 +5,7 @@ mod damage;
 pub mod forests;
 mod options;
 pub mod schedules;
+pub mod shapes;
 
 pub use damage::damaged;
 pub use options::{options, options_of};

@@ -4,7 +4,7 @@
 use sched_lang::{Options, Supported, Target};
 use sched_nest::ModelInfo;
 
-/// Options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu compile strict`;
+/// Options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu vector-bits=512 bin-bytes=1 compile strict`;
 /// `depths=1,1,2` gives every tree its own depth, `oblivious=yes,no,yes` says of each whether it is, `leaves=3:7,4..6:1,7:2` all of them the same leaves at each depth.
 pub fn options(words: &str) -> Options {
     let mut options = Options::default();
@@ -22,6 +22,8 @@ pub fn options(words: &str) -> Options {
             "leaves" => leaves = leaves_at(value),
             "features" => model.num_features = number(),
             "classes" => model.num_classes = number(),
+            "bin-bytes" => model.bin_bytes = number(),
+            "vector-bits" => options.vector_bits = Some(number()),
             "batch-size" => options.batch_size = Some(number().into()),
             "target" => options.target = Some(if value == "gpu" { Target::gpu() } else { Target::cpu() }),
             "set" => {

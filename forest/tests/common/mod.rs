@@ -1,9 +1,69 @@
 //! What several tests need.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
-use std::path::Path;
+use sched_forest::{Forest, Real, predict, predict_classes, predict_leaves, predict_margins};
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
 
 pub mod onnx;
+
+/// The folder of the fixtures, or one inside of it.
+pub fn fixtures(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder)
+}
+
+/// What is expected of a model: the file `NAME.expected.json` beside it.
+pub fn expected<T: DeserializeOwned>(model: &Path) -> T {
+    let path = model.with_extension("expected.json");
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Numbers as fixtures have them, by their bits.
+pub fn floats(bits: &[u64]) -> Vec<f64> {
+    bits.iter().map(|&bits| f64::from_bits(bits)).collect()
+}
+
+/// The bits of numbers, which tell zeros and values that are not numbers apart.
+pub fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// The margins of rows.
+pub fn margins<X: Real, Y: Real + Default>(forest: &Forest, rows: &[X]) -> Vec<Y> {
+    let mut margins = vec![Y::default(); rows.len() / forest.num_features * forest.num_margins];
+    predict_margins(forest, rows, &mut margins).unwrap();
+    margins
+}
+
+/// The predictions of rows.
+pub fn predictions<X: Real, Y: Real + Default>(forest: &Forest, rows: &[X]) -> Vec<Y> {
+    let mut predictions = vec![Y::default(); rows.len() / forest.num_features * forest.num_outputs()];
+    predict(forest, rows, &mut predictions).unwrap();
+    predictions
+}
+
+/// The leaf of each tree that rows reach.
+pub fn leaves<X: Real>(forest: &Forest, rows: &[X]) -> Vec<u32> {
+    let mut leaves = vec![0; rows.len() / forest.num_features * forest.trees.len()];
+    predict_leaves(forest, rows, &mut leaves).unwrap();
+    leaves
+}
+
+/// The classes of rows.
+pub fn classes<X: Real>(forest: &Forest, rows: &[X]) -> Vec<u32> {
+    let mut classes = vec![0; rows.len() / forest.num_features * forest.num_classes_out()];
+    predict_classes(forest, rows, &mut classes).unwrap();
+    classes
+}
+
+/// A small generator of pseudo-random numbers, so that failures can be repeated.
+pub fn next_random(state: &mut u64) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 11) as usize
+}
 
 /// Reads an array of little-endian `f32` from a `.npy` file, row after row whatever the order in the file.
 pub fn read_npy(path: &Path) -> Vec<f32> {
@@ -40,7 +100,7 @@ pub fn differences(left: &[f32], right: &[f32]) -> (usize, f32) {
 }
 
 /// The files of a folder, in order.
-pub fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.is_file());
     files.sort();

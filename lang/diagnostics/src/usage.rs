@@ -6,4 +6,13 @@ crate::codes! { Usage in "explain/";
     OWN_INPUT 3 "U0003" Error "output that would replace an input"
     NO_SUCH_OUTPUT 4 "U0004" Error "output that the model does not have"
     FOREIGN_FOLDER 7 "U0007" Error "folder with files that schedc has not written"
+    LOCK_DAMAGED 20 "U0020" Error "damaged lock"
+    LOCK_CONFLICT 21 "U0021" Error "lock that git could not merge"
+    LOCK_NEWER 22 "U0022" Error "lock of a newer schedc"
+    LOCK_PROCESSOR 23 "U0023" Warning "lock entry of another processor"
+    LOCK_MODEL 24 "U0024" Warning "lock entry of another model"
+    LOCK_EPOCH 25 "U0025" Warning "lock entry of another schedc"
+    LOCK_EDITED 26 "U0026" Warning "edited lock entry"
+    LOCK_TARGET 27 "U0027" Warning "lock entry of another target"
+    LOCK_MISSING 28 "U0028" Warning "no lock entry"
 }

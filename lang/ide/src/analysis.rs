@@ -12,7 +12,7 @@ use sched_lang::check::{Outcome, Prepared, Variant, Verdict};
 use sched_lang::diagnostics::apply::fix_checked;
 use sched_lang::lineage::NestBuilder;
 use sched_lang::options::Options;
-use sched_nest::{Nest, Variants};
+use sched_nest::{ModelInfo, Nest, Variants};
 
 /// One state of a schedule, checked. Features share it; what only some of them need is made when it is asked for.
 #[derive(Debug)]
@@ -130,6 +130,11 @@ impl Analysis {
         Here { analysis: self, at: self.outcome.variant_at(&self.source, &self.parsed.file, offset) }
     }
 
+    /// Most rows of the calls that the schedule at a place serves, if that is known.
+    pub fn rows_at(&self, offset: usize) -> Option<u64> {
+        self.here(offset).batch_size()
+    }
+
     /// The schedule outside of all blocks.
     pub fn outside(&self) -> Here<'_> {
         Here { analysis: self, at: 0 }
@@ -227,6 +232,11 @@ impl<'a> Here<'a> {
     /// The text of `span`, or nothing where it is no part of the source.
     pub fn text(&self, span: Span) -> &'a str {
         self.analysis.text(span)
+    }
+
+    /// What is known of the model, if there is one.
+    pub(crate) fn model(&self) -> Option<&'a ModelInfo> {
+        self.analysis.options.model.as_deref()
     }
 
     /// Whether it stands in a block.

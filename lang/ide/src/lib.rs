@@ -8,9 +8,11 @@ mod analysis;
 mod completion;
 mod cursor;
 mod definition;
+mod drops;
 mod edits;
 mod folding;
 mod formatting;
+mod gains;
 mod highlight;
 mod hover;
 mod inlay;
@@ -19,10 +21,12 @@ mod links;
 mod names;
 mod nest_view;
 mod pages;
+mod rank;
 mod references;
 mod rename;
 mod selection;
 mod signature;
+mod stage;
 mod symbols;
 mod tokens;
 
@@ -30,21 +34,24 @@ pub use actions::{Action, ActionKind, code_actions};
 pub use analysis::{Analysis, Here};
 pub use completion::{Completion, CompletionKind, completion};
 pub use definition::{Definition, definition};
+pub use drops::{Drops, Move, Tiled, Written, drops};
 pub use folding::{FoldingKind, FoldingRange, folding_ranges};
 pub use formatting::{format_edits, format_range_edits};
+pub use gains::{Gain, followed, order_by_gain};
 pub use highlight::{Highlight, HighlightKind, highlights};
 pub use hover::{Hover, hover};
 pub use inlay::{InlayHint, InlayKind, InlayKinds, inlay_hints};
 pub use lens::{Lens, LensKind, code_lenses};
 pub use links::{Link, LinkTarget, document_links};
 pub use nest_view::{
-    AccumulationView, Badge, Inside, LoopView, NestView, nest_until, nest_view, nest_view_json,
-    nest_view_json_with,
+    AccumulationView, Badge, Idle, Inside, LoopView, NestView, left_out, nest_after, nest_so_far, nest_until,
+    nest_view, nest_view_json, nest_view_json_with,
 };
 pub use references::references;
 pub use rename::{Rename, prepare_rename, rename};
 pub use sched_lang::diagnostics::Edit;
 pub use selection::selection_ranges;
 pub use signature::{ParameterHelp, SignatureHelp, signature_help};
+pub use stage::{StageLine, stage_lines};
 pub use symbols::{Symbol, SymbolKind, document_symbols};
 pub use tokens::{SemanticToken, TokenKind, TokenModifiers, semantic_tokens};

@@ -6,6 +6,10 @@ use sched_grammar::ast::{Span, StmtKind};
 use serde_json::{Value, json};
 
 use super::{Analysis, Here};
+use sched_lang::TargetKind;
+use sched_lang::device::Limits;
+use sched_lang::diagnostics::Severity;
+use sched_lang::legality::working_set;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show;
 use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, TreeOrder};
@@ -27,6 +31,8 @@ pub struct NestView {
     pub max_rows: Option<u32>,
     /// Most rows of one run of the nest, if that is given.
     pub batch_size: Option<u64>,
+    /// Bytes that lie near a core of a CPU: its second-level cache.
+    pub near: Option<u64>,
 }
 
 /// The order of accumulation.
@@ -59,6 +65,19 @@ pub struct LoopView {
     pub inside: Inside,
     /// What is stated of it, and of the walks below it.
     pub badges: Vec<Badge>,
+    /// Bytes of the rows, or of the trees, that one iteration works on at least, if that is known.
+    pub bytes: Option<u64>,
+    /// Lanes that do nothing in its last vector, where it does not end with a full one.
+    pub idle: Option<Idle>,
+}
+
+/// A vector that is not full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// Lanes without an iteration.
+    pub idle: i64,
+    /// All lanes.
+    pub lanes: i64,
 }
 
 /// What is inside a loop.
@@ -109,6 +128,45 @@ pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
     Some(view(here, &here.prepared().until(end)))
 }
 
+/// The nest of the schedule outside of all blocks without what is wrong, for a picture and as a text.
+pub fn nest_so_far(analysis: &Analysis) -> (NestView, String) {
+    let here = analysis.outside();
+    let builder = here.prepared().until(analysis.source().len());
+    (view(here, &builder), show::show_nest(&builder.nest().0))
+}
+
+/// The nest after a text has been written in place of another one, up to and with the directive there, as a text; nothing if
+/// that has mistakes or is no directive.
+pub fn nest_after(analysis: &Analysis, replaced: Span, written: &str) -> Option<String> {
+    let source = analysis.source();
+    let (before, after) = (source.get(..replaced.start as usize)?, source.get(replaced.end as usize..)?);
+    let text = format!("{before}{written}{after}");
+    let changed = analysis.edited(text, analysis.options().clone());
+    let end = before.len() + written.len();
+    let stmt = changed.statement_at(end)?;
+    let is_wrong = left_out(&changed, Some(end)).contains(&stmt.span);
+    if is_wrong || !matches!(stmt.kind, StmtKind::Directive(_)) {
+        return None;
+    }
+    let builder = changed.here(end).prepared().until(stmt.span.end as usize);
+    Some(show::show_nest(&builder.nest().0))
+}
+
+/// The statements up to `offset`, or all, of the schedule there that are wrong: of them its nest has at most what can be
+/// understood.
+pub fn left_out(analysis: &Analysis, offset: Option<usize>) -> Vec<Span> {
+    let diagnostics = &analysis.checked().diagnostics;
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let mut left: Vec<Span> = errors
+        .map(|error| error.span().start)
+        .filter(|start| offset.is_none_or(|offset| *start as usize <= offset))
+        .filter(|start| offset.is_none_or(|offset| analysis.here(*start as usize) == analysis.here(offset)))
+        .filter_map(|start| analysis.statement_at(start as usize).map(|stmt| stmt.span))
+        .collect();
+    left.dedup();
+    left
+}
+
 fn view(here: Here, builder: &NestBuilder) -> NestView {
     let (nest, origin) = builder.nest();
     let constraints = show::innermost_constraints(&nest);
@@ -134,7 +192,21 @@ fn view(here: Here, builder: &NestBuilder) -> NestView {
         .to_owned(),
         max_rows: here.variant().max_rows,
         batch_size: here.batch_size(),
+        near: near(here),
     }
+}
+
+/// Bytes of the second-level cache, if the schedule is for a CPU.
+fn near(here: Here) -> Option<u64> {
+    let limits = Limits::of_check(&here.checked().target, here.options());
+    (limits.kind == TargetKind::Cpu).then_some(limits.l2)
+}
+
+/// The lanes of the last vector that have no iteration.
+fn idle(trips: Option<i64>, lanes: Option<u32>) -> Option<Idle> {
+    let lanes = i64::from(lanes.filter(|lanes| *lanes > 1)?);
+    let last = trips? % lanes;
+    (last > 0).then_some(Idle { idle: lanes - last, lanes })
 }
 
 /// Where directives stand, looked up once each: copies share them.
@@ -182,6 +254,8 @@ fn loop_view(
             Body::Cases(cases) => Inside::Cases(cases.iter().map(|case| positions(case)).collect()),
         },
         badges,
+        bytes: working_set(builder, from),
+        idle: idle(builder.trips(from), chosen.vectorize),
     }
 }
 
@@ -220,6 +294,7 @@ pub fn nest_view_json_with<T: Into<Value>>(
         "tree_order": view.tree_order,
         "max_rows": view.max_rows,
         "batch_size": view.batch_size,
+        "near": view.near,
     })
 }
 
@@ -239,6 +314,8 @@ fn loop_json(this: &LoopView, place: &dyn Fn(Option<Span>) -> Value) -> Value {
         "origin": place(this.origin),
         "walk": this.inside == Inside::Walk,
         "badges": badges,
+        "bytes": this.bytes,
+        "idle": this.idle.map(|idle| json!({ "idle": idle.idle, "lanes": idle.lanes })),
     });
     match &this.inside {
         Inside::Walk => value["children"] = json!([]),

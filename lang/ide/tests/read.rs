@@ -335,6 +335,202 @@ fn nest_views() {
 }
 
 #[test]
+fn nests_by_hand() {
+    expect("drops", &|analysis, offsets| {
+        let after = |written: &Written| {
+            let after =
+                sched_lang::diagnostics::apply::apply(analysis.source(), std::slice::from_ref(&written.edit));
+            let after = after.expect("an edit that fits");
+            let errors = |text: &str| {
+                let said = sched_lang::check(text, analysis.options()).diagnostics;
+                said.iter().filter(|said| said.severity == Severity::Error).count()
+            };
+            assert!(errors(&after) <= errors(analysis.source()), "{after}");
+            let line = after.lines().position(|line| line.contains(&written.directive)).expect("the line");
+            format!("`{}` in line {}", written.directive, line + 1)
+        };
+        let shown = |drops: Drops| {
+            let moves = drops
+                .moves
+                .iter()
+                .map(|one| format!("{} beyond {}: {}", one.from, one.onto, after(&one.written)));
+            let tiles = drops.tiles.iter().map(|tiled| {
+                let sizes: Vec<String> = tiled.sizes.iter().map(|(size, _)| size.to_string()).collect();
+                let first = tiled.sizes.first().map(|(_, written)| after(written)).unwrap_or_default();
+                format!("{} by {}: {first}", tiled.of, sizes.join(", "))
+            });
+            moves.chain(tiles).collect::<Vec<_>>().join("\n")
+        };
+        let whole = shown(drops(analysis, None));
+        let parts =
+            at_each(offsets, &|offset| Some(("until here".to_owned(), shown(drops(analysis, Some(offset))))));
+        format!("{whole}\n{parts}")
+    });
+}
+
+#[test]
+fn proposals_lead_to_a_fast_schedule() {
+    let options = sched_testing::options("trees=100 depth=6 features=30 bin-bytes=1 vector-bits=512");
+    let mut text = String::new();
+    for _ in 0..8 {
+        let analysis = Analysis::new(text.as_str(), options.clone());
+        let all = completion(&analysis, text.len());
+        let first = all.first().expect("a proposal");
+        let nest = nest_after(&analysis, first.replace, &first.label).expect("the nest after it");
+        assert!(nest.contains("walk"), "{nest}");
+        text += &format!("{}\n", first.label);
+    }
+    let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
+                  vectorize(b1, 64)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
+    assert_eq!(text, wanted);
+}
+
+#[test]
+fn the_nest_after_a_mistake_is_not_told() {
+    let analysis = Analysis::new("tile(batch, b0, b1, 64)\n", Options::default());
+    let end = Span::new(24, 24);
+    assert_eq!(nest_after(&analysis, end, "parallel(batch)"), None, "it is consumed");
+    assert_eq!(nest_after(&analysis, end, "// nothing"), None);
+    let nest = nest_after(&analysis, end, "reorder(b0, tree, b1)").expect("a nest");
+    assert_eq!(nest.lines().nth(1), Some("  for tree in 0..N_t"), "{nest}");
+}
+
+/// Each line of a stage with the directives that it comes of.
+fn annotated(analysis: &Analysis, stage: &str) -> String {
+    let known = stage_lines(analysis, stage);
+    let mut out = String::new();
+    for (at, line) in stage.lines().enumerate() {
+        let told = known.iter().find(|known| known.line == at);
+        let names = told.map(|told| told.spans.iter().map(|span| analysis.text(*span)).collect::<Vec<_>>());
+        let _ = writeln!(out, "{}", format!("{line:<60}{}", names.unwrap_or_default().join("; ")).trim_end());
+    }
+    out
+}
+
+#[test]
+fn lines_of_stages_come_of_directives() {
+    let source = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
+                  vectorize(b1, 64)\n\nwhen n_rows <= 8 {\n    parallel(batch)\n    representation(levels)\n    interleave(tree, 4)\n}\n";
+    let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
+    let mir = "when n_rows <= 8:\n  parallel batch in 0..n_rows {\n    for tree in 0..100 {\n      v = walk levels trees[tree], rows[batch]\n    }\n  }\n\
+               otherwise:\n  result[..] = base\n  parallel b0 in 0..n_rows step 256 {\n    cache1 = bins of rows[b0 + 0..256] {\n      \
+               for tree in 0..100 {\n        for b1 in 0..256 by 64 lanes {\n          v = walk quantized trees[tree], cache1[b0 + b1]\n        }\n      }\n    }\n  }\n";
+    let wanted = "\
+when n_rows <= 8:
+  parallel batch in 0..n_rows {                             parallel(batch)
+    for tree in 0..100 {                                    interleave(tree, 4)
+      v = walk levels trees[tree], rows[batch]              representation(levels); interleave(tree, 4)
+    }
+  }
+otherwise:
+  result[..] = base
+  parallel b0 in 0..n_rows step 256 {                       tile(batch, b0, b1, 256); parallel(b0)
+    cache1 = bins of rows[b0 + 0..256] {                    cache(b0)
+      for tree in 0..100 {
+        for b1 in 0..256 by 64 lanes {                      tile(batch, b0, b1, 256); vectorize(b1, 64)
+          v = walk quantized trees[tree], cache1[b0 + b1]   representation(quantized); vectorize(b1, 64)
+        }
+      }
+    }
+  }
+";
+    assert_eq!(annotated(&analysis, mir), wanted);
+    let plan = "otherwise:\n  storage 0: complete trees\n    100 trees\n  walks of b1: level look-up over storage 0\n    steps: 5 straight\n";
+    let told = annotated(&analysis, plan);
+    assert!(
+        told.contains("storage 0: complete trees                                 representation(quantized)"),
+        "{told}"
+    );
+    assert!(told.contains("tile(batch, b0, b1, 256); vectorize(b1, 64)"), "{told}");
+    assert!(annotated(&analysis, "kernel.raw.parallel:\n\tret\n").contains("parallel(b0)"));
+    let asm = "\t.text\nkernel.raw:\n\t# outside of the loops\n\tpushq\t%rbp\n\t# b0: copies\n\tmovl\t%eax, %ebx\n.LBB0_1:\n\t\
+               # b1\n\t.p2align\t4\n\tvpermb\t%zmm0, %zmm1, %zmm2\n\t# tree, n_rows <= 8\n\tretq\n";
+    let wanted = "\
+\t.text
+kernel.raw:
+\t# outside of the loops
+\tpushq\t%rbp
+\t# b0: copies                                               tile(batch, b0, b1, 256); parallel(b0); cache(b0)
+\tmovl\t%eax, %ebx                                            tile(batch, b0, b1, 256); parallel(b0); cache(b0)
+.LBB0_1:
+\t# b1                                                       tile(batch, b0, b1, 256); representation(quantized); vectorize(b1, 64)
+\t.p2align\t4
+\tvpermb\t%zmm0, %zmm1, %zmm2                                 tile(batch, b0, b1, 256); representation(quantized); vectorize(b1, 64)
+\t# tree, n_rows <= 8                                        representation(levels); interleave(tree, 4)
+\tretq                                                       representation(levels); interleave(tree, 4)
+";
+    assert_eq!(annotated(&analysis, asm), wanted);
+    assert_eq!(stage_lines(&analysis, "no stage at all {\n}} in in\n"), Vec::new());
+}
+
+#[test]
+fn proposals_have_the_order_of_their_gains() {
+    let options = sched_testing::options("trees=100 depth=6 features=30 bin-bytes=1 vector-bits=512");
+    let source = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\n";
+    let analysis = Analysis::new(source, options.clone());
+    let plain = completion(&analysis, source.len());
+    let mut items = plain.clone();
+    order_by_gain(&mut items, |_| None);
+    assert_eq!(items, plain, "nothing is known");
+    // Layouts decide: by itself, or with what follows. The others gain the same, and stay in their order.
+    order_by_gain(&mut items, |item| match &*item.label {
+        "representation(preorder)" => Some(Gain { now: 2.0, then: 6.0 }),
+        "representation(quantized)" => Some(Gain { now: 3.0, then: 3.0 }),
+        "representation(sparse)" => Some(Gain { now: 0.5, then: 0.6 }),
+        _ => item.taken(source).map(|_| Gain { now: 1.0, then: 1.001 }),
+    });
+    let labels: Vec<&str> = items.iter().map(|item| &*item.label).collect();
+    assert_eq!(labels[..2], ["representation(preorder)", "representation(quantized)"]);
+    assert_eq!(labels.last(), Some(&"representation(sparse)"));
+    assert!(items.windows(2).all(|two| two[0].sort < two[1].sort));
+    assert!(
+        items[0].detail.ends_with("2.00\u{d7} predicted, 6.00\u{d7} with what follows"),
+        "{}",
+        items[0].detail
+    );
+    let named = ["representation(preorder)", "representation(quantized)", "representation(sparse)"];
+    let others = |all: &[Completion]| {
+        let labels = all.iter().map(|item| item.label.clone());
+        labels.filter(|label| !named.contains(&&**label)).collect::<Vec<_>>()
+    };
+    assert_eq!(others(&items), others(&plain));
+    // A word that is half typed is replaced.
+    let typed = format!("{source}inter");
+    let half = completion(&Analysis::new(typed.as_str(), options.clone()), typed.len());
+    let taken = half.iter().find_map(|item| item.taken(&typed).filter(|text| text.contains("interleave(")));
+    assert!(taken.is_some_and(|text| text.starts_with(source) && !text.contains("inter\n")), "{half:?}");
+    // From an empty text on, the steps of a fast schedule follow.
+    let tiled = "tile(batch, b0, b1, 256)";
+    let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
+                  vectorize(b1, 64)\ninterleave(b1, 4)\nunrollAndJam(tree)\n// end";
+    assert_eq!(followed(&format!("{tiled}\n// end"), tiled.len(), &options), wanted);
+}
+
+#[test]
+fn what_is_wrong_is_left_out_of_the_nest() {
+    let source = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0\nvectorize(b1, 16)\n";
+    let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
+    assert!(nest_view(&analysis).is_none(), "there is a mistake");
+    let (view, text) = nest_so_far(&analysis);
+    assert_eq!(view.loops.len(), 3, "{text}");
+    assert!(text.contains("vectorize"), "{text}");
+    let left: Vec<&str> = left_out(&analysis, None).into_iter().map(|span| analysis.text(span)).collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].starts_with("parallel(b0"), "{left:?}");
+    assert!(left_out(&analysis, Some(5)).is_empty());
+}
+
+#[test]
+fn a_nest_view_tells_bytes_and_idle_lanes() {
+    let source = "tile(batch, b0, b1, 50)\nreorder(b0, tree, b1)\nvectorize(b1, 16)\n";
+    let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
+    let view = nest_view(&analysis).expect("a nest");
+    assert_eq!(view.loops[0].bytes, Some(50 * 30 * 4));
+    assert_eq!(view.loops[2].idle, Some(Idle { idle: 14, lanes: 16 }));
+    assert!(view.near.is_some_and(|bytes| bytes >= 256 << 10));
+}
+
+#[test]
 fn a_nest_view_is_written_as_json() {
     let source = "tile(batch, b0, b1, 64)\nspecialize(tree)\ninterleave(b1, 4)\n";
     let analysis = Analysis::new(source, sched_testing::options("trees=2 depth=3"));

@@ -28,6 +28,8 @@ pub struct ModelInfo {
     pub value_bytes: u32,
     /// Bytes of a sum; 0 if that is not known.
     pub sum_bytes: u32,
+    /// Bytes of a bin of a quantized row; 0 if that is not known.
+    pub bin_bytes: u32,
     /// How many features have categories that nodes ask for.
     pub category_features: u32,
     /// How many of them have so many sets of categories that the classes of categories are fewer: as columns of rows these

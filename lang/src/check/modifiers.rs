@@ -44,6 +44,7 @@ pub(super) fn tell_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn L
             RemarkKind::Unverified(what) => Problem::Unverified { what: what.into() },
             RemarkKind::TileOfOne => Problem::TileOfOne,
             RemarkKind::PartialTile(extent, size) => Problem::PartialTile { extent, size },
+            RemarkKind::TileBeyond(extent, size) => Problem::TileBeyond { extent, size },
         };
         let illegal =
             Illegal { argument: argument(op), ..Illegal::at(remark.step, problem, vec![remark.index]) };

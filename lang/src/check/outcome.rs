@@ -70,6 +70,11 @@ impl Outcome {
         Outcome::first(source, &sched_grammar::parse(source), options, true).verdict.diagnostics
     }
 
+    /// Checks a text to see whether it is legal and what its nests are.
+    pub fn quick(source: &str, parsed: &Parsed, options: &Options) -> Self {
+        Outcome::first(source, parsed, options, true)
+    }
+
     /// Checks a text without a look at what its fixes do; if `brief` is set, only to see what is wrong.
     fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
         let plain = Part { file: Cow::Borrowed(&parsed.file), block: None };

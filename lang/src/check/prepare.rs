@@ -23,8 +23,8 @@ pub struct Prepared {
     directives: Vec<Span>,
     names: HashSet<String>,
     numbers: Vec<Number>,
-    target: Target,
     target_free: bool,
+    limits: Limits,
     model: Option<Arc<ModelInfo>>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn prepare_part(
         directives: directives.map(|stmt| stmt.span).collect(),
         names: scope.names(),
         numbers: scope.numbers(),
-        target,
+        limits: Limits::of_check(&target, options),
         target_free: options.target.is_none() && header.target.is_none(),
         model: options.model.clone(),
         calls,
@@ -123,7 +123,7 @@ impl Prepared {
         let is_left = |call: &&Call| Some(call.step) != leave_out;
         let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();
         let after = self.calls.get(self.calls_before(at).len()..).unwrap_or_default();
-        let limits = Limits::of(&self.target);
+        let limits = self.limits;
         // The first mapped loop makes a schedule without a target one for a GPU.
         let gpu = if self.target_free { Limits::of(&Target::gpu()) } else { limits };
         let builder = NestBuilder::new(self.model.clone());

@@ -3,10 +3,11 @@
 use foldhash::HashSet;
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Severity};
+use crate::diagnostics::{Code, Severity, codes};
 use crate::illegal::Illegal;
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
+use crate::operation::NEW;
 use crate::{legality, lints};
 
 /// Which operations have which errors and warnings. Hints do not count, and neither does what follows from an error
@@ -52,9 +53,11 @@ impl<'k> Trial<'k> {
     }
 }
 
+/// Widths that suit another layout are no reason to refuse it: they come after it.
 impl Listener for Trial<'_> {
     fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
-        let problem = problem(builder, illegal);
+        let problem =
+            problem(builder, illegal).filter(|(step, code)| *code != codes::NARROW_VECTOR || *step == NEW);
         self.has_new |= problem.is_some_and(|problem| !self.known.problems.contains(&problem));
     }
 

@@ -88,7 +88,7 @@ impl<'a> Resolved<'a> {
     /// Applies the directives and judges the nest; if `brief` is set, only to see what is wrong. `outside` has the names of
     /// loops that other parts make.
     pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> Judged {
-        let limits = Limits::of(target);
+        let limits = Limits::of_check(target, self.options);
         let mut builder = NestBuilder::with_room(self.options.model.clone(), self.calls.len());
         let is_given = self.options.target.is_some() || self.header.target.is_some();
         let mut words = Words::new(&mut self.report, limits, is_given);

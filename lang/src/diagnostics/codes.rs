@@ -108,6 +108,10 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     CANNOT_UNROLL_AND_JAM 108 "S0108" Error "trees that cannot be walked together"
     DIVERGENT_WARP 113 "S0113" Warning "threads of a warp that go different ways"
     NOT_OBLIVIOUS 116 "S0116" Error "layout of oblivious trees for other trees"
+    NARROW_VECTOR 120 "S0120" Warning "vector narrower than bins allow"
+    TILE_BEYOND 121 "S0121" Warning "tile larger than its loop"
+    ONE_BLOCK 122 "S0122" Warning "parallel loop of one iteration"
+    UNROLLED_FAR 123 "S0123" Warning "many iterations unrolled"
 }
 
 /// The code that is written `S0042`, in a small letter or a capital; nothing if there is none.

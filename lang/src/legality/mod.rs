@@ -10,8 +10,8 @@ mod size;
 mod unroll_and_jam;
 mod walks;
 
-pub(crate) use shared::working_set;
-pub(crate) use size::large as large_code;
+pub use shared::working_set;
+pub(crate) use size::{is_large as is_large_code, large as large_code};
 
 use crate::device::Limits;
 use crate::illegal::Illegal;

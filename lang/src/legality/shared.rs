@@ -63,7 +63,7 @@ fn outside_launch(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
 
 /// Bytes that one iteration of `id` works on at least: rows of a row loop, trees of a tree loop. On a GPU all threads
 /// of the block count. Nothing if that is not known.
-pub(crate) fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
+pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model.as_ref()?;
     let axis = builder.axis(id);
     let count = values(builder, id, axis)?;

@@ -40,6 +40,11 @@ pub(crate) fn large(builder: &NestBuilder) -> Option<Illegal> {
     Some(Illegal::at(step, Problem::CodeLarge { size }, vec![id]))
 }
 
+/// Whether a nest takes long to compile, or too long.
+pub(crate) fn is_large(builder: &NestBuilder) -> bool {
+    measure(builder).0.work() > MANY
+}
+
 /// The size of the code for a nest, as far as numbers of iterations are known; and what multiplies it most, with the loop
 /// that it is about.
 fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {

@@ -70,6 +70,8 @@ pub enum RemarkKind {
     Unverified(Obligation),
     /// A tile that does not divide its loop: extent and size, both in index values.
     PartialTile(i64, i64),
+    /// A tile that is larger than its loop: extent and size, both in index values.
+    TileBeyond(i64, i64),
     /// A tile of one iteration.
     TileOfOne,
 }

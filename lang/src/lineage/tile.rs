@@ -61,6 +61,9 @@ impl NestBuilder {
             self.check_depth(step, *id, 1)?;
         }
         self.check_growth(step, loops[0], loops.len(), loops.len() * 2 * MAX_DEPTH)?;
+        if let Some((extent, size)) = size.and_then(|size| self.beyond(&loops, size)) {
+            self.remark(step, loops[0], RemarkKind::TileBeyond(extent, size));
+        }
         for id in loops {
             match size {
                 Some(size) => self.tile_one(step, id, outer, inner, size),
@@ -126,6 +129,17 @@ impl NestBuilder {
         {
             self.remark(step, at, RemarkKind::PartialTile(extent, size));
         }
+    }
+
+    /// The extent of the largest of these loops and the size, if a tile of this size is full in none of them.
+    fn beyond(&self, loops: &[LoopId], size: &Sym) -> Option<(i64, i64)> {
+        let size = size.as_int()?;
+        let extents = loops.iter().map(|id| {
+            let node = self.node(*id);
+            node.stop.as_int()?.checked_sub(node.start.as_int()?).filter(|extent| (1..size).contains(extent))
+        });
+        let largest = extents.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
+        Some((largest, size))
     }
 
     fn check_size(&mut self, step: DirectiveIndex, v: LoopId, size: &Sym) -> Result<(), Illegal> {

@@ -1,7 +1,9 @@
 //! Legal schedules that are probably not meant, and how comments silence them.
 
 mod cache;
+mod lanes;
 mod parallel;
+mod unroll;
 mod walks;
 mod warps;
 
@@ -25,13 +27,17 @@ pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report
 /// Everything silly about the loops of a legal nest, as plain data.
 pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
-    for id in builder.loops() {
+    let loops = builder.loops();
+    for id in loops.iter().copied() {
         walks::check(builder, id, &mut problems);
+        lanes::check(builder, id, limits, &mut problems);
         parallel::check(builder, id, &mut problems);
         cache::check(builder, id, limits, &mut problems);
         warps::check(builder, id, &mut problems);
     }
     problems.extend(large_code(builder));
+    problems.extend(parallel::one_blocks(builder, &loops, limits));
+    problems.extend(unroll::far(builder, &loops));
     problems
 }
 

@@ -1,5 +1,8 @@
-//! Parallel loops inside parallel loops.
+//! Parallel loops inside parallel loops, and those that leave all work to one thread.
 
+use std::collections::HashMap;
+
+use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::LoopId;
@@ -7,6 +10,8 @@ use sched_nest::sym::Property;
 
 /// Iterations that keep every thread of a large machine busy.
 const PLENTY: i64 = 64;
+/// Rows that are worth sharing among threads, whatever the model.
+const WORTH_SHARING: u64 = 512;
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let Some(step) = parallel(builder, id) else { return };
@@ -19,6 +24,34 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
         let problem = Problem::NestedParallel { outer: builder.name(on), earlier };
         problems.push(Illegal::argument(step, 0, problem, vec![on, id]));
     }
+}
+
+/// Directives none of whose loops has more than one iteration.
+pub(super) fn one_blocks(builder: &NestBuilder, loops: &[LoopId], limits: &Limits) -> Vec<Illegal> {
+    let mut found: HashMap<DirectiveIndex, Option<Illegal>> = HashMap::new();
+    for id in loops.iter().copied() {
+        let Some(step) = parallel(builder, id) else { continue };
+        let problem = one_block(builder, id, limits);
+        let illegal = problem.map(|problem| Illegal::argument(step, 0, problem, vec![id]));
+        let known = found.entry(step).or_insert_with(|| illegal.clone());
+        if illegal.is_none() {
+            *known = None;
+        }
+    }
+    found.into_values().flatten().collect()
+}
+
+/// Whether the loop has one iteration, always or for all calls that there are.
+fn one_block(builder: &NestBuilder, id: LoopId, limits: &Limits) -> Option<Problem> {
+    let node = builder.node(id);
+    if let Some(trips) = builder.trips(id) {
+        return (trips == 1).then_some(Problem::OneBlock { rows: None });
+    }
+    let (most, step) = (limits.max_rows?, node.step.as_int()?);
+    let counts_rows =
+        node.start.as_int() == Some(0) && node.stop.mentions(&|property| property == Property::Rows);
+    let is_one = counts_rows && most >= WORTH_SHARING && i64::try_from(most).is_ok_and(|most| most <= step);
+    is_one.then_some(Problem::OneBlock { rows: Some((most, step)) })
 }
 
 fn parallel(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {

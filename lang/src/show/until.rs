@@ -66,13 +66,13 @@ fn is_directive(stmt: &Stmt) -> bool {
 }
 
 /// Whether it is a directive that does not shape the nest.
-fn is_annotation(stmt: &Stmt) -> bool {
+pub(crate) fn is_annotation(stmt: &Stmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
     find(&directive.name.text).is_some_and(|signature| !signature.shapes)
 }
 
 /// Replaces text by blanks, line ends aside; the place of everything else stays the same.
-fn blank(text: &mut String, span: Span) {
+pub(crate) fn blank(text: &mut String, span: Span) {
     let Some(old) = text.get(span.range()) else { return };
     let blanks: String = old.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
     text.replace_range(span.range(), &blanks);

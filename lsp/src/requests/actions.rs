@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::{
     NumberOrString,
 };
 
-use super::model;
+use super::{commands, model, sweep};
 use crate::convert::workspace_edit;
 use crate::document::Snapshot;
 use crate::state::Shared;
@@ -20,7 +20,10 @@ pub fn kinds() -> Vec<CodeActionKind> {
         CodeActionKind::QUICKFIX,
         CodeActionKind::REFACTOR_EXTRACT,
         CodeActionKind::REFACTOR_INLINE,
+        sweep::KIND,
         CodeActionKind::SOURCE_FIX_ALL,
+        commands::CHOOSE_KIND,
+        commands::TUNE_KIND,
     ]
 }
 
@@ -57,6 +60,9 @@ pub async fn actions(shared: &Arc<Shared>, params: &CodeActionParams) -> Result<
             ..CodeAction::default()
         }));
     }
+    let measuring = sweep::action(&snapshot, span).into_iter().chain(commands::schedule_actions(&snapshot));
+    let measuring = measuring.filter(|action| action.kind.as_ref().is_some_and(is_wanted));
+    offered.extend(measuring.map(CodeActionOrCommand::CodeAction));
     Ok(Some(offered))
 }
 

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tower_lsp_server::jsonrpc::{Error, Result};
-use tower_lsp_server::ls_types::{ExecuteCommandParams, Uri};
+use tower_lsp_server::ls_types::{CodeAction, CodeActionKind, Command, ExecuteCommandParams, Position, Uri};
 
+use super::{ledger, sweep};
 use crate::convert::failed;
-use crate::document::path_of;
+use crate::document::{Snapshot, path_of};
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
@@ -18,8 +19,22 @@ use crate::subject::Subject;
 
 /// Builds a shared library: `{uri, output?}` -> `{output}`.
 pub const BUILD: &str = "schedc.build";
-/// Measures a schedule: `{uri, input?}` -> what `schedc bench --json` prints.
+/// Measures a schedule: `{uri, input?, batch?, threads?, baseline?}` -> what `schedc bench --json` prints.
 pub const BENCH: &str = "schedc.bench";
+/// The schedule that schedc chooses: `{uri}` -> `{range, text}`.
+pub const CHOOSE: &str = "schedc.choose";
+/// The fastest schedule that a search of some seconds finds: `{uri}` -> `{range, text}`.
+pub const TUNE: &str = "schedc.tune";
+/// All of them.
+pub const ALL: [&str; 5] = [BUILD, BENCH, CHOOSE, TUNE, sweep::SWEEP];
+
+/// The kind of the action that puts in the schedule that schedc chooses.
+pub const CHOOSE_KIND: CodeActionKind = CodeActionKind::new("source.chooseSchedule");
+/// The kind of the action that searches for a fast schedule.
+pub const TUNE_KIND: CodeActionKind = CodeActionKind::new("source.tuneSchedule");
+
+/// How long a search goes on.
+const BUDGET: &str = "5s";
 
 /// What a command is about.
 #[derive(Debug, Deserialize)]
@@ -30,6 +45,38 @@ struct Arguments {
     output: Option<PathBuf>,
     /// Rows to measure with.
     input: Option<PathBuf>,
+    /// Rows of a call.
+    #[serde(default)]
+    batch: Vec<u64>,
+    /// Threads of a call.
+    #[serde(default)]
+    threads: Vec<u32>,
+    /// Whether to measure the plain nest and the schedule that schedc chooses, too.
+    #[serde(default)]
+    baseline: bool,
+    /// Where a number is.
+    position: Option<Position>,
+    /// What to try in its place.
+    #[serde(default)]
+    values: Vec<i64>,
+}
+
+impl Arguments {
+    /// What `schedc bench` is told of calls.
+    fn calls(&self) -> Vec<OsString> {
+        let mut words = Vec::new();
+        let mut list = |option: &str, numbers: Vec<String>| {
+            if !numbers.is_empty() {
+                words.extend([option.into(), numbers.join(",").into()]);
+            }
+        };
+        list("--batch", self.batch.iter().map(ToString::to_string).collect());
+        list("--threads", self.threads.iter().map(ToString::to_string).collect());
+        if self.baseline {
+            words.push("--baseline".into());
+        }
+        words
+    }
 }
 
 /// Runs a command.
@@ -62,6 +109,7 @@ pub async fn execute(
             let arguments = arguments()?;
             let subject = Subject::of(shared, pages, &arguments.uri)?;
             let mut words = words(&["bench", "-s", "-", "--json"]);
+            words.extend(arguments.calls());
             words.push(subject.model.clone().into_os_string());
             if let Some(input) = arguments.input {
                 words.extend(["-i".into(), input.into_os_string()]);
@@ -70,8 +118,50 @@ pub async fn execute(
             let text = progress::run(shared, work, token, "Measuring the schedule".to_owned()).await?;
             serde_json::from_str(&text).map(Some).map_err(|error| failed(format!("schedc bench: {error}")))
         }
+        sweep::SWEEP => {
+            let Arguments { uri, position, values, .. } = arguments()?;
+            sweep::sweep((shared, pages), &uri, position, &values, token).await.map(Some)
+        }
+        CHOOSE => {
+            let subject = Subject::of(shared, pages, &arguments()?.uri)?;
+            let snapshot = Arc::clone(&subject.snapshot);
+            // A sample of each is enough where nobody looks at the times.
+            let mut words =
+                words(&["bench", "-s", "-", "--prefixes", "--json", "--samples", "1", "--budget", "0s"]);
+            words.push(subject.model.clone().into_os_string());
+            let work = async move { subject.run_aside(words).await };
+            let text = progress::run(shared, work, token, "Choosing a schedule".to_owned()).await?;
+            let ledger =
+                serde_json::from_str(&text).map_err(|error| failed(format!("schedc bench: {error}")))?;
+            Ok(Some(ledger::chosen(&snapshot, &ledger, "chosen")))
+        }
+        TUNE => {
+            let subject = Subject::of(shared, pages, &arguments()?.uri)?;
+            let snapshot = Arc::clone(&subject.snapshot);
+            let mut words = words(&["tune", "--json", "--budget", BUDGET]);
+            words.push(subject.model.clone().into_os_string());
+            let work = async move { subject.run_aside(words).await };
+            let text = progress::run(shared, work, token, "Searching for a fast schedule".to_owned()).await?;
+            let found =
+                serde_json::from_str(&text).map_err(|error| failed(format!("schedc tune: {error}")))?;
+            Ok(Some(ledger::chosen(&snapshot, &found, "schedule")))
+        }
         other => Err(Error::invalid_params(format!("there is no command {other}"))),
     }
+}
+
+/// The actions that put in a whole schedule: the one that schedc chooses, and one that is searched for.
+pub fn schedule_actions(snapshot: &Snapshot) -> Vec<CodeAction> {
+    let action = |title: String, command: &str, kind| {
+        let arguments = Some(vec![json!({ "uri": snapshot.uri })]);
+        let command = Command { title: title.clone(), command: command.to_owned(), arguments };
+        CodeAction { title, kind: Some(kind), command: Some(command), ..CodeAction::default() }
+    };
+    let all = [
+        action("Insert the schedule that schedc chooses".to_owned(), CHOOSE, CHOOSE_KIND),
+        action(format!("Tune for {BUDGET}: insert the fastest schedule that is found"), TUNE, TUNE_KIND),
+    ];
+    all.into_iter().filter(|_| sweep::is_measurable(snapshot)).collect()
 }
 
 fn words(words: &[&str]) -> Vec<OsString> {

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use sched_grammar::ast::Span;
 use sched_ide::{self as ide, CompletionKind};
+use serde::{Deserialize, Serialize};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
-    CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
-    Documentation, InsertTextFormat, MarkupContent, MarkupKind, TextEdit,
+    CompletionItem, CompletionItemKind, CompletionList, CompletionParams, CompletionResponse,
+    CompletionTextEdit, Documentation, InsertTextFormat, MarkupContent, MarkupKind, Range, TextEdit, Uri,
 };
 
-use super::model;
+use super::{gains, model};
 use crate::state::Shared;
 
 /// What may be written at a place.
@@ -22,10 +24,18 @@ pub async fn completion(
         return Ok(Some(CompletionResponse::Array(items)));
     }
     let snippets = shared.lock().abilities.snippets;
+    let (uri, version) = (snapshot.uri.clone(), snapshot.version);
     let item = |found: ide::Completion| {
         let is_snippet = found.snippet && snippets;
         let new = if found.snippet && !snippets { without_places(&found.insert) } else { found.insert };
+        let proposal = (found.kind == CompletionKind::Directive && found.snippet).then(|| Proposal {
+            uri: uri.clone(),
+            version,
+            range: snapshot.text.range(found.replace),
+            text: found.label.clone(),
+        });
         CompletionItem {
+            data: proposal.and_then(|proposal| serde_json::to_value(proposal).ok()),
             label: found.label,
             kind: Some(kind(found.kind)),
             detail: Some(found.detail).filter(|detail| !detail.is_empty()),
@@ -39,8 +49,48 @@ pub async fn completion(
             ..CompletionItem::default()
         }
     };
-    let items = ide::completion(&snapshot.analysis, offset).into_iter().map(item);
-    Ok(Some(CompletionResponse::Array(items.collect())))
+    let mut found = ide::completion(&snapshot.analysis, offset);
+    let is_incomplete = gains::order(shared, &snapshot, offset, &mut found);
+    let items = found.into_iter().map(item).collect();
+    Ok(Some(match is_incomplete {
+        true => CompletionResponse::List(CompletionList { is_incomplete, items }),
+        false => CompletionResponse::Array(items),
+    }))
+}
+
+/// What a proposed directive writes, to be asked about later.
+#[derive(Debug, Serialize, Deserialize)]
+struct Proposal {
+    uri: Uri,
+    /// The version of the text that it is for.
+    version: i32,
+    range: Range,
+    text: String,
+}
+
+/// A proposal with the nest after it in its documentation, if the text is still the one that it was made for.
+///
+/// # Errors
+///
+/// The checker made a mistake in this state.
+pub fn resolve(shared: &Shared, item: CompletionItem) -> Result<CompletionItem> {
+    let proposal = item.data.clone().and_then(|data| serde_json::from_value::<Proposal>(data).ok());
+    let Some(proposal) = proposal else { return Ok(item) };
+    let snapshot = shared.snapshot(&proposal.uri)?.filter(|snapshot| snapshot.version == proposal.version);
+    let nest = snapshot.and_then(|snapshot| {
+        let (start, end) =
+            (snapshot.text.offset(proposal.range.start), snapshot.text.offset(proposal.range.end));
+        ide::nest_after(&snapshot.analysis, Span::new(start, end), &proposal.text)
+    });
+    let Some(nest) = nest else { return Ok(item) };
+    let documentation = match item.documentation {
+        Some(Documentation::MarkupContent(mut content)) => {
+            content.value += &format!("\n\nThe nest after it:\n```text\n{}\n```", nest.trim_end());
+            Some(Documentation::MarkupContent(content))
+        }
+        other => other,
+    };
+    Ok(CompletionItem { documentation, ..item })
 }
 
 /// A snippet as plain text: places to fill in become what they hold.

@@ -66,6 +66,7 @@ fn offered(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
             .then_some(DiagnosticServerCapabilities::Options(diagnostics)),
         completion_provider: Some(CompletionOptions {
             trigger_characters: Some(["(", ",", ".", " ", "\"", "/"].map(str::to_owned).to_vec()),
+            resolve_provider: Some(true),
             ..CompletionOptions::default()
         }),
         signature_help_provider: Some(SignatureHelpOptions {
@@ -106,7 +107,7 @@ fn offered(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
         document_formatting_provider: Some(OneOf::Left(true)),
         document_range_formatting_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: [commands::BUILD, commands::BENCH].map(str::to_owned).to_vec(),
+            commands: commands::ALL.map(str::to_owned).to_vec(),
             work_done_progress_options: WorkDoneProgressOptions { work_done_progress: Some(true) },
         }),
         workspace: Some(WorkspaceServerCapabilities {

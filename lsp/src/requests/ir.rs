@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use sched_grammar::ast::Span;
+use sched_ide::{StageLine, stage_lines};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{ProgressToken, TextDocumentIdentifier};
 
+use crate::document::Snapshot;
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
@@ -23,6 +26,9 @@ pub struct IrParams {
     pub stage: Stage,
     /// Where to tell progress.
     pub work_done_token: Option<ProgressToken>,
+    /// Whether it is asked for again and again: without progress, and of the kernels only the one that sums up.
+    #[serde(default)]
+    pub live: bool,
 }
 
 /// The stages of the compiler.
@@ -68,6 +74,8 @@ pub struct Ir {
     /// The lines of the text below each other as they are indented, `[{"text", "line", "children"}]`; nothing for stages
     /// that are not laid out that way.
     pub tree: Value,
+    /// The lines that come of directives, `[{"line", "ranges"}]`.
+    pub lines: Vec<Value>,
 }
 
 /// Makes a stage.
@@ -82,11 +90,24 @@ pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> R
         ["ir", "-", "--stage", stage.name(), "--model"].map(Into::into).to_vec();
     arguments.push(subject.model.clone().into());
     let version = subject.snapshot.version;
-    let title = format!("schedc ir --stage {}", stage.name());
-    let work = async move { subject.run(arguments).await };
-    let text = progress::run(shared, work, params.work_done_token, title).await?;
+    let snapshot = Arc::clone(&subject.snapshot);
+    let text = if params.live {
+        subject.stage(stage.name()).await?
+    } else {
+        let title = format!("schedc ir --stage {}", stage.name());
+        let work = async move { subject.run(arguments).await };
+        progress::run(shared, work, params.work_done_token, title).await?
+    };
     let tree = if matches!(stage, Stage::Llvm | Stage::Asm) { Value::Null } else { tree(&text) };
-    Ok(Ir { stage, version, text, tree })
+    let lines = lines(&snapshot, &text);
+    Ok(Ir { stage, version, text, tree, lines })
+}
+
+/// The directives that lines come of.
+fn lines(snapshot: &Snapshot, text: &str) -> Vec<Value> {
+    let range = |span: Span| json!(snapshot.text.range(span));
+    let line = |told: StageLine| json!({ "line": told.line, "ranges": told.spans.into_iter().map(range).collect::<Vec<_>>() });
+    stage_lines(&snapshot.analysis, text).into_iter().map(line).collect()
 }
 
 /// Deepest line of the tree; what is indented further stands beside its parent.

@@ -5,12 +5,15 @@ use serde_json::json;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{CodeLens, CodeLensParams, Command};
 
-use super::commands;
+use super::{commands, sweep};
 use crate::models::Status;
 use crate::state::Shared;
 
 /// Shows the nest beside the text.
 const SHOW_NEST: &str = "schedc.showNest";
+
+/// Shows at the end of each line what its directive gains.
+const SHOW_LEDGER: &str = "schedc.showLedger";
 
 /// What can be done with a schedule, above it.
 pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
@@ -35,5 +38,19 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
     let has_model = matches!(snapshot.binding.status, Status::Loading | Status::Ready(_));
     let mut found = ide::code_lenses(&snapshot.analysis);
     found.retain(|found| has_model || found.kind == LensKind::ShowNest);
-    Ok(Some(found.into_iter().map(lens).collect()))
+    let mut lenses: Vec<CodeLens> = found.into_iter().map(lens).collect();
+    if sweep::is_measurable(&snapshot) {
+        let ledger = lenses.first().map(|first| CodeLens {
+            range: first.range,
+            command: Some(Command {
+                title: "ledger".to_owned(),
+                command: SHOW_LEDGER.to_owned(),
+                arguments: Some(vec![json!({ "uri": snapshot.uri })]),
+            }),
+            data: None,
+        });
+        lenses.extend(ledger);
+        lenses.extend(sweep::lenses(&snapshot));
+    }
+    Ok(Some(lenses))
 }

@@ -10,7 +10,7 @@ use sched_nest::show::{show_nest, show_nests};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tower_lsp_server::jsonrpc::Result;
-use tower_lsp_server::ls_types::{Position, TextDocumentIdentifier};
+use tower_lsp_server::ls_types::{Position, Range, TextDocumentIdentifier};
 
 use crate::convert::failed;
 use crate::document::Snapshot;
@@ -25,6 +25,9 @@ pub struct NestParams {
     pub text_document: TextDocumentIdentifier,
     /// Asks for the nest after the directive here, instead of the final one.
     pub position: Option<Position>,
+    /// Where lines are wrong, asks for the nest of what can be understood, instead of the last one without mistakes.
+    #[serde(default)]
+    pub leave_out: bool,
 }
 
 /// The answer.
@@ -39,6 +42,8 @@ pub struct NestAnswer {
     pub text: String,
     /// The loops for a picture; nothing if there never was a nest.
     pub view: Value,
+    /// What is wrong: of it the nest has at most what can be understood.
+    pub left_out: Vec<Range>,
 }
 
 /// The nest, or the last good one.
@@ -58,8 +63,12 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
                 stale: false,
                 text,
                 view: json(&view, &now, &now),
+                left_out: left_out(&now, Some(offset)),
             });
         }
+    }
+    if params.leave_out && !now.analysis.is_legal() {
+        return Ok(so_far(&now));
     }
     let last = shared.last_good(&params.text_document.uri).unwrap_or_else(|| Arc::clone(&now));
     let view = ide::nest_view(&last.analysis);
@@ -68,7 +77,24 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
         stale: !now.analysis.is_legal(),
         text: last.analysis.nests().as_ref().map(show_nests).unwrap_or_default(),
         view: view.map(|view| json(&view, &last, &now)).unwrap_or_default(),
+        left_out: Vec::new(),
     })
+}
+
+/// The nest of what is right.
+fn so_far(now: &Snapshot) -> NestAnswer {
+    let (view, text) = ide::nest_so_far(&now.analysis);
+    NestAnswer {
+        version: now.version,
+        stale: false,
+        text,
+        view: json(&view, now, now),
+        left_out: left_out(now, None),
+    }
+}
+
+fn left_out(now: &Snapshot, offset: Option<usize>) -> Vec<Range> {
+    ide::left_out(&now.analysis, offset).into_iter().map(|span| now.text.range(span)).collect()
 }
 
 /// The view of a state, with places as ranges of the present text.

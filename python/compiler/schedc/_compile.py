@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Literal
 
 from . import _native
@@ -12,7 +13,7 @@ from .answers import Answers
 from .findings import refused
 from .model import Code, Model, Output, Recipe
 from .origin import origin_of
-from .schedule import schedule_text
+from .schedule import schedule_text, values_of
 
 
 def compile(
@@ -28,14 +29,21 @@ def compile(
     target: str | None = None,
     sets: Mapping[str, int] | None = None,
     batch_size: int | None = None,
+    lock: str | PathLike[str] | None = None,
+    locked: bool = False,
+    frozen: bool = False,
 ) -> Model:
     """Compiles a model.
 
     ``model`` is the path or the bytes of a model's file, or a fitted object: a Booster or an estimator of XGBoost or LightGBM,
     a model of CatBoost, a forest of scikit-learn (by way of Treelite), a model of ONNX or Treelite.
 
-    ``schedule`` is the text of a schedule or the path of its file; without one, schedc chooses a good one. ``target``, ``sets``
-    and ``batch_size`` are as for :func:`schedc.check`.
+    ``schedule`` is the text of a schedule or the path of its file; without one, that of the lock counts, or else schedc
+    chooses a good one. ``target``, ``sets`` and ``batch_size`` are as for :func:`schedc.check`.
+
+    ``lock`` is the file with schedules that were measured, by default ``schedc.lock`` beside the model's file. An entry that does
+    not fit is a warning; with ``locked=True`` it is an error, as it is that there is none. With ``frozen=True`` no lock is looked
+    for. A lock is for models whose path is given.
 
     ``cpu`` is what to compile for: ``"native"``, the processor of this machine; ``"x86-64-v2"``, ``"x86-64-v3"`` or
     ``"x86-64-v4"``; or a list of these, of which the best one that a machine can run is picked there. ``rows`` says for which
@@ -63,8 +71,28 @@ def compile(
         target=target,
         sets=tuple((sets or {}).items()),
         batch_size=batch_size,
+        **_lock_of(model, schedule, lock, locked, frozen),
     )
     return Model(built(origin.model, origin.name, origin.iterations, origin.missing, recipe), origin, recipe)
+
+
+def _lock_of(
+    model: Any,
+    schedule: str | PathLike[str] | None,
+    lock: str | PathLike[str] | None,
+    locked: bool,
+    frozen: bool,
+) -> dict[str, Any]:
+    """How the lock is used."""
+    if lock is None and not locked:
+        return {"frozen": frozen or schedule is not None or not isinstance(model, (str, PathLike))}
+    if frozen:
+        raise ValueError("frozen=True looks for no lock: leave out lock and locked")
+    if schedule is not None:
+        raise ValueError("the schedule of a lock is asked for, and a schedule is given: leave one of them out")
+    if not isinstance(model, (str, PathLike)):
+        raise ValueError("the entries of a lock name models by their files: give the path of the model's file")
+    return {"lock": None if lock is None else fspath(lock), "locked": locked, "frozen": False}
 
 
 def built(model: bytes, name: str, iterations: str, missing: float | None, recipe: Recipe) -> Code:
@@ -72,6 +100,7 @@ def built(model: bytes, name: str, iterations: str, missing: float | None, recip
     try:
         made = _native.build(
             model,
+            values=values_of(dict(recipe.sets), recipe.target, recipe.batch_size),
             name=name,
             schedule=recipe.schedule,
             cpu=list(recipe.cpu),
@@ -79,12 +108,14 @@ def built(model: bytes, name: str, iterations: str, missing: float | None, recip
             missing=missing,
             base_margin=recipe.base_margin,
             iterations=iterations,
-            sets=list(recipe.sets),
-            target=recipe.target,
-            batch_size=recipe.batch_size,
+            lock=recipe.lock,
+            locked=recipe.locked,
+            frozen=recipe.frozen,
         )
     except _native.Refused as error:
         raise refused(error) from None
+    if made.miss is not None:
+        warnings.warn(made.miss, stacklevel=3)
     return Code(made.library, made.header, tuple(made.schedules), tuple(made.notes), made.findings)
 
 

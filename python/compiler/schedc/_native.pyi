@@ -1,7 +1,14 @@
-from typing import final
+from typing import TypedDict, final
 
 class Refused(ValueError):
     """What is wrong: its arguments are findings as JSON, as text and as coloured text."""
+
+class Values(TypedDict):
+    """Values for a schedule; there is no such class when programs run."""
+
+    sets: list[tuple[str, int]]
+    target: str | None
+    batch_size: int | None
 
 @final
 class Artefact:
@@ -12,10 +19,12 @@ class Artefact:
     schedules: list[tuple[str, str, str]]
     notes: list[str]
     findings: tuple[str, str, str]
+    miss: str | None
 
 def build(
     model: bytes,
     *,
+    values: Values,
     name: str = ...,
     schedule: str | None = None,
     cpu: list[str] = ...,
@@ -23,29 +32,23 @@ def build(
     missing: float | None = None,
     base_margin: bool = False,
     iterations: str = "all",
-    sets: list[tuple[str, int]] = ...,
-    target: str | None = None,
-    batch_size: int | None = None,
+    lock: str | None = None,
+    locked: bool = False,
+    frozen: bool = True,
 ) -> Artefact:
     """Compiles the bytes of a model's file to a shared library."""
 
 def check(
     text: str,
-    *,
-    model: bytes | None = None,
-    sets: list[tuple[str, int]] = ...,
-    target: str | None = None,
-    batch_size: int | None = None,
+    model: bytes | None,
+    values: Values,
 ) -> tuple[str, str, str]:
     """Checks a schedule: the findings as JSON, as text and as coloured text."""
 
 def nest(
     text: str,
-    *,
-    model: bytes | None = None,
-    sets: list[tuple[str, int]] = ...,
-    target: str | None = None,
-    batch_size: int | None = None,
+    model: bytes | None,
+    values: Values,
 ) -> tuple[str, str]:
     """The loop nest of a schedule, as text and as JSON."""
 

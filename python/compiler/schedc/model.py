@@ -6,7 +6,7 @@ import html
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy
 import schedc_runtime
 from schedc_runtime import BatchPredictor
+from schedc_runtime.batch import column_names, renamed
 
 from .answers import Answers, Array, Isolation, two_columns
 from .findings import Findings
@@ -34,6 +35,9 @@ class Recipe(NamedTuple):
     target: str | None
     sets: tuple[tuple[str, int], ...]
     batch_size: int | None
+    lock: str | None = None
+    locked: bool = False
+    frozen: bool = True
 
 
 class Code(NamedTuple):
@@ -62,6 +66,7 @@ class Model:
         self._answers = origin.answers if origin is not None else Answers()
         self._single = origin is not None and origin.single
         self._by_position = origin is not None and origin.by_position
+        self._names = origin.names if origin is not None else None
         self._set_up()
 
     def _set_up(self) -> None:
@@ -116,7 +121,7 @@ class Model:
     @property
     def feature_names_in_(self) -> Array:
         """The names of the features. Raises AttributeError if the model has none."""
-        names = self._native.feature_names
+        names = self._names or self._native.feature_names
         if names is None:
             raise AttributeError("the model has no names of features")
         return numpy.array(names, dtype=object)
@@ -142,6 +147,7 @@ class Model:
         base_margin: Any = None,
         threads: int = 0,
         iteration_range: tuple[int, int] | None = None,
+        columns: Sequence[str | None] | Mapping[str, str | None] | None = None,
         by_position: bool | None = None,
         unseen: Literal["error", "missing", "other"] | None = None,
     ) -> Array:
@@ -152,8 +158,10 @@ class Model:
 
         ``base_margin`` is what sums begin with in place of XGBoost's base_score: a number for each row and margin.
         ``iteration_range=(first, end)`` counts these iterations alone; both compile the model once more when first asked for.
-        ``threads`` is the most threads to use, and 0 leaves it to the library. ``by_position=True`` takes the columns of a table
-        in their order. ``unseen`` is what becomes of categories that the model does not know, by default what its trainer does.
+        ``threads`` is the most threads to use, and 0 leaves it to the library. ``columns`` says which columns of a table are the
+        features, as a list of names or a dict from features to names, where None stands for a feature that is absent;
+        ``by_position=True`` takes them in their order. ``unseen`` is what becomes of categories that the model does not know, by
+        default what its trainer does.
 
         Raises ValueError for rows that the model does not take, TypeError for what are no rows, and SchedcError for what the
         library refuses.
@@ -163,8 +171,9 @@ class Model:
             if output is not None or type(self._answers) is Answers:
                 return self._native.predict(X, wanted, out=out, threads=threads)
         model = self._variant(iteration_range, base_margin is not None)
-        more = {"base_margin": base_margin, "threads": threads, "unseen": unseen}
-        more["by_position"] = self._by_position if by_position is None else by_position
+        more = {
+            "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position, "columns": columns,
+        }
         if output is not None:
             return model._call(X, output, out, more)
         if type(self._answers) is Answers:
@@ -213,14 +222,11 @@ class Model:
         return lambda kind: self._call(X, kind, None, options)
 
     def _options(self, more: Mapping[str, Any]) -> dict[str, Any]:
-        known = {"base_margin": None, "threads": 0, "unseen": None, "by_position": None}
+        known = {"base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None}
         unknown = next((name for name in more if name not in known), None)
         if unknown is not None:
             raise TypeError(f"predictions take no argument {unknown!r}")
-        options = {**known, **more}
-        if options["by_position"] is None:
-            options["by_position"] = self._by_position
-        return options
+        return {**known, **more}
 
     def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
         """One call of the library."""
@@ -232,17 +238,29 @@ class Model:
         if isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None:
             rows = X.astype("float32", copy=False) if self._single else X
             return self._native.predict(rows, output, out=out, **plain)
-        predictor = self._predictor(output, more["by_position"], more["unseen"])
+        predictor = self._predictor(X, output, more)
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
 
-    def _predictor(self, output: str, by_position: bool, unseen: str | None) -> BatchPredictor:
-        key = (output, by_position, unseen)
+    def _predictor(self, X: Any, output: Any, more: dict[str, Any]) -> BatchPredictor:
+        """What finds the features of a table: by the names that the caller gives or the model has. One that was trained without
+        names takes columns in their order, unless the table has all the names that its file made up."""
+        columns, by_position = more["columns"], more["by_position"]
+        if columns is None and by_position is None:
+            known = self._names or self._native.feature_names
+            by_position = self._by_position and not (known and set(known) <= set(column_names(X)))
+        if columns is None and not by_position:
+            columns = self._names
+        elif isinstance(columns, Mapping) and self._names is not None:
+            columns = renamed(self._names, columns)
+        key = (output, by_position, more["unseen"], repr(columns))
         with self._lock:
-            known = self._predictors.get(key)
-            if known is None:
-                known = BatchPredictor(self._native, output=output, by_position=by_position, unseen=unseen)  # type: ignore[arg-type]
-                self._predictors[key] = known
-            return known
+            found = self._predictors.get(key)
+            if found is None:
+                found = BatchPredictor(
+                    self._native, columns, output, by_position=bool(by_position), unseen=more["unseen"]
+                )
+                self._predictors[key] = found
+            return found
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
         """The same model with other iterations, or for calls with a base margin."""
@@ -265,7 +283,10 @@ class Model:
         with self._lock:
             known = self._variants.get(key)
             if known is None:
-                recipe = self._recipe._replace(base_margin=base_margin or self._recipe.base_margin)
+                # The lock has spoken when the model was compiled, and is about all of its iterations.
+                recipe = self._recipe._replace(
+                    base_margin=base_margin or self._recipe.base_margin, lock=None, locked=False, frozen=True
+                )
                 code = built(self._origin.model, self._origin.name, iterations, self._origin.missing, recipe)
                 known = self._variants[key] = Model(code, self._origin, recipe)
             return known
@@ -293,15 +314,15 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         # The model's own bytes stay behind: the code has them.
-        origin = None
         return {
-            "code": self._code, "origin": origin, "answers": self._answers, "single": self._single,
-            "by_position": self._by_position,
+            "code": self._code, "answers": self._answers, "single": self._single, "by_position": self._by_position,
+            "names": self._names,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._code, self._origin, self._recipe = Code(*state["code"]), state["origin"], None
-        self._answers, self._single, self._by_position = state["answers"], state["single"], state["by_position"]
+        self._code, self._origin, self._recipe = Code(*state["code"]), None, None
+        self._answers, self._single = state["answers"], state["single"]
+        self._by_position, self._names = state["by_position"], state["names"]
         self._set_up()
 
     # What scikit-learn asks of estimators.

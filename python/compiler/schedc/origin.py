@@ -27,8 +27,10 @@ class Origin:
     """A number that stands for missing values, beside NaN."""
     single: bool = False
     """Whether the object rounds rows to single precision before it compares them."""
+    names: tuple[str, ...] | None = None
+    """The names of the features, where the object has them and the file has not."""
     by_position: bool = False
-    """Whether the object takes the columns of tables in their order, since it was trained without names."""
+    """Whether the object was trained without names, and takes the columns of tables in their order."""
     answers: Answers = field(default_factory=Answers)
     """What its methods return."""
 
@@ -45,12 +47,21 @@ def origin_of(model: Any) -> Origin:
     for kind in type(model).__mro__:
         reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
         if reader is not None:
+            _check_fitted(model)
             return reader(model)
     raise TypeError(
         f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path or the bytes of a "
         "model's file, a fitted estimator of XGBoost, LightGBM, CatBoost or a forest of scikit-learn, or a model of ONNX "
         "or Treelite"
     )
+
+
+def _check_fitted(model: Any) -> None:
+    """Raises ValueError for an estimator of scikit-learn's kind that has learnt nothing yet."""
+    asked = getattr(model, "__sklearn_is_fitted__", None)
+    is_fitted = asked() if asked is not None else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
+    if not is_fitted:
+        raise ValueError(f"the {type(model).__name__} is not fitted yet: call its fit first")
 
 
 def model_bytes(model: Any) -> bytes:
@@ -85,7 +96,9 @@ def _lightgbm_booster(model: Any, **more: Any) -> Origin:
     names = model.feature_name()
     plain = names == [f"Column_{at}" for at in range(len(names))]
     text = model.model_to_string(num_iteration=-1)
-    return Origin(text.encode(), name="the Booster", iterations=iterations, by_position=plain, **more)
+    return Origin(
+        text.encode(), name="the Booster", iterations=iterations, names=tuple(names), by_position=plain, **more
+    )
 
 
 def _lightgbm_model(model: Any) -> Origin:
@@ -114,7 +127,7 @@ def _catboost_model(model: Any) -> Origin:
     elif name == "CatBoost":
         # The general class predicts margins unless it is told otherwise.
         answers = Answers(output="raw")
-    return Origin(content, name=f"the {name}", by_position=plain, answers=answers)
+    return Origin(content, name=f"the {name}", names=tuple(names) or None, by_position=plain, answers=answers)
 
 
 def _onnx_model(model: Any) -> Origin:
@@ -137,8 +150,9 @@ def _by_treelite(model: Any, answers: Answers, single: bool) -> Origin:
     if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
         raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model for each")
     content = bytes(treelite.sklearn.import_model(model).serialize_bytes())
-    by_position = not hasattr(model, "feature_names_in_")
-    return Origin(content, name=f"the {name}", single=single, by_position=by_position, answers=answers)
+    known = getattr(model, "feature_names_in_", None)
+    names = None if known is None else tuple(known)
+    return Origin(content, name=f"the {name}", single=single, names=names, by_position=names is None, answers=answers)
 
 
 def _forest_regressor(model: Any) -> Origin:

@@ -56,13 +56,13 @@ class Nest:
         return _boxes(self._text)
 
 
-def _options(model: Any, sets: Mapping[str, int] | None, target: str | None, batch_size: int | None) -> dict[str, Any]:
-    return {
-        "model": None if model is None else model_bytes(model),
-        "sets": list((sets or {}).items()),
-        "target": target,
-        "batch_size": batch_size,
-    }
+def values_of(sets: Mapping[str, int] | None, target: str | None, batch_size: int | None) -> _native.Values:
+    """Values for a schedule, as the native part takes them."""
+    return {"sets": list((sets or {}).items()), "target": target, "batch_size": batch_size}
+
+
+def _bytes_of(model: Any) -> bytes | None:
+    return None if model is None else model_bytes(model)
 
 
 def check(
@@ -82,7 +82,7 @@ def check(
     Returns the findings; none if there is nothing to tell. Raises :class:`Refused` for a model that cannot be read.
     """
     try:
-        return Findings(*_native.check(schedule_text(text), **_options(model, sets, target, batch_size)))
+        return Findings(*_native.check(schedule_text(text), _bytes_of(model), values_of(sets, target, batch_size)))
     except _native.Refused as error:
         raise refused(error) from None
 
@@ -100,7 +100,7 @@ def nest(
     Raises :class:`Refused` if the schedule has errors.
     """
     try:
-        shown, tree = _native.nest(schedule_text(text), **_options(model, sets, target, batch_size))
+        shown, tree = _native.nest(schedule_text(text), _bytes_of(model), values_of(sets, target, batch_size))
     except _native.Refused as error:
         raise refused(error) from None
     return Nest(shown, json.loads(tree))

@@ -5,12 +5,13 @@ use crate::told::{Keeper, Told};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use sched_diagnostics::Diagnostic;
 use sched_forest::{Float, Iterations, ReadOptions};
 use sched_llvm::{ArtefactName, Cpu, Emit};
 use schedc_driver::compile::RowRules;
 use schedc_driver::versions::{Served, artefact, header_of, versions};
-use schedc_driver::{CodeDestination, Failure, Job, Model, RowTypes, Source};
-use std::path::Path;
+use schedc_driver::{CodeDestination, Failure, Job, LockUse, Lookup, Model, RowTypes, Source};
+use std::path::{Path, PathBuf};
 
 /// What the functions of a library begin with.
 const PREFIX: &str = "schedc";
@@ -28,6 +29,8 @@ pub struct Artefact {
     notes: Vec<String>,
     /// Findings in the schedule: JSON, text, coloured text.
     findings: (String, String, String),
+    /// Why the lock does not serve, if it has entries for the model and they do not fit.
+    miss: Option<String>,
 }
 
 /// The same before it belongs to Python.
@@ -37,6 +40,7 @@ struct Built {
     schedules: Vec<(String, String, String)>,
     notes: Vec<String>,
     findings: Told,
+    miss: Option<String>,
 }
 
 /// What to build.
@@ -49,19 +53,22 @@ struct Wishes<'a> {
     rules: RowRules,
     reading: ReadOptions,
     values: Values,
+    lock: LockUse,
 }
 
 /// Compiles the bytes of a model's file, under a schedule or under the one that schedc chooses, to a shared library for some
-/// processors. `name` is what messages call the model.
+/// processors. `name` is what messages call the model, and where a schedule of the lock is looked for unless it is `frozen`, the
+/// path of its file.
 #[pyfunction]
 #[pyo3(signature = (
-    model, *, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
-    base_margin = false, iterations = "all", sets = Vec::new(), target = None, batch_size = None
+    model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
+    base_margin = false, iterations = "all", lock = None, locked = false, frozen = true
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub fn build(
     py: Python<'_>,
     model: &[u8],
+    values: Values,
     name: &str,
     schedule: Option<String>,
     cpu: Vec<String>,
@@ -69,9 +76,9 @@ pub fn build(
     missing: Option<f64>,
     base_margin: bool,
     iterations: &str,
-    sets: Vec<(String, i64)>,
-    target: Option<String>,
-    batch_size: Option<u64>,
+    lock: Option<PathBuf>,
+    locked: bool,
+    frozen: bool,
 ) -> PyResult<Artefact> {
     let wishes = Wishes {
         model,
@@ -81,7 +88,8 @@ pub fn build(
         rows: rows_of(rows)?,
         rules: RowRules { missing, base_margin },
         reading: ReadOptions { iterations: iterations_of(iterations)? },
-        values: Values { sets, target, batch_size },
+        values,
+        lock: LockUse { file: lock, locked, frozen },
     };
     let built = py.detach(|| {
         let keeper = Keeper::default();
@@ -90,7 +98,7 @@ pub fn build(
             Err(failure) => Err(keeper.stopped(failure)),
         }
     });
-    let Built { library, header, schedules, notes, findings: Told { json, text, color } } =
+    let Built { library, header, schedules, notes, findings: Told { json, text, color }, miss } =
         built.map_err(Told::error)?;
     Ok(Artefact {
         library: PyBytes::new(py, &library).unbind(),
@@ -98,17 +106,23 @@ pub fn build(
         schedules,
         notes,
         findings: (json, text, color),
+        miss,
     })
 }
 
 fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
-    let Wishes { model, name, schedule, cpus, rows, rules, reading, values } = wishes;
+    let Wishes { model, name, schedule, cpus, rows, rules, reading, values, lock } = wishes;
     let values = values.checked()?;
     let model = Model::of_bytes(Path::new(name), model, &reading)?;
     let first = cpus.first().copied().unwrap_or_default();
+    let mut miss = None;
     let source = match schedule {
         Some(text) => Source { name: "schedule".to_string(), text, is_chosen: false, path: None },
-        None => Source::chosen_for(&model, values.target.as_ref(), first, CodeDestination::Artefact),
+        None => {
+            let mut tell = |diagnostic: Diagnostic| miss = Some(diagnostic.to_string());
+            let mut lookup = Lookup { lock: &lock, cpus: &cpus, threads: None, tell: &mut tell };
+            lookup.source(&model, values.target.as_ref(), (first, CodeDestination::Artefact))?
+        }
     };
     let mut job = Job { model, source };
     let made = versions(&mut job, &values, &Served { cpus, rows, rules }, keeper)?;
@@ -123,6 +137,7 @@ fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
         schedules: described.collect(),
         notes: job.model.notes,
         findings: Told::default(),
+        miss,
     })
 }
 

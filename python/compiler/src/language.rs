@@ -15,7 +15,9 @@ struct Look {
     values: ScheduleValues,
 }
 
-/// Values for a schedule, as Python gives them.
+/// Values for a schedule, as Python gives them: a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
 pub struct Values {
     /// Values for `param`s.
     pub sets: Vec<(String, i64)>,
@@ -65,16 +67,13 @@ impl Look {
 /// Checks a schedule, with the bytes of a model's file if there is one. Gives the findings as JSON, as text and as coloured
 /// text.
 #[pyfunction]
-#[pyo3(signature = (text, *, model = None, sets = Vec::new(), target = None, batch_size = None))]
+#[pyo3(signature = (text, model, values))]
 pub fn check(
     py: Python<'_>,
     text: &str,
     model: Option<&[u8]>,
-    sets: Vec<(String, i64)>,
-    target: Option<String>,
-    batch_size: Option<u64>,
+    values: Values,
 ) -> PyResult<(String, String, String)> {
-    let values = Values { sets, target, batch_size };
     let found = py.detach(|| {
         let look = Look::new(text, model, values)?;
         Ok(Told::of(&look.source.name, text, &look.checked().diagnostics))
@@ -86,16 +85,8 @@ pub fn check(
 
 /// The loop nest of a schedule, as text and as JSON.
 #[pyfunction]
-#[pyo3(signature = (text, *, model = None, sets = Vec::new(), target = None, batch_size = None))]
-pub fn nest(
-    py: Python<'_>,
-    text: &str,
-    model: Option<&[u8]>,
-    sets: Vec<(String, i64)>,
-    target: Option<String>,
-    batch_size: Option<u64>,
-) -> PyResult<(String, String)> {
-    let values = Values { sets, target, batch_size };
+#[pyo3(signature = (text, model, values))]
+pub fn nest(py: Python<'_>, text: &str, model: Option<&[u8]>, values: Values) -> PyResult<(String, String)> {
     let found = py.detach(|| {
         let stopped = |failure| Keeper::default().stopped(failure);
         let look = Look::new(text, model, values).map_err(stopped)?;

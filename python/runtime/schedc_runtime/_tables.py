@@ -44,6 +44,8 @@ def table_of(table: Any) -> Table:
         return _Arrays(table)
     if isinstance(table, numpy.ndarray) and table.ndim == 2 and table.dtype.names is None:
         return _Matrix(table)
+    if name == "Series" and library in ("pandas", "polars"):
+        raise TypeError("rows are a table, not a Series; one row of a frame is frame.iloc[[0]] or frame[:1]")
     if library == "polars" and name == "LazyFrame":
         raise TypeError("a LazyFrame has no rows yet; give its .collect()")
     if hasattr(table, "__arrow_c_stream__"):

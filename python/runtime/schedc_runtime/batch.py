@@ -358,6 +358,16 @@ class BatchPredictor:
         return f"BatchPredictor({self._model!r}, output={self.output!r})"
 
 
+def column_names(table: Any) -> list[str]:
+    """The names of a table's columns. Raises TypeError for what is no table."""
+    return table_of(table).names()
+
+
+def renamed(features: Sequence[str], columns: Mapping[str, str | None]) -> list[str | None]:
+    """For each feature the column that a dict names for it, or else the one that is called as it is."""
+    return wanted_columns(features, len(features), columns)
+
+
 def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPredictor:
     """The predictor of a pickle."""
     predictor = BatchPredictor.__new__(BatchPredictor)

@@ -246,6 +246,11 @@ impl Batch {
         if self.columns.is_empty() { narrow(&self.values) } else { self.columns.iter().all(narrow) }
     }
 
+    /// Whether there is an array for each feature.
+    pub fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     /// The values of a feature, of which rows have `columns`.
     fn feature(&self, feature: usize, columns: usize) -> Box<dyn Iterator<Item = f64> + '_> {
         let (values, first, step) = match self.columns.get(feature) {

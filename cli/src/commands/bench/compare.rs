@@ -104,11 +104,11 @@ pub fn to_json(run: &Run, changes: &[Change]) -> String {
 mod tests {
     use super::super::run::{FORMAT, Processor};
     use super::*;
+    use schedc_measure::Quartiles;
 
     fn point(schedule: &str, batch: usize, us: f64, spread: [f64; 2]) -> Point {
-        let mut point = Point::of(schedule, batch, 1, 10, vec![us]);
-        point.spread = spread;
-        point
+        let [low, high] = spread;
+        Point::of(schedule, batch, 1, 10, Quartiles { low, median: us, high })
     }
 
     fn run(points: Vec<Point>) -> Run {

@@ -265,10 +265,12 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::super::run::{FORMAT, Processor};
     use super::*;
+    use schedc_measure::Quartiles;
 
     fn run(points: &[(&str, i32, usize, f64)]) -> Run {
         let point = |&(name, threads, batch, us): &(&str, i32, usize, f64)| {
-            let mut point = Point::of(name, batch, threads, 100, vec![us]);
+            let time = Quartiles { low: us, median: us, high: us };
+            let mut point = Point::of(name, batch, threads, 100, time);
             point.peer = name == "XGBoost";
             point
         };

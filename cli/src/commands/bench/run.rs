@@ -1,6 +1,7 @@
 //! What a run of `schedc bench` found out, and its JSON. `docs/tools.md` documents the fields; `bench/` writes the same.
 
 use schedc_driver::Failure;
+use schedc_measure::Quartiles;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -70,14 +71,9 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Point {
-    /// A point from samples of the time of a row, in microseconds.
-    pub fn of(schedule: &str, batch: usize, threads: i32, trees: usize, mut samples: Vec<f64>) -> Point {
-        samples.sort_by(f64::total_cmp);
-        let at = |share: usize| {
-            let last = samples.len().saturating_sub(1);
-            samples.get((last * share + 2) / 4).copied().unwrap_or(f64::NAN)
-        };
-        let median = at(2);
+    /// A point from the time of a row, in microseconds.
+    pub fn of(schedule: &str, batch: usize, threads: i32, trees: usize, time: Quartiles) -> Point {
+        let median = time.median;
         Point {
             schedule: schedule.to_string(),
             peer: false,
@@ -86,7 +82,7 @@ impl Point {
             us_per_row: median,
             ns_per_walk: median * 1e3 / trees.max(1) as f64,
             rows_per_s: 1e6 / median,
-            spread: [at(1), at(3)],
+            spread: [time.low, time.high],
             kernel_us_per_row: None,
         }
     }
@@ -196,7 +192,7 @@ mod tests {
     use super::*;
 
     fn example() -> Run {
-        let samples = vec![4.0, 1.0, 3.0, 2.0, 5.0];
+        let time = Quartiles { low: 2.0, median: 3.0, high: 4.0 };
         Run {
             format: FORMAT,
             model: "model.json".to_string(),
@@ -205,7 +201,7 @@ mod tests {
             features: 8,
             threads: 1,
             cpu: Processor { name: "some".to_string(), features: vec!["avx2".to_string()] },
-            points: vec![Point::of("a.sched", 64, 1, 100, samples)],
+            points: vec![Point::of("a.sched", 64, 1, 100, time)],
         }
     }
 
@@ -215,8 +211,6 @@ mod tests {
         assert_eq!((point.us_per_row, point.spread), (3.0, [2.0, 4.0]));
         assert!((point.ns_per_walk - 30.0).abs() < 1e-9);
         assert!((point.rows_per_s - 1e6 / 3.0).abs() < 1e-6);
-        let single = Point::of("a", 1, 1, 1, vec![7.0]);
-        assert_eq!((single.us_per_row, single.spread), (7.0, [7.0, 7.0]));
     }
 
     #[test]

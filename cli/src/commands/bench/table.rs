@@ -86,7 +86,8 @@ pub fn micros(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.1}"),
         v if v >= 10.0 => format!("{v:.2}"),
-        v => format!("{v:.3}"),
+        v if v >= 0.1 => format!("{v:.3}"),
+        v => format!("{v:.4}"),
     }
 }
 
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn figures_keep_their_digits() {
-        assert_eq!([0.1234, 12.344, 1234.56].map(micros), ["0.123", "12.34", "1234.6"]);
+        assert_eq!([0.01234, 0.1234, 12.344, 1234.56].map(micros), ["0.0123", "0.123", "12.34", "1234.6"]);
         let counts = [12.0, 999.0, 1234.0, 45_678.0, 12.3e6, 1.5e9].map(count);
         assert_eq!(counts, ["12.0", "999", "1.23k", "45.7k", "12.3M", "1.50G"]);
         assert_eq!([0, 25, 26].map(letter), ["A", "Z", "#27"]);

@@ -42,6 +42,11 @@ impl Input<'_> {
         self.first.as_ref().is_some_and(Batch::is_narrow)
     }
 
+    /// Whether there is an array for each feature, as far as they have been read.
+    pub fn are_columns(&self) -> bool {
+        self.first.as_ref().is_some_and(Batch::has_columns)
+    }
+
     /// How many rows there are; if nobody knows, how many have been read.
     pub fn rows(&self) -> usize {
         let read = self.first.as_ref().map_or(0, |batch| batch.rows);

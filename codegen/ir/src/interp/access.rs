@@ -1,8 +1,8 @@
 //! Accesses to memory, and what is reported of those that go wrong.
 
 use super::conflict::Concurrent;
-use super::memory::Trap;
-use super::{Access, Fault, Machine, Race, byte, fault};
+use super::memory::{Trap, byte};
+use super::{Access, Fault, Machine, Race, fault};
 use crate::lir::{Address, BufferId, Stmt, Value};
 
 impl<'f> Machine<'f, '_> {
@@ -44,7 +44,7 @@ impl<'f> Machine<'f, '_> {
     ) {
         let own = self.regions[buffer.0 as usize].is_of_thread();
         if let Some(warps) = self.warps.as_mut().filter(|_| self.tasks.in_launch() && !own) {
-            warps.access(access, buffer, start, bytes);
+            warps.access(access, (buffer, self.function.buffer(buffer).space), start, bytes);
         }
     }
 

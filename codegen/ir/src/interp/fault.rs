@@ -183,7 +183,14 @@ pub(super) fn text(function: &Function, stmt: &Stmt) -> String {
 
 /// A function without statements.
 fn shell(function: &Function) -> Function {
-    let Function { name, types, buffers, .. } = function;
+    let Function { name, types, origins, buffers, .. } = function;
     let index = function.index;
-    Function { name: name.clone(), index, types: types.clone(), buffers: buffers.clone(), body: Vec::new() }
+    Function {
+        name: name.clone(),
+        index,
+        types: types.clone(),
+        origins: origins.clone(),
+        buffers: buffers.clone(),
+        body: Vec::new(),
+    }
 }

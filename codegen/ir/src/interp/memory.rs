@@ -8,6 +8,9 @@ use super::threads::{ThreadTouches, record_thread};
 use crate::lir::{Scalar, Ty};
 use std::ops::Range;
 
+/// The depth of memory that is trusted.
+const TRUSTED: usize = usize::MAX - 1;
+
 /// What an access does wrong; where is for the caller to say.
 pub(super) enum Trap<'f> {
     OutOfBounds(Range<i128>),
@@ -66,6 +69,12 @@ impl<'m> Region<'m> {
 
     fn new(bytes: Bytes<'m>, written: Vec<bool>, depth: usize) -> Region<'m> {
         Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
+    }
+
+    /// From now on nobody looks whether its bytes are written, and who touches them.
+    pub fn trust(&mut self) {
+        self.written.fill(true);
+        self.depth = self.depth.max(TRUSTED);
     }
 
     /// Whether it is temporary memory of one thread.
@@ -174,7 +183,7 @@ impl<'m> Region<'m> {
     /// Records the access if iterations share the buffer.
     #[inline]
     fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
-        if self.depth == usize::MAX {
+        if self.depth >= TRUSTED {
             return Ok(());
         }
         if tasks.in_launch() {
@@ -230,4 +239,10 @@ impl<'m> Region<'m> {
 
 fn wide(range: &Range<usize>) -> Range<i128> {
     range.start as i128..range.end as i128
+}
+
+/// Byte `index * stride + offset` of a buffer.
+#[inline]
+pub(super) fn byte(index: i128, stride: u32, offset: u32) -> i128 {
+    index * i128::from(stride) + i128::from(offset)
 }

@@ -11,18 +11,24 @@ mod fault;
 mod launch;
 mod memory;
 mod ops;
+mod options;
 mod order;
+mod pace;
 mod race;
+mod sample;
 mod threads;
 mod vector;
 mod warp;
 
 pub use fault::{Access, Fault, Race, Touch};
-pub use warp::{AccessCost, LaunchCost};
+pub use options::Options;
+pub use pace::{BlockWork, Latencies, Sampling};
+pub use warp::{AccessCost, LaunchCost, LaunchSample};
 
 use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Space, Stmt, Table, Value, While};
 use crate::verify::verify;
 use memory::Region;
+use pace::Pace;
 use race::Tasks;
 use threads::Ids;
 use warp::Warps;
@@ -38,26 +44,6 @@ pub struct Memory<'m> {
     pub output: &'m mut [u8],
     /// The tables, by the number in [`Space::Model`].
     pub tables: &'m [Table],
-}
-
-/// What a run may use up, and how it goes about what is left open.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How many steps a run may take. Statements, iterations, and every 64 bytes of temporary memory are one
-    /// each.
-    pub steps: u64,
-    /// How many bytes of temporary memory may be alive at a time.
-    pub memory: u64,
-    /// Picks the order of the iterations of parallel loops.
-    pub seed: u64,
-    /// Whether the input is columns, one behind the other, and not rows.
-    pub columns: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { steps: 100_000_000, memory: 256 << 20, seed: 0, columns: false }
-    }
 }
 
 /// Runs a function with the default [`Options`].
@@ -82,12 +68,36 @@ pub fn count_launches(
     options: &Options,
     warp: u32,
 ) -> Result<Vec<LaunchCost>, Fault> {
+    let warps = counted(function, memory, options, Warps::new(warp))?;
+    Ok(warps.costs(function, |stmt| fault::text(function, stmt)))
+}
+
+/// Runs some blocks of each launch of a function, without looking for races. Nothing is said of what it computes: what
+/// other blocks would have written is zero.
+///
+/// # Errors
+///
+/// As for [`run_with`], but for races and reads of what nobody has written.
+pub fn sample_launches(
+    function: &Function,
+    memory: Memory<'_>,
+    options: &Options,
+    sampling: &Sampling,
+) -> Result<Vec<LaunchSample>, Fault> {
+    let pace = Pace::new(*sampling, function.types.len());
+    let warps = counted(function, memory, options, Warps::paced(sampling.warp, pace))?;
+    Ok(warps.samples(function, |stmt| fault::text(function, stmt)))
+}
+
+fn counted(function: &Function, memory: Memory<'_>, options: &Options, warps: Warps) -> Result<Warps, Fault> {
     verify(function).map_err(Fault::Malformed)?;
     let mut machine = Machine::new(function, memory, options)?;
-    machine.warps = Some(Warps::new(warp));
+    if warps.is_sampled() {
+        machine.regions.iter_mut().for_each(Region::trust);
+    }
+    machine.warps = Some(warps);
     machine.block(&function.body)?;
-    let costs = machine.warps.map(|warps| warps.costs(function, |stmt| fault::text(function, stmt)));
-    Ok(costs.unwrap_or_default())
+    machine.warps.ok_or_else(|| Fault::Malformed("nothing was counted".to_string()))
 }
 
 /// What the accesses of all launches cost.
@@ -180,6 +190,7 @@ impl<'f, 'm> Machine<'f, 'm> {
 
     #[inline]
     fn copy(&mut self, from: Value, to: Value) {
+        self.pace_copy(from, to);
         let (from, to, lanes) = (self.at(from), self.at(to), self.function.ty(to).lanes);
         self.lanes.copy_within(from..from + usize::from(lanes), to);
     }
@@ -203,6 +214,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     fn statements(&mut self, block: &'f [Stmt]) -> Result<(), Fault> {
         for stmt in block {
             self.spend(1)?;
+            self.pace_before(stmt);
             match stmt {
                 Stmt::Let(value, op) => self.define(stmt, *value, op)?,
                 Stmt::Store(to, value) => self.store(stmt, to, *value)?,
@@ -218,6 +230,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 // Threads come here together; see `launch.rs`.
                 Stmt::Barrier => {}
             }
+            self.pace_after(stmt);
         }
         Ok(())
     }
@@ -345,6 +358,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         let mut next = Some(lo);
         while let Some(iv) = next.filter(|iv| *iv < hi) {
             self.spend(1)?;
+            self.pace_branch(None);
             self.set_int(stmt.iv, iv);
             self.block(&stmt.body)?;
             self.pass_on(&stmt.carried);
@@ -360,6 +374,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         loop {
             self.spend(1)?;
             self.block(&stmt.test)?;
+            self.pace_branch(Some(stmt.cond));
             if self.lane(stmt.cond) == 0 {
                 break;
             }
@@ -383,6 +398,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
         self.passing.clear();
         for c in carried {
+            self.pace_copy(c.next, c.inside);
             let (from, lanes) = (self.at(c.next), self.function.ty(c.next).lanes);
             self.passing.extend_from_slice(&self.lanes[from..from + usize::from(lanes)]);
         }
@@ -401,6 +417,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     fn if_else(&mut self, stmt: &'f If) -> Result<(), Fault> {
+        self.pace_branch(Some(stmt.cond));
         let holds = self.lane(stmt.cond) != 0;
         self.block(if holds { &stmt.then } else { &stmt.otherwise })?;
         for j in &stmt.joined {
@@ -440,19 +457,13 @@ impl<'f, 'm> Machine<'f, 'm> {
         let (buffer, size) = self.size_of(stmt)?;
         self.regions[buffer] = match self.tasks.in_launch() {
             true => Region::of_thread(size as usize),
-            false => Region::owned(size as usize, self.tasks.depth()),
+            false => self.shared_region(size, self.tasks.depth()),
         };
         self.block(&stmt.body)?;
         self.regions[buffer] = Region::constant(&[]);
         self.memory_left += size;
         Ok(())
     }
-}
-
-/// Byte `index * stride + offset` of a buffer.
-#[inline]
-fn byte(index: i128, stride: u32, offset: u32) -> i128 {
-    index * i128::from(stride) + i128::from(offset)
 }
 
 /// What [`Space::Order`] holds. Columns lie in descending order, so that none is where its feature's number says.

@@ -1,6 +1,7 @@
 //! Operations whose lanes go separate ways: masked accesses, gathers and lookups.
 
-use super::{Fault, Machine, byte, ops};
+use super::memory::byte;
+use super::{Fault, Machine, ops};
 use crate::lir::{Address, BufferId, Gather, Stmt, Ty, Value};
 
 impl<'f> Machine<'f, '_> {

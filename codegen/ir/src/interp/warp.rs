@@ -5,6 +5,7 @@
 //! *sectors* of 32 bytes as it touches. Lanes of a warp belong together when they execute a statement for the same
 //! time since the last barrier. Each lane of a vector that has an address of its own is an access of its own.
 
+use super::pace::{BlockWork, Pace};
 use crate::lir::{BufferId, Function, Launch, Space, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -53,6 +54,17 @@ pub struct LaunchCost {
     pub accesses: Vec<AccessCost>,
 }
 
+/// What some blocks of a launch did. `cost` says how many there are in all; its accesses are those of the blocks that ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchSample {
+    /// The launch, and what its accesses cost.
+    pub cost: LaunchCost,
+    /// Blocks that were run, over all times.
+    pub ran: u64,
+    /// What they did.
+    pub blocks: BlockWork,
+}
+
 /// Bytes that a lane touches.
 type Touched = (u64, u64);
 
@@ -73,6 +85,8 @@ pub(super) struct Warps {
     launches: Vec<Launched>,
     /// The number of the launch that runs.
     running: usize,
+    /// The clocks of the running block, where some blocks stand for all.
+    pace: Option<Pace>,
 }
 
 /// What is known of a launch.
@@ -96,7 +110,29 @@ impl Warps {
     /// Warps of so many lanes.
     pub fn new(size: u32) -> Warps {
         let (times, open, costs) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
-        Warps { size: size.max(1), thread: 0, times, open, costs, launches: Vec::new(), running: 0 }
+        let launches = Vec::new();
+        Warps { size: size.max(1), thread: 0, times, open, costs, launches, running: 0, pace: None }
+    }
+
+    /// The same with clocks.
+    pub fn paced(size: u32, pace: Pace) -> Warps {
+        Warps { pace: Some(pace), ..Warps::new(size) }
+    }
+
+    /// The clocks, where there are some.
+    #[inline]
+    pub fn pace(&mut self) -> Option<&mut Pace> {
+        self.pace.as_mut()
+    }
+
+    /// Whether some blocks stand for all.
+    pub fn is_sampled(&self) -> bool {
+        self.pace.is_some()
+    }
+
+    /// The number of the launch that runs.
+    pub fn running(&self) -> usize {
+        self.running
     }
 
     /// A launch begins.
@@ -140,21 +176,36 @@ impl Warps {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.cost.barriers += 1;
         }
+        if let Some(pace) = &mut self.pace {
+            pace.barrier();
+        }
     }
 
     /// A thread of the block goes on.
     pub fn run_thread(&mut self, number: u32) {
         self.thread = number;
+        if let Some(pace) = &mut self.pace {
+            pace.run_thread(number);
+        }
     }
 
     /// The running thread touches some bytes of a buffer; `part` is the lane of a vector whose lanes have addresses of
     /// their own.
-    pub fn access(&mut self, (stmt, part): (&Stmt, u16), buffer: BufferId, start: i128, bytes: u32) {
+    pub fn access(
+        &mut self,
+        (stmt, part): (&Stmt, u16),
+        (buffer, space): (BufferId, Space),
+        start: i128,
+        bytes: u32,
+    ) {
         let key = std::ptr::from_ref(stmt) as Key;
         let time = self.times.entry((key, part, self.thread)).or_insert(0);
         let together = (key, part, self.thread / self.size, *time);
         *time += 1;
         let start = u64::try_from(start).unwrap_or(0);
+        if let Some(pace) = &mut self.pace {
+            pace.access(self.running, (buffer.0, space), start, bytes.into(), SECTOR);
+        }
         self.open.entry(together).or_default().push((start, start + u64::from(bytes)));
         if self
             .costs
@@ -175,6 +226,12 @@ impl Warps {
             cost.lanes += lanes.len() as u64;
             let shared = function.buffer(*buffer).space == Space::Shared;
             cost.pieces += if shared { wavefronts(&lanes) } else { sectors(&lanes) };
+            if let Some(pace) = self.pace.as_mut().filter(|_| !shared) {
+                pace.lines(self.running, &lanes);
+            }
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.meet(self.running);
         }
     }
 
@@ -198,6 +255,16 @@ impl Warps {
             ..launch.cost.clone()
         };
         self.launches.iter().map(launch).collect()
+    }
+
+    /// The same of the blocks that were run, with what else they did.
+    pub fn samples(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<LaunchSample> {
+        let work = |number| self.pace.as_ref().map(|pace| pace.work(number)).unwrap_or_default();
+        let with = |(number, cost)| {
+            let (ran, blocks) = work(number);
+            LaunchSample { cost, ran, blocks }
+        };
+        self.costs(function, text).into_iter().enumerate().map(with).collect()
     }
 }
 

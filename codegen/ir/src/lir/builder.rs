@@ -2,7 +2,7 @@
 
 use super::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
-    Keep, Launch, Math, Op, Parallel, Scalar, Space, Stmt, Ty, Value, While,
+    Keep, Launch, Math, Op, Origins, Parallel, Scalar, Space, Stmt, Ty, Value, WalkSteps, While,
 };
 use crate::lir::bits;
 use sched_nest::GpuDimension;
@@ -33,13 +33,7 @@ impl Builder {
     /// An empty function with indices of this type.
     pub fn with_index(name: impl Into<String>, index: Scalar) -> Builder {
         Builder {
-            function: Function {
-                name: name.into(),
-                index,
-                types: Vec::new(),
-                buffers: Vec::new(),
-                body: Vec::new(),
-            },
+            function: Function::empty(name.into(), index),
             blocks: vec![Vec::new()],
             ints: HashMap::new(),
             interned: HashMap::new(),
@@ -82,6 +76,7 @@ impl Builder {
 
     fn fresh(&mut self, ty: Ty) -> Value {
         self.function.types.push(ty);
+        self.function.origins.made();
         Value(self.function.types.len() as u32 - 1)
     }
 
@@ -95,6 +90,10 @@ impl Builder {
         let value = self.fresh(ty);
         self.push(Stmt::Let(value, op));
         value
+    }
+
+    pub(super) fn origins_mut(&mut self) -> &mut Origins {
+        &mut self.function.origins
     }
 
     /// The type of indices.
@@ -405,9 +404,11 @@ pub trait Build: Sized {
         after
     }
 
-    /// A loop with a test. `test` returns the condition, `body` the next carried values.
+    /// A loop with a test, of walks of which so much is known. `test` returns the condition, `body` the next
+    /// carried values.
     fn while_loop(
         &mut self,
+        walks: WalkSteps,
         first: &[Value],
         test: impl FnOnce(&mut Self, &[Value]) -> Value,
         body: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
@@ -418,7 +419,7 @@ pub trait Build: Sized {
         let b = self.builder();
         let carried = b.carry(first, &inside, &next);
         let after = carried.iter().map(|c| c.after).collect();
-        b.push(Stmt::While(Box::new(While { carried, test, cond, body: block })));
+        b.push(Stmt::While(Box::new(While { carried, walks, test, cond, body: block })));
         after
     }
 

@@ -18,24 +18,30 @@
 
 mod builder;
 mod columns;
+mod entering;
 mod fits;
 mod launch;
 mod module;
 mod nested;
 mod ops;
+mod origin;
 mod print;
 mod table;
 mod unread;
+mod value;
 mod vectors;
 
 pub use builder::{Build, Builder};
 pub use columns::{ColumnKind, ColumnPart, ColumnTables, ColumnsTooLarge, RowColumns};
+pub use entering::Outer;
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{Known, Rules, bits};
 pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
+pub use origin::{Origin, Origins, Task};
 pub use table::Table;
+pub use value::Value;
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,10 +114,6 @@ impl Ty {
         self.scalar.bytes() * u32::from(self.lanes)
     }
 }
-
-/// An SSA value of a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value(pub u32);
 
 /// A buffer of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -345,11 +347,22 @@ pub struct For {
     pub body: Block,
 }
 
+/// What is known of the steps that walks take in a loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalkSteps {
+    /// Steps that all have taken before it.
+    pub taken: u32,
+    /// Levels of a tree that a step goes down at most.
+    pub levels: u32,
+}
+
 /// Repeats `body` while `cond` holds; `test` computes `cond` before each iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct While {
     /// Values carried; `inside` is visible in `test` and `body`, `after` equals `inside` of the failing test.
     pub carried: Vec<Carried>,
+    /// How many iterations to expect; it changes no result.
+    pub walks: WalkSteps,
     /// Computes the condition.
     pub test: Block,
     /// The condition, an `i1` defined in `test`.
@@ -415,6 +428,8 @@ pub struct Function {
     pub index: Scalar,
     /// The type of each value, by number.
     pub types: Vec<Ty>,
+    /// What each value is made for.
+    pub origins: Origins,
     /// All buffers, by number.
     pub buffers: Vec<Buffer>,
     /// What it does.
@@ -422,6 +437,12 @@ pub struct Function {
 }
 
 impl Function {
+    /// A function that does nothing.
+    pub fn empty(name: String, index: Scalar) -> Function {
+        let (types, buffers, body) = (Vec::new(), Vec::new(), Block::new());
+        Function { name, index, types, origins: Origins::default(), buffers, body }
+    }
+
     /// The type of a value.
     pub fn ty(&self, value: Value) -> Ty {
         self.types[value.0 as usize]

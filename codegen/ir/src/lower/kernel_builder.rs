@@ -3,7 +3,7 @@
 use super::output::Formula;
 use super::ports::{Ports, Results};
 use super::scope::{InScope, Scope};
-use crate::lir::{BufferId, Build, Builder, Place, Value};
+use crate::lir::{BufferId, Build, Builder, Origin, Place, Task, Value};
 use crate::mir::Var;
 
 /// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
@@ -42,6 +42,25 @@ impl<'a> KernelBuilder<'a> {
         let mut formula = Formula { element: self.ports.accumulator, b: &mut self.b };
         let margin = formula.all(&output.raw, sum, 0);
         formula.all(&output.value, margin, 0)
+    }
+
+    /// What `body` makes is for the loop of a variable.
+    pub fn for_loop_of(&mut self, var: Var, body: impl FnOnce(&mut Self)) {
+        let name = self.ports.lowering.mir.vars.get(var.0 as usize).map(|info| info.name.clone());
+        let around = self.b.origin();
+        let name = name.unwrap_or_else(|| around.name.clone());
+        let outer = self.b.enter(Origin { name, task: Task::Iterations, ..around });
+        body(self);
+        self.b.leave(outer);
+    }
+
+    /// What `body` makes is this, for the loop around.
+    pub fn doing<R>(&mut self, task: Task, body: impl FnOnce(&mut Self) -> R) -> R {
+        let around = self.b.origin();
+        let outer = self.b.enter(Origin { task, ..around });
+        let result = body(self);
+        self.b.leave(outer);
+        result
     }
 
     /// Runs `body` with a variable in scope.

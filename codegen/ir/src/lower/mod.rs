@@ -31,7 +31,7 @@ mod walk;
 
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{BinTransfer, Build, Builder, Cmp, Function, KernelKind, Place, Space, Stmt};
+use crate::lir::{BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, Place, Space, Stmt};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
@@ -137,7 +137,9 @@ fn choose(
     b.if_else(
         covered,
         |b| {
+            let outer = b.enter(Origin { max_rows: Some(first.max_rows), ..Origin::default() });
             emit(&first.value, b, results, bins);
+            b.leave(outer);
             Vec::new()
         },
         |b| {

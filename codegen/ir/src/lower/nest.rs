@@ -5,7 +5,7 @@ use super::lowering::Lowering;
 use super::row_copy::Copying;
 use super::row_source::RowCopy;
 use super::scope::InScope;
-use crate::lir::{Bin, Build, Cmp, Value};
+use crate::lir::{Bin, Build, Cmp, Task, Value};
 use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, WalkRange};
 use crate::quantize::encode::TAIL;
 use crate::rows::{Copied, Places};
@@ -22,8 +22,8 @@ impl KernelBuilder<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         let sums = self.ports.results.are_sums();
         match stmt {
-            Stmt::Loop(this) => self.nest_loop(this),
-            Stmt::Walks(walks) => self.walks(walks),
+            Stmt::Loop(this) => self.for_loop_of(this.iter.var, |k| k.nest_loop(this)),
+            Stmt::Walks(walks) => self.for_loop_of(walks.iter.var, |k| k.walks(walks)),
             Stmt::Case(var, arms) => self.case(*var, arms),
             Stmt::CacheRows(cache) => match (cache.shared, cache.window.high) {
                 (Some(threads), Some(high)) => self.share_rows(cache, threads, high - cache.window.low),
@@ -32,16 +32,16 @@ impl KernelBuilder<'_> {
             Stmt::CacheTrees(cache) => self.cache_trees(cache),
             Stmt::ShareTrees(copy) if sums => self.share_trees(copy),
             Stmt::ShareTrees(copy) => self.block(&copy.body),
-            Stmt::Base(window) if sums => self.fill_base(window),
+            Stmt::Base(window) if sums => self.doing(Task::Sums, |k| k.fill_base(window)),
             Stmt::Launch(launch) => self.device_code(launch),
             Stmt::When(guards, body) => self.guarded(guards, |k| k.block(body)),
             Stmt::ThreadSums(thread) if sums => self.thread_sums(thread),
             Stmt::ThreadSums(thread) => self.block(&thread.body),
             Stmt::Private(private) if sums => self.private(private),
             Stmt::Private(private) => self.block(&private.body),
-            Stmt::Zero(id, var) if sums => self.zero(*id, *var),
-            Stmt::ZeroAll(id) if sums => self.zero_all(*id),
-            Stmt::Fold(fold) if sums => self.fold(fold),
+            Stmt::Zero(id, var) if sums => self.doing(Task::Sums, |k| k.zero(*id, *var)),
+            Stmt::ZeroAll(id) if sums => self.doing(Task::Sums, |k| k.zero_all(*id)),
+            Stmt::Fold(fold) if sums => self.doing(Task::Sums, |k| k.fold(fold)),
             Stmt::Base(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
@@ -163,7 +163,7 @@ impl KernelBuilder<'_> {
         let rows = Copied { first: first_row, count, held };
         self.alloc(name, element, bytes, |k, buffer| {
             let copying = Copying { quantizer, transpose, blocks: plan.blocks, buffer, rows };
-            k.fill_copy(&copying, elements);
+            k.doing(Task::Copies, |k| k.fill_copy(&copying, elements));
             let (blocks, places) = (plan.blocks, Places::IN_ORDER);
             let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
             k.scope.copies.insert(cache.id, copy);

@@ -4,7 +4,7 @@ use super::device_sums::DeviceFold;
 use super::kernel_builder::KernelBuilder;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Build, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Scalar, Task, Ty, Value};
 use crate::mir::{Fold, Private, PrivateId, Var, Window};
 use crate::rows::Copied;
 
@@ -71,7 +71,11 @@ impl KernelBuilder<'_> {
     }
 
     /// Calls `body` for each margin of the rows of a copy, with its place in the output and in blocks.
-    fn each_sum(&mut self, rows: Copied, block: u32, mut body: impl FnMut(&mut Self, Value, Value)) {
+    fn each_sum(&mut self, rows: Copied, block: u32, body: impl FnMut(&mut Self, Value, Value)) {
+        self.doing(Task::Sums, |k| k.of_each_sum(rows, block, body));
+    }
+
+    fn of_each_sum(&mut self, rows: Copied, block: u32, mut body: impl FnMut(&mut Self, Value, Value)) {
         let margins = self.ports.margins();
         let zero = self.b.int(0);
         self.for_loop((zero, rows.count, 1), &[], |k, row, _| {

@@ -8,7 +8,7 @@ use super::kernel_builder::KernelBuilder;
 use super::scope::InScope;
 use super::walk::{Group, Lane, WalkContext};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Build, Cmp, Value};
+use crate::lir::{Build, Cmp, Task, Value};
 use crate::mir::{Loop, Stmt, Walks};
 
 /// Rows that a leaf loop walks.
@@ -103,7 +103,7 @@ impl KernelBuilder<'_> {
         let start = self.b.int(this.iter.start);
         let end = self.b.add_int(stop, step - step * trees);
         let next = self.for_loop((start, end, step * trees), &[start], |k, first, _| {
-            k.trees(tree_loop, group, first, trees);
+            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, group, first, trees));
             vec![k.b.add_int(first, step * trees)]
         });
         let known = self.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
@@ -111,7 +111,7 @@ impl KernelBuilder<'_> {
             return;
         }
         self.for_loop((next[0], stop, step), &[], |k, first, _| {
-            k.trees(tree_loop, group, first, 1);
+            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, group, first, 1));
             Vec::new()
         });
     }
@@ -139,7 +139,7 @@ impl KernelBuilder<'_> {
             let nodes = context.advance(k, &lanes);
             let owners = contexts.iter().flat_map(|(context, count)| std::iter::repeat_n(context, *count));
             for ((context, lane), node) in owners.zip(&lanes).zip(nodes) {
-                k.use_leaf(context, lane, node, None);
+                k.doing(Task::Sums, |k| k.use_leaf(context, lane, node, None));
             }
         });
     }

@@ -5,7 +5,7 @@ use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Build, Cmp, Scalar, Ty, Value};
+use crate::lir::{Address, Build, Cmp, Scalar, Task, Ty, Value};
 use crate::mir::{Affine, Bound, Iter, Limit, Rows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
@@ -190,23 +190,26 @@ impl<'k> KernelBuilder<'k> {
         self.close_sum(context, sum);
     }
 
-    /// A leaf loop of any length: whole groups, then smaller ones for what is left. Where the last rest is
-    /// one vector with a mask, so is each single vector: the same code serves both.
+    /// A leaf loop of any length: whole groups, then smaller ones for what is left. Where vectors have masks, the last vector of
+    /// each group need not be full.
     fn unknown(&mut self, context: &WalkContext, mut sum: Option<Value>) {
         let walks = context.walks;
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let mut at = self.b.int(walks.iter.start);
         let masked = walks.lanes > 1 && adds_vectors(context);
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
-        for (vectors, width) in groups(walks, masked) {
+        for Piece { vectors, width, is_masked } in pieces(walks, masked) {
             let group = Group::full(vectors, width);
             let span = walks.iter.step * vectors * i64::from(width);
+            // Where vectors have masks, one row of the last vector is enough; without any, it would lie beyond what is copied.
+            let least = if is_masked { span - walks.iter.step * (i64::from(width) - 1) } else { span };
             // The last walk of a group begins one step before its end.
-            if most.is_some_and(|most| most <= span - walks.iter.step) {
+            if most.is_some_and(|most| most <= least - walks.iter.step) {
                 continue;
             }
-            let end = self.b.add_int(stop, walks.iter.step - span);
+            let end = self.b.add_int(stop, walks.iter.step - least);
             let first: Vec<Value> = [Some(at), sum].into_iter().flatten().collect();
+            let group = if is_masked { group.below(stop) } else { group };
             let after = self.for_loop((at, end, span), &first, |k, value, inside| {
                 let sum = k.group(context, value, group, inside.get(1).copied());
                 [Some(k.b.add_int(value, span)), sum].into_iter().flatten().collect()
@@ -216,13 +219,6 @@ impl<'k> KernelBuilder<'k> {
             if seeded(Fault::RemainderDropped) {
                 break;
             }
-        }
-        if masked {
-            let group = Group::full(1, walks.lanes as u16).below(stop);
-            self.for_loop((at, stop, walks.lanes.into()), &[], |k, value, _| {
-                k.group(context, value, group, None);
-                Vec::new()
-            });
         }
         self.close_sum(context, sum);
     }
@@ -343,7 +339,7 @@ impl<'k> KernelBuilder<'k> {
             let lanes = k.lanes(context, group);
             let nodes = context.advance(k, &lanes);
             for (lane, node) in lanes.iter().zip(nodes) {
-                result = k.use_leaf(context, lane, node, result);
+                result = k.doing(Task::Sums, |k| k.use_leaf(context, lane, node, result));
             }
         });
         result
@@ -432,16 +428,30 @@ fn known_trips(walks: &Walks) -> Option<i64> {
     trees.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 
-/// The sizes of the groups of a leaf loop: the requested one, then halves for the remainder. With a `masked`
-/// tail there is no scalar tail and no extra single-vector group.
-fn groups(walks: &Walks, masked: bool) -> Vec<(i64, u16)> {
+/// Groups of one size that a leaf loop runs as long as there is enough left for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    vectors: i64,
+    width: u16,
+    /// Whether the last vector may have lanes that are no iterations.
+    is_masked: bool,
+}
+
+/// What a leaf loop runs, one after the other: groups of the requested size; then, for what is left, groups with masks of that
+/// size, of a half of it, and so on; without masks all halves, and single walks.
+fn pieces(walks: &Walks, masked: bool) -> Vec<Piece> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
-    let mut groups: Vec<(i64, u16)> = halves(walks.group).map(|vectors| (vectors, lanes)).collect();
-    if masked && walks.group > 1 {
-        groups.pop();
-    } else if lanes > 1 && !masked {
-        groups.push((1, 1));
+    let piece = |vectors, width, is_masked| Piece { vectors, width, is_masked };
+    if !masked {
+        let single = (lanes > 1).then_some(piece(1, 1, false));
+        return halves(walks.group).map(|vectors| piece(vectors, lanes, false)).chain(single).collect();
     }
-    groups
+    // Between a group and its half there is one of three quarters: two groups in turn take twice as long as one.
+    let whole = piece(walks.group.into(), lanes, false);
+    let smaller = halves(walks.group).flat_map(|vectors| {
+        let between = (vectors > 2 && vectors % 4 == 0).then_some(vectors / 4 * 3);
+        [Some(vectors), between].into_iter().flatten()
+    });
+    std::iter::once(whole).chain(smaller.map(|vectors| piece(vectors, lanes, true))).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::sums::{self, WalkContext};
 use super::traversal::{RowsRead, WalkInfo};
-use super::{CopyPlan, Plan, WalkPlan, copies, cost, shared_trees, transfer};
+use super::{CopyPlan, Plan, WalkPlan, copies, shared_trees, transfer};
 use crate::bytes::scalar;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;
@@ -53,7 +53,6 @@ pub fn build(
         let Some(stored) = storages.get(&storage) else { continue };
         let used = hir.depths.iter().zip(&stored.trees).filter(|(_, used)| **used);
         let info = WalkInfo {
-            hir,
             walks: leaf,
             rows: rows_read(leaf, hir, &copies, columns),
             format: storage.format,
@@ -71,7 +70,6 @@ pub fn build(
             row_table: info.row_table(&traversal),
             sums: context.sum_access(leaf, hir),
             unroll_and_jam: context.unroll_and_jam(leaf),
-            cycles: cost::cycles(&info, &traversal),
             traversal,
             steps,
         };

@@ -6,7 +6,7 @@
 //! less than to add them row by row.
 
 use super::CopyPlan;
-use super::cost::adds_by_margin;
+use super::margins::adds_by_margin;
 use super::sums::has_leaf_vectors;
 use crate::error::{Budget, CompileError};
 use crate::hir::Hir;

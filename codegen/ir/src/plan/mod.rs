@@ -12,11 +12,11 @@
 //! 3. `traversal`: how each leaf loop walks its storage, how bins are fetched, whether the row is a table.
 //! 4. `sums`: how leaves are added up, and how many trees are walked together where rows are few.
 //! 5. `transfer`: whether rows travel to a device as bins.
-//! 6. `cost`: an estimate of the cycles, for people and for what chooses schedules.
+//! 6. `margins`: whether leaf vectors are added margin by margin.
 
 mod build;
 mod copies;
-mod cost;
+mod margins;
 mod print;
 mod shared_trees;
 mod storage;
@@ -96,8 +96,6 @@ pub struct WalkPlan {
     pub sums: SumAccess,
     /// Where rows are few: how many vectors of several trees advance together. 1 for those of one tree.
     pub unroll_and_jam: u32,
-    /// Estimated cycles for one row and one tree.
-    pub cycles: f64,
 }
 
 /// A row as a table that is looked up by the numbers of features or columns.

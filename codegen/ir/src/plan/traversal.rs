@@ -1,7 +1,6 @@
 //! How leaf loops walk their trees.
 
 use super::{CopyPlan, RowTable};
-use crate::hir::Hir;
 use crate::lir::Scalar;
 use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
@@ -37,8 +36,6 @@ pub struct RowsRead {
 /// What is known of a leaf loop before its traversal is chosen.
 #[derive(Clone, Copy)]
 pub struct WalkInfo<'a> {
-    /// The forest.
-    pub hir: &'a Hir,
     /// The leaf loop.
     pub walks: &'a Walks,
     /// The rows.

@@ -60,6 +60,11 @@ pub trait Representation: TreeTables {
     /// One step: the child that the row leads to. A vector of nodes makes a vector of walks take the step.
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor;
 
+    /// Levels of a tree that a step goes down at most.
+    fn levels_of_step(&self) -> u32 {
+        1
+    }
+
     /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before
     /// it is.
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {

@@ -228,6 +228,10 @@ impl Representation for Tiled {
         Cursor::of(b.select(done, node, next))
     }
 
+    fn levels_of_step(&self) -> u32 {
+        (u32::from(self.lanes) + 1).ilog2()
+    }
+
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
         let zero = b.int(0);
         b.cmp(Cmp::Lt, node, zero)

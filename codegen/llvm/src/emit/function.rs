@@ -4,6 +4,7 @@ use super::device::Device;
 use super::frame::Frame;
 use super::isa::Isa;
 use super::launch::launches_in;
+use super::marks::Marks;
 use super::memory::AliasScopes;
 use super::types;
 use super::uses::Uses;
@@ -46,6 +47,8 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) first_blocks: Option<[IntValue<'ctx>; 2]>,
     /// The group of loads that memory was read anew for last.
     pub(super) reloaded: Option<u32>,
+    /// Says which loop instructions are for, if that is asked for.
+    pub(super) marks: Option<Marks<'ctx>>,
     /// What the names of its functions begin with.
     pub(super) name: String,
     pub(super) builder: Builder<'ctx>,
@@ -95,15 +98,23 @@ pub(super) fn emit<'ctx>(
         device: None,
         first_blocks: None,
         reloaded: None,
+        marks: machine.marks.then(|| Marks::new(context, module, model, kind)),
         name,
         builder,
         frame,
         scopes,
     };
+    if let Some(marks) = &mut emitter.marks {
+        marks.begin(llvm);
+    }
+    emitter.mark_number(0);
     emitter.load_context()?;
     emitter.frame.leave_entry(context, &emitter.builder)?;
     emitter.block(&function.body)?;
     emitter.builder.build_return(None)?;
+    if let Some(marks) = &emitter.marks {
+        marks.finish();
+    }
     Ok(llvm)
 }
 
@@ -177,7 +188,32 @@ impl<'ctx> Emitter<'_, 'ctx> {
         block.iter().try_for_each(|stmt| self.stmt(stmt))
     }
 
+    /// What is emitted next is for the same as a value.
+    pub(super) fn mark(&self, value: Value) {
+        self.mark_number(self.source.origins.number(value).unwrap_or(0));
+    }
+
+    pub(super) fn mark_number(&self, origin: usize) {
+        if let Some(marks) = &self.marks {
+            marks.mark(self.context, &self.builder, origin);
+        }
+    }
+
+    /// The value that is made last of those that a statement is about: it is made for the same.
+    fn mark_stmt(&self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Let(value, _) => self.mark(*value),
+            Stmt::Store(to, value) | Stmt::StoreMasked(to, value, _) | Stmt::AtomicAdd(to, value) => {
+                self.mark(to.index.max(*value));
+            }
+            Stmt::For(stmt) => self.mark(stmt.iv),
+            Stmt::Parallel(stmt) => self.mark(stmt.iv),
+            _ => {}
+        }
+    }
+
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), LlvmError> {
+        self.mark_stmt(stmt);
         match stmt {
             Stmt::Let(value, op) => {
                 let llvm = self.op(*value, op)?;

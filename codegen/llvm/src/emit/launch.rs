@@ -136,6 +136,7 @@ impl<'ctx> Unit<'_, 'ctx> {
             device: Some(Rc::clone(&device)),
             first_blocks: None,
             reloaded: None,
+            marks: None,
             name: launch.name.clone(),
             builder,
             frame,

@@ -23,6 +23,7 @@ mod intrinsics;
 mod isa;
 mod launch;
 mod launch_call;
+mod marks;
 mod memory;
 mod nvptx;
 mod ops;
@@ -39,6 +40,7 @@ pub(crate) use exports::{ENCODE, EXPORTS, INTERFACE};
 pub(crate) use function::kernel_name;
 pub(crate) use launch::{EmittedLaunch, emit_launches};
 pub(crate) use launch_call::{LaunchInfo, launches};
+pub(crate) use marks::marked;
 
 use crate::error::LlvmError;
 use crate::session::Session;

@@ -85,6 +85,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut inner = Frame::enter(self.context, &self.builder, llvm, env, self.source);
         inner.inherit_constants(&self.frame);
         let outer = std::mem::replace(&mut self.frame, inner);
+        let interrupted = self.marks.as_mut().and_then(|marks| marks.begin(llvm));
+        self.mark(stmt.iv);
         self.open(environment, env)?;
         let iteration =
             llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
@@ -95,6 +97,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_return(None)?;
 
         self.frame = outer;
+        if let Some(marks) = &mut self.marks {
+            marks.function = interrupted;
+        }
+        self.mark(stmt.iv);
         let outside = outside.ok_or_else(|| LlvmError::ill_formed("code outside a block"))?;
         self.builder.position_at_end(outside);
         Ok(llvm)

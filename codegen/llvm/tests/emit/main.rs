@@ -273,6 +273,7 @@ fn tested_loops_carry_values() {
         let x = b.load(Ty::I64, at(input, row, 16));
         let y = b.load(Ty::I64, Address { buffer: input, index: row, stride: 16, offset: 8 });
         let last = b.while_loop(
+            WalkSteps::default(),
             &[x, y, zero],
             |b, v| b.cmp(Cmp::Ne, v[0], v[1]),
             |b, v| {
@@ -297,6 +298,7 @@ fn choices_join_values() {
     b.for_loop((zero, n, 1), &[], |b, row, _| {
         let x = b.load(Ty::I64, at(input, row, 8));
         let last = b.while_loop(
+            WalkSteps::default(),
             &[x, zero],
             |b, v| b.cmp(Cmp::Lt, one, v[0]),
             |b, v| {
@@ -759,7 +761,7 @@ fn ill_formed_lir_is_an_error() {
         let types = vec![Ty::I64, F32, ty];
         let constants = [Stmt::Let(Value(0), Op::Int(1)), Stmt::Let(Value(1), Op::Float(1.0))];
         let body = constants.into_iter().chain([Stmt::Let(Value(2), op)]).collect();
-        Function { name: "f".into(), index: Scalar::I64, types, buffers: Vec::new(), body }
+        Function { types, body, ..Function::empty("f".into(), Scalar::I64) }
     };
     let (int, float) = (Value(0), Value(1));
     let nowhere = Address { buffer: BufferId(0), index: int, stride: 4, offset: 0 };
@@ -841,6 +843,7 @@ fn walks_choose_children_without_branches() {
     b.for_loop((zero, n, 1), &[], |b, row, _| {
         let int = Ty::of(Scalar::I32);
         let last = b.while_loop(
+            WalkSteps::default(),
             &[zero],
             |b, node| {
                 let feature = b.load(int, field(node[0], 4));

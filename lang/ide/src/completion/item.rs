@@ -27,6 +27,8 @@ pub struct Completion {
     pub sort: String,
     /// What the word under the cursor is compared with.
     pub filter: String,
+    /// Whether it is a step that fast schedules take next.
+    pub is_next: bool,
 }
 
 /// What a completion is.
@@ -55,8 +57,17 @@ impl Completion {
             snippet: false,
             sort: String::new(),
             filter: label.clone(),
+            is_next: false,
             label,
         }
+    }
+
+    /// The text with it written where it is proposed, if it is a directive with all its arguments.
+    pub fn taken(&self, source: &str) -> Option<String> {
+        let (start, end) = (self.replace.start as usize, self.replace.end as usize);
+        let is_whole = self.kind == CompletionKind::Directive && self.snippet;
+        let (before, after) = (source.get(..start)?, source.get(end..)?);
+        is_whole.then(|| format!("{before}{}{after}", self.label))
     }
 
     pub(super) fn detail(self, detail: impl Into<String>) -> Self {

@@ -6,15 +6,19 @@ use super::item::{Completion, CompletionKind, WORK, escape};
 use crate::Here;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
+use crate::rank::{Rank, Ranker};
 use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Signature, of as signature_of};
 use sched_lang::legal_next::candidates::{self, Forms, Named};
 use sched_lang::legal_next::{Argument, Operation, wanted};
+use sched_nest::Layout;
 
 /// Forms of one directive that are offered.
 const FORMS: usize = 3;
-/// Forms of `reorder`, where each is another order, and of `representation`, where each is another layout.
-const MORE_FORMS: usize = 5;
+/// Forms of `reorder`, where each is another order.
+const ORDERS: usize = 5;
+/// Forms of `representation`, where each is another layout.
+const LAYOUTS: usize = Layout::ALL.len();
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
 /// Loops for which forms are made. In a nest that has more the work that is allowed is done before their turn comes.
@@ -26,24 +30,32 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
     let at = typed.stmt.map_or(offset, |stmt| stmt.span.start as usize);
     let mut point = prepared.point(at, own);
     let is_taken = |name: &str| prepared.is_taken(name) && !own.is_some_and(|own| prepared.makes(own, name));
-    let found = legal(&mut point, &is_taken);
+    let ranker = Ranker::new(analysis);
+    let found = legal(&mut point, &is_taken, &ranker);
     let is_call = analysis.source().get(typed.span.end as usize..).is_some_and(|rest| rest.starts_with('('));
-    let mut all = Vec::new();
+    let nest = point.nest();
+    let mut ranked: Vec<(Rank, Completion)> = Vec::new();
     for (op, forms) in &found {
         let Some(signature) = signature_of(*op) else { continue };
-        let forms = forms.iter().map(|form| item(signature, form, typed));
+        let forms = forms.iter().map(|form| {
+            let rank = ranker.rank(form, nest);
+            (rank, Completion { is_next: rank.is_next(), ..item(signature, form, typed) })
+        });
         if is_call {
             // The arguments are there already.
-            all.extend(forms.take(1).map(|item| Completion {
+            let bare = |item| Completion {
                 label: signature.name.to_owned(),
                 insert: signature.name.to_owned(),
                 snippet: false,
                 ..item
-            }));
+            };
+            ranked.extend(forms.take(1).map(|(rank, item)| (rank, bare(item))));
         } else {
-            all.extend(forms);
+            ranked.extend(forms);
         }
     }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let mut all: Vec<Completion> = ranked.into_iter().map(|(_, item)| item).collect();
     if !is_call && !analysis.is_in_block() {
         all.push(block(typed));
         all.extend(header_lines(analysis, typed));
@@ -52,21 +64,27 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
 }
 
 /// Legal forms of each directive: one of each that has any, then more as long as the work allows.
-fn legal(point: &mut InsertionPoint, is_taken: &dyn Fn(&str) -> bool) -> Vec<(Op, Vec<Operation>)> {
+fn legal(
+    point: &mut InsertionPoint,
+    is_taken: &dyn Fn(&str) -> bool,
+    ranker: &Ranker,
+) -> Vec<(Op, Vec<Operation>)> {
     let ops = wanted(None);
     let mut work = WORK;
     let mut names = candidates::names(point.nest());
     names.truncate(LOOPS);
     let mut searches: Vec<Search> =
-        ops.into_iter().map(|op| Search::new(op, point, &names, is_taken)).collect();
+        ops.into_iter().map(|op| Search::new(op, point, &names, is_taken, ranker)).collect();
     // Annotations are tried quickly, and leave more to what shapes the nest.
     let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
     let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
         searches.iter_mut().partition(|search| is_quick(search));
-    for round in 0..MORE_FORMS {
+    for round in 0..LAYOUTS.max(ORDERS) {
         let mut rest = quick.len() + slow.len();
-        let goes_on = |search: &&mut &mut Search| {
-            round < FORMS || matches!(search.op, Op::Reorder | Op::Representation)
+        let goes_on = |search: &&mut &mut Search| match search.op {
+            Op::Reorder => round < ORDERS,
+            Op::Representation => round < LAYOUTS,
+            _ => round < FORMS,
         };
         for search in quick.iter_mut().chain(&mut slow).filter(goes_on) {
             let share = if round == 0 { work.share(rest) } else { work };
@@ -89,8 +107,15 @@ struct Search {
 }
 
 impl Search {
-    fn new(op: Op, point: &InsertionPoint, names: &[Named], is_taken: &dyn Fn(&str) -> bool) -> Self {
+    fn new(
+        op: Op,
+        point: &InsertionPoint,
+        names: &[Named],
+        is_taken: &dyn Fn(&str) -> bool,
+        ranker: &Ranker,
+    ) -> Self {
         let mut rest = candidates::about_these(op, point.nest(), names, is_taken);
+        rest.iter_mut().for_each(|forms| ranker.order(forms, point.nest()));
         rest.reverse();
         Search { op, rest, found: Vec::new() }
     }

@@ -7,6 +7,7 @@ mod device;
 mod lints;
 mod rewrites;
 mod shape;
+mod slow;
 
 use crate::device::Limits;
 use crate::diagnostics::Fix;
@@ -109,6 +110,12 @@ fn words(context: &Context) -> Wording {
         P::EmptyLanes { lanes, trips } => lints::empty_lanes(context, *lanes, *trips),
         P::NoSteps { layout, chosen } => lints::no_steps(context, *layout, *chosen),
         P::UnrollBeyond { depth, deepest } => lints::unroll_beyond(context, *depth, *deepest),
+        P::NarrowVector { lanes, full, bin_bytes, chosen } => {
+            slow::narrow_vector(context, (*lanes, *full), *bin_bytes, *chosen)
+        }
+        P::TileBeyond { extent, size } => slow::tile_beyond(context, *extent, *size),
+        P::OneBlock { rows } => slow::one_block(context, *rows),
+        P::UnrolledFar { copies } => slow::unrolled_far(context, *copies),
         P::NestedParallel { outer, earlier } => lints::nested_parallel(context, outer, *earlier),
     }
 }

@@ -3,7 +3,7 @@
 use super::speculate::{LevelOrder, NodeTest, speculate};
 use super::{Lane, Steps, packed_rows};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Build, Builder, Ty, Value};
+use crate::lir::{Bin, Build, Builder, Ty, Value, WalkSteps};
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::representation::Representation;
@@ -66,6 +66,10 @@ impl Walk<'_> {
         }
         if steps == 0 {
             return b.while_loop(
+                WalkSteps {
+                    taken: self.steps.straight + self.steps.checked,
+                    levels: self.layout.levels_of_step(),
+                },
                 &nodes,
                 |b, nodes| self.any_on_its_way(b, nodes),
                 |b, nodes| self.uncounted(b, nodes, step),

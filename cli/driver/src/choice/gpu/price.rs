@@ -1,0 +1,84 @@
+//! What calls cost under schedules for GPUs, as far as the simulator's counts tell.
+
+use crate::compile::{compile, gpu_of};
+use crate::failure::Failure;
+use crate::model::Model;
+use sched_cost::{Gpu, GpuCall, GpuCost, cost_on};
+use sched_ir::lir::{KernelKind, Module, Scalar};
+use sched_lang::Target;
+use sched_nest::{Nest, Variants};
+
+/// Most rows of the sample that are used.
+const SAMPLED: usize = 1024;
+
+/// What is needed to tell what calls of a model cost.
+pub struct Pricer<'a> {
+    model: &'a Model,
+    gpu: Gpu,
+    /// Rows, one after the other.
+    sample: Vec<f64>,
+    /// Steps that a row takes through all trees.
+    steps: u64,
+}
+
+impl<'a> Pricer<'a> {
+    /// For a model, the GPU that a target names, and some rows.
+    ///
+    /// # Errors
+    ///
+    /// When nothing is known of the GPU.
+    pub fn new(model: &'a Model, target: &Target, mut sample: Vec<f64>) -> Result<Pricer<'a>, Failure> {
+        let name = gpu_of(target)?.to_string();
+        let gpu = Gpu::named(&name).ok_or_else(|| {
+            Failure::usage(
+                format!(
+                    "what schedules cost on {name} is not known: there are figures for GPUs of NVIDIA alone"
+                ),
+                "name one of those, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
+            )
+        })?;
+        sample.truncate(SAMPLED * model.forest.num_features);
+        let steps = model.facts().depths.iter().map(|depth| u64::from(*depth) + 1).sum();
+        Ok(Pricer { model, gpu, sample, steps })
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// What a call of so many rows costs under a nest. None if it cannot be compiled, maps no loop, or takes too long to
+    /// simulate.
+    pub fn price(&self, nest: Nest, rows: u64) -> Option<GpuCost> {
+        let lanes = nest.loops.iter().filter_map(|one| one.annotations.vectorize).max();
+        let module = compile(self.model, Variants::only(nest), &[KernelKind::Raw]).ok()?.lir;
+        let (sample, row_bytes) = self.input(&module);
+        let call = GpuCall {
+            rows,
+            sample: &sample,
+            row_bytes,
+            margins: self.model.forest.num_margins,
+            steps: self.steps,
+            together: lanes.map_or(1, |lanes| u64::from(lanes.clamp(1, 4))),
+        };
+        cost_on(&self.gpu, &module, &call)
+    }
+
+    /// The sample as the kernel reads it, and the bytes of a row.
+    fn input(&self, module: &Module) -> (Vec<u8>, usize) {
+        let element = module.types.rows;
+        let as_bytes = |values: &[f64]| -> Vec<u8> {
+            match element {
+                Scalar::F64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+                _ => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+            }
+        };
+        let rows = self.sample.len() / self.model.forest.num_features.max(1);
+        let bytes = match &module.columns {
+            None => as_bytes(&self.sample),
+            Some(columns) => as_bytes(&columns.rows(&self.sample)),
+        };
+        let row_bytes = bytes.len() / rows.max(1);
+        (bytes, row_bytes)
+    }
+}

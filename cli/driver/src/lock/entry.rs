@@ -1,0 +1,261 @@
+//! Entries of a lock.
+
+use super::digest::{nest_digest, structure_digest};
+use super::{CODE_EPOCH, Here};
+use crate::failure::Failure;
+use crate::model::Model;
+use sched_forest::fingerprint;
+use sched_lang::pieces::without_model;
+use sched_llvm::Cpu;
+use std::cmp::Ordering;
+use std::fmt::{self, Display, Formatter};
+use std::path::{Component, Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What tells an entry from the others of a lock. Written, it is the entry's name: `cpu:model.json:1024:all`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// What code is for: `cpu` for the processor of the machine, a level such as `x86-64-v3`, or a GPU such as `gpu(sm_90)`.
+    pub target: String,
+    /// The model's file as seen from the lock's folder, with `/` between folders.
+    pub model: String,
+    /// Rows of a call.
+    pub rows: u64,
+    /// Threads of a call; 0 for as many as there are.
+    pub threads: u32,
+}
+
+impl Key {
+    /// The key of a model's file, in a lock that lies or will lie at `lock`.
+    ///
+    /// # Errors
+    /// When the model's path cannot be written in a lock.
+    pub fn new(target: &str, model: &Path, lock: &Path, rows: u64, threads: u32) -> Result<Key, Failure> {
+        let model = relative(model, lock.parent().unwrap_or(Path::new("")));
+        let text = model.to_str().filter(|text| !text.is_empty() && !text.chars().any(char::is_control));
+        let text = text.ok_or_else(|| {
+            let message = format!("a lock cannot name the model {}", model.display());
+            Failure::usage(message, "give its file a name of UTF-8 characters without line breaks")
+        })?;
+        Ok(Key { target: target.to_string(), model: text.to_string(), rows, threads })
+    }
+
+    /// How many threads, as it is written.
+    pub fn threads(&self) -> String {
+        if self.threads == 0 { "all".to_string() } else { self.threads.to_string() }
+    }
+
+    /// The digits under which it stands in the text.
+    pub(super) fn bucket(&self) -> String {
+        let digest = fingerprint(self.to_string().as_bytes());
+        digest.trim_start_matches("sha256:").chars().take(2).collect()
+    }
+
+    /// Its place in the text.
+    pub(super) fn place(&self) -> (String, &Key) {
+        (self.bucket(), self)
+    }
+}
+
+impl Display for Key {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}:{}", self.target, self.model, self.rows, self.threads())
+    }
+}
+
+impl FromStr for Key {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Key, ()> {
+        let (rest, threads) = text.rsplit_once(':').ok_or(())?;
+        let (rest, rows) = rest.rsplit_once(':').ok_or(())?;
+        let (target, model) = rest.split_once(':').ok_or(())?;
+        let threads = if threads == "all" { 0 } else { threads.parse().map_err(drop)? };
+        let key = Key {
+            target: target.to_string(),
+            model: model.to_string(),
+            rows: rows.parse().map_err(drop)?,
+            threads,
+        };
+        // Other spellings of a number would make two keys of one.
+        let is_own = key.to_string() == text && !target.is_empty() && !model.is_empty() && key.rows > 0;
+        is_own.then_some(key).ok_or(())
+    }
+}
+
+/// A path as seen from a folder, without asking what links lead to more than both share.
+fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let whole = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        std::fs::canonicalize(path)
+            .or_else(|_| std::path::absolute(path))
+            .unwrap_or_else(|_| path.to_path_buf())
+    };
+    // The file's own name counts, not that of the file that it leads to.
+    let name = path.file_name().map(PathBuf::from).unwrap_or_default();
+    let path = whole(path.parent().unwrap_or(Path::new(""))).join(name);
+    let folder = whole(folder);
+    let (path, folder): (Vec<Component>, Vec<Component>) =
+        (path.components().collect(), folder.components().collect());
+    let shared = path.iter().zip(&folder).take_while(|(one, other)| one == other).count();
+    let up = folder.iter().skip(shared).map(|_| Component::ParentDir);
+    up.chain(path.iter().skip(shared).copied()).collect()
+}
+
+/// The middle of measured times of a row, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// The median.
+    pub median: f64,
+    /// A quarter of the samples is at most this.
+    pub low: f64,
+    /// Three quarters of the samples are at most this.
+    pub high: f64,
+}
+
+impl Figures {
+    /// As they are read back from a lock: with four digits that count.
+    fn rounded(self) -> Figures {
+        let round = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
+        Figures { median: round(self.median), low: round(self.low), high: round(self.high) }
+    }
+
+    /// Whether they can be times.
+    pub(super) fn are_times(self) -> bool {
+        [self.low, self.median, self.high].iter().all(|time| time.is_finite() && *time > 0.0)
+    }
+}
+
+/// What a measurement says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The schedule's times.
+    pub schedule: Figures,
+    /// Those of the schedule that schedc chose without it, in the same run.
+    pub default: Figures,
+    /// What rows were drawn from.
+    pub seed: u64,
+    /// How long there was to search or to measure.
+    pub budget: Duration,
+}
+
+/// A schedule that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// What it is for.
+    pub key: Key,
+    /// The digest of the model's structure; see [`structure_digest`].
+    pub structure: String,
+    /// The system that code was made for.
+    pub triple: String,
+    /// The processor that it was measured on, as LLVM calls it.
+    pub processor: String,
+    /// The instruction sets that code could use.
+    pub features: Vec<String>,
+    /// Sizes of the caches of data in bytes, the nearest first. They are told and not compared.
+    pub caches: Vec<u64>,
+    /// The version of schedc.
+    pub schedc: String,
+    /// See [`CODE_EPOCH`].
+    pub epoch: u32,
+    /// The digest of the schedule's nest with its model; see [`nest_digest`].
+    pub nest: String,
+    /// What was measured.
+    pub measured: Measured,
+    /// The day, as in `2026-01-31`.
+    pub date: String,
+    /// The schedule.
+    pub schedule: String,
+    /// Whether its text is no more what schedc has written.
+    pub is_edited: bool,
+}
+
+impl Entry {
+    /// The entry of a schedule that was measured just now on this machine.
+    ///
+    /// # Errors
+    /// When the schedule does not go with the model, or cannot be kept in a lock.
+    pub fn of(
+        key: Key,
+        model: &Model,
+        cpu: Cpu,
+        schedule: &str,
+        measured: Measured,
+    ) -> Result<Entry, Failure> {
+        let here = Here::of(cpu);
+        // The key says which model it is for, however often that is trained.
+        let schedule = without_model(schedule).trim_end().to_string() + "\n";
+        if schedule.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+            let help = "write it with plain line breaks and tabs; `schedc fmt` does";
+            return Err(Failure::usage(
+                "the schedule has control characters, which a lock does not keep",
+                help,
+            ));
+        }
+        let nest = nest_digest(&schedule, model).ok_or_else(|| {
+            let help = "`schedc check` with --model says what is wrong";
+            Failure::usage("the schedule has errors with its model, so a lock cannot hold it", help)
+        })?;
+        let (one, other) = (measured.schedule.rounded(), measured.default.rounded());
+        if !one.are_times() || !other.are_times() {
+            return Err(Failure::usage("there are no times of the schedule", "measure for longer"));
+        }
+        // As much of the budget as is written.
+        let budget = Duration::from_millis(u64::try_from(measured.budget.as_millis()).unwrap_or(u64::MAX));
+        Ok(Entry {
+            structure: structure_digest(&model.forest),
+            triple: here.triple,
+            processor: here.processor,
+            features: here.features,
+            caches: here.caches,
+            schedc: env!("CARGO_PKG_VERSION").to_string(),
+            epoch: CODE_EPOCH,
+            nest,
+            measured: Measured { schedule: one, default: other, budget, ..measured },
+            date: super::here::today(),
+            schedule,
+            is_edited: false,
+            key,
+        })
+    }
+
+    /// How many times as fast as the default it was.
+    pub fn gain(&self) -> f64 {
+        self.measured.default.median / self.measured.schedule.median
+    }
+
+    /// Orders entries as people read them: by model, target, rows and threads.
+    pub fn for_people(&self, other: &Entry) -> Ordering {
+        let order = |key: &Key| (key.model.clone(), key.target.clone(), key.rows, key.threads);
+        order(&self.key).cmp(&order(&other.key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, relative};
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn names_of_entries_are_read_back() {
+        for name in ["cpu:model.json:1024:all", "gpu(sm_90):a:b.json:1:2", "x86-64-v3:../m/x.txt:64:1"] {
+            assert_eq!(name.parse::<Key>().map(|key| key.to_string()), Ok(name.to_string()));
+        }
+        for wrong in
+            ["", "cpu", "cpu:m:01:all", "cpu:m:0:all", "cpu:m:1:0", "cpu:m:1:+1", "cpu::1:1", ":m:1:1"]
+        {
+            assert_eq!(wrong.parse::<Key>(), Err(()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn models_are_seen_from_the_folder_of_the_lock() {
+        let seen = |path: &str, folder: &str| relative(Path::new(path), Path::new(folder));
+        assert_eq!(seen("model.json", ""), PathBuf::from("model.json"));
+        assert_eq!(seen("./model.json", "."), PathBuf::from("model.json"));
+        assert_eq!(seen("src/model.json", ""), PathBuf::from("src/model.json"));
+        assert_eq!(seen("model.json", "src"), PathBuf::from("../model.json"));
+        assert_eq!(seen("/none/here/model.json", "/none/there"), PathBuf::from("../here/model.json"));
+    }
+}

@@ -1,0 +1,260 @@
+//! The schedule of a lock for a job, or why there is none.
+
+use super::compose::composed;
+use super::{CODE_EPOCH, Entry, Here, Key, Lock, nest_digest, structure_digest};
+use crate::compile::gpu_of;
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::schedule::Source;
+use sched_diagnostics::{Code, Diagnostic, Place, usage};
+use sched_lang::Target;
+use sched_llvm::Cpu;
+use std::path::Path;
+
+/// What a schedule is looked for.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The model, whose path is that of its file.
+    pub model: &'a Model,
+    /// The target, where one is named.
+    pub target: Option<&'a Target>,
+    /// The processors.
+    pub cpus: &'a [Cpu],
+    /// Threads of a call, 0 for as many as there are; nothing where each call says so itself.
+    pub threads: Option<u32>,
+}
+
+/// What a lock has for a job: a schedule, or why it has none. Neither where it has no entry for the model.
+#[derive(Default)]
+pub struct Found {
+    /// The schedule.
+    pub source: Option<Source>,
+    /// The first entry that does not fit, and why.
+    pub miss: Option<Diagnostic>,
+}
+
+impl Found {
+    fn miss(diagnostic: Diagnostic) -> Found {
+        Found { source: None, miss: Some(diagnostic) }
+    }
+}
+
+/// What entries call a target.
+///
+/// # Errors
+/// When there is no such GPU.
+pub fn target_name(target: Option<&Target>, cpu: Cpu) -> Result<String, Failure> {
+    Ok(match target {
+        Some(target) if target.is_gpu() => format!("gpu({})", gpu_of(target)?),
+        _ if cpu == Cpu::Native => "cpu".to_string(),
+        _ => cpu.name().to_string(),
+    })
+}
+
+/// Looks for the schedule of a job in the lock at `path`: the entries for its model and target put together, if all of them
+/// fit.
+///
+/// # Errors
+/// When the model or the GPU cannot be named.
+pub fn find(lock: &Lock, path: &Path, wanted: &Wanted<'_>) -> Result<Found, Failure> {
+    let file = path.display().to_string();
+    let Some(first) = wanted.cpus.first() else { return Ok(Found::default()) };
+    let target = target_name(wanted.target, *first)?;
+    let key = Key::new(&target, &wanted.model.path, path, 1, 0)?;
+    let of_model: Vec<&Entry> = lock.entries().iter().filter(|entry| entry.key.model == key.model).collect();
+    if of_model.is_empty() {
+        return Ok(Found {
+            source: None,
+            miss: renamed(lock, &key, wanted.model).map(|miss| miss.file(file)),
+        });
+    }
+    let told = |diagnostic: Diagnostic| Ok(Found::miss(diagnostic.file(file.clone())));
+    if !target.starts_with("gpu") && wanted.cpus.iter().any(|cpu| cpu != first) {
+        return told(several_processors(&key));
+    }
+    let mut entries: Vec<&Entry> =
+        of_model.iter().copied().filter(|entry| entry.key.target == target).collect();
+    if entries.is_empty() {
+        return told(other_target(&of_model, &key));
+    }
+    let threads = wanted.threads.unwrap_or_else(|| most_threads(&entries));
+    let with_others = std::mem::take(&mut entries);
+    entries.extend(with_others.iter().filter(|entry| entry.key.threads == threads));
+    if entries.is_empty() {
+        return told(other_threads(&with_others, threads));
+    }
+    entries.sort_by_key(|entry| entry.key.rows);
+    // What is left of several would serve calls that it was not measured for.
+    if let Some(miss) = first_misfit(&entries, *first, wanted.model) {
+        return told(miss);
+    }
+    let Some(text) = composed(&entries) else { return told(not_together(&entries)) };
+    let source = Source { name: file, text, is_chosen: false, path: None };
+    Ok(Found { source: Some(source), miss: None })
+}
+
+/// Why some entry does not fit.
+fn first_misfit(entries: &[&Entry], cpu: Cpu, model: &Model) -> Option<Diagnostic> {
+    let (here, structure) = (Here::of(cpu), structure_digest(&model.forest));
+    entries.iter().find_map(|entry| misfit(entry, &here, cpu, &structure, model))
+}
+
+/// Why an entry serves on no machine, if it does not: it is of another schedc or was edited, or, where its model is there, that
+/// is another one.
+pub fn stale(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
+    let other = model.and_then(|model| other_model(entry, &structure_digest(&model.forest)));
+    other.or_else(|| other_epoch(entry)).or_else(|| edited(entry, model))
+}
+
+fn misfit(entry: &Entry, here: &Here, cpu: Cpu, structure: &str, model: &Model) -> Option<Diagnostic> {
+    other_model(entry, structure)
+        .or_else(|| {
+            let message = other_machine(entry, here, cpu)?;
+            let help = format!("{}, or keep a lock for each processor and name it with --lock", again(entry));
+            Some(of_entry(usage::LOCK_PROCESSOR, entry, &message, &help))
+        })
+        .or_else(|| other_epoch(entry))
+        .or_else(|| edited(entry, Some(model)))
+}
+
+fn again(entry: &Entry) -> String {
+    format!("measure it again here with `schedc lock --upgrade {}`", entry.key)
+}
+
+fn other_model(entry: &Entry, structure: &str) -> Option<Diagnostic> {
+    let message = "the model has another structure than when this was measured: it was trained again, or another file has its \
+                   name";
+    let help = format!("find a new schedule with `schedc tune {}`, or {}", entry.key.model, again(entry));
+    (entry.structure != structure).then(|| of_entry(usage::LOCK_MODEL, entry, message, &help))
+}
+
+fn other_epoch(entry: &Entry) -> Option<Diagnostic> {
+    let message = format!(
+        "it was measured with schedc {}, code epoch {}, and this is schedc {}, code epoch {CODE_EPOCH}, whose code has another \
+         speed",
+        entry.schedc,
+        entry.epoch,
+        env!("CARGO_PKG_VERSION")
+    );
+    (entry.epoch != CODE_EPOCH).then(|| of_entry(usage::LOCK_EPOCH, entry, &message, &again(entry)))
+}
+
+fn edited(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
+    let is_other = |model: &Model| nest_digest(&entry.schedule, model).as_ref() != Some(&entry.nest);
+    let message = if model.is_some_and(is_other) {
+        "its schedule was edited: the nest is another one than was measured"
+    } else if entry.is_edited {
+        "it was edited: its text is not what schedc has written"
+    } else {
+        return None;
+    };
+    let help = "keep a schedule of your own in a file for -s, or take the entry back from git";
+    Some(of_entry(usage::LOCK_EDITED, entry, message, &format!("{help}, or {}", again(entry))))
+}
+
+/// What is different about the machine that an entry was measured on.
+fn other_machine(entry: &Entry, here: &Here, cpu: Cpu) -> Option<String> {
+    if entry.triple != here.triple {
+        return Some(format!("it was measured on {}, and this is {}", entry.triple, here.triple));
+    }
+    if entry.key.target.starts_with("gpu") {
+        return None;
+    }
+    let without = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|one| !those.contains(one)).cloned().collect()
+    };
+    let lacks = without(&entry.features, &here.features);
+    let has = without(&here.features, &entry.features);
+    let mut message = String::new();
+    if cpu == Cpu::Native && entry.processor != here.processor {
+        message =
+            format!("it was measured on the processor {}, and this is {}", entry.processor, here.processor);
+    } else if !lacks.is_empty() || !has.is_empty() {
+        message = "it was measured with other instruction sets".to_string();
+    }
+    if !lacks.is_empty() {
+        message += &format!("; here there is no {}", lacks.join(", "));
+    }
+    if !has.is_empty() {
+        message += &format!("; there was no {}", has.join(", "));
+    }
+    (!message.is_empty()).then_some(message)
+}
+
+/// All threads, or else the most that some entry has.
+fn most_threads(entries: &[&Entry]) -> u32 {
+    let threads = || entries.iter().map(|entry| entry.key.threads);
+    if threads().any(|threads| threads == 0) { 0 } else { threads().max().unwrap_or(0) }
+}
+
+/// An entry of a model of the same structure whose file has another name.
+fn renamed(lock: &Lock, key: &Key, model: &Model) -> Option<Diagnostic> {
+    if lock.entries().is_empty() {
+        return None;
+    }
+    let structure = structure_digest(&model.forest);
+    let entry = lock.entries().iter().find(|entry| entry.structure == structure)?;
+    let message =
+        format!("there is no entry for {}; this one is of a model with the same structure", key.model);
+    let help = format!("give the model its old name, or tune it: schedc tune {}", key.model);
+    Some(of_entry(usage::LOCK_MISSING, entry, &message, &help))
+}
+
+fn several_processors(key: &Key) -> Diagnostic {
+    let message =
+        format!("the entries of {} are for one kind of processors each, and there are several", key.model);
+    let help = "name one with --cpu, or a schedule for all with -s, or do without the lock with --frozen";
+    Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
+}
+
+fn other_target(of_model: &[&Entry], key: &Key) -> Diagnostic {
+    let mut targets: Vec<&str> = of_model.iter().map(|entry| entry.key.target.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let message = format!(
+        "the entries of {} are for the target {}, and this is {}",
+        key.model,
+        targets.join(" and "),
+        key.target
+    );
+    let option = match key.target.as_str() {
+        "cpu" => String::new(),
+        gpu if gpu.starts_with("gpu") => format!(" --target '{gpu}'"),
+        level => format!(" --cpu {level}"),
+    };
+    let help = format!(
+        "tune it for this one with `schedc tune {}{option}`, or do without the lock with --frozen",
+        key.model
+    );
+    Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
+}
+
+fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
+    let mut known: Vec<u32> = entries.iter().map(|entry| entry.key.threads).collect();
+    known.sort_unstable();
+    known.dedup();
+    let known: Vec<String> =
+        known.iter().map(|known| if *known == 0 { "all".to_string() } else { known.to_string() }).collect();
+    let model = entries.first().map_or("", |entry| entry.key.model.as_str());
+    let message = format!(
+        "the entries of {model} are for calls on {} threads, and this one is on {}",
+        known.join(" and "),
+        if threads == 0 { "all".to_string() } else { threads.to_string() }
+    );
+    let help = "tune the model for so many with `schedc tune --threads`, or leave --threads out";
+    Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
+}
+
+fn not_together(entries: &[&Entry]) -> Diagnostic {
+    let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
+    let message = format!(
+        "the schedules of {} cannot be put together: they declare different params",
+        names.join(", ")
+    );
+    let help = "tune the model again for all these numbers of rows at once";
+    Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
+}
+
+fn of_entry(code: Code, entry: &Entry, message: &str, help: &str) -> Diagnostic {
+    Diagnostic::new(code, Place::Element(entry.key.to_string()), message).help(help)
+}

@@ -1,0 +1,77 @@
+//! Merging locks by their entries, which git does by lines.
+
+use super::read::is_marker;
+use super::{Entry, Key, Lock};
+use crate::failure::Failure;
+use std::collections::BTreeSet;
+
+/// What becomes of two locks that came from one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merged {
+    /// All entries, of those in conflict our version.
+    pub lock: Lock,
+    /// What both sides have changed, each in its own way.
+    pub conflicts: Vec<Key>,
+}
+
+/// Merges two locks that came from `base`: an entry is in conflict if both sides changed it and not in the same way.
+pub fn merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Merged {
+    let mut merged = Merged { lock: Lock::default(), conflicts: Vec::new() };
+    let all = [base, ours, theirs].into_iter().flat_map(|lock| lock.entries());
+    let keys: BTreeSet<&Key> = all.map(|entry| &entry.key).collect();
+    for key in keys {
+        let (before, our, their) = (base.get(key), ours.get(key), theirs.get(key));
+        let in_conflict = our != before && their != before && our != their;
+        let kept: Option<&Entry> = match in_conflict {
+            true => our.or(their),
+            false if our == before => their,
+            false => our,
+        };
+        if in_conflict {
+            merged.conflicts.push(key.clone());
+        }
+        if let Some(entry) = kept {
+            merged.lock.put(entry.clone());
+        }
+    }
+    merged
+}
+
+/// Reads the two sides of a text that git could not merge, and merges them by their entries. Where git did not tell what
+/// both came from, an entry that only one side has was added there.
+///
+/// # Errors
+/// When one side is no lock.
+pub fn resolve(text: &str) -> Result<Merged, Failure> {
+    let [base, ours, theirs] = sides(text);
+    let (ours, theirs) = (Lock::parse(ours.as_bytes())?, Lock::parse(theirs.as_bytes())?);
+    let base = match base {
+        base if text.lines().any(|line| line.starts_with("|||||||")) => Lock::parse(base.as_bytes())?,
+        _ => Lock::default(),
+    };
+    Ok(merge(&base, &ours, &theirs))
+}
+
+/// The base and the two sides of a text with git's markers. Lines of the others are empty, so that numbers of lines stay.
+fn sides(text: &str) -> [String; 3] {
+    let mut sides = [String::new(), String::new(), String::new()];
+    // Which side the lines belong to; all of them outside of conflicts.
+    let mut at = None;
+    for line in text.lines() {
+        if is_marker(line) {
+            at = match line.as_bytes().first() {
+                Some(b'<') => Some(1),
+                Some(b'|') => Some(0),
+                Some(b'=') => Some(2),
+                _ => None,
+            };
+        }
+        for (number, side) in sides.iter_mut().enumerate() {
+            if !is_marker(line) && at.is_none_or(|at| at == number) {
+                *side += line;
+            }
+            side.push('\n');
+        }
+    }
+    sides
+}

@@ -1,0 +1,158 @@
+//! Which schedules are chosen, by the form of the trees, the processor and the number of rows.
+
+use sched_cost::{Facts, Level, Machine};
+use sched_forest::Forest;
+use sched_testing::shapes;
+use schedc_driver::Model;
+use schedc_driver::choice::{Chosen, CodeDestination, Form, Layout, SIZES};
+use std::error::Error;
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The machines that are told apart: without long registers, with them, and with slow gathers.
+const MACHINES: [(&str, Level); 4] =
+    [("", Level::V2), ("", Level::V3), ("znver4", Level::Vbmi), ("skylake-avx512", Level::V4)];
+
+/// How much more than the cheapest call of as many rows or more a call may cost. The cost model lets no loop begin before the
+/// one in front of it has ended, so that what is left over looks dearer than it is.
+const STAIRS: f64 = 1.35;
+
+/// A model of so many complete trees.
+fn complete(trees: u32, depth: u32, features: u32) -> Model {
+    Model::of_forest(Arc::new(shapes::complete(trees, depth, features)))
+}
+
+fn layout_of(text: &str) -> &str {
+    text.split_once("representation(")
+        .map_or("array", |(_, after)| after.split(')').next().unwrap_or_default())
+}
+
+#[test]
+fn calls_of_few_rows_walk_trees_side_by_side_and_others_rows() {
+    let model = complete(100, 6, 20);
+    for (name, level) in MACHINES {
+        let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Artefact);
+        let rest = chosen.variants.rest();
+        assert!(
+            rest.contains("vectorize(b1, ") && layout_of(rest) == "quantized",
+            "{name} {level:?}:\n{rest}"
+        );
+        let few = chosen.variants.bounded().first().map(|few| (few.max_rows, few.value.as_str()));
+        assert!(
+            few.is_some_and(|(rows, text)| rows < 32 && text.contains("tree")),
+            "{name} {level:?}: {few:?}"
+        );
+    }
+}
+
+#[test]
+fn trees_that_would_be_far_from_full_are_not_padded() {
+    let model = Model::of_forest(Arc::new(shapes::chains(40, 14, 20)));
+    for (name, level) in MACHINES {
+        let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Memory);
+        for (_, text) in chosen.variants.iter() {
+            assert!(!["quantized", "levels"].contains(&layout_of(text)), "{name} {level:?}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_come_as_columns_have_costs_of_their_own() {
+    let model = complete(50, 4, 500);
+    let machine = Machine::like("znver4", Level::Vbmi);
+    let costs = |model: &Model| {
+        let considered = Chosen::considered(model, &machine, CodeDestination::Memory);
+        let all = considered.into_iter().map(|one| (one.candidate.text(), one.costs));
+        all.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let (rows, columns) = (costs(&model), costs(&model.for_columns()));
+    let both = rows.iter().filter_map(|(text, costs)| Some((costs, columns.get(text)?)));
+    assert!(both.clone().count() > 0 && both.clone().any(|(rows, columns)| rows != columns));
+}
+
+#[test]
+fn what_compiles_slowly_is_kept_for_files() {
+    let model = complete(50, 4, 20);
+    let machine = Machine::like("znver4", Level::Vbmi);
+    let asks = |destination| Chosen::on(&model, &machine, destination).text().contains("unrollAndJam");
+    assert!(!asks(CodeDestination::Memory));
+    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact);
+    assert!(considered.iter().any(|one| one.candidate.unroll_and_jam));
+}
+
+/// A call never costs much more than a call of more rows: which of the schedules serves it follows from the costs.
+#[test]
+fn costs_of_calls_have_no_high_steps() -> Result<()> {
+    for (trees, depth, features) in [(100, 8, 28), (300, 5, 8), (20, 10, 40)] {
+        let model = complete(trees, depth, features);
+        for (name, level) in [("", Level::V3), ("znver4", Level::Vbmi)] {
+            let machine = Machine::like(name, level);
+            let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact);
+            let chosen = Chosen::on(&model, &machine, CodeDestination::Artefact);
+            let facts = Facts::of(&model.forest);
+            let cost = |rows: usize| {
+                let text = chosen.variants.for_rows(rows);
+                let found = considered.iter().find(|one| one.candidate.text() == *text);
+                found.map(|one| one.cost(&machine, &facts, rows)).ok_or("an unknown schedule is chosen")
+            };
+            let mut least = f64::INFINITY;
+            for rows in (1..=520).rev().step_by(3) {
+                let this = cost(rows)?;
+                least = least.min(this);
+                assert!(
+                    this <= STAIRS * least,
+                    "{trees} trees, {name}: {rows} rows cost {this}, more cost {least}\n{}",
+                    chosen.text()
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is chosen is as good as the best of what was considered, within what further schedules have to gain.
+#[test]
+fn the_cheapest_candidates_are_chosen() {
+    let model = complete(100, 8, 28);
+    let machine = Machine::like("znver4", Level::Vbmi);
+    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact);
+    let chosen = Chosen::on(&model, &machine, CodeDestination::Artefact);
+    let mut total = 0.0;
+    for (number, rows) in SIZES.iter().enumerate() {
+        let text = chosen.variants.for_rows(*rows);
+        let cost = |one: &schedc_driver::choice::Priced| one.costs[number];
+        let least = considered.iter().map(cost).fold(f64::INFINITY, f64::min);
+        let own = considered.iter().find(|one| one.candidate.text() == *text).map_or(f64::INFINITY, cost);
+        total += (own / least).ln();
+    }
+    assert!(total / (SIZES.len() as f64) < 0.05, "{total}");
+}
+
+#[test]
+fn oblivious_trees_have_their_layout() {
+    let model = Model::of_forest(Arc::new(shapes::oblivious(100, 6, 20)));
+    for (name, level) in MACHINES {
+        let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Memory);
+        assert_eq!(layout_of(chosen.variants.rest()), "oblivious", "{name} {level:?}:\n{}", chosen.text());
+    }
+    let considered =
+        Chosen::considered(&complete(20, 6, 20), &Machine::like("", Level::V3), CodeDestination::Memory);
+    assert!(considered.iter().all(|one| one.candidate.layout != Layout::Oblivious));
+    assert!(considered.iter().any(|one| matches!(one.candidate.form, Form::Trees { .. })));
+}
+
+/// Forests without trees, and of single leaves, have a schedule too.
+#[test]
+fn what_has_no_walks_is_walked_one_by_one() -> Result<()> {
+    for forest in [shapes::complete(0, 0, 3), shapes::complete(5, 0, 3)] {
+        let forest: Forest = forest;
+        let chosen = Chosen::on(
+            &Model::of_forest(Arc::new(forest)),
+            &Machine::like("", Level::Vbmi),
+            CodeDestination::Artefact,
+        );
+        assert_eq!(layout_of(chosen.variants.rest()), "array", "{}", chosen.text());
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Chosen schedules as text: each prints as one that the formatter leaves alone, and that text compiles to the code of the
+//! variants that were chosen, for every model at hand, kind of processor and destination.
+//!
+//! The models are those of the readers' tests, the example, and those below `SCHEDC_MODELS`.
+
+use sched_cost::{Level, Machine};
+use sched_forest::{Forest, Iterations, ReadOptions, SetTests, Target};
+use sched_ir::lir::KernelKind;
+use sched_ir::quantize::BinMap;
+use sched_ir::{Budget, compile};
+use sched_lang::diagnostics::codes;
+use sched_lang::{Options, Supported, check, format};
+use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schedc_driver::Model;
+use schedc_driver::choice::{Chosen, CodeDestination, gpu};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Fewest models that the repository has.
+const FEWEST: usize = 20;
+
+/// All JSON files below a folder that are models.
+fn models(folder: &Path, into: &mut Vec<(PathBuf, Forest)>) -> Result<()> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            models(&path, into)?;
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            let options = ReadOptions { iterations: Iterations::All };
+            let loaded = sched_forest::load(&fs::read(&path)?, &options);
+            into.extend(loaded.ok().map(|loaded| (path, loaded.forest)));
+        }
+    }
+    Ok(())
+}
+
+/// What the checker knows of a model.
+fn info(forest: &Forest) -> ModelInfo {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let leaves = |tree: &sched_forest::Tree| {
+        let mut counts = vec![0_u32; tree.depth() as usize + 1];
+        tree.for_each_leaf(|_, depth| counts[depth as usize] += 1);
+        counts
+    };
+    ModelInfo {
+        num_trees: count(forest.trees.len()),
+        num_features: count(forest.num_features),
+        num_classes: count(forest.num_margins),
+        depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
+        leaves: forest.trees.iter().map(leaves).collect(),
+        oblivious: forest.trees.iter().map(sched_forest::Tree::is_oblivious).collect(),
+        leaf_vectors: forest.trees.iter().any(|tree| tree.target == Target::All),
+        ..ModelInfo::default()
+    }
+}
+
+/// The nests of a text without errors.
+fn nests(text: &str, options: &Options) -> Result<Variants<Nest>> {
+    let checked = check(text, options);
+    checked.nests.ok_or_else(|| format!("{:?}\n{text}", checked.diagnostics).into())
+}
+
+/// What is legal and slow is not chosen, on the processor that it is chosen for.
+fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_bytes: u32) {
+    let model = options.model.as_deref().map(|model| ModelInfo { bin_bytes, ..model.clone() });
+    let options = Options {
+        model: model.map(Arc::new),
+        vector_bits: (lookup_bits > 0).then_some(lookup_bits),
+        ..options.clone()
+    };
+    let text = chosen.text();
+    let said = check(&text, &options).diagnostics;
+    let slow = codes::NARROW_VECTOR..=codes::UNROLLED_FAR;
+    let told: Vec<_> = said.iter().filter(|said| slow.contains(&said.code)).collect();
+    assert!(told.is_empty(), "{told:?}\n{text}");
+}
+
+/// The plans and the code of a model under a schedule.
+fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, String)> {
+    let kernels = [KernelKind::Raw, KernelKind::Value];
+    let compiled = compile(Arc::clone(forest), None, nests, &kernels, &Budget::default())?;
+    // A block says how many rows a run has at most, which its code knows anyway.
+    let plan = |plan: String| match plan.split_once('\n') {
+        Some((first, rest)) if first.ends_with("rows per run") => rest.to_owned(),
+        _ => plan,
+    };
+    let plans = compiled.variants.iter().map(|(_, stages)| plan(stages.plan.to_string())).collect();
+    Ok((plans, compiled.lir.to_string()))
+}
+
+/// Whether the text of a chosen schedule means what was chosen.
+fn means_the_same(forest: &Arc<Forest>, chosen: &Chosen, options: &Options) -> Result<()> {
+    let text = chosen.text();
+    assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
+    let printed = nests(&text, options)?;
+    let bounds = |variants: Variants<()>| variants.iter().map(|(rows, ())| rows).collect::<Vec<_>>();
+    assert_eq!(bounds(printed.as_ref().map(|_, _| ())), bounds(chosen.variants.as_ref().map(|_, _| ())));
+    let each = chosen
+        .variants
+        .as_ref()
+        .try_map(|_, text| Ok::<_, Box<dyn Error>>(nests(text, options)?.rest().clone()))?;
+    let (found, wanted) = (code(forest, printed)?, code(forest, each)?);
+    assert_eq!(found.0, wanted.0, "other plans:\n{text}");
+    assert!(found.1 == wanted.1, "other code:\n{text}");
+    Ok(())
+}
+
+#[test]
+fn printed_schedules_compile_to_the_code_that_was_chosen() -> Result<()> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut all = Vec::new();
+    models(&repository.join("forest/tests/fixtures"), &mut all)?;
+    models(&repository.join("examples/model"), &mut all)?;
+    assert!(all.len() >= FEWEST, "only {} models", all.len());
+    if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
+        models(Path::new(&folder), &mut all)?;
+    }
+    let machines = [("", Level::V2), ("", Level::V3), ("znver4", Level::Vbmi), ("skylake-avx512", Level::V4)];
+    let (mut schedules, mut blocks) = (0, 0);
+    for (path, forest) in all {
+        let bins = BinMap::rows_of(&forest, SetTests::OfColumns);
+        let (info, forest) = (Arc::new(info(&forest)), Arc::new(forest));
+        let options = Options { model: Some(info), supported: Supported::Compilable, ..Options::default() };
+        let model = Model::of_forest(Arc::clone(&forest));
+        for (name, level) in machines {
+            for destination in [CodeDestination::Memory, CodeDestination::Artefact] {
+                let chosen = Chosen::on(&model, &Machine::like(name, level), destination);
+                let bin_bytes = bins.as_ref().map_or(0, |bins| if bins.in_bytes { 1 } else { 2 });
+                is_not_called_slow(&chosen, &options, level.register_bits(), bin_bytes);
+                let same = means_the_same(&forest, &chosen, &options);
+                same.map_err(|error| format!("{}: {error}", path.display()))?;
+                schedules += 1;
+                blocks += chosen.variants.bounded().len();
+            }
+        }
+    }
+    assert!(blocks > schedules / 2, "only {blocks} blocks in {schedules} schedules");
+    Ok(())
+}
+
+#[test]
+fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut all = Vec::new();
+    models(&repository.join("forest/tests/fixtures"), &mut all)?;
+    models(&repository.join("examples/model"), &mut all)?;
+    if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
+        models(Path::new(&folder), &mut all)?;
+    }
+    let (mut words, mut blocks, mut groups, mut without_code) = (0, 0, 0, 0);
+    for (path, forest) in all {
+        let (info, bins) = (info(&forest), BinMap::rows_of(&forest, SetTests::OfColumns));
+        for name in ["gpu", "gpu(sm_80)", "gpu(sm_90)"] {
+            let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
+            let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target) };
+            let text = chosen.text_for(Some("gpu"));
+            assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
+            let options = Options {
+                model: Some(Arc::new(info.clone())),
+                supported: Supported::Compilable,
+                target: Some(target),
+                ..Options::default()
+            };
+            let nests = nests(&text, &options)?;
+            assert!(nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact), "{text}");
+            words += usize::from(text.contains("vectorize"));
+            groups += usize::from(text.contains("block.y"));
+            blocks += nests.bounded().len();
+            match code(&Arc::new(forest.clone()), nests) {
+                // Predictions of few models need functions that GPUs have no code for.
+                Err(error) if error.to_string().starts_with("C0015: ") => without_code += 1,
+                Err(error) => return Err(format!("{}: {error}\n{text}", path.display()).into()),
+                Ok(_) => {}
+            }
+        }
+    }
+    let found = format!("{words} schedules of words, {groups} of groups of trees, {blocks} blocks");
+    assert!(without_code <= 12, "{without_code} of the compilations are refused");
+    assert!(words > 0 && groups > 0 && blocks > 0, "{found}");
+    Ok(())
+}

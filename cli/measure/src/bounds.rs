@@ -1,0 +1,308 @@
+//! What the loops of a nest take and what bounds each: cycles as the cost model tells them, and what the plan knows of sizes,
+//! lanes and threads. As data, and as the nest with remarks below its loops.
+
+use crate::caches::{Caches, bytes_text};
+use sched_cost::{Breakdown, Call, Facts, Limit, Machine, Piece, breakdown};
+use sched_ir::lir::{Module, Task};
+use sched_ir::plan::WalkPlan;
+use sched_ir::{Compiled, Stages};
+use sched_nest::show::show_nest;
+use sched_nest::sym::{Property, Sym};
+use sched_nest::{Axis, Body, Loop, LoopId, Nest};
+use schedc_driver::Model;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The calls that are asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls {
+    /// Rows of a call.
+    pub rows: u64,
+    /// Threads that it may have.
+    pub threads: u64,
+}
+
+/// What calls of a schedule cost, and where that goes. `docs/speed.md` documents the fields of its JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// What a row costs, in cycles.
+    pub cycles_per_row: f64,
+    /// The same as time, in microseconds.
+    pub us_per_row: f64,
+    /// The loops, from the outermost on.
+    pub loops: Vec<LoopBounds>,
+    /// What is done outside of all loops.
+    pub outside: Vec<PieceBounds>,
+}
+
+/// A loop of the nest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoopBounds {
+    /// Its name.
+    pub name: String,
+    /// Its share of the time, with the loops inside.
+    pub share: f64,
+    /// The same in cycles a row.
+    pub cycles_per_row: f64,
+    /// What of that is done in it, but not in the loops inside.
+    pub pieces: Vec<PieceBounds>,
+    /// What else is known of it, as people read it.
+    pub remarks: Vec<String>,
+}
+
+/// A piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PieceBounds {
+    /// What is done: `iterations`, `copies` or `sums`.
+    pub task: &'static str,
+    /// Its share of the time.
+    pub share: f64,
+    /// The same in cycles a row.
+    pub cycles_per_row: f64,
+    /// What its time goes to, the most first.
+    pub limits: Vec<LimitShare>,
+}
+
+/// What time goes to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LimitShare {
+    /// What.
+    pub limit: &'static str,
+    /// Its share in the piece.
+    pub share: f64,
+}
+
+/// A piece of work that takes less of the time is not shown to people.
+const SHOWN: f64 = 0.01;
+/// What takes less of a piece of work is not named.
+const NAMED: f64 = 0.3;
+
+/// What calls cost, and what bounds the loops. Nothing if there is no code from rows to margins.
+pub fn explained(
+    model: &Model,
+    compiled: &Compiled,
+    machine: &Machine,
+    calls: Calls,
+    caches: &Caches,
+) -> Option<Explained> {
+    let stages = compiled.variants.rest();
+    let machine = caches.of_machine(machine);
+    let told = cycles(&compiled.lir, &Facts::of(&model.forest), &machine, calls)?;
+    let known = Known { stages, calls, caches, machine: &machine, told: &told };
+    let nest = &stages.hir.nest;
+    let (mut loops, mut path) = (Vec::new(), Vec::new());
+    nest.roots.iter().for_each(|root| {
+        known.visit(nest, *root, &mut path, &mut loops);
+    });
+    let cycles_per_row = told.cost.cycles / calls.rows.max(1) as f64;
+    let us_per_row = cycles_per_row / machine.ghz / 1000.0;
+    Some(Explained { cycles_per_row, us_per_row, loops, outside: known.pieces("") })
+}
+
+fn cycles(module: &Module, facts: &Facts, machine: &Machine, calls: Calls) -> Option<Breakdown> {
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let (rows, threads) = (number(calls.rows), number(calls.threads));
+    breakdown(module, machine, Call { rows, threads, columns: false, facts })
+}
+
+/// The nest with what is told of each loop below it.
+pub fn annotated(nest: &Nest, explained: &Explained) -> String {
+    let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for one in &explained.loops {
+        let lines = told.entry(&one.name).or_default();
+        lines.extend(one.pieces.iter().filter(|piece| piece.share >= SHOWN).map(PieceBounds::text));
+        lines.extend(one.remarks.iter().cloned());
+    }
+    let mut text = String::new();
+    for line in show_nest(nest).lines() {
+        text += &format!("{line}\n");
+        let indent = line.len() - line.trim_start().len() + 2;
+        let name = line.trim_start().strip_prefix("for ").and_then(|rest| rest.split(' ').next());
+        for remark in name.and_then(|name| told.get(name)).into_iter().flatten() {
+            text += &format!("{:indent$}| {remark}\n", "");
+        }
+    }
+    for piece in explained.outside.iter().filter(|piece| piece.share >= SHOWN) {
+        text += &format!("outside of the loops: {}\n", piece.text());
+    }
+    text
+}
+
+impl PieceBounds {
+    /// It as a line.
+    fn text(&self) -> String {
+        let task = match self.task {
+            "copies" => "copies of rows: ",
+            "sums" => "sums: ",
+            _ => "",
+        };
+        let named = self.limits.iter().enumerate();
+        let named = named.filter(|(at, limit)| *at == 0 || limit.share >= NAMED);
+        let limits: Vec<&str> = named.map(|(_, limit)| limit.limit).collect();
+        let (share, cycles) = (100.0 * self.share, self.cycles_per_row);
+        format!("{task}{share:.0}% of the time, {cycles:.1} cycles a row, bound by {}", limits.join(" and "))
+    }
+}
+
+struct Known<'a> {
+    stages: &'a Stages,
+    calls: Calls,
+    caches: &'a Caches,
+    machine: &'a Machine,
+    told: &'a Breakdown,
+}
+
+impl Known<'_> {
+    /// Tells of a loop and of those inside, and returns the share of all of them.
+    fn visit<'n>(
+        &self,
+        nest: &'n Nest,
+        id: LoopId,
+        path: &mut Vec<&'n Loop>,
+        loops: &mut Vec<LoopBounds>,
+    ) -> f64 {
+        let Some(this) = nest.loops.get(id.0 as usize) else { return 0.0 };
+        path.push(this);
+        let (at, name, pieces) = (loops.len(), this.name.clone(), self.pieces(&this.name));
+        let mut remarks: Vec<String> = self.threads(this).into_iter().collect();
+        let mut share: f64 = pieces.iter().map(|piece| piece.share).sum();
+        if this.body == Body::Walk {
+            remarks.extend(self.walks(path));
+        }
+        loops.push(LoopBounds { name, share, cycles_per_row: 0.0, pieces, remarks });
+        let inside: Vec<LoopId> = match &this.body {
+            Body::Walk => Vec::new(),
+            Body::Seq(inside) => inside.clone(),
+            Body::Cases(cases) => cases.iter().flatten().copied().collect(),
+        };
+        share += inside.into_iter().map(|id| self.visit(nest, id, path, loops)).sum::<f64>();
+        if let Some(own) = loops.get_mut(at) {
+            (own.share, own.cycles_per_row) = (share, share * self.per_row());
+        }
+        path.pop();
+        share
+    }
+
+    /// Cycles of a row.
+    fn per_row(&self) -> f64 {
+        self.told.cost.cycles / self.calls.rows.max(1) as f64
+    }
+
+    /// What is done for a loop, the most first.
+    fn pieces(&self, name: &str) -> Vec<PieceBounds> {
+        let own = self.told.pieces.iter().filter(|piece| piece.origin.name == name);
+        let mut pieces: Vec<PieceBounds> = own.map(|piece| self.piece(piece)).collect();
+        pieces.sort_by(|one, other| other.share.total_cmp(&one.share));
+        pieces
+    }
+
+    fn piece(&self, piece: &Piece) -> PieceBounds {
+        let cycles = piece.cycles();
+        let share = cycles / self.told.cost.cycles.max(f64::MIN_POSITIVE);
+        let task = match piece.origin.task {
+            Task::Iterations => "iterations",
+            Task::Copies => "copies",
+            Task::Sums => "sums",
+        };
+        let limits = piece.limits.iter().map(|(limit, of)| LimitShare {
+            limit: words(*limit, self.machine.caches.len()),
+            share: of / cycles.max(f64::MIN_POSITIVE),
+        });
+        PieceBounds { task, share, cycles_per_row: share * self.per_row(), limits: limits.collect() }
+    }
+
+    /// Iterations of a loop, as if no tile were cut short.
+    fn trip(&self, this: &Loop) -> Option<u64> {
+        let rows = i64::try_from(self.calls.rows).ok()?;
+        let value = |sym: &Sym| {
+            let known = |property| (property == Property::Rows).then_some(rows);
+            sym.substitute(&known).ok()?.as_int()
+        };
+        let (start, stop, step) = (value(&this.start)?, value(&this.stop)?, value(&this.step)?);
+        u64::try_from(stop - start).ok()?.div_ceil(u64::try_from(step).ok()?.max(1)).into()
+    }
+
+    /// What a parallel loop has for the threads of a call to do.
+    fn threads(&self, this: &Loop) -> Option<String> {
+        let threads = self.calls.threads.max(1);
+        let trip = self.trip(this).filter(|_| this.annotations.parallel)?;
+        let rounds = trip.div_ceil(threads).max(1);
+        let idle = percent_idle(trip, rounds * threads);
+        Some(match (threads, idle) {
+            (1, _) => format!("threads: one runs all {trip} iterations"),
+            (_, 0) => format!("threads: {trip} iterations keep {threads} threads busy"),
+            _ => format!("idle threads: {trip} iterations for {threads} threads leave {idle}% of their time"),
+        })
+    }
+
+    /// What the walks of a leaf loop read, and how full their vectors are.
+    fn walks(&self, path: &[&Loop]) -> Vec<String> {
+        let Some(leaf) = path.last() else { return Vec::new() };
+        let Some(walk) = self.stages.plan.walks.values().find(|walk| walk.name == leaf.name) else {
+            return Vec::new();
+        };
+        let lanes = leaf.annotations.vectorize.unwrap_or(1);
+        let mut remarks = self.memory(path, walk);
+        remarks.extend(self.idle_lanes(leaf, u64::from(lanes)));
+        remarks
+    }
+
+    /// Where trees and rows lie while they are read, and how often trees are read.
+    fn memory(&self, path: &[&Loop], walk: &WalkPlan) -> Vec<String> {
+        let Some(stored) = self.stages.plan.storages.get(&walk.storage) else { return Vec::new() };
+        let outermost = path.iter().position(|this| this.axis == Axis::Tree).unwrap_or(path.len());
+        let inside = path.iter().skip(outermost).filter(|this| this.axis == Axis::Row);
+        let rows = inside.filter_map(|this| self.trip(this)).product::<u64>().min(self.calls.rows.max(1));
+        let times = match rows {
+            1 => "read again for each row".to_string(),
+            rows => format!("read once for {rows} rows"),
+        };
+        let trees = stored.bytes;
+        let trees = format!("trees: {} in {}, {times}", bytes_text(trees), self.caches.holding(trees));
+        let hir = &self.stages.hir;
+        let (columns, element) = match &hir.bins {
+            Some(bins) => (u64::from(bins.columns()), u64::from(bins.element().bytes())),
+            None => (hir.forest.num_features as u64, hir.forest.types.input.bytes() as u64),
+        };
+        let block = rows * columns * element;
+        let near = self.caches.holding(block);
+        vec![trees, format!("rows: {rows} of {columns} columns, {} in {near}", bytes_text(block))]
+    }
+
+    /// The lanes that have nothing to do where a loop is no multiple of them.
+    fn idle_lanes(&self, leaf: &Loop, lanes: u64) -> Option<String> {
+        let tile = self.trip(leaf).filter(|tile| *tile > 0 && lanes > 1)?;
+        let all = if leaf.axis == Axis::Row { self.calls.rows } else { tile };
+        let tile = tile.min(all.max(1));
+        let vectors = all / tile * tile.div_ceil(lanes) + (all % tile).div_ceil(lanes);
+        let idle = percent_idle(all, vectors * lanes);
+        let count =
+            |number: u64, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+        let served = count(all, if leaf.axis == Axis::Row { "row" } else { "tree" });
+        let vectors = count(vectors, "vector");
+        (idle > 0).then(|| format!("idle lanes: {idle}% of {vectors} of {lanes} for {served}"))
+    }
+}
+
+/// The share of places that nothing uses, rounded.
+fn percent_idle(used: u64, places: u64) -> u64 {
+    let places = places.max(1);
+    (100 * places.saturating_sub(used) + places / 2) / places
+}
+
+/// What people call what time goes to, on a machine with so many levels of memory.
+fn words(limit: Limit, levels: usize) -> &'static str {
+    match limit {
+        Limit::Latency => "latency",
+        Limit::Instructions => "instructions",
+        Limit::Arithmetic => "arithmetic",
+        Limit::Lookups => "look-ups",
+        Limit::Gathers => "gathers",
+        Limit::Accesses => "loads and stores",
+        Limit::Lines(level) if level >= levels => "memory",
+        Limit::Lines(..=2) => "L2",
+        Limit::Lines(_) => "L3",
+        Limit::Branches => "branches guessed wrong",
+        Limit::Call => "entering the code",
+    }
+}

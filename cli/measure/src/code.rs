@@ -1,0 +1,110 @@
+//! Contenders from checked schedules.
+
+use crate::race::Contender;
+use crate::rows::Order;
+use sched_cost::{Call, Facts, Machine, cost};
+use sched_ir::lir::KernelKind;
+use sched_lang::Target;
+use sched_llvm::Cpu;
+use sched_nest::{Nest, Variants};
+use schedc_driver::compile::{RowRules, compile, facts, into_memory, runs_on_device};
+use schedc_driver::{Failure, Model, machines};
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
+
+/// A checked schedule that is to be a contender.
+#[derive(Clone)]
+pub struct Draft {
+    /// What people call it.
+    pub name: String,
+    /// Its nests. Where calls of one size are timed, the nest that serves them is enough and takes less time to compile.
+    pub nests: Variants<Nest>,
+    /// What the code is for.
+    pub target: Target,
+}
+
+impl Draft {
+    /// Makes its code. The text of the schedule is what the code reports of itself; nobody who times code asks for it.
+    ///
+    /// # Errors
+    ///
+    /// When the model does not go with the schedule, or LLVM fails.
+    pub fn compile(self, model: &Model, cpu: Cpu, text: &str) -> Result<Contender, Failure> {
+        let compiled = compile(model, self.nests, &[KernelKind::Raw])?;
+        let about = facts(model, &compiled, text, cpu, RowRules::default());
+        let code = into_memory(&compiled, &self.target, cpu, &about, &[KernelKind::Raw])?;
+        let on_device = runs_on_device(&compiled);
+        Ok(Contender { name: self.name, code: Arc::new(code), order: Order::Rows, on_device })
+    }
+}
+
+/// Makes the code of many schedules on as many threads as there are processors. The results are in the order of the schedules.
+pub fn compile_all(model: &Model, cpu: Cpu, drafts: &[Draft]) -> Vec<Result<Contender, Failure>> {
+    on_all_processors(drafts, |draft| draft.clone().compile(model, cpu, ""))
+}
+
+/// What calls of a model cost under schedules, by the cost model.
+pub struct Predictor {
+    facts: Facts,
+    machine: Machine,
+}
+
+impl Predictor {
+    /// One for a model and a processor.
+    pub fn new(model: &Model, cpu: Cpu) -> Predictor {
+        Predictor { facts: Facts::of(&model.forest), machine: machines::of(cpu) }
+    }
+
+    /// The cycles of calls of so many rows on so many threads. Nothing if the nests cannot be compiled, or are for a GPU.
+    pub fn cycles(
+        &self,
+        model: &Model,
+        nests: Variants<Nest>,
+        (rows, threads): (usize, usize),
+    ) -> Option<f64> {
+        let compiled = compile(model, nests, &[KernelKind::Raw]).ok()?;
+        let call = Call { rows, threads, columns: false, facts: &self.facts };
+        let is_told = !runs_on_device(&compiled);
+        is_told.then(|| cost(&compiled.lir, &self.machine, call)).flatten().map(|cost| cost.cycles)
+    }
+
+    /// The same for many schedules.
+    pub fn all(&self, model: &Model, drafts: &[Draft], calls: (usize, usize)) -> Vec<Option<f64>> {
+        on_all_processors(drafts, |draft| self.cycles(model, draft.nests.clone(), calls))
+    }
+}
+
+/// Does something with each of many schedules.
+fn on_all_processors<R: Send>(drafts: &[Draft], each: impl Fn(&Draft) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let (at, Some(draft)) = take(&next, drafts) {
+            done.push((at, each(draft)));
+        }
+        done
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(drafts.len());
+    let mut all = std::thread::scope(|scope| {
+        let spawn = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
+        // Where the system has no thread to give, this one does the rest.
+        let others: Vec<_> = (1..threads).filter_map(spawn).collect();
+        let mut all = work();
+        for other in others {
+            all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The stack of a thread that compiles, as large as that of a program's first thread.
+const STACK: usize = 8 << 20;
+
+fn take<'a>(next: &AtomicUsize, drafts: &'a [Draft]) -> (usize, Option<&'a Draft>) {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    (at, drafts.get(at))
+}

@@ -1,0 +1,42 @@
+//! Rows to time with where no file has any: their values lie between the thresholds of the model, so that walks turn
+//! both ways at every node.
+
+use sched_forest::{Forest, Predicate};
+
+/// Rows that are drawn; calls repeat them.
+const ROWS: usize = 4096;
+/// Numbers that are drawn at most, for models with very many features.
+const MOST_NUMBERS: usize = 1 << 22;
+/// Thresholds of one feature that are drawn from.
+const THRESHOLDS: usize = 256;
+
+/// The seed of the rows that are drawn.
+pub const DRAWN_FROM: u64 = 1;
+
+/// Rows of a model, the same in every run.
+pub fn draw(forest: &Forest) -> Vec<f64> {
+    let mut thresholds: Vec<Vec<f64>> = vec![Vec::new(); forest.num_features];
+    for node in forest.trees.iter().flat_map(|tree| &tree.inner) {
+        if let (Predicate::Numeric { threshold }, Some(known)) =
+            (&node.predicate, thresholds.get_mut(node.feature as usize))
+            && known.len() < THRESHOLDS
+        {
+            known.push(*threshold);
+        }
+    }
+    let rows = ROWS.min(MOST_NUMBERS / forest.num_features.max(1)).max(1);
+    let mut state = DRAWN_FROM;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1_u64 << 24) as f64
+    };
+    let mut values = Vec::with_capacity(rows * forest.num_features);
+    for _ in 0..rows {
+        for known in &thresholds {
+            let mut pick = || known.get((next() * known.len() as f64) as usize).copied().unwrap_or(0.0);
+            let (a, b) = (pick(), pick());
+            values.push(a + (b - a) * next());
+        }
+    }
+    values
+}

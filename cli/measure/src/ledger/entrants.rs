@@ -1,0 +1,72 @@
+//! Nests that are to be timed, each once: many texts have the same nest.
+
+use crate::code::{Draft, Predictor, compile_all};
+use crate::race::Contender;
+use sched_lang::Target;
+use sched_llvm::Cpu;
+use sched_nest::{Nest, Variants};
+use schedc_driver::{Failure, Model};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Distinct nests, and their code.
+#[derive(Default)]
+pub struct Entrants {
+    drafts: Vec<Draft>,
+    /// The code of each that was compiled, or why there is none.
+    code: BTreeMap<usize, Result<Contender, String>>,
+    /// What calls of each cost, by the cost model.
+    cycles: Vec<Option<f64>>,
+}
+
+impl Entrants {
+    /// The number of a nest.
+    pub fn enter(&mut self, nest: &Nest, target: &Target) -> usize {
+        let is_it = |draft: &Draft| draft.nests.rest() == nest && draft.target == *target;
+        self.drafts.iter().position(is_it).unwrap_or_else(|| {
+            let nests = Variants::only(nest.clone());
+            self.drafts.push(Draft { name: String::new(), nests, target: target.clone() });
+            self.drafts.len() - 1
+        })
+    }
+
+    /// Says what calls of each cost, without making any code.
+    pub fn predict(&mut self, model: &Model, cpu: Cpu, calls: (usize, usize)) {
+        self.cycles = Predictor::new(model, cpu).all(model, &self.drafts, calls);
+    }
+
+    /// What calls of an entrant cost, in cycles, if that was asked for and it can be compiled.
+    pub fn predicted(&self, number: usize) -> Option<f64> {
+        self.cycles.get(number).copied().flatten()
+    }
+
+    /// Makes the code of all but some.
+    pub fn compile(&mut self, model: &Model, cpu: Cpu, but: &BTreeSet<usize>) {
+        let wanted: Vec<usize> = (0..self.drafts.len()).filter(|number| !but.contains(number)).collect();
+        let drafts: Vec<Draft> =
+            wanted.iter().filter_map(|number| self.drafts.get(*number).cloned()).collect();
+        let code = compile_all(model, cpu, &drafts);
+        self.code = wanted
+            .into_iter()
+            .zip(code.into_iter().map(|result| result.map_err(|failure| reason(&failure))))
+            .collect();
+    }
+
+    /// The code of some, of those that have any.
+    pub fn contenders(&self, wanted: &[usize]) -> (Vec<usize>, Vec<Contender>) {
+        let code = |number: &usize| Some((*number, self.code.get(number)?.as_ref().ok()?.clone()));
+        wanted.iter().filter_map(code).unzip()
+    }
+
+    /// Why an entrant has no code.
+    pub fn problem(&self, number: usize) -> Option<&str> {
+        self.code.get(&number)?.as_ref().err().map(String::as_str)
+    }
+}
+
+/// A refusal in few words.
+fn reason(failure: &Failure) -> String {
+    match failure {
+        Failure::Refused(diagnostic) => format!("{}: {}", diagnostic.code, diagnostic.message),
+        Failure::Findings | Failure::Told(_) => "it has errors".to_string(),
+    }
+}

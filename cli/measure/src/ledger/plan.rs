@@ -1,0 +1,318 @@
+//! Which nests a table is made of.
+
+use super::advice;
+use super::entrants::Entrants;
+use super::table::{Ablation, Baselines, Figure, Line, State, Sweep, Table, Tried};
+use super::{NumberSweep, Question, Subject, SweepNumber};
+use crate::samples::Quartiles;
+use sched_diagnostics::Diagnostic;
+use sched_lang::Supported;
+use sched_lang::schedule::Event;
+use sched_lang::variations::{Number, Variation, Variations};
+use schedc_driver::{Failure, ScheduleValues, Source};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Values that are tried where none are given, the number's own among them.
+const VALUES: usize = 5;
+/// The factors of the others, from the nearest on.
+const FACTORS: [(i64, i64); 8] = [(1, 2), (2, 1), (1, 4), (4, 1), (1, 8), (8, 1), (1, 16), (16, 1)];
+
+/// The time of each entrant that was in a race.
+pub type Times = BTreeMap<usize, Option<Quartiles>>;
+
+/// Something to time, or why it cannot be.
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    Runs(usize),
+    Illegal(String),
+}
+
+impl Entry {
+    /// The number of what runs.
+    pub(super) fn number(&self) -> Option<usize> {
+        if let Entry::Runs(number) = self { Some(*number) } else { None }
+    }
+}
+
+/// The entries of a table.
+pub struct Plan {
+    max_rows: Option<u32>,
+    /// Rows per call.
+    pub batch: usize,
+    pub(super) whole: Entry,
+    pub(super) plain: Entry,
+    pub(super) chosen: Entry,
+    prefixes: Vec<(Event, State, Entry)>,
+    ablations: Vec<(Event, Vec<usize>, Entry)>,
+    sweeps: Vec<Tries>,
+    pub(super) advice: Vec<(String, Entry)>,
+}
+
+/// A number, and what is tried in its place.
+struct Tries {
+    name: String,
+    value: i64,
+    tried: Vec<(i64, Entry)>,
+}
+
+/// Makes plans.
+pub struct Maker<'a> {
+    pub subject: &'a Subject<'a>,
+    pub variations: &'a Variations<'a>,
+    pub chosen: &'a Source,
+    pub entrants: &'a mut Entrants,
+}
+
+impl Maker<'_> {
+    /// The plan of one of the schedules.
+    pub fn make(mut self, schedule: usize, batch: usize, question: &Question) -> Result<Plan, Failure> {
+        let events = self.variations.directives(schedule);
+        let whole = self.enter(self.variations.whole(schedule));
+        let plain = self.enter(self.variations.prefix(schedule, 0));
+        let chosen = self.chosen(batch);
+        let prefixes = if question.prefixes { self.prefixes(schedule, &events) } else { Vec::new() };
+        let ablations = if question.ablations { self.ablations(schedule, &events) } else { Vec::new() };
+        let sweeps = question.sweeps.iter().map(|asked| self.sweep(schedule, asked));
+        let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let max_rows = self.variations.max_rows(schedule);
+        let advice = if question.advice.is_some() { self.proposals(schedule, &events) } else { Vec::new() };
+        Ok(Plan { max_rows, batch, whole, plain, chosen, prefixes, ablations, sweeps, advice })
+    }
+
+    fn enter(&mut self, variation: Variation) -> Entry {
+        match variation.nest {
+            Ok(nest) => Entry::Runs(self.entrants.enter(&nest, self.subject.target)),
+            Err(errors) => Entry::Illegal(errors.first().map(reason).unwrap_or_default()),
+        }
+    }
+
+    fn chosen(&mut self, batch: usize) -> Entry {
+        let values = ScheduleValues { sets: Vec::new(), ..self.subject.values.clone() };
+        let checked = self.chosen.check_for(Supported::Compilable, self.subject.model, &values);
+        match checked.nests {
+            Some(nests) => Entry::Runs(self.entrants.enter(nests.for_rows(batch), &checked.target)),
+            None => Entry::Illegal(checked.diagnostics.first().map(reason).unwrap_or_default()),
+        }
+    }
+
+    fn prefixes(&mut self, schedule: usize, events: &[Event]) -> Vec<(Event, State, Entry)> {
+        let mut before = self.enter(self.variations.prefix(schedule, 0));
+        let mut lines = Vec::new();
+        for (at, event) in events.iter().enumerate() {
+            let variation = self.variations.prefix(schedule, at + 1);
+            let waits = variation.left_out.contains(&at);
+            let entry = self.enter(variation);
+            let state = match (&before, &entry) {
+                (_, Entry::Illegal(_)) => State::Illegal,
+                (Entry::Runs(one), Entry::Runs(two)) if one == two && waits => State::Waits,
+                (Entry::Runs(one), Entry::Runs(two)) if one == two => State::Same,
+                _ => State::Own,
+            };
+            if state != State::Illegal {
+                before = entry.clone();
+            }
+            lines.push((event.clone(), state, entry));
+        }
+        lines
+    }
+
+    fn ablations(&mut self, schedule: usize, events: &[Event]) -> Vec<(Event, Vec<usize>, Entry)> {
+        let without = |(at, event): (usize, &Event)| {
+            let variation = self.variations.without(schedule, at);
+            let line = |other: &usize| events.get(*other).map(|event| event.line);
+            let mut with: Vec<usize> = variation.left_out.iter().filter_map(line).collect();
+            with.dedup();
+            (event.clone(), with, self.enter(variation))
+        };
+        events.iter().enumerate().map(without).collect()
+    }
+
+    fn proposals(&mut self, schedule: usize, events: &[Event]) -> Vec<(String, Entry)> {
+        let options = self.subject.options();
+        let all = advice::proposals((&self.subject.source.text, &options), schedule, events);
+        all.into_iter().map(|(what, variation)| (what, self.enter(variation))).collect()
+    }
+
+    /// What other values of a number do; nothing if the number belongs to another schedule of the text.
+    fn sweep(&mut self, schedule: usize, asked: &NumberSweep) -> Result<Option<Tries>, Failure> {
+        let Some(found) = self.number(schedule, &asked.number)? else { return Ok(None) };
+        let with = |value: i64| match &found.place {
+            Place::Param(name) => self.variations.with_param(schedule, name, value),
+            Place::Text(number) => self.variations.with_number(schedule, *number, value),
+        };
+        let mut values: Vec<(i64, Variation)> = match (asked.values.as_slice(), found.choices.as_slice()) {
+            ([], []) => {
+                let near = near(found.value).map(|value| (value, with(value)));
+                near.filter(|(value, variation)| *value == found.value || variation.nest.is_ok())
+                    .take(VALUES)
+                    .collect()
+            }
+            ([], choices) => choices.iter().map(|value| (*value, with(*value))).collect(),
+            (given, _) => given.iter().map(|value| (*value, with(*value))).collect(),
+        };
+        values.sort_by_key(|(value, _)| *value);
+        values.dedup_by_key(|(value, _)| *value);
+        let tried = values.into_iter().map(|(value, variation)| (value, self.enter(variation))).collect();
+        Ok(Some(Tries { name: found.name, value: found.value, tried }))
+    }
+
+    fn number(&self, schedule: usize, number: &SweepNumber) -> Result<Option<Found>, Failure> {
+        let source = self.subject.source;
+        match number {
+            SweepNumber::Param(name) => {
+                let checked =
+                    source.check_for(Supported::Compilable, self.subject.model, self.subject.values);
+                let param = checked.params.iter().find(|param| param.name == *name);
+                let value = param.and_then(|param| Some((param, param.value.as_int()?)));
+                let (param, value) = value.ok_or_else(|| no_param(name, &checked))?;
+                let choices = param.choices.iter().filter_map(|choice| choice.as_int()).collect();
+                Ok(Some(Found { name: name.clone(), value, choices, place: Place::Param(name.clone()) }))
+            }
+            SweepNumber::At(line, column) => {
+                let offset = offset(&source.text, *line, *column);
+                let found = offset.and_then(|offset| self.variations.number_at(offset));
+                let (owner, number) = found.ok_or_else(|| {
+                    let help = "name the line and the column of a number in a directive, or a `param`";
+                    Failure::usage(format!("there is no number in line {line} at column {column}"), help)
+                        .of(&source.name)
+                })?;
+                let name = format!("{line}:{column}");
+                let found =
+                    Found { name, value: number.value, choices: Vec::new(), place: Place::Text(number) };
+                Ok((owner == schedule).then_some(found))
+            }
+        }
+    }
+}
+
+/// A number that others are tried in place of.
+struct Found {
+    name: String,
+    value: i64,
+    /// What the schedule says is worth trying.
+    choices: Vec<i64>,
+    place: Place,
+}
+
+enum Place {
+    Param(String),
+    Text(Number),
+}
+
+fn no_param(name: &str, checked: &sched_lang::Checked) -> Failure {
+    let names: Vec<&str> = checked.params.iter().map(|param| param.name.as_str()).collect();
+    let help = match names.as_slice() {
+        [] => "it has none; a number is named by its line and column, as in --sweep 3:21".to_string(),
+        names => format!("it has {}", names.join(", ")),
+    };
+    Failure::usage(format!("the schedule has no param {name} with a value"), help)
+}
+
+/// A number, and those that are a power of two away.
+fn near(value: i64) -> impl Iterator<Item = i64> {
+    let others = FACTORS.into_iter().filter_map(move |(times, over)| {
+        let is_whole = value % over == 0;
+        value.checked_mul(times).filter(|_| is_whole).map(|product| product / over)
+    });
+    std::iter::once(value).chain(others.filter(move |other| *other != value && *other > 0))
+}
+
+/// The byte at a line and a column, both from 1, columns in characters.
+fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
+    let start: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+    let rest = text.get(start..)?.lines().next()?;
+    let within = rest.char_indices().map(|(at, _)| at).chain([rest.len()]).nth(column.checked_sub(1)?)?;
+    Some(start + within)
+}
+
+fn reason(diagnostic: &Diagnostic) -> String {
+    let Diagnostic { code, message, .. } = diagnostic;
+    format!("{code}: {message}")
+}
+
+impl Plan {
+    /// What is to be timed, each once.
+    pub fn entrants(&self) -> Vec<usize> {
+        let advised = self.advice.iter().filter_map(|(_, entry)| entry.number());
+        let numbers: BTreeSet<usize> = self.needed().into_iter().chain(advised).collect();
+        numbers.into_iter().collect()
+    }
+
+    /// What has a line of its own, whatever the cost model says of it.
+    pub fn needed(&self) -> Vec<usize> {
+        let all = [&self.whole, &self.plain, &self.chosen].into_iter();
+        let all = all.chain(self.prefixes.iter().map(|(_, _, entry)| entry));
+        let all = all.chain(self.ablations.iter().map(|(_, _, entry)| entry));
+        let all = all.chain(self.sweeps.iter().flat_map(|sweep| &sweep.tried).map(|(_, entry)| entry));
+        all.filter_map(Entry::number).collect()
+    }
+
+    /// The table, from the time of each entrant.
+    pub fn table(&self, threads: i32, entrants: &Entrants, times: &Times) -> Table {
+        let figure = |entry: &Entry| match entry {
+            Entry::Illegal(why) => Figure::none(why.clone()),
+            Entry::Runs(number) => match entrants.problem(*number) {
+                Some(why) => Figure::none(why.to_string()),
+                None => Figure::of(times.get(number).copied().flatten()),
+            },
+        };
+        let (whole, plain) = (figure(&self.whole), figure(&self.plain));
+        let mut before = plain.clone();
+        let prefixes = self.prefixes.iter().map(|(event, state, entry)| {
+            let figure = figure(entry);
+            let gain = figure.over(&before);
+            if figure.us_per_row.is_some() {
+                before = figure.clone();
+            }
+            let over_plain = figure.over(&plain);
+            Line { line: event.line, text: event.text.clone(), state: *state, figure, gain, over_plain }
+        });
+        let prefixes = prefixes.collect();
+        let ablations = self.ablations.iter().map(|(event, with, entry)| {
+            let figure = figure(entry);
+            let loss = whole.over(&figure);
+            Ablation { line: event.line, text: event.text.clone(), with: with.clone(), figure, loss }
+        });
+        let tried = |(value, entry): &(i64, Entry)| {
+            let figure = figure(entry);
+            Tried { value: *value, over_whole: figure.over(&whole), figure }
+        };
+        let sweeps = self.sweeps.iter().map(|Tries { name, value, tried: all }| Sweep {
+            name: name.clone(),
+            value: *value,
+            tried: all.iter().map(tried).collect(),
+        });
+        Table {
+            advice: Vec::new(),
+            max_rows: self.max_rows,
+            batch: self.batch,
+            threads,
+            prefixes,
+            ablations: ablations.collect(),
+            sweeps: sweeps.collect(),
+            baselines: Baselines { plain: plain.clone(), chosen: figure(&self.chosen) },
+            whole: whole.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{near, offset};
+
+    #[test]
+    fn near_numbers_are_whole_and_positive() {
+        assert_eq!(near(64).take(5).collect::<Vec<_>>(), [64, 32, 128, 16, 256]);
+        assert_eq!(near(1).take(4).collect::<Vec<_>>(), [1, 2, 4, 8]);
+        assert_eq!(near(6).collect::<Vec<_>>(), [6, 3, 12, 24, 48, 96]);
+        assert_eq!(near(0).collect::<Vec<_>>(), [0]);
+        assert_eq!(near(i64::MAX).collect::<Vec<_>>(), [i64::MAX]);
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let text = "// µ\nab\n";
+        assert_eq!([offset(text, 1, 4), offset(text, 1, 5), offset(text, 2, 1)], [Some(3), Some(5), Some(6)]);
+        assert_eq!([offset(text, 1, 9), offset(text, 0, 1), offset(text, 9, 1)], [None; 3]);
+    }
+}

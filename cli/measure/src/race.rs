@@ -1,0 +1,321 @@
+//! Contenders take turns.
+
+use crate::rows::{Order, Ordered, Piece};
+use crate::samples::Quartiles;
+use rustix::time::{ClockId, clock_gettime};
+use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
+use sched_llvm::{Jit, Output};
+use schedc_driver::Failure;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Most calls of a sample on rows of their own.
+const MOST_PIECES: usize = 1024;
+/// How many times the budget may pass on the clock.
+const PATIENCE: u32 = 3;
+/// Samples that a contender has before its calls are found too long for a budget.
+const FEW: usize = 3;
+
+/// Compiled code that is to be timed.
+#[derive(Clone)]
+pub struct Contender {
+    /// What people call it.
+    pub name: String,
+    /// Its code.
+    pub code: Arc<Jit>,
+    /// The order in which it gets its rows.
+    pub order: Order,
+    /// Whether some calls run on a GPU.
+    pub on_device: bool,
+}
+
+/// The calls that are timed: `batch` rows at a time, from the beginning again when they run out.
+#[derive(Clone, Copy)]
+pub struct Workload<'a> {
+    /// The rows, at least `batch` of them.
+    pub rows: &'a Ordered,
+    /// Rows per call.
+    pub batch: usize,
+    /// Threads per call; 0 leaves the number to the runtime.
+    pub threads: i32,
+}
+
+/// How long a race is.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Most samples of a contender.
+    pub samples: u32,
+    /// A sample lasts at least this long, so that the clock does not matter.
+    pub sample: Duration,
+    /// When this is spent no further turn begins, except that every contender has one.
+    pub budget: Option<Duration>,
+    /// A contender that needs more than so many times the time of the fastest has no more turns. While there are few samples
+    /// it must be further behind.
+    pub behind: Option<f64>,
+}
+
+impl Default for Rule {
+    fn default() -> Rule {
+        Rule { samples: 15, sample: Duration::from_millis(2), budget: None, behind: None }
+    }
+}
+
+/// Where a race is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Samples that are taken.
+    pub samples: usize,
+    /// Samples that there will be if nobody falls behind and time suffices.
+    pub most: usize,
+    /// The fastest contender so far, with the time of a row in microseconds.
+    pub best: Option<(usize, f64)>,
+    /// What is spent of the budget.
+    pub elapsed: Duration,
+}
+
+/// What a race says of a contender.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// Times of one row, in microseconds, in the order in which they were taken.
+    pub samples: Vec<f64>,
+    /// Whether it had no more turns because it fell behind.
+    pub fell_behind: bool,
+}
+
+impl Timing {
+    /// The middle of the samples; none if the race was ended before there was one.
+    pub fn quartiles(&self) -> Option<Quartiles> {
+        Quartiles::of(&self.samples)
+    }
+
+    fn least(&self) -> Option<f64> {
+        self.samples.iter().copied().min_by(f64::total_cmp)
+    }
+}
+
+/// Times contenders in turns. `watch` is told after each sample, and may end the race: what is known then is returned.
+///
+/// # Errors
+///
+/// When a call fails, as on a GPU that is not there.
+pub fn race(
+    contenders: &[Contender],
+    workload: &Workload,
+    rule: &Rule,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Vec<Timing>, Failure> {
+    let clock = clock(workload.threads, contenders.iter().any(|contender| contender.on_device));
+    let mut race = Race::new(contenders.len(), *rule, clock);
+    let mut calls = Vec::with_capacity(contenders.len());
+    for contender in contenders {
+        // Before the first samples nobody can be told to stop, so whoever watches is asked here, too.
+        if watch(&race.progress()).is_break() {
+            return Ok(race.timings);
+        }
+        let (number, spent) = calibrate(contender, workload, rule.sample, clock)?;
+        // Within a budget no long call is made in vain.
+        if rule.budget.is_some() && number == 1 {
+            race.add(calls.len(), spent, workload.batch);
+        }
+        calls.push(number);
+    }
+    for _ in 0..rule.samples {
+        for (at, (contender, calls)) in contenders.iter().zip(&calls).enumerate() {
+            if !race.has_turn(at) {
+                continue;
+            }
+            let spent = sample(contender, workload, *calls, clock)?;
+            race.add(at, spent, *calls * workload.batch);
+            if watch(&race.progress()).is_break() {
+                return Ok(race.timings);
+            }
+        }
+        race.leave_behind();
+    }
+    Ok(race.timings)
+}
+
+/// A race that is on.
+struct Race {
+    rule: Rule,
+    began: Instant,
+    /// What samples are timed by, and its time at the beginning.
+    clock: (ClockId, Duration),
+    timings: Vec<Timing>,
+    /// What each contender's samples took.
+    spent: Vec<Duration>,
+}
+
+impl Race {
+    fn new(contenders: usize, rule: Rule, clock: ClockId) -> Race {
+        Race {
+            rule,
+            began: Instant::now(),
+            clock: (clock, now(clock)),
+            timings: vec![Timing::default(); contenders],
+            spent: vec![Duration::ZERO; contenders],
+        }
+    }
+
+    /// How much of the budget is spent: time of the processor, where samples are timed by that, so that programs that have it
+    /// first do not leave too few samples; but people wait a few times the budget at most.
+    fn elapsed(&self) -> Duration {
+        let (clock, at_first) = self.clock;
+        now(clock).saturating_sub(at_first).max(self.began.elapsed() / PATIENCE)
+    }
+
+    /// Whether a contender is timed once more. Within a budget those whose calls are long leave time to the others.
+    fn has_turn(&self, at: usize) -> bool {
+        let (Some(timing), Some(spent)) = (self.timings.get(at), self.spent.get(at)) else { return false };
+        let Some(budget) = self.rule.budget else { return !timing.fell_behind };
+        let share = budget / u32::try_from(self.timings.len()).unwrap_or(u32::MAX).max(1);
+        let in_time = self.elapsed() < budget && (timing.samples.len() < FEW || *spent < share);
+        !timing.fell_behind && (timing.samples.is_empty() || in_time)
+    }
+
+    fn add(&mut self, at: usize, spent: Duration, rows: usize) {
+        // Never 0, of which there is no logarithm and no reciprocal.
+        let micros = spent.max(Duration::from_nanos(1)).as_secs_f64() * 1e6;
+        if let (Some(timing), Some(all)) = (self.timings.get_mut(at), self.spent.get_mut(at)) {
+            timing.samples.push(micros / rows as f64);
+            *all += spent;
+        }
+    }
+
+    /// Marks those that are clearly slower than the fastest. Least times are compared, which disturbances change little.
+    fn leave_behind(&mut self) {
+        let (Some(behind), Some((_, best))) = (self.rule.behind, self.best()) else { return };
+        for timing in &mut self.timings {
+            let slack = 1.0 + 1.0 / timing.samples.len().max(1) as f64;
+            timing.fell_behind |= timing.least().is_some_and(|least| least > best * behind * slack);
+        }
+    }
+
+    fn best(&self) -> Option<(usize, f64)> {
+        let least = self.timings.iter().enumerate().filter_map(|(at, timing)| Some((at, timing.least()?)));
+        least.min_by(|one, two| one.1.total_cmp(&two.1))
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            samples: self.timings.iter().map(|timing| timing.samples.len()).sum(),
+            most: self.timings.len() * self.rule.samples as usize,
+            best: self.best(),
+            elapsed: self.elapsed(),
+        }
+    }
+}
+
+/// How many calls make a sample, and what they took.
+fn calibrate(
+    contender: &Contender,
+    workload: &Workload,
+    wanted: Duration,
+    clock: ClockId,
+) -> Result<(usize, Duration), Failure> {
+    let mut calls = 1;
+    loop {
+        let spent = sample(contender, workload, calls, clock)?;
+        if spent >= wanted || calls >= 1 << 24 {
+            return Ok((calls, spent));
+        }
+        calls *= 2;
+    }
+}
+
+fn sample(
+    contender: &Contender,
+    workload: &Workload,
+    calls: usize,
+    clock: ClockId,
+) -> Result<Duration, Failure> {
+    let Workload { rows, batch, threads } = *workload;
+    let outputs = usize::try_from(contender.code.model().num_margins).unwrap_or(0);
+    let doubles = output_type(contender.code.model(), Kind::Raw) == Dtype::F64;
+    let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
+    let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
+    let whole = rows.count.saturating_sub(batch) + 1;
+    // As a caller has them: the columns of a call are there before it.
+    let pieces = (0..calls.min(MOST_PIECES)).map(|call| {
+        let first = call * batch % whole;
+        rows.piece(contender.order, first..first + batch)
+    });
+    let pieces: Vec<Piece> = pieces.collect();
+    let since = now(clock);
+    for piece in pieces.iter().cycle().take(calls) {
+        let out = if doubles.is_empty() { Output::F32(&mut floats) } else { Output::F64(&mut doubles) };
+        let done = contender.code.predict(Kind::Raw, piece.rows(), batch, out, threads);
+        done.map_err(|status| {
+            let help = match status.code() {
+                Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",
+                _ => "predict fewer rows",
+            };
+            Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
+        })?;
+    }
+    Ok(now(clock).saturating_sub(since))
+}
+
+/// One thread is timed by its processor time, which other threads and processes disturb less; several, and GPUs, by the time
+/// that passes.
+fn clock(threads: i32, on_device: bool) -> ClockId {
+    if threads == 1 && !on_device { ClockId::ThreadCPUTime } else { ClockId::Monotonic }
+}
+
+fn now(clock: ClockId) -> Duration {
+    Duration::try_from(clock_gettime(clock)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClockId, Race, Rule, Timing};
+    use std::time::Duration;
+
+    fn race(rule: Rule, micros: &[&[u64]]) -> Race {
+        let mut race = Race::new(micros.len(), rule, ClockId::Monotonic);
+        for (at, samples) in micros.iter().enumerate() {
+            samples.iter().for_each(|sample| race.add(at, Duration::from_micros(*sample), 10));
+        }
+        race
+    }
+
+    #[test]
+    fn samples_are_times_of_a_row() {
+        let race = race(Rule::default(), &[&[20, 30], &[0]]);
+        assert_eq!(race.timings[0], Timing { samples: vec![2.0, 3.0], fell_behind: false });
+        assert!(race.timings[1].samples[0] > 0.0);
+        let progress = race.progress();
+        assert_eq!((progress.samples, progress.most, progress.best.map(|best| best.0)), (3, 30, Some(1)));
+    }
+
+    #[test]
+    fn who_is_clearly_slower_has_no_more_turns() {
+        let rule = Rule { behind: Some(1.25), ..Rule::default() };
+        // After one sample more than 2.5 times the time of the fastest, after four more than 1.56 times.
+        let mut early = race(rule, &[&[100], &[240], &[260]]);
+        early.leave_behind();
+        assert_eq!([0, 1, 2].map(|at| early.has_turn(at)), [true, true, false]);
+        let mut late = race(rule, &[&[100; 4], &[150; 4], &[160; 4]]);
+        late.leave_behind();
+        assert_eq!([0, 1, 2].map(|at| late.has_turn(at)), [true, true, false]);
+        let mut patient = race(Rule::default(), &[&[100], &[900]]);
+        patient.leave_behind();
+        assert!(patient.has_turn(1));
+    }
+
+    #[test]
+    fn long_calls_leave_time_to_others() {
+        let rule = Rule { budget: Some(Duration::from_secs(1000)), ..Rule::default() };
+        let second = 1_000_000;
+        let race = race(rule, &[&[second; 3], &[400 * second; 2], &[400 * second; 3]]);
+        assert_eq!([0, 1, 2].map(|at| race.has_turn(at)), [true, true, false]);
+    }
+
+    #[test]
+    fn when_time_is_up_everyone_has_one_sample() {
+        let rule = Rule { budget: Some(Duration::ZERO), ..Rule::default() };
+        let race = race(rule, &[&[100], &[]]);
+        assert_eq!([0, 1].map(|at| race.has_turn(at)), [false, true]);
+    }
+}

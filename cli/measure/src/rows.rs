@@ -1,0 +1,104 @@
+//! The rows of calls, row by row or column by column.
+
+use sched_llvm::Rows;
+use sched_llvm::column::{Column, ColumnValues};
+use std::ops::Range;
+
+/// Numbers of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Numbers {
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
+}
+
+/// The order in which a contender gets its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One row after the other.
+    Rows,
+    /// One feature after the other.
+    Columns,
+}
+
+/// Rows in the orders that contenders want.
+pub struct Ordered {
+    rows: Numbers,
+    /// One feature after the other, if some contender wants that.
+    columns: Option<Numbers>,
+    features: usize,
+    /// How many rows there are.
+    pub count: usize,
+}
+
+impl Ordered {
+    /// Rows of `features` values, which are there in both orders if `both` says so.
+    pub fn new(rows: Numbers, features: usize, both: bool) -> Ordered {
+        let values = match &rows {
+            Numbers::F32(values) => values.len(),
+            Numbers::F64(values) => values.len(),
+        };
+        let columns = both.then(|| match &rows {
+            Numbers::F32(values) => Numbers::F32(transposed(values, features)),
+            Numbers::F64(values) => Numbers::F64(transposed(values, features)),
+        });
+        Ordered { rows, columns, features, count: values / features.max(1) }
+    }
+
+    /// Some of the rows in an order.
+    pub fn piece(&self, order: Order, wanted: Range<usize>) -> Piece<'_> {
+        let Some(columns) = self.columns.as_ref().filter(|_| order == Order::Columns) else {
+            let place = wanted.start * self.features..wanted.end * self.features;
+            return match &self.rows {
+                Numbers::F32(values) => Piece::Rows(Rows::F32(&values[place])),
+                Numbers::F64(values) => Piece::Rows(Rows::F64(&values[place])),
+            };
+        };
+        let column = |feature: usize| {
+            let place = feature * self.count + wanted.start..feature * self.count + wanted.end;
+            Column::of(match columns {
+                Numbers::F32(values) => ColumnValues::F32(&values[place]),
+                Numbers::F64(values) => ColumnValues::F64(&values[place]),
+            })
+        };
+        Piece::Columns((0..self.features).map(column).collect())
+    }
+
+    /// The first rows, as many as there are up to a number, widened.
+    pub fn first(&self, rows: usize) -> Vec<f64> {
+        let values = rows.saturating_mul(self.features);
+        match &self.rows {
+            Numbers::F32(all) => all.iter().take(values).map(|value| f64::from(*value)).collect(),
+            Numbers::F64(all) => all.iter().take(values).copied().collect(),
+        }
+    }
+
+    /// The rows, one after the other.
+    pub fn rows(&self) -> &Numbers {
+        &self.rows
+    }
+}
+
+/// The rows of a call.
+pub enum Piece<'a> {
+    /// One after the other.
+    Rows(Rows<'a>),
+    /// One feature after the other.
+    Columns(Vec<Column<'a>>),
+}
+
+impl Piece<'_> {
+    /// What a call is given.
+    pub fn rows(&self) -> Rows<'_> {
+        match self {
+            Piece::Rows(rows) => *rows,
+            Piece::Columns(columns) => Rows::Columns(columns),
+        }
+    }
+}
+
+/// Rows feature by feature.
+fn transposed<T: Copy>(rows: &[T], features: usize) -> Vec<T> {
+    (0..features).flat_map(|feature| rows.iter().skip(feature).step_by(features)).copied().collect()
+}

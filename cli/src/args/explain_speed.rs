@@ -1,0 +1,56 @@
+//! The arguments of `schedc explain-speed`.
+
+use super::bench::parse_time;
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleOptions, parse_cpu};
+use clap::Args;
+use sched_llvm::Cpu;
+use schedc_measure::caches::Caches;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `schedc explain-speed`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc explain-speed model.json
+  schedc explain-speed fast.sched -i rows.npy --batch 64
+  schedc explain-speed model.json -s fast.sched --threads 8 --static")]
+pub struct ExplainSpeed {
+    /// The model, or a schedule that names it
+    pub model: PathBuf,
+    #[command(flatten)]
+    /// The schedule.
+    pub schedule: ScheduleOptions,
+    #[command(flatten)]
+    /// The model's reading.
+    pub reading: ModelOptions,
+    /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
+    #[arg(short, long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// The type of the rows, f32 or f64 [default: that of the file, or the one that the model reads]
+    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    pub rows: Option<RowType>,
+    /// Rows per call
+    #[arg(long, default_value_t = 1024, value_name = "ROWS", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    pub batch: u64,
+    /// Threads per call
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
+    pub threads: i32,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
+    /// Only say what the cost model predicts, and time nothing
+    #[arg(long = "static", conflicts_with_all = ["budget", "input"])]
+    pub only_static: bool,
+    /// About how long to time, such as 500ms or 2s
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
+    pub budget: Duration,
+    /// Sizes of the caches, the nearest first, instead of this machine's: 32K,1M,32M
+    #[arg(long, value_name = "SIZES")]
+    pub caches: Option<Caches>,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
+}

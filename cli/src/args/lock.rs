@@ -1,0 +1,68 @@
+//! `schedc lock`, and how other commands use a lock.
+
+use super::ModelOptions;
+use super::bench::parse_time;
+use clap::{ArgGroup, Args};
+use schedc_driver::LockUse;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a command uses the lock where no schedule is named.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LockOptions {
+    /// The lock, whose schedules are used where none is named [default: schedc.lock beside the model]
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+    /// Fail if the lock has no schedule that fits the model and this machine
+    #[arg(long)]
+    pub locked: bool,
+    /// Do not look for a lock: choose the schedule
+    #[arg(long, conflicts_with_all = ["lock", "locked"])]
+    pub frozen: bool,
+}
+
+impl LockOptions {
+    /// As the driver has it.
+    pub fn as_used(&self) -> LockUse {
+        LockUse { file: self.lock.clone(), locked: self.locked, frozen: self.frozen }
+    }
+}
+
+/// `schedc lock`
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("action").args(["list", "check", "upgrade", "resolve", "merge"])), after_help = "\
+Examples:
+  schedc lock                                       what schedc.lock holds
+  schedc lock --check models/schedc.lock            for CI: exit status 1 if an entry is wrong
+  schedc lock --upgrade model.json:1024             measure an entry again, here and now
+  schedc lock --resolve                             after a merge that git could not do
+An entry is named TARGET:MODEL:ROWS:THREADS; parts that no other entry has are enough.")]
+pub struct Lock {
+    /// The lock
+    #[arg(default_value = "schedc.lock", value_name = "FILE")]
+    pub file: PathBuf,
+    /// List the entries; what happens where nothing else is said
+    #[arg(long)]
+    pub list: bool,
+    /// Check that the entries are as schedc has written them and go with their models
+    #[arg(long)]
+    pub check: bool,
+    /// Measure an entry again, with this schedc on this machine, beside the schedule that would be chosen
+    #[arg(long, value_name = "ENTRY")]
+    pub upgrade: Option<String>,
+    /// Merge by entries what git could not merge by lines
+    #[arg(long)]
+    pub resolve: bool,
+    /// Merge THEIRS into OURS, which both came from BASE; for git's merge drivers
+    #[arg(long, num_args = 3, value_names = ["BASE", "OURS", "THEIRS"])]
+    pub merge: Vec<PathBuf>,
+    /// With --upgrade, about how long to measure
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "2s", requires = "upgrade")]
+    pub budget: Duration,
+    #[command(flatten)]
+    /// The models' reading.
+    pub reading: ModelOptions,
+    /// List as JSON
+    #[arg(long, conflicts_with_all = ["check", "upgrade", "resolve", "merge"])]
+    pub json: bool,
+}

@@ -1,0 +1,113 @@
+//! The arguments of `schedc tune` and `schedc calibrate`.
+
+use super::bench::parse_time;
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, parse_cpu};
+use clap::{Args, ValueEnum};
+use sched_llvm::Cpu;
+use schedc_tune::Strategy;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Most rows per call that are timed.
+const MOST_ROWS: u64 = 1 << 24;
+
+/// `schedc tune`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc tune model.json -o fast.sched
+  schedc tune model.json -i rows.npy --rows 1,64,1024 --threads 1,0 --budget 30s -o fast.sched
+  schedc tune model.json -s mine.sched -o better.sched
+  schedc tune model.json --target 'gpu(sm_90)' --rows 1024,16384 --budget 20s -o fast.sched
+  schedc tune model.json --lock schedc.lock -o fast.sched
+  schedc tune model.json --save search.json --budget 1m -o fast.sched
+  schedc tune model.json --resume search.json --budget 1m -o fast.sched
+An interrupt ends the search and writes the best schedule so far; a second one ends the program.")]
+pub struct Tune {
+    /// The model
+    pub model: PathBuf,
+    #[command(flatten)]
+    /// The model's reading.
+    pub reading: ModelOptions,
+    #[command(flatten)]
+    /// Values for schedules.
+    pub values: ScheduleValues,
+    /// A schedule whose params are varied; its directives stay
+    #[arg(short, long, value_name = "FILE")]
+    pub start: Option<PathBuf>,
+    /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
+    #[arg(short, long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// The type of the rows, f32 or f64, which the code is made for [default: that of the file, or the one that the model reads]
+    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    pub row_type: Option<RowType>,
+    /// Rows of the calls that are to be fast; each size has a share of the budget
+    #[arg(long, value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
+    pub rows: Vec<u64>,
+    /// Threads of the calls, which count alike; 0 leaves the number to the library
+    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
+    pub threads: Vec<i32>,
+    /// How long to search, such as 10s or 2m
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
+    pub budget: Duration,
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
+    /// For GPUs, what is looked at: neighbours, candidates of all forms and what is near the best ones, or silvanforge, algorithm 1
+    /// of SilvanForge
+    #[arg(long, value_enum, default_value = "neighbours", value_name = "NAME", hide_possible_values = true)]
+    pub strategy: GpuStrategy,
+    /// For GPUs, compare what the simulator counts, as is done without a GPU, and time nothing
+    #[arg(long)]
+    pub by_counts: bool,
+    /// Where the schedule goes, or - for standard output
+    #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
+    pub out: PathBuf,
+    /// Keep what was found in a lock, which `build` and `predict` use where it lies beside the model as schedc.lock
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+    /// Save what was timed, for --resume
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Go on from what was saved
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a search for GPUs looks at.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum GpuStrategy {
+    /// Candidates of all forms, and neighbours of the best ones.
+    Neighbours,
+    /// Algorithm 1 of SilvanForge.
+    Silvanforge,
+}
+
+impl From<GpuStrategy> for Strategy {
+    fn from(strategy: GpuStrategy) -> Strategy {
+        match strategy {
+            GpuStrategy::Neighbours => Strategy::Neighbours,
+            GpuStrategy::Silvanforge => Strategy::Silvanforge,
+        }
+    }
+}
+
+/// `schedc calibrate`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  schedc calibrate          what instructions and memory cost here, kept for this user
+  schedc calibrate --json   the same, printed")]
+pub struct Calibrate {
+    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4; only native is kept
+    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    pub cpu: Cpu,
+    /// Print the table, and keep nothing
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,106 @@
+//! `schedc bench --prefixes --ablate --sweep`: what the parts of one schedule are good for.
+
+use super::ledger_table;
+use crate::args::{Bench, ScheduleOptions};
+use crate::commands::load_job;
+use crate::commands::timed_rows::{filled, rows_of};
+use crate::terminal::Terminal;
+use sched_forest::Float;
+use sched_llvm::host_name;
+use schedc_data::Values;
+use schedc_driver::{CodeDestination, Failure};
+use schedc_measure::ledger::{Ledger, Prepared, Question, Subject};
+use schedc_measure::{Ordered, Rule};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// How long a race is where nobody says.
+const BUDGET: Duration = Duration::from_millis(700);
+
+/// What to print.
+pub fn text(args: &Bench, terminal: &Terminal) -> Result<String, Failure> {
+    let ledger = measure(args, terminal)?;
+    Ok(match args.json {
+        // Only maps with keys that are no strings could fail, and there is none.
+        true => serde_json::to_string_pretty(&ledger).unwrap_or_default() + "\n",
+        false => ledger_table::text(&ledger),
+    })
+}
+
+fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
+    let schedule = match args.schedules.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        _ => {
+            let help = "name one schedule, and time the other one by itself";
+            return Err(Failure::usage("the parts of one schedule are timed, and there are several", help));
+        }
+    };
+    let Some(model) = &args.model else {
+        return Err(Failure::usage("there is nothing to time", "name a model"));
+    };
+    let options = ScheduleOptions { schedule, values: args.values.clone() };
+    let place = (args.cpu, CodeDestination::Artefact);
+    let mut job = load_job(model, &options, &args.reading, place)?;
+    let once = rows_of(args.input.as_deref(), args.rows, &job.model)?;
+    if matches!(once, Values::F32(_)) {
+        job.read_rows(Float::F32, args.values.target.as_ref(), place);
+    }
+    let (_, target) = job.nest(&args.values, terminal)?;
+    let batches = args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
+    let question = Question {
+        prefixes: args.prefixes,
+        ablations: args.ablate,
+        advice: None,
+        sweeps: args.sweep.clone(),
+        batches,
+    };
+    let subject = Subject {
+        model: &job.model,
+        source: &job.source,
+        values: &args.values,
+        target: &target,
+        cpu: args.cpu,
+    };
+    let prepared = Prepared::new(&subject, &question)?;
+    let features = job.model.forest.num_features;
+    let rows = Ordered::new(filled(once, features, prepared.largest_call())?, features, false);
+    let budget = args.budget.unwrap_or(BUDGET);
+    let rule = Rule { samples: args.samples, budget: Some(budget), ..Rule::default() };
+    let mut watch = watch(terminal, &prepared, args, budget);
+    let tables = prepared.time(&rows, &args.threads, &rule, &mut watch)?;
+    drop(watch);
+    Ok(Ledger {
+        format: FORMAT,
+        model: job.model.path.display().to_string(),
+        fingerprint: job.model.fingerprint.clone(),
+        trees: job.model.forest.trees.len(),
+        features,
+        processor: host_name(),
+        schedule: job.source.name.clone(),
+        chosen: prepared.chosen,
+        tables,
+    })
+}
+
+/// Moves a bar as time is spent.
+fn watch(
+    terminal: &Terminal,
+    prepared: &Prepared,
+    args: &Bench,
+    budget: Duration,
+) -> impl FnMut(&schedc_measure::Progress) -> ControlFlow<()> {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let races = prepared.races(&args.threads) as u64;
+    let bar = terminal.progress(millis(budget).saturating_mul(races), "timing");
+    let mut last = Duration::ZERO;
+    move |progress| {
+        // The next race begins at nothing again.
+        let spent = progress.elapsed.checked_sub(last).unwrap_or(progress.elapsed);
+        last = progress.elapsed;
+        bar.advance(millis(spent));
+        ControlFlow::Continue(())
+    }
+}

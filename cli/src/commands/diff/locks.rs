@@ -1,0 +1,115 @@
+//! Entries of locks, and whole locks, compared.
+
+use super::{Side, changes};
+use crate::args::{Diff, ModelChoice};
+use crate::commands::print;
+use crate::terminal::Terminal;
+use sched_lang::diff::{diff_by_rows_json, show_diff_by_rows};
+use schedc_driver::lock::{Entry, Key, Lock};
+use schedc_driver::{Failure, Source};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Whether a path names a lock.
+pub fn is_lock(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "lock")
+}
+
+/// The lock and the entry that `schedc.lock#NAME` names. A file of that very name comes first.
+pub fn entry_at(path: &Path) -> Option<(PathBuf, String)> {
+    let (lock, name) = path.to_str()?.rsplit_once('#')?;
+    (!path.exists()).then(|| (PathBuf::from(lock), name.to_string()))
+}
+
+/// The schedule of an entry.
+pub fn side(lock: &Path, name: &str, model: &ModelChoice) -> Result<Side, Failure> {
+    let read = Lock::read(lock)?;
+    let entry = read.named(name).map_err(|failure| failure.of(lock.display()))?;
+    Ok(side_of(entry, &[lock], model))
+}
+
+/// The schedule of an entry with the model of its name beside one of the locks, unless another one is named.
+fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
+    let name = format!("{}#{}", locks.first().unwrap_or(&Path::new("")).display(), entry.key);
+    let source = Source { name, text: entry.schedule.clone(), is_chosen: false, path: None };
+    let mut model = model.clone();
+    if model.model.is_none() && !model.no_model {
+        let mut files =
+            locks.iter().map(|lock| lock.parent().unwrap_or(Path::new("")).join(&entry.key.model));
+        model.model = files.find(|file| file.exists());
+    }
+    Side { source, model }
+}
+
+/// What became of an entry.
+enum Fate<'a> {
+    Added(&'a Entry),
+    Removed(&'a Entry),
+    Changed(&'a Entry, &'a Entry),
+}
+
+/// Compares two locks, such as those of two revisions.
+pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
+    let (before, after) = (Lock::read(&args.before)?, Lock::read(&args.after)?);
+    let fates = fates(&before, &after);
+    let mut text = String::new();
+    let mut all = Vec::new();
+    for (key, fate) in &fates {
+        let (line, value) = match fate {
+            Fate::Added(entry) => (format!("+ {key}: {}", told(entry)), json!({ "change": "added" })),
+            Fate::Removed(entry) => (format!("- {key}: {}", told(entry)), json!({ "change": "removed" })),
+            Fate::Changed(old, new) => {
+                let side = |entry, first, other| side_of(entry, &[first, other], &args.model);
+                let (one, other) =
+                    (side(old, &args.before, &args.after), side(new, &args.after, &args.before));
+                let changes = changes(&one, &other, args, terminal)?;
+                let nest: String =
+                    show_diff_by_rows(&changes).lines().map(|line| format!("    {line}\n")).collect();
+                let line = format!("~ {key}: {} -> {}\n{nest}", told(old), told(new));
+                (line, json!({ "change": "changed", "nest": diff_by_rows_json(&changes) }))
+            }
+        };
+        let _ = writeln!(text, "{}", line.trim_end());
+        all.push(with_figures(key, fate, value));
+    }
+    print(&if args.json { format!("{:#}\n", Value::from(all)) } else { text })?;
+    if fates.is_empty() && !args.json {
+        terminal.say("the locks have the same entries");
+    }
+    if args.exit_code && !fates.is_empty() { Err(Failure::Findings) } else { Ok(()) }
+}
+
+/// What became of each entry that is not the same, in the order in which people read them.
+fn fates<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a Key, Fate<'a>)> {
+    let all = before.entries().iter().chain(after.entries());
+    let keys: BTreeSet<&Key> = all.map(|entry| &entry.key).collect();
+    let fate = |key| match (before.get(key), after.get(key)) {
+        (Some(old), Some(new)) if old != new => Some((key, Fate::Changed(old, new))),
+        (Some(old), None) => Some((key, Fate::Removed(old))),
+        (None, Some(new)) => Some((key, Fate::Added(new))),
+        _ => None,
+    };
+    let mut fates: Vec<_> = keys.into_iter().filter_map(fate).collect();
+    fates.sort_by_key(|(key, _)| (&key.model, &key.target, key.rows, key.threads));
+    fates
+}
+
+/// `0.05 µs a row on znver5`
+fn told(entry: &Entry) -> String {
+    format!("{} µs a row on {}", entry.measured.schedule.median, entry.processor)
+}
+
+fn with_figures(key: &Key, fate: &Fate, mut value: Value) -> Value {
+    let (old, new) = match fate {
+        Fate::Added(new) => (None, Some(new)),
+        Fate::Removed(old) => (Some(old), None),
+        Fate::Changed(old, new) => (Some(old), Some(new)),
+    };
+    let about = |entry: &&&Entry| json!({ "us_per_row": entry.measured.schedule.median, "processor": entry.processor });
+    value["entry"] = json!(key.to_string());
+    value["before"] = old.as_ref().map(about).unwrap_or_default();
+    value["after"] = new.as_ref().map(about).unwrap_or_default();
+    value
+}

@@ -1,0 +1,209 @@
+//! `schedc explain-speed`: what bounds the loops of a schedule, what its directives are worth, and what would make it faster.
+
+use super::bench::table::micros;
+use super::timed_rows::{filled, rows_of};
+use super::{load_job, print};
+use crate::args::ExplainSpeed;
+use crate::environment;
+use crate::terminal::Terminal;
+use sched_forest::Float;
+use sched_ir::Compiled;
+use sched_ir::lir::KernelKind;
+use sched_lang::Target;
+use sched_nest::{Nest, Variants};
+use schedc_data::Values;
+use schedc_driver::compile::{compile, runs_on_device};
+use schedc_driver::{CodeDestination, Failure, Job, machines};
+use schedc_measure::bounds::{Calls, Explained, annotated, explained};
+use schedc_measure::caches::Caches;
+use schedc_measure::ledger::{Predicted, Prepared, Question, Subject, Table};
+use schedc_measure::{Ordered, Rule};
+use serde::Serialize;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+/// How many times the time of the fastest a proposal may need to have more turns.
+const BEHIND: f64 = 1.2;
+/// What is at least a gain, beyond noise.
+const GAIN: f64 = 1.02;
+/// Most advice that is shown.
+const SHOWN: usize = 5;
+
+/// Runs the command.
+pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
+    environment::check()?;
+    let place = (args.cpu, CodeDestination::Artefact);
+    let values = &args.schedule.values;
+    let mut job = load_job(&args.model, &args.schedule, &args.reading, place)?;
+    let once = rows_of(args.input.as_deref(), args.rows, &job.model)?;
+    if matches!(once, Values::F32(_)) {
+        job.read_rows(Float::F32, values.target.as_ref(), place);
+    }
+    let (nests, target) = job.nest(values, terminal)?;
+    let rows = usize::try_from(args.batch).unwrap_or(usize::MAX);
+    let compiled = compile(&job.model, Variants::only(nests.into_for_rows(rows)), &[KernelKind::Raw])?;
+    if runs_on_device(&compiled) {
+        let help = "docs/gpu.md tells how launches are counted and timed";
+        return Err(Failure::usage("loops that run on a GPU are not explained", help));
+    }
+    let threads = match u64::try_from(args.threads) {
+        Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, |count| count.get() as u64),
+        Ok(some) => some,
+    };
+    let told = tell(args, (&job, &target), &compiled, threads, once)?;
+    if args.json {
+        return print(&(serde_json::to_string_pretty(&told).unwrap_or_default() + "\n"));
+    }
+    print(&told.text(&compiled.variants.rest().hir.nest))
+}
+
+/// Predicts, and measures if that is wanted.
+fn tell(
+    args: &ExplainSpeed,
+    (job, target): (&Job, &Target),
+    compiled: &Compiled,
+    threads: u64,
+    once: Values,
+) -> Result<Told, Failure> {
+    let caches = args.caches.clone().unwrap_or_else(Caches::here);
+    let calls = Calls { rows: args.batch, threads };
+    let machine = machines::of(args.cpu);
+    let bounds = explained(&job.model, compiled, &machine, calls, &caches)
+        .ok_or_else(|| Failure::usage("there is no code from rows to margins", "name another model"))?;
+    let subject = Subject {
+        model: &job.model,
+        source: &job.source,
+        values: &args.schedule.values,
+        target,
+        cpu: args.cpu,
+    };
+    let question = Question {
+        ablations: !args.only_static,
+        advice: usize::try_from(threads).ok(),
+        batches: vec![usize::try_from(args.batch).unwrap_or(usize::MAX)],
+        ..Question::default()
+    };
+    let prepare = if args.only_static { Prepared::without_code } else { Prepared::new };
+    let prepared = prepare(&subject, &question)?;
+    let measured = match args.only_static {
+        true => None,
+        false => time(args, job, &prepared, once)?.into_iter().next(),
+    };
+    Ok(Told {
+        format: 1,
+        model: args.model.display().to_string(),
+        schedule: job.source.name.clone(),
+        processor: machine.name,
+        batch: args.batch,
+        threads,
+        bounds,
+        predicted: prepared.predicted().into_iter().next(),
+        measured,
+    })
+}
+
+/// All that is told. `docs/speed.md` documents its JSON.
+#[derive(Serialize)]
+struct Told {
+    /// Another number if a field is removed or changes its meaning.
+    format: u32,
+    model: String,
+    schedule: String,
+    processor: String,
+    batch: u64,
+    threads: u64,
+    bounds: Explained,
+    predicted: Option<Predicted>,
+    measured: Option<Table>,
+}
+
+impl Told {
+    /// It for people, with the nest.
+    fn text(&self, nest: &Nest) -> String {
+        let (a_call, on) = (count(self.batch, "row"), count(self.threads, "thread"));
+        let Explained { cycles_per_row, us_per_row, .. } = &self.bounds;
+        let time = micros(*us_per_row);
+        let mut text = format!(
+            "{}, {a_call} a call, {on}\npredicted: {cycles_per_row:.1} cycles a row, {time} µs\n\n",
+            self.schedule
+        );
+        text += &annotated(nest, &self.bounds);
+        match (&self.measured, &self.predicted) {
+            (Some(table), predicted) => text += &measured_text(table, predicted.as_ref()),
+            (None, Some(predicted)) => text += &predicted_text(predicted),
+            (None, None) => {}
+        }
+        text
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Times the schedule, what is left without each directive, and what it could say instead.
+fn time(args: &ExplainSpeed, job: &Job, prepared: &Prepared, once: Values) -> Result<Vec<Table>, Failure> {
+    let features = job.model.forest.num_features;
+    let rows = Ordered::new(filled(once, features, prepared.largest_call())?, features, false);
+    let rule = Rule { budget: Some(args.budget), behind: Some(BEHIND), ..Rule::default() };
+    prepared.time(&rows, &[args.threads], &rule, &mut |_| ControlFlow::Continue(()))
+}
+
+/// What the cost model says of variations.
+fn predicted_text(predicted: &Predicted) -> String {
+    let times = |gain: Option<f64>| gain.map_or("-".to_string(), |gain| format!("{gain:.2}"));
+    let mut text = format!(
+        "\npredicted: {} times as fast as the plain nest, {} times as fast as schedc's own choice\n",
+        times(predicted.over_plain),
+        times(predicted.over_chosen)
+    );
+    text += "what would make it faster, predicted:\n";
+    let all = predicted.advice.iter().filter(|one| one.gain >= GAIN);
+    text += &lines(all.map(|one| format!("  {:>6.2} times as fast: {}\n", one.gain, one.text)));
+    text
+}
+
+fn measured_text(table: &Table, predicted: Option<&Predicted>) -> String {
+    let time = |figure: &schedc_measure::ledger::Figure| figure.us_per_row.map_or("-".to_string(), micros);
+    let over = |figure| table.whole.over(figure).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
+    let (plain, chosen) = (&table.baselines.plain, &table.baselines.chosen);
+    let mut text = format!(
+        "\nmeasured: {} µs a row; the plain nest {}, {} times as long; schedc's own choice {}, {} times\n",
+        time(&table.whole),
+        time(plain),
+        over(plain),
+        time(chosen),
+        over(chosen)
+    );
+    let mut losses: Vec<_> = table.ablations.iter().filter_map(|one| Some((one.loss?, one))).collect();
+    losses.sort_by(|one, two| two.0.total_cmp(&one.0));
+    for (loss, one) in losses {
+        let more = if one.with.is_empty() { "" } else { " and what needs it" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {loss:>6.2} times as long without line {}: `{}`{more}", one.line, one.text);
+    }
+    text += "what would make it faster, measured:\n";
+    let advice = table.advice.iter().filter(|one| one.gain >= GAIN);
+    text += &lines(advice.map(|one| {
+        let predicted = one.predicted.map_or(String::new(), |gain| format!(", predicted {gain:.2}"));
+        format!("  {:>6.2} times as fast{predicted}: {}\n", one.gain, one.text)
+    }));
+    if let Some(slower) = predicted.map(|predicted| predicted.surely_slower).filter(|slower| *slower > 0) {
+        let _ = writeln!(
+            text,
+            "{} predicted to be clearly slower, not compiled",
+            count(slower as u64, "variation")
+        );
+    }
+    text
+}
+
+/// The first of some advice.
+fn lines(advice: impl Iterator<Item = String>) -> String {
+    let shown: String = advice.take(SHOWN).collect();
+    if shown.is_empty() {
+        "  no other form of a directive, and no directive more\n".to_string()
+    } else {
+        shown
+    }
+}

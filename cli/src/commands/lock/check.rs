@@ -1,0 +1,67 @@
+//! `schedc lock --check`: whether entries are as schedc has written them, and go with their models.
+
+use super::model_of;
+use crate::args;
+use crate::terminal::Terminal;
+use sched_diagnostics::{Diagnostic, Place, Severity, usage};
+use schedc_driver::lock::{Entry, Lock, stale};
+use schedc_driver::{Failure, Model};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Runs the command. The machine that it runs on does not matter: it need not be the one that entries were measured on.
+pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
+    let path = &args.file;
+    let lock = Lock::read(path)?;
+    let mut findings = Vec::new();
+    let mut models: BTreeMap<PathBuf, Option<Model>> = BTreeMap::new();
+    let mut entries: Vec<&Entry> = lock.entries().iter().collect();
+    entries.sort_by(|one, other| one.for_people(other));
+    for entry in entries {
+        let file = model_of(entry, path);
+        if !models.contains_key(&file) {
+            let model = read(&file, args, terminal);
+            findings.extend(model.as_ref().err().map(|error| error.as_ref().clone()));
+            models.insert(file.clone(), model.ok().flatten());
+        }
+        let model = models.get(&file).and_then(Option::as_ref);
+        findings.extend(stale(entry, model).map(|found| found.file(path.display().to_string())));
+    }
+    let text = std::fs::read(path).unwrap_or_default();
+    if findings.is_empty() && as_lines(&text) != lock.text() {
+        let message = "the text is not as schedc writes it, though the entries are";
+        let help = "`schedc lock --resolve` writes it again";
+        let found = Diagnostic::new(usage::LOCK_DAMAGED, Place::Whole, message).help(help);
+        findings.push(found.file(path.display().to_string()));
+    }
+    for finding in &findings {
+        terminal.tell(Diagnostic { severity: Severity::Error, ..finding.clone() });
+    }
+    let count = lock.entries().len();
+    let entries = if count == 1 { "entry" } else { "entries" };
+    let found = match findings.len() {
+        0 => "nothing is wrong".to_string(),
+        1 => "1 finding".to_string(),
+        n => format!("{n} findings"),
+    };
+    terminal.say(&format!("{count} {entries} checked: {found}"));
+    if findings.is_empty() { Ok(()) } else { Err(Failure::Findings) }
+}
+
+/// The model of an entry; none where its file is not there, which is worth a note.
+fn read(file: &Path, args: &args::Lock, terminal: &Terminal) -> Result<Option<Model>, Box<Diagnostic>> {
+    if !file.exists() {
+        terminal.say(&format!("note: {} is not there; its entries are looked at without it", file.display()));
+        return Ok(None);
+    }
+    match Model::read(file, &args.reading.options()) {
+        Ok(model) => Ok(Some(model)),
+        Err(Failure::Refused(diagnostic)) => Err(diagnostic),
+        Err(_) => Ok(None),
+    }
+}
+
+/// A text with the line breaks that schedc writes.
+fn as_lines(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).replace("\r\n", "\n")
+}

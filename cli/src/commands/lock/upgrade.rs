@@ -1,0 +1,104 @@
+//! `schedc lock --upgrade`: an entry measured again.
+
+use super::{model_of, write};
+use crate::args;
+use crate::commands::timed_rows::{drawn, filled};
+use crate::terminal::Terminal;
+use sched_lang::Target;
+use sched_llvm::Cpu;
+use schedc_driver::compile::for_one_call_of;
+use schedc_driver::lock::{Entry, Figures, Lock, Measured};
+use schedc_driver::{CodeDestination, Failure, Job, Model, ScheduleValues, Source};
+use schedc_measure::{Contender, DRAWN_FROM, Draft, Ordered, Quartiles, Rule, Workload, race};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Runs the command.
+pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Failure> {
+    let mut lock = Lock::read(&args.file)?;
+    let entry = lock.named(name).map_err(|failure| failure.of(args.file.display()))?.clone();
+    let model = Model::read(&model_of(&entry, &args.file), &args.reading.options())?;
+    let (cpu, target) = target_of(&entry, &args.file)?;
+    let measured = measured(args, &entry, &model, (cpu, target.as_ref()), terminal)?;
+    let renewed = Entry::of(entry.key.clone(), &model, cpu, &entry.schedule, measured)?;
+    terminal.say(&format!("{}: {}; it was {}", renewed.key, told(&renewed), told(&entry)));
+    if renewed.gain() < 1.0 {
+        let model = &renewed.key.model;
+        terminal.say(&format!(
+            "note: the schedule that schedc chooses is faster; `schedc tune {model}` finds a new one"
+        ));
+    }
+    lock.put(renewed);
+    write(&lock, &args.file)
+}
+
+/// `0.05 µs a row, 0.06 µs with the default`
+fn told(entry: &Entry) -> String {
+    let Measured { schedule, default, .. } = entry.measured;
+    format!("{} µs a row, {} µs with the default", schedule.median, default.median)
+}
+
+/// The processor and the target that an entry is for.
+fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failure> {
+    let target = entry.key.target.as_str();
+    if target.starts_with("gpu")
+        && let Ok(gpu) = target.parse::<Target>()
+    {
+        return Ok((Cpu::Native, Some(gpu)));
+    }
+    let name = if target == "cpu" { "native" } else { target };
+    let cpu = name.parse::<Cpu>().map_err(|error| {
+        Failure::usage(
+            format!(
+                "the entry {} is for a target that this schedc does not know: {}",
+                entry.key, error.message
+            ),
+            "use the schedc that wrote it",
+        )
+        .of(lock.display())
+    })?;
+    Ok((cpu, None))
+}
+
+/// The entry's schedule and the one that schedc chooses, in turns.
+fn measured(
+    args: &args::Lock,
+    entry: &Entry,
+    model: &Model,
+    (cpu, target): (Cpu, Option<&Target>),
+    terminal: &Terminal,
+) -> Result<Measured, Failure> {
+    let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
+    let features = model.forest.num_features;
+    let values = Ordered::new(filled(drawn(model), features, rows)?, features, false);
+    let model = model.for_rows(model.own_rows);
+    let own = Source {
+        name: format!("{}, {}", args.file.display(), entry.key),
+        text: entry.schedule.clone(),
+        is_chosen: false,
+        path: None,
+    };
+    let chosen = Source::chosen_for(&model, target, cpu, CodeDestination::Artefact);
+    let mut contenders: Vec<Contender> = Vec::new();
+    for source in [own, chosen] {
+        let job = Job { model: model.clone(), source };
+        let given = ScheduleValues { target: target.cloned(), ..ScheduleValues::default() };
+        let (nests, target) = job.nest(&given, terminal)?;
+        let draft = Draft { name: job.source.name.clone(), nests: for_one_call_of(nests, rows), target };
+        contenders.push(draft.compile(&job.model, cpu, &job.source.text)?);
+    }
+    let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
+    let workload = Workload { rows: &values, batch: rows, threads };
+    // As many samples as there is time for.
+    let rule = Rule { samples: 1000, budget: Some(args.budget), ..Rule::default() };
+    let timings = race(&contenders, &workload, &rule, &mut |_| ControlFlow::Continue(()))?;
+    let figures: Vec<Figures> = timings.iter().filter_map(|timing| timing.quartiles()).map(figures).collect();
+    let [schedule, default] = figures.as_slice() else {
+        return Err(Failure::usage("there was no time to measure", "give more with --budget"));
+    };
+    Ok(Measured { schedule: *schedule, default: *default, seed: DRAWN_FROM, budget: args.budget })
+}
+
+fn figures(quartiles: Quartiles) -> Figures {
+    Figures { median: quartiles.median, low: quartiles.low, high: quartiles.high }
+}

@@ -1,0 +1,236 @@
+//! `schedc tune`: fast schedules, found by the cost model and by timing.
+
+use super::print;
+use super::timed_rows::{filled, rows_of};
+use crate::args::{GpuStrategy, Tune};
+use crate::outputs::keep;
+use crate::terminal::Terminal;
+use crate::{environment, interrupt};
+use sched_forest::Float;
+use sched_lang::Target;
+use sched_llvm::host_name;
+use schedc_data::{Values, write_atomically};
+use schedc_driver::compile::gpu_of;
+use schedc_driver::lock::{Entry, Figures, Key, Lock, Measured, target_name};
+use schedc_driver::{Failure, Model, Source};
+use schedc_measure::{DRAWN_FROM, Ordered, Quartiles};
+use schedc_tune::{Found, GpuSearch, Progress, State, Strategy, Task, text, tune};
+use serde_json::json;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Steps of the progress bar.
+const STEPS: f64 = 1000.0;
+
+/// Runs the command.
+pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
+    let inputs =
+        [Some(args.model.as_path()), args.start.as_deref(), args.input.as_deref(), args.resume.as_deref()];
+    keep(&inputs[..3], &args.out)?;
+    environment::check()?;
+    let target = args.values.target.clone().unwrap_or_else(Target::cpu);
+    let gpu = GpuSearch { strategy: args.strategy.into(), by_counts: args.by_counts };
+    fits(args, &target, gpu)?;
+    let place = Place::of(&target, gpu)?;
+    let mut model = Model::read(&args.model, &args.reading.options())?.profiled(&args.values)?;
+    let start = args.start.as_deref().map(Source::read).transpose()?;
+    let once = rows_of(args.input.as_deref(), args.row_type, &model)?;
+    if matches!(once, Values::F32(_)) {
+        model = model.for_rows(Float::F32);
+    }
+    let mut sizes: Vec<usize> = args.rows.iter().filter_map(|rows| usize::try_from(*rows).ok()).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let features = model.forest.num_features;
+    let rows = Ordered::new(filled(once, features, sizes.last().copied().unwrap_or(1))?, features, false);
+    let task = Task {
+        model: &model,
+        cpu: args.cpu,
+        target: &target,
+        rows: &rows,
+        sizes: &sizes,
+        threads: &args.threads,
+        budget: args.budget,
+        start: start.as_ref(),
+        values: &args.values,
+        gpu,
+    };
+    let mut state = state(args, &model, &place)?;
+    let found = searched(&task, &mut state, terminal)?;
+    if let Some(path) = &args.save {
+        write_atomically(path, |out| out.write_all(state.to_json().as_bytes()))?;
+    }
+    if let Some(path) = &args.lock {
+        lock(args, path, &model, &found)?;
+    }
+    if found.ended_early {
+        terminal.say("note: the search was ended: this is the best schedule so far");
+    }
+    tell(args, &model, &found, &place, terminal)
+}
+
+/// Where schedules are to be fast, and how one knows.
+struct Place {
+    /// The processor or the GPU.
+    name: String,
+    /// The strategy of a search for a GPU whose schedules are not timed.
+    counted: Option<Strategy>,
+    /// The line of the schedule that says what it is for.
+    target: Option<String>,
+}
+
+impl Place {
+    fn of(target: &Target, gpu: GpuSearch) -> Result<Place, Failure> {
+        if !target.is_gpu() {
+            return Ok(Place { name: host_name(), counted: None, target: None });
+        }
+        let name = format!("gpu({})", gpu_of(target)?);
+        let counted = (!gpu.is_timed()).then_some(gpu.strategy);
+        Ok(Place { target: Some(name.clone()), name, counted })
+    }
+
+    /// What a saved search is about.
+    fn searched(&self) -> String {
+        match self.counted {
+            Some(_) => format!("{}, by counts", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// Refuses what is asked for of another kind of processor.
+fn fits(args: &Tune, target: &Target, gpu: GpuSearch) -> Result<(), Failure> {
+    let for_gpus = args.by_counts || !matches!(args.strategy, GpuStrategy::Neighbours);
+    if !target.is_gpu() && for_gpus {
+        return Err(Failure::usage(
+            "--strategy and --by-counts are about GPUs, and the target is a processor",
+            "add --target gpu, or leave them out",
+        ));
+    }
+    if target.is_gpu() && args.lock.is_some() && !gpu.is_timed() {
+        return Err(Failure::usage(
+            "a lock keeps how fast schedules were, and for this GPU they are not timed but predicted from counts",
+            "leave out --lock and keep the schedule with -o, or run it where the GPU is, without --by-counts",
+        ));
+    }
+    Ok(())
+}
+
+/// Keeps what was found in a lock, in place of what it has for the same calls.
+fn lock(args: &Tune, path: &Path, model: &Model, found: &Found) -> Result<(), Failure> {
+    let mut lock = Lock::read_or_new(path)?;
+    let target = target_name(args.values.target.as_ref(), args.cpu)?;
+    let figures = |time: &Quartiles| Figures { median: time.median, low: time.low, high: time.high };
+    for best in &found.best {
+        for figure in &best.figures {
+            let threads = u32::try_from(figure.threads).unwrap_or(0);
+            let key = Key::new(&target, &args.model, path, best.rows as u64, threads)?;
+            let measured = Measured {
+                schedule: figures(&figure.us_per_row),
+                default: figures(&figure.chosen_us_per_row),
+                seed: DRAWN_FROM,
+                budget: args.budget,
+            };
+            lock.put(Entry::of(key, model, args.cpu, &best.schedule, measured)?);
+        }
+    }
+    super::lock::write(&lock, path)
+}
+
+/// What is known of an earlier search, if there is one to go on from.
+fn state(args: &Tune, model: &Model, place: &Place) -> Result<State, Failure> {
+    let new = State::new(&model.fingerprint, &place.searched(), &args.threads);
+    let Some(path) = &args.resume else { return Ok(new) };
+    let unusable = |why: String| {
+        Failure::unreadable(
+            path.display(),
+            why,
+            "name a file that `schedc tune --save` wrote, or leave out --resume",
+        )
+    };
+    let text =
+        std::fs::read_to_string(path).map_err(|error| unusable(format!("it cannot be read: {error}")))?;
+    let saved = State::from_json(&text).map_err(|why| unusable(format!("it is no saved search: {why}")))?;
+    match saved.is_about(&new) {
+        true => Ok(saved),
+        false => Err(unusable("it is of another model, another processor or other threads".to_string())),
+    }
+}
+
+/// The search, with a bar that moves, until it ends or somebody ends it.
+fn searched(task: &Task, state: &mut State, terminal: &Terminal) -> Result<Found, Failure> {
+    interrupt::end_well();
+    let bar = terminal.progress(STEPS as u64, "searching");
+    let mut told = 0;
+    tune(task, state, &mut |progress: &Progress| {
+        let now = (progress.spent.min(1.0) * STEPS) as u64;
+        bar.advance(now.saturating_sub(told));
+        told = told.max(now);
+        if let Some(best) = progress.best {
+            bar.say(&format!("{} rows: {best:.3} \u{b5}s a row", progress.rows));
+        }
+        if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+}
+
+/// Writes the schedule, or prints all that was found.
+fn tell(
+    args: &Tune,
+    model: &Model,
+    found: &Found,
+    place: &Place,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let tried: usize = found.best.iter().map(|best| best.tried).sum();
+    let head = format!(
+        "found by schedc tune {} for {} on {}: {tried} schedules were {}",
+        env!("CARGO_PKG_VERSION"),
+        file(&args.model),
+        place.name,
+        match place.counted {
+            Some(strategy) =>
+                format!("compared by the simulator's counts, none timed (strategy {})", strategy.name()),
+            None => "timed".to_string(),
+        }
+    );
+    let schedule = text(found, &head, place.target.as_deref());
+    if args.json {
+        let all = json!({
+            "format": 1,
+            "model": args.model.display().to_string(),
+            "fingerprint": model.fingerprint,
+            "processor": place.name,
+            "timed": place.counted.is_none(),
+            "strategy": place.target.as_ref().map(|_| Strategy::from(args.strategy).name()),
+            "sizes": found.best,
+            "bounds": found.bounds,
+            "ended_early": found.ended_early,
+            "schedule": schedule,
+        });
+        print(&(serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"))?;
+        if args.out.as_os_str() == "-" {
+            return Ok(());
+        }
+    }
+    if args.out.as_os_str() == "-" {
+        return print(&schedule);
+    }
+    write_atomically(&args.out, |out| out.write_all(schedule.as_bytes()))?;
+    let timed = found.best.iter().flat_map(|best| &best.figures);
+    let gains = timed.map(|figure| figure.chosen_us_per_row.median / figure.us_per_row.median);
+    let counted = found.best.iter().filter_map(|best| best.predicted.as_ref());
+    let predicted = counted.map(|predicted| predicted.chosen_us_per_row / predicted.us_per_row);
+    let out = args.out.display();
+    terminal.say(&match place.counted {
+        None => {
+            let least = gains.fold(f64::INFINITY, f64::min);
+            format!("wrote {out}: at least {least:.2} times as fast as schedc's own")
+        }
+        Some(_) => {
+            let least = predicted.fold(f64::INFINITY, f64::min);
+            format!("wrote {out}: by counts at least {least:.2} times as fast as schedc's own, not timed")
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The scripts of the repository: bash reads them, shellcheck has no complaint where it is installed, wrong arguments are
+//! refused before anything is done, and what they share does what it says. python/tests has the test of check-wheel.py.
+
+use std::error::Error;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The programs and parts in bash, as paths below the root.
+fn scripts() -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(Path::new(ROOT).join("scripts"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "sh") {
+            found.push(path);
+        }
+    }
+    assert!(found.len() > 8, "{found:?}");
+    found.sort();
+    Ok(found)
+}
+
+fn run(command: &mut Command) -> Result<(Option<i32>, String)> {
+    let Output { status, stdout, stderr } = command.current_dir(ROOT).output()?;
+    Ok((status.code(), String::from_utf8(stdout)? + &String::from_utf8(stderr)?))
+}
+
+#[test]
+fn scripts_are_read() -> Result<()> {
+    for script in scripts()? {
+        let said = run(Command::new("bash").arg("-n").arg(&script))?;
+        assert_eq!(said, (Some(0), String::new()), "{}", script.display());
+    }
+    if Command::new("shellcheck").arg("--version").output().is_ok() {
+        let said = run(Command::new("shellcheck").arg("--external-sources").args(scripts()?))?;
+        assert_eq!(said, (Some(0), String::new()));
+    }
+    Ok(())
+}
+
+/// Scripts begin with `#!` and can be run, and those that others read can not.
+#[test]
+fn scripts_can_be_run() -> Result<()> {
+    for script in scripts()? {
+        let begins = fs::read_to_string(&script)?.starts_with("#!/usr/bin/env bash\n");
+        let runs = fs::metadata(&script)?.permissions().mode() & 0o111 != 0;
+        assert_eq!(runs, begins, "{}", script.display());
+    }
+    Ok(())
+}
+
+#[test]
+fn wrong_arguments_are_refused() -> Result<()> {
+    let out = tempfile::tempdir()?;
+    let folder = out.path().join("out");
+    let folder = folder.to_str().ok_or("a path that is no text")?;
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&["dist.sh"], 2, "usage: scripts/dist.sh OUT"),
+        (&["dist.sh", "--help"], 2, "usage: scripts/dist.sh OUT"),
+        (&["dist.sh", folder, "more"], 2, "usage: scripts/dist.sh OUT"),
+        (&["wheels.sh"], 2, "usage: scripts/wheels.sh OUT [schedc-runtime|schedc]..."),
+        (
+            &["wheels.sh", folder, "sched"],
+            1,
+            "error: there is no package sched: there are schedc-runtime and schedc",
+        ),
+        (&["test-wheels.sh"], 2, "usage: scripts/test-wheels.sh WHEELS..."),
+        (&["test-wheels.sh", "missing.whl"], 1, "error: there is no wheel missing.whl"),
+        (&["setup.sh", "--dynamic"], 2, "usage: scripts/setup.sh [--static]"),
+        (&["test.sh", "most"], 2, "error: there is no part `most`"),
+    ];
+    for (words, status, message) in cases {
+        let (found, said) = run(Command::new(format!("{ROOT}/scripts/{}", words[0])).args(&words[1..]))?;
+        assert_eq!(found, Some(status), "{words:?}: {said}");
+        assert!(said.contains(message), "{words:?}: {said}");
+    }
+    assert!(!Path::new(folder).exists());
+    Ok(())
+}
+
+/// Makes a program that needs a function of this version from this library.
+fn program(folder: &Path, library: &str, version: &str) -> Result<PathBuf> {
+    let folder = folder.join(version);
+    fs::create_dir(&folder)?;
+    fs::write(folder.join("stub.map"), format!("{version} {{ global: needed; }};"))?;
+    fs::write(folder.join("stub.c"), "int needed(void) { return 0; }")?;
+    fs::write(folder.join("made.c"), "int needed(void); int call(void) { return needed(); }")?;
+    let soname = format!("-Wl,-soname,{library}");
+    let with_library = format!("./{library}");
+    for words in [
+        &["stub.c", "-Wl,--version-script=stub.map", &soname, "-o", library][..],
+        &["made.c", &with_library, "-o", "made"],
+    ] {
+        let status = Command::new("cc")
+            .args(["-shared", "-fPIC", "-nostdlib"])
+            .args(words)
+            .current_dir(&folder)
+            .status()?;
+        assert!(status.success(), "{words:?}");
+    }
+    Ok(folder.join("made"))
+}
+
+#[test]
+fn programs_that_systems_cannot_run_are_refused() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let right = program(folder.path(), "libc.so.6", "GLIBC_2.36")?;
+    let newer = program(folder.path(), "libc.so.6", "GLIBC_2.101")?;
+    let other = program(folder.path(), "libLLVM.so.19.1", "LLVM_19.1")?;
+    let script = format!("{ROOT}/scripts/check-static.sh");
+    assert_eq!(run(Command::new(&script).arg(&right))?, (Some(0), String::new()));
+    let (status, said) = run(Command::new(&script).args([&right, &newer, &other]))?;
+    assert_eq!(status, Some(1));
+    let expected = [
+        format!("{} needs version 2.101 of the C library, and 2.36 is promised", newer.display()),
+        format!("{} is linked with libLLVM.so.19.1", other.display()),
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+    Ok(())
+}
+
+/// An environment is made once for each state of its list, and what an older list left is gone.
+#[test]
+fn environments_are_those_of_their_lists() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let python = folder.path().join("python3");
+    // Makes a folder with itself as its Python, and writes down what pip is asked.
+    let stands_in = "#!/bin/sh\ncase \"$1 $2\" in\n-m\\ venv) mkdir -p $3/bin && cp \"$0\" $3/bin/python ;;\n\
+                     -m\\ pip) echo \"$@\" ;;\nesac\n";
+    fs::write(&python, stands_in)?;
+    fs::set_permissions(&python, fs::Permissions::from_mode(0o755))?;
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH")?);
+    let list = folder.path().join("list.txt");
+    let environment = folder.path().join("deep/environment");
+    let make = || {
+        let text = format!(
+            "set -euo pipefail; say() {{ echo \"$1\"; }}; . scripts/packages.sh; python_environment {} {} --no-deps",
+            environment.display(),
+            list.display()
+        );
+        run(Command::new("bash").args(["-c", &text]).env("PATH", &path))
+    };
+    let installing = format!(
+        "the packages of {0}\n-m pip install --quiet --disable-pip-version-check -r {0} --no-deps\n",
+        list.display()
+    );
+    for packages in ["one==1\n", "two==2\n"] {
+        fs::write(&list, packages)?;
+        assert_eq!(make()?, (Some(0), installing.clone()));
+        assert!(!environment.join("left").exists());
+        fs::write(environment.join("left"), "")?;
+        assert_eq!(make()?, (Some(0), String::new()));
+        assert!(environment.join("left").exists());
+    }
+    Ok(())
+}

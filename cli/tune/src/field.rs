@@ -1,0 +1,174 @@
+//! Schedules that are timed against each other in calls of one size.
+
+use crate::{Figure, Progress, State, Task};
+use sched_lang::{Options, Supported, check};
+use sched_nest::Variants;
+use schedc_driver::{Failure, Source};
+use schedc_measure::{Contender, Draft, Quartiles, Rule, Workload, compile_all, race};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// How much slower than the best a schedule may be to have further turns.
+const BEHIND: f64 = 1.25;
+/// How long a sample lasts at least, while many are compared.
+const BRIEF: Duration = Duration::from_micros(500);
+
+/// A schedule that is timed.
+pub struct Entrant {
+    /// Its text.
+    pub text: String,
+    code: Contender,
+    /// Its time so far, for each number of threads.
+    times: Vec<Option<Quartiles>>,
+}
+
+impl Entrant {
+    /// The geometric mean of its medians over all numbers of threads.
+    pub fn time(&self) -> f64 {
+        let mut sum = 0.0;
+        for time in &self.times {
+            let Some(time) = time else { return f64::INFINITY };
+            sum += time.median.ln();
+        }
+        (sum / self.times.len().max(1) as f64).exp()
+    }
+}
+
+/// Whoever watches a search.
+pub type Watch<'w> = dyn FnMut(&Progress) -> ControlFlow<()> + 'w;
+
+/// The schedules for calls of one size.
+pub struct Field<'a> {
+    task: &'a Task<'a>,
+    rows: usize,
+    /// All that have code, in the order in which they came.
+    pub entrants: Vec<Entrant>,
+    /// When the search began, and how long the searches before it have taken of the budget.
+    began: Instant,
+    /// When it has to end.
+    pub until: Duration,
+    /// Whether somebody has ended it.
+    pub ended: bool,
+}
+
+impl<'a> Field<'a> {
+    /// A field without schedules, in a search that began then and may go on for this size until so much is spent.
+    pub fn new(task: &'a Task, rows: usize, began: Instant, until: Duration) -> Field<'a> {
+        Field { task, rows, entrants: Vec::new(), began, until, ended: false }
+    }
+
+    /// What is to be found.
+    pub fn task(&self) -> &'a Task<'a> {
+        self.task
+    }
+
+    /// What is left for this size.
+    pub fn left(&self) -> Duration {
+        self.until.saturating_sub(self.began.elapsed())
+    }
+
+    /// Makes the code of texts that are not there yet. Those that mean the same as another, or have no code, are left out. The
+    /// numbers of the new ones are returned.
+    pub fn enter(&mut self, texts: &[String]) -> Vec<usize> {
+        let first = self.entrants.len();
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut kept: Vec<&String> = Vec::new();
+        for text in texts {
+            let known = self.entrants.iter().any(|entrant| entrant.text == *text) || kept.contains(&text);
+            let Some(draft) = self.draft(text).filter(|_| !known) else { continue };
+            if !drafts.iter().any(|other| other.nests == draft.nests) {
+                drafts.push(draft);
+                kept.push(text);
+            }
+        }
+        let code = compile_all(self.task.model, self.task.cpu, &drafts);
+        for (text, code) in kept.into_iter().zip(code) {
+            if let Ok(code) = code {
+                let times = vec![None; self.task.threads.len()];
+                self.entrants.push(Entrant { text: text.clone(), code, times });
+            }
+        }
+        (first..self.entrants.len()).collect()
+    }
+
+    /// The nest that a text has for calls of this size.
+    fn draft(&self, text: &str) -> Option<Draft> {
+        let known = Source::options(Some(self.task.model), self.task.values);
+        let target = Some(self.task.target.clone());
+        let options = Options { supported: Supported::Compilable, target, ..known };
+        let checked = check(text, &options);
+        let nest = checked.nests?.into_for_rows(self.rows);
+        Some(Draft { name: String::new(), nests: Variants::only(nest), target: checked.target })
+    }
+
+    /// Times some of them in turns, within a part of what is left.
+    ///
+    /// # Errors
+    ///
+    /// When a call fails.
+    pub fn race(&mut self, numbers: &[usize], part: f64, watch: &mut Watch) -> Result<(), Failure> {
+        let budget = self.left().mul_f64(part).div_f64(self.task.threads.len().max(1) as f64);
+        let rule = Rule { samples: 60, sample: BRIEF, budget: Some(budget), behind: Some(BEHIND) };
+        for (at, threads) in self.task.threads.iter().enumerate() {
+            let workload = Workload { rows: self.task.rows, batch: self.rows, threads: *threads };
+            let contenders: Vec<Contender> =
+                numbers.iter().filter_map(|number| Some(self.entrants.get(*number)?.code.clone())).collect();
+            let (mut ended, best) = (false, self.best().map(|best| best.1));
+            let (began, all, rows) = (self.began, self.task.budget, self.rows);
+            let mut see = |progress: &schedc_measure::Progress| {
+                let now = progress.best.map(|(_, time)| time);
+                let best = [best, now].into_iter().flatten().reduce(f64::min);
+                let spent = began.elapsed().as_secs_f64() / all.as_secs_f64().max(1e-9);
+                let told = watch(&Progress { spent, rows, best });
+                ended |= told.is_break();
+                told
+            };
+            let timings = race(&contenders, &workload, &rule, &mut see)?;
+            self.ended |= ended;
+            for (number, timing) in numbers.iter().zip(timings) {
+                if let (Some(entrant), Some(time)) = (self.entrants.get_mut(*number), timing.quartiles())
+                    && let Some(place) = entrant.times.get_mut(at)
+                {
+                    *place = Some(time);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The fastest one, with its time.
+    pub fn best(&self) -> Option<(usize, f64)> {
+        let times = self.entrants.iter().map(Entrant::time).enumerate();
+        times.filter(|(_, time)| time.is_finite()).min_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// The fastest ones, the best first.
+    pub fn fastest(&self, count: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..self.entrants.len()).collect();
+        let time = |number: &usize| self.entrants.get(*number).map_or(f64::INFINITY, Entrant::time);
+        all.sort_by(|a, b| time(a).total_cmp(&time(b)));
+        all.retain(|number| time(number).is_finite());
+        all.truncate(count);
+        all
+    }
+
+    /// How fast one is, beside the one that schedc chooses.
+    pub fn figures(&self, best: usize, chosen: usize) -> Vec<Figure> {
+        let (Some(best), Some(chosen)) = (self.entrants.get(best), self.entrants.get(chosen)) else {
+            return Vec::new();
+        };
+        let times = best.times.iter().zip(&chosen.times).zip(self.task.threads);
+        let figure = |((best, chosen), threads): ((&Option<Quartiles>, &Option<Quartiles>), &i32)| {
+            let us_per_row = (*best)?;
+            Some(Figure { threads: *threads, us_per_row, chosen_us_per_row: chosen.unwrap_or(us_per_row) })
+        };
+        times.filter_map(figure).collect()
+    }
+
+    /// Adds what was timed to what is known.
+    pub fn remember(&self, state: &mut State) {
+        for entrant in self.entrants.iter().filter(|entrant| entrant.time().is_finite()) {
+            state.put(self.rows, &entrant.text, entrant.time());
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What schedules for calls of one size cost.
+
+use super::Predicted;
+use super::shape::Shape;
+use super::strategy::{Known, Strategy};
+use crate::field::{Field, Watch};
+use crate::{Best, Progress, State, Task};
+use sched_lang::{Options, Supported, check};
+use sched_nest::{Accumulation, Nest};
+use schedc_driver::choice::gpu::Pricer;
+use schedc_driver::{Failure, Source};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+/// Rows that calls are simulated on.
+pub const SAMPLED: usize = 1024;
+/// A schedule whose counts are so much dearer than the best one's is not timed.
+const HOPELESS: f64 = 1.6;
+/// The part of what is left that goes into a race of many.
+const MANY: f64 = 0.3;
+/// The part of what is left that goes into the last race.
+const LAST: f64 = 0.95;
+/// How much dearer than the best a schedule may be to serve a size together with the next one.
+const NEARLY: f64 = 1.02;
+/// Schedules of an earlier search that are timed again.
+const AGAIN: usize = 8;
+
+/// A schedule with what its counts say.
+struct Entry {
+    text: String,
+    nest: Nest,
+    /// Microseconds of a call, predicted.
+    us: f64,
+}
+
+/// The schedules for calls of one size.
+pub struct Judge<'a> {
+    task: &'a Task<'a>,
+    pricer: &'a Pricer<'a>,
+    rows: usize,
+    began: Instant,
+    /// When this size began.
+    since: Duration,
+    until: Duration,
+    entries: Vec<Entry>,
+    known: Vec<Known>,
+    /// The schedule that schedc chooses.
+    chosen: String,
+    /// Where schedules are timed.
+    field: Option<Field<'a>>,
+    /// What earlier searches counted.
+    earlier: Vec<(String, f64)>,
+    /// Whether somebody has ended the search.
+    pub ended: bool,
+}
+
+/// The nest that a text has for calls of so many rows, if it is legal.
+pub fn nest(task: &Task, text: &str, rows: usize) -> Option<Nest> {
+    let known = Source::options(Some(task.model), task.values);
+    let options = Options { supported: Supported::Compilable, target: Some(task.target.clone()), ..known };
+    Some(check(text, &options).nests?.into_for_rows(rows))
+}
+
+impl<'a> Judge<'a> {
+    /// None has been looked at. The search began then and may go on for this size until so much is spent.
+    pub fn new(
+        task: &'a Task<'a>,
+        pricer: &'a Pricer<'a>,
+        rows: usize,
+        (began, until): (Instant, Duration),
+        state: &State,
+    ) -> Judge<'a> {
+        let field = task.gpu.is_timed().then(|| Field::new(task, rows, began, until));
+        let earlier =
+            state.fastest(rows).into_iter().map(|one| (one.schedule.clone(), one.us_per_row)).collect();
+        let (entries, known, chosen) = (Vec::new(), Vec::new(), String::new());
+        let since = began.elapsed();
+        Judge {
+            task,
+            pricer,
+            rows,
+            began,
+            since,
+            until,
+            entries,
+            known,
+            chosen,
+            field,
+            earlier,
+            ended: false,
+        }
+    }
+
+    /// What is known so far.
+    pub fn known(&self) -> &[Known] {
+        &self.known
+    }
+
+    /// Whether time is up.
+    pub fn is_over(&self) -> bool {
+        self.ended || self.began.elapsed() >= self.until
+    }
+
+    /// Looks at the schedule that schedc chooses, and at the best ones of an earlier search.
+    pub fn begin(&mut self, chosen: &str, watch: &mut Watch) -> Result<(), Failure> {
+        self.chosen = chosen.to_string();
+        let mut texts = vec![self.chosen.clone()];
+        if self.field.is_some() {
+            texts.extend(self.earlier.drain(..).take(AGAIN).map(|(text, _)| text));
+        }
+        self.price(&texts, watch);
+        self.time(&texts, watch)
+    }
+
+    /// Looks at schedules.
+    pub fn look_at(&mut self, shapes: &[Shape], watch: &mut Watch) -> Result<(), Failure> {
+        let texts: Vec<String> = shapes.iter().map(Shape::text).collect();
+        let numbers = self.price(&texts, watch);
+        let least = self.entries.iter().map(|one| one.us).fold(f64::INFINITY, f64::min);
+        let promising = |number: &Option<usize>| number.and_then(|number| self.entries.get(number));
+        let near = numbers.iter().filter_map(promising).filter(|one| one.us <= HOPELESS * least);
+        let near: Vec<String> = near.map(|one| one.text.clone()).collect();
+        self.time(&near, watch)?;
+        for (shape, number) in shapes.iter().zip(numbers) {
+            let us = number.map_or(f64::INFINITY, |number| self.us(number));
+            self.known.push(Known { shape: *shape, us });
+        }
+        Ok(())
+    }
+
+    /// Microseconds of a call: measured where schedules are timed.
+    fn us(&self, number: usize) -> f64 {
+        let Some(entry) = self.entries.get(number) else { return f64::INFINITY };
+        let Some(field) = &self.field else { return entry.us };
+        let timed = field.entrants.iter().find(|one| one.text == entry.text);
+        timed.map_or(f64::INFINITY, |one| one.time() * self.rows as f64)
+    }
+
+    /// Counts what is not counted yet. For each text the number of its entry, or of that which has the same nest; none if
+    /// it is not legal, or if time was up.
+    fn price(&mut self, texts: &[String], watch: &mut Watch) -> Vec<Option<usize>> {
+        let mut numbers = vec![None; texts.len()];
+        let mut new: Vec<(usize, &String, Nest)> = Vec::new();
+        let mut same: Vec<(usize, usize)> = Vec::new();
+        for (at, text) in texts.iter().enumerate() {
+            let Some(nest) = nest(self.task, text, self.rows) else { continue };
+            if let Some(known) = self.entries.iter().position(|one| one.nest == nest) {
+                numbers[at] = Some(known);
+            } else if let Some((first, ..)) = new.iter().find(|(.., other)| *other == nest) {
+                same.push((at, *first));
+            } else {
+                new.push((at, text, nest));
+            }
+        }
+        let workers = available_parallelism().map_or(1, usize::from);
+        for some in new.chunks(workers) {
+            if self.is_over() && !self.entries.is_empty() {
+                break;
+            }
+            for ((at, text, nest), us) in some.iter().zip(self.costs(some)) {
+                if let Some(us) = us {
+                    numbers[*at] = Some(self.entries.len());
+                    self.entries.push(Entry { text: (*text).clone(), nest: nest.clone(), us });
+                }
+            }
+            let best =
+                self.best().map(|number| self.us(number) / self.rows as f64).filter(|us| us.is_finite());
+            let spent = self.began.elapsed().as_secs_f64() / self.task.budget.as_secs_f64().max(1e-9);
+            self.ended |= watch(&Progress { spent, rows: self.rows, best }).is_break();
+        }
+        for (at, first) in same {
+            numbers[at] = numbers[first];
+        }
+        numbers
+    }
+
+    /// What some schedules cost, several at a time.
+    fn costs(&self, some: &[(usize, &String, Nest)]) -> Vec<Option<f64>> {
+        let cost = |(_, text, nest): &(usize, &String, Nest)| {
+            let earlier = self.earlier.iter().find(|(known, _)| known == *text);
+            let counted = || Some(self.pricer.price(nest.clone(), self.rows as u64)?.us);
+            earlier.map(|(_, us)| us * self.rows as f64).or_else(counted)
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = some.iter().skip(1).map(|one| scope.spawn(move || cost(one))).collect();
+            let mut all: Vec<Option<f64>> = some.iter().take(1).map(cost).collect();
+            all.extend(others.into_iter().map(|other| other.join().ok().flatten()));
+            all
+        })
+    }
+
+    /// Times schedules beside the best one, where there is a GPU.
+    fn time(&mut self, texts: &[String], watch: &mut Watch) -> Result<(), Failure> {
+        let Some(field) = self.field.as_mut().filter(|_| !self.ended) else { return Ok(()) };
+        let mut racing = field.fastest(1);
+        racing.extend(field.enter(texts));
+        field.race(&racing, MANY, watch)?;
+        self.ended |= field.ended;
+        Ok(())
+    }
+
+    /// The number of the best schedule so far.
+    fn best(&self) -> Option<usize> {
+        let all = (0..self.entries.len()).filter(|number| self.may_win(*number));
+        all.min_by(|a, b| self.us(*a).total_cmp(&self.us(*b)))
+    }
+
+    /// Whether an entry counts as found: another strategy than ours finds only what it proposes.
+    fn may_win(&self, number: usize) -> bool {
+        let is_chosen = self.entries.get(number).is_some_and(|one| one.text == self.chosen);
+        self.task.gpu.strategy == Strategy::Neighbours || !is_chosen
+    }
+
+    /// The schedules that are nearly as fast as the best, which comes first. What is known is kept in `state`.
+    pub fn end(&mut self, state: &mut State, watch: &mut Watch) -> Result<Vec<Best>, Failure> {
+        if let Some(field) = &mut self.field {
+            let own = field.entrants.iter().position(|one| one.text == self.chosen);
+            let mut last = field.fastest(3);
+            last.extend(own.filter(|own| !last.contains(own)));
+            if !self.ended {
+                field.race(&last, LAST, watch)?;
+                self.ended |= field.ended;
+            }
+            field.remember(state);
+        } else {
+            for one in &self.entries {
+                state.put(self.rows, &one.text, one.us / self.rows as f64);
+            }
+        }
+        let nothing = || {
+            Failure::usage(
+                "no schedule was looked at: the budget was spent before, or none can be compiled",
+                "give it more with --budget, and try `schedc build MODEL --target gpu`",
+            )
+        };
+        let best = self.best().filter(|best| self.us(*best).is_finite()).ok_or_else(nothing)?;
+        let mut near: Vec<usize> = (0..self.entries.len()).filter(|number| self.may_win(*number)).collect();
+        near.retain(|number| self.us(*number) <= NEARLY * self.us(best));
+        near.sort_by(|a, b| self.us(*a).total_cmp(&self.us(*b)));
+        let all = near.into_iter().filter_map(|number| self.figures(number));
+        Ok(all.collect())
+    }
+
+    /// What is said of an entry.
+    fn figures(&self, number: usize) -> Option<Best> {
+        let entry = self.entries.get(number)?;
+        let chosen = self.entries.iter().find(|one| one.text == self.chosen).unwrap_or(entry);
+        let place = |text: &str| self.field.as_ref()?.entrants.iter().position(|one| one.text == text);
+        let figures = place(&entry.text).map(|at| {
+            let own = place(&self.chosen).unwrap_or(at);
+            self.field.as_ref().map(|field| field.figures(at, own)).unwrap_or_default()
+        });
+        let rows = self.rows as f64;
+        let predicted = Predicted {
+            us_per_row: entry.us / rows,
+            chosen_us_per_row: chosen.us / rows,
+            exact: entry.nest.accumulation == Accumulation::Exact,
+            seconds: (self.began.elapsed() - self.since).as_secs_f64(),
+        };
+        Some(Best {
+            rows: self.rows,
+            schedule: entry.text.clone(),
+            figures: figures.unwrap_or_default(),
+            predicted: Some(predicted),
+            tried: self.known.len() + 1,
+        })
+    }
+}

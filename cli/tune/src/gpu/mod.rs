@@ -1,0 +1,114 @@
+//! The search for GPUs: a strategy proposes schedules, and what they cost is counted by the simulator, or timed where there is
+//! a GPU.
+
+mod judge;
+mod shape;
+mod strategy;
+
+pub use strategy::Strategy;
+
+use crate::field::Watch;
+use crate::search::shared;
+use crate::{Best, Found, State, Task};
+use judge::Judge;
+use sched_llvm::Gpu;
+use schedc_driver::Failure;
+use schedc_driver::choice::crossing;
+use schedc_driver::choice::gpu::{Pricer, chosen_for};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+use strategy::Setting;
+
+/// How schedules for GPUs are searched for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GpuSearch {
+    /// What is looked at.
+    pub strategy: Strategy,
+    /// Whether counts decide where a GPU could be asked for times.
+    pub by_counts: bool,
+}
+
+impl GpuSearch {
+    /// Whether schedules are timed: there is a GPU, and nobody asks for counts.
+    pub fn is_timed(&self) -> bool {
+        !self.by_counts && Gpu::present().is_some()
+    }
+}
+
+/// How fast calls of one size are, as far as the simulator's counts tell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// Microseconds for a row.
+    pub us_per_row: f64,
+    /// The same of the schedule that schedc chooses.
+    pub chosen_us_per_row: f64,
+    /// Whether margins are the trainer's, bit for bit.
+    pub exact: bool,
+    /// Seconds that the search for this size took.
+    pub seconds: f64,
+}
+
+/// Steps of the search for the number of rows from which another schedule is better.
+const BISECTIONS: u32 = 4;
+
+/// Looks for the best schedule of each size.
+pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Found, Failure> {
+    if let Some(start) = task.start {
+        return Err(Failure::usage(
+            format!("the params of {} are not varied for GPUs", start.name),
+            "leave out -s, or time values of a param by `schedc bench MODEL -s FILE --target gpu --sweep PARAM`",
+        ));
+    }
+    let pricer = Pricer::new(task.model, task.target, task.rows.first(judge::SAMPLED))?;
+    let facts = task.model.facts();
+    let own = chosen_for(task.model, task.target);
+    let began = Instant::now();
+    let (mut found, mut near): (Found, Vec<Vec<Best>>) = Default::default();
+    for (number, rows) in task.sizes.iter().enumerate() {
+        let until = task.budget.mul_f64((number + 1) as f64 / task.sizes.len() as f64);
+        let until = until.max(began.elapsed() + Duration::from_millis(50));
+        let setting = Setting {
+            rows: *rows,
+            features: task.model.forest.num_features,
+            trees: facts.num_trees,
+            depth: facts.max_depth(),
+        };
+        let mut judge = Judge::new(task, &pricer, *rows, (began, until), state);
+        let mut steps = task.gpu.strategy.begin(setting);
+        judge.begin(own.for_rows(*rows), watch)?;
+        loop {
+            let next = steps.next(judge.known());
+            if next.is_empty() || judge.is_over() {
+                break;
+            }
+            judge.look_at(&next, watch)?;
+        }
+        near.push(judge.end(state, watch)?);
+        if judge.ended {
+            found.ended_early = true;
+            break;
+        }
+    }
+    found.best = shared(near);
+    found.bounds = found.best.windows(2).map(|pair| bound(task, &pricer, pair)).collect();
+    Ok(found)
+}
+
+/// The most rows for which the first of two schedules is better, roughly.
+fn bound(task: &Task, pricer: &Pricer, pair: &[Best]) -> usize {
+    let [few, many] = pair else { return 0 };
+    if few.schedule == many.schedule {
+        return few.rows;
+    }
+    let cost = |best: &Best, rows: usize| {
+        let nest = judge::nest(task, &best.schedule, rows)?;
+        Some(pricer.price(nest, rows as u64)?.us)
+    };
+    let (low, high) = (few.rows as f64, many.rows as f64);
+    let step = |at: usize| (low * (high / low).powf(at as f64 / f64::from(1 << BISECTIONS))) as usize;
+    let is_better = |at: usize| match (cost(few, step(at)), cost(many, step(at))) {
+        (Some(few), Some(many)) => few <= many,
+        _ => at < 1 << (BISECTIONS - 1),
+    };
+    step(crossing((0, 1 << BISECTIONS), is_better))
+}

@@ -1,0 +1,184 @@
+//! Schedules for GPUs as values: what the search changes is a number of these.
+
+use std::fmt::Write as _;
+
+/// Most threads of a block.
+pub const MOST_THREADS: u32 = 1024;
+/// Trees whose nodes a block copies at a time, where four rows are walked at once.
+const PIECE: u32 = 50;
+
+/// How trees are stored, as schedules name it.
+pub type Layout = &'static str;
+
+/// What blocks and threads have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A thread has rows and walks all trees.
+    Rows {
+        /// Rows of a block.
+        block: u32,
+        /// Rows of a thread: 1, or 4 whose bins share a word.
+        rows: u32,
+    },
+    /// A block has rows in one direction and groups of trees in the other: SilvanForge's template.
+    Template {
+        /// Rows of a block.
+        block: u32,
+        /// Rows of a thread.
+        rows: u32,
+        /// Threads over trees.
+        trees: u32,
+    },
+    /// Blocks have a tile of rows and a group of trees, and each thread walks one tree with one row.
+    Groups {
+        /// Rows of a block.
+        block: u32,
+        /// Trees of a group.
+        trees: u32,
+    },
+    /// A block has one row, and its threads have trees.
+    Trees {
+        /// Threads over trees; none for as many as there are trees.
+        threads: Option<u32>,
+    },
+}
+
+/// A schedule for GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// What blocks and threads have.
+    pub form: Form,
+    /// How trees are stored.
+    pub layout: Layout,
+    /// Whether a block copies its rows.
+    pub cached: bool,
+    /// Walks of a thread that advance together.
+    pub together: u32,
+    /// Steps that are straight-line code; 0 for none.
+    pub unrolled: u32,
+    /// Whether the threads of a block add up its sums, where trees are in threads.
+    pub shared: bool,
+}
+
+impl Shape {
+    /// It as text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |line: String| {
+            let _ = writeln!(text, "{line}");
+        };
+        let (walks, sums) = match self.form {
+            Form::Rows { block, rows: 1 } => {
+                line(format!("tile(batch, b0, b1, {block})"));
+                line("gpuDimension(b0, grid.x)".to_string());
+                line("gpuDimension(b1, block.x)".to_string());
+                ("tree", None)
+            }
+            Form::Rows { block, rows } => {
+                line(format!("tile(batch, b0, r, {block})"));
+                line(format!("tile(r, b1, b2, {rows})"));
+                line(format!("tile(tree, t0, t1, {PIECE})"));
+                line("reorder(b0, b1, t0, t1, b2)".to_string());
+                line("gpuDimension(b0, grid.x)".to_string());
+                line("gpuDimension(b1, block.x)".to_string());
+                ("t1", None)
+            }
+            Form::Template { block, rows, trees } => {
+                match rows {
+                    1 => line(format!("tile(batch, b0, b1, {block})")),
+                    _ => {
+                        line(format!("tile(batch, b0, rest, {block})"));
+                        line(format!("tile(rest, b1, b2, {rows})"));
+                    }
+                }
+                line(format!("tile(tree, t0, t1, (num_trees + {}) / {trees})", trees - 1));
+                let rest = if rows == 1 { "" } else { "b2, " };
+                line(format!("reorder(b0, b1, t0, {rest}t1)"));
+                line("gpuDimension(b0, grid.x)".to_string());
+                line("gpuDimension(b1, block.x)".to_string());
+                line("gpuDimension(t0, block.y)".to_string());
+                ("t1", Some("t0"))
+            }
+            Form::Groups { block, trees } => {
+                line(format!("tile(batch, b0, b1, {block})"));
+                line(format!("tile(tree, t0, t1, {trees})"));
+                line("reorder(b0, t0, b1, t1)".to_string());
+                line("gpuDimension(b0, grid.x)".to_string());
+                line("gpuDimension(t0, grid.y)".to_string());
+                line("gpuDimension(b1, block.x)".to_string());
+                line("gpuDimension(t1, block.y)".to_string());
+                ("t1", Some("t1"))
+            }
+            Form::Trees { threads } => {
+                line("gpuDimension(batch, grid.x)".to_string());
+                let over = if threads.is_some() { "t1" } else { "tree" };
+                if let Some(threads) = threads {
+                    line(format!("tile(tree, t0, t1, {threads})"));
+                }
+                line(format!("gpuDimension({over}, block.x)"));
+                (over, Some(over))
+            }
+        };
+        if let Some(sums) = sums.filter(|_| self.shared) {
+            line(format!("sharedReduce({sums})"));
+        }
+        if self.cached {
+            line(format!("cache({})", if matches!(self.form, Form::Trees { .. }) { "batch" } else { "b0" }));
+        }
+        if self.layout != "array" {
+            line(format!("representation({})", self.layout));
+        }
+        if let Form::Rows { rows: rows @ 2.., .. } = self.form {
+            line(format!("vectorize(b2, {rows})"));
+        } else if self.together > 1 {
+            line(format!("interleave({walks}, {})", self.together));
+        }
+        if self.unrolled > 0 {
+            line(format!("unrollWalk({walks}, {})", self.unrolled));
+        }
+        text
+    }
+
+    /// Shapes that differ from it in one number, in the layout, or in one directive, for so many trees of such a depth. Not all of them are legal.
+    pub fn neighbours(&self, layouts: &[Layout], (all_trees, depth): (u32, u32)) -> Vec<Shape> {
+        let mut all = Vec::new();
+        let around = |n: u32, least: u32, most: u32| {
+            [n / 2, n * 2].into_iter().filter(move |other| (least..=most).contains(other))
+        };
+        let mut with = |form| all.push(Shape { form, ..*self });
+        match self.form {
+            Form::Rows { block, rows } => {
+                around(block, 32, 4096).for_each(|block| with(Form::Rows { block, rows }));
+            }
+            Form::Template { block, rows, trees } => {
+                around(block, 4, 256).for_each(|block| with(Form::Template { block, rows, trees }));
+                around(rows, 1, 4).for_each(|rows| with(Form::Template { block, rows, trees }));
+                around(trees, 2, 256).for_each(|trees| with(Form::Template { block, rows, trees }));
+                if block >= 16 {
+                    with(Form::Template { block: block / 2, rows, trees: trees * 2 });
+                }
+                with(Form::Template { block: block * 2, rows, trees: (trees / 2).max(1) });
+            }
+            Form::Groups { block, trees } => {
+                around(block, 8, 256).for_each(|block| with(Form::Groups { block, trees }));
+                around(trees, 2, 128).for_each(|trees| with(Form::Groups { block, trees }));
+            }
+            Form::Trees { threads } => {
+                let now = threads.unwrap_or(all_trees.next_power_of_two());
+                let fewer = |threads: u32| (threads < all_trees || threads > MOST_THREADS).then_some(threads);
+                around(now, 32, MOST_THREADS)
+                    .for_each(|threads| with(Form::Trees { threads: fewer(threads) }));
+            }
+        }
+        all.extend(layouts.iter().map(|layout| Shape { layout, ..*self }));
+        let together = if self.unrolled > 0 { 2 } else { 1 };
+        all.extend(around(self.together, together, 8).map(|together| Shape { together, ..*self }));
+        all.push(Shape { unrolled: if self.unrolled > 0 { 0 } else { depth }, ..*self });
+        all.push(Shape { cached: !self.cached, ..*self });
+        if !matches!(self.form, Form::Rows { .. }) {
+            all.push(Shape { shared: !self.shared, ..*self });
+        }
+        all.retain(|one| one != self);
+        all
+    }
+}

@@ -1,0 +1,257 @@
+//! What a search looks at next.
+
+use super::shape::{Form, Layout, MOST_THREADS, Shape};
+use serde::Serialize;
+
+/// How a search goes about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// Candidates of all forms, then neighbours of the best ones.
+    #[default]
+    Neighbours,
+    /// Algorithm 1 of SilvanForge (SOSP 2024): a grid over its template, then sums in shared memory for the best three.
+    Silvanforge,
+}
+
+/// What is known of a model and of its calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Rows of the calls.
+    pub rows: usize,
+    /// Features of a row.
+    pub features: usize,
+    /// Trees.
+    pub trees: u32,
+    /// The depth of the deepest one.
+    pub depth: u32,
+}
+
+/// Most steps that are straight-line code: deeper trees would need too much padding.
+const UNROLLED: u32 = 10;
+
+impl Setting {
+    /// Steps that are straight-line code, where there are some.
+    fn unrolled(&self) -> u32 {
+        self.depth.min(UNROLLED)
+    }
+}
+
+/// A schedule that was looked at, with the time of a call: predicted, or measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The schedule.
+    pub shape: Shape,
+    /// Microseconds of a call; infinite if it is not legal or cannot be compiled.
+    pub us: f64,
+}
+
+/// A search step by step: it is asked what to look at next, and told what came of it.
+pub trait Steps {
+    /// The next schedules, given all that is known so far. None are left where it is empty.
+    fn next(&mut self, known: &[Known]) -> Vec<Shape>;
+}
+
+impl Strategy {
+    /// It, at its beginning.
+    pub fn begin(self, setting: Setting) -> Box<dyn Steps> {
+        match self {
+            Strategy::Neighbours => Box::new(Neighbours { setting, begun: false, centres: Vec::new() }),
+            Strategy::Silvanforge => Box::new(Silvanforge { setting, phase: 0 }),
+        }
+    }
+
+    /// As schedules and messages name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Neighbours => "neighbours",
+            Strategy::Silvanforge => "silvanforge",
+        }
+    }
+}
+
+/// The best ones, the fastest first.
+fn best(known: &[Known], count: usize) -> Vec<Shape> {
+    let mut all: Vec<&Known> = known.iter().filter(|one| one.us.is_finite()).collect();
+    all.sort_by(|a, b| a.us.total_cmp(&b.us));
+    all.into_iter().take(count).map(|one| one.shape).collect()
+}
+
+/// SilvanForge's algorithm 1.
+struct Silvanforge {
+    setting: Setting,
+    phase: u32,
+}
+
+/// Calls of at most so many rows, or rows of more features, have small blocks and many threads over trees.
+const SMALL_BATCH: usize = 2048;
+const MANY_FEATURES: usize = 128;
+/// Schedules that get sums in shared memory.
+const TOP: usize = 3;
+
+impl Silvanforge {
+    fn grid(&self) -> Vec<Shape> {
+        let small = self.setting.rows <= SMALL_BATCH || self.setting.features > MANY_FEATURES;
+        let (blocks, threads) = if small { ([8, 32], [20, 50]) } else { ([32, 64], [2, 10]) };
+        let mut all = Vec::new();
+        for (block, trees) in blocks.into_iter().flat_map(|block| threads.map(|trees| (block, trees))) {
+            // The algorithm leaves the rows of a thread open: as few as a block has threads for.
+            let Some(rows) = [1, 2, 4].into_iter().find(|rows| block / rows * trees <= MOST_THREADS) else {
+                continue;
+            };
+            for (together, layout) in
+                [1, 2, 4].into_iter().flat_map(|n| ["array", "sparse", "reorg"].map(|l| (n, l)))
+            {
+                let form = Form::Template { block, rows, trees };
+                let unrolled = if together > 1 { self.setting.unrolled() } else { 0 };
+                all.push(Shape { form, layout, cached: true, together, unrolled, shared: false });
+            }
+        }
+        all
+    }
+}
+
+impl Steps for Silvanforge {
+    fn next(&mut self, known: &[Known]) -> Vec<Shape> {
+        self.phase += 1;
+        match self.phase {
+            1 => self.grid(),
+            2 => best(known, TOP).into_iter().map(|shape| Shape { shared: true, ..shape }).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Candidates of all forms, then the neighbours of the best ones.
+struct Neighbours {
+    setting: Setting,
+    begun: bool,
+    /// Those whose neighbours were looked at.
+    centres: Vec<Shape>,
+}
+
+/// Layouts that are tried.
+const LAYOUTS: [Layout; 5] = ["quantized", "array", "reorg", "sparse", "preorder"];
+/// Most trees of a group, each of which has a thread for each row of the block.
+const GROUP: u32 = 32;
+/// Rows from which blocks of many rows are looked at.
+const SEVERAL: usize = 128;
+/// Most threads over trees of a block that has one row, at first.
+const TREE_THREADS: u32 = 512;
+/// Best ones whose neighbours are looked at side by side.
+const WIDTH: usize = 2;
+
+impl Neighbours {
+    /// Candidates, those first whose blocks are small: they are counted soonest.
+    fn candidates(&self) -> Vec<Shape> {
+        let Setting { rows, trees, .. } = self.setting;
+        let trees = trees.max(1);
+        let groups = trees.div_ceil(GROUP);
+        let plain = Shape {
+            form: Form::Trees { threads: (trees > TREE_THREADS).then_some(TREE_THREADS) },
+            layout: "array",
+            cached: true,
+            together: 1,
+            unrolled: 0,
+            shared: true,
+        };
+        let template = |block, threads: u32| Form::Template { block, rows: 1, trees: threads.min(trees) };
+        let in_step = Shape { together: 4, unrolled: self.setting.unrolled(), ..plain };
+        let group = Form::Groups { block: 32, trees: trees.div_ceil(groups) };
+        let mut shapes = vec![
+            Shape { form: template(8, 50), ..in_step },
+            Shape { form: template(32, 8), ..in_step },
+            plain,
+            Shape { form: group, shared: groups == 1, ..plain },
+            Shape { form: template(32, 2), ..in_step },
+        ];
+        // Small calls fill no large blocks.
+        if rows >= SEVERAL {
+            shapes.push(Shape { form: template(64, 10), ..in_step });
+            shapes.push(Shape { form: Form::Rows { block: 128, rows: 1 }, shared: false, ..plain });
+        }
+        let with = |shape: Shape| LAYOUTS.map(|layout| Shape { layout, ..shape });
+        let mut all: Vec<Shape> = shapes.into_iter().flat_map(with).collect();
+        if rows >= SEVERAL {
+            let four = |block| Form::Rows { block, rows: 4 };
+            let quantized = Shape { layout: "quantized", shared: false, ..plain };
+            all.extend([256, 1024].map(|block| Shape { form: four(block), ..quantized }));
+        }
+        all
+    }
+}
+
+impl Steps for Neighbours {
+    fn next(&mut self, known: &[Known]) -> Vec<Shape> {
+        if !self.begun {
+            self.begun = true;
+            return self.candidates();
+        }
+        let mut next = Vec::new();
+        for centre in best(known, WIDTH) {
+            if !self.centres.contains(&centre) {
+                self.centres.push(centre);
+                next.extend(centre.neighbours(&LAYOUTS, (self.setting.trees, self.setting.unrolled())));
+            }
+        }
+        let mut new: Vec<Shape> = Vec::new();
+        for shape in next {
+            if !new.contains(&shape) && !known.iter().any(|one| one.shape == shape) {
+                new.push(shape);
+            }
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTING: Setting = Setting { rows: 1024, features: 28, trees: 100, depth: 8 };
+
+    #[test]
+    fn silvanforges_grid_is_that_of_the_paper() {
+        let mut steps = Strategy::Silvanforge.begin(SETTING);
+        let grid = steps.next(&[]);
+        assert_eq!(grid.len(), 2 * 2 * 3 * 3);
+        assert!(grid.iter().all(|one| one.cached && !one.shared && (one.unrolled > 0) == (one.together > 1)));
+        let known: Vec<Known> =
+            grid.iter().zip(0..).map(|(shape, us)| Known { shape: *shape, us: f64::from(us) }).collect();
+        let sums = steps.next(&known);
+        assert_eq!(sums, [0, 1, 2].map(|at| Shape { shared: true, ..grid[at] }));
+        assert!(steps.next(&known).is_empty(), "it has two phases");
+        let large = Strategy::Silvanforge.begin(Setting { rows: 4096, ..SETTING }).next(&[]);
+        assert!(
+            large.iter().all(|one| matches!(one.form, Form::Template { block: 32 | 64, trees: 2 | 10, .. }))
+        );
+        // Many features take small blocks, however many rows there are.
+        let wide = Strategy::Silvanforge.begin(Setting { rows: 4096, features: 200, ..SETTING }).next(&[]);
+        assert_eq!(wide, grid);
+    }
+
+    #[test]
+    fn neighbours_end_where_none_is_new() {
+        let mut steps = Strategy::Neighbours.begin(SETTING);
+        let mut known: Vec<Known> = Vec::new();
+        // The best one has blocks of 512 rows: it is two steps from a candidate.
+        let us = |shape: &Shape| match shape.form {
+            Form::Rows { block, rows: 1 } if shape.layout == "array" => f64::from(block.abs_diff(512)),
+            _ => 1e6,
+        };
+        for _ in 0..20 {
+            let next = steps.next(&known);
+            if next.is_empty() {
+                break;
+            }
+            known.extend(next.into_iter().map(|shape| Known { shape, us: us(&shape) }));
+        }
+        assert!(steps.next(&known).is_empty());
+        assert_eq!(best(&known, 1)[0].form, Form::Rows { block: 512, rows: 1 });
+        let unique = known
+            .iter()
+            .enumerate()
+            .all(|(at, one)| known[..at].iter().all(|other| other.shape != one.shape));
+        assert!(unique, "nothing is looked at twice");
+    }
+}

@@ -1,0 +1,126 @@
+//! The search from a start schedule: its params have other values.
+
+use crate::field::{Field, Watch};
+use crate::{Best, Found, State, Task};
+use sched_lang::{Options, Supported};
+use schedc_driver::choice::Chosen;
+use schedc_driver::{CodeDestination, Failure, Source};
+use std::time::{Duration, Instant};
+
+/// The part of what is left that goes into one race.
+const PART: f64 = 0.25;
+/// The part of what is left that goes into the last one.
+const LAST: f64 = 0.95;
+
+/// Looks for the values of the params that serve calls of all sizes best.
+pub fn search(task: &Task, start: &Source, state: &mut State, watch: &mut Watch) -> Result<Found, Failure> {
+    let began = Instant::now();
+    let known = Source::options(Some(task.model), task.values);
+    let options = Options { supported: Supported::Compilable, target: Some(task.target.clone()), ..known };
+    let names: Vec<String> =
+        sched_lang::check(&start.text, &options).params.into_iter().map(|param| param.name).collect();
+    if names.is_empty() {
+        return Err(Failure::usage(
+            format!("the schedule {} has no params whose values could be varied", start.name),
+            "write `param block = 64` above it and `block` in place of a number, or leave out -s to search all schedules",
+        ));
+    }
+    let own = Chosen::new(task.model, task.cpu, CodeDestination::Artefact).text();
+    let sizes = task.sizes.len();
+    let mut fields: Vec<Field> = Vec::new();
+    for (number, rows) in task.sizes.iter().enumerate() {
+        let until = task.budget.mul_f64((number + 1) as f64 / sizes as f64);
+        fields.push(Field::new(task, *rows, began, until.max(Duration::from_millis(50))));
+    }
+    let mut found = Found::default();
+    for (field, rows) in fields.iter_mut().zip(task.sizes) {
+        let mut best = start.text.clone();
+        let entered = field.enter(&[own.clone(), best.clone()]);
+        field.race(&entered, PART, watch)?;
+        'better: while !field.ended && !field.left().is_zero() {
+            for name in &names {
+                let others = variants(&best, name, &options);
+                let mut racing = field.enter(&others);
+                if racing.is_empty() {
+                    continue;
+                }
+                racing.extend(field.entrants.iter().position(|one| one.text == best));
+                field.race(&racing, PART, watch)?;
+                let fastest = field.entrants.iter().filter(|one| one.text != own);
+                let fastest =
+                    fastest.min_by(|a, b| a.time().total_cmp(&b.time())).map(|one| one.text.clone());
+                if let Some(fastest) = fastest.filter(|fastest| *fastest != best) {
+                    best = fastest;
+                    continue 'better;
+                }
+            }
+            break;
+        }
+        let place = |text: &str| field.entrants.iter().position(|one| one.text == text);
+        let (Some(at), Some(chosen)) = (place(&best), place(&own)) else {
+            return Err(Failure::usage(
+                format!("the schedule {} cannot be compiled for the model", start.name),
+                "see what `schedc check` says of it with --model",
+            ));
+        };
+        if !field.ended {
+            field.race(&[at, chosen], LAST, watch)?;
+        }
+        field.remember(state);
+        let figures = field.figures(at, chosen);
+        found.best.push(Best {
+            rows: *rows,
+            schedule: best,
+            figures,
+            predicted: None,
+            tried: field.entrants.len(),
+        });
+        found.ended_early |= field.ended;
+        if field.ended {
+            break;
+        }
+    }
+    found.bounds = found.best.windows(2).map(|pair| pair[0].rows).collect();
+    Ok(found)
+}
+
+/// The text with other values of a param: those that it declares, else half and double of its own.
+fn variants(text: &str, name: &str, options: &Options) -> Vec<String> {
+    let checked = sched_lang::check(text, options);
+    let Some(param) = checked.params.iter().find(|param| param.name == name) else { return Vec::new() };
+    let Some(value) = param.value.as_int() else { return Vec::new() };
+    let declared: Vec<i64> = param.choices.iter().filter_map(|choice| choice.as_int()).collect();
+    let others = if declared.is_empty() { vec![value / 2, value.saturating_mul(2)] } else { declared };
+    let with = |other: i64| {
+        let place = value_of(text, param.span.start as usize)?;
+        let mut changed = text.to_owned();
+        changed.replace_range(place, &other.to_string());
+        let is_new = other > 0 && other != value && sched_lang::check(&changed, options).nests.is_some();
+        is_new.then_some(changed)
+    };
+    others.into_iter().filter_map(with).collect()
+}
+
+/// Where the value of a param stands that is declared from a place on, if it is a number.
+fn value_of(text: &str, declared: usize) -> Option<std::ops::Range<usize>> {
+    let sign = declared + text.get(declared..)?.find('=')?;
+    let is_digit = |c: char| c.is_ascii_digit();
+    let start = sign + text.get(sign..)?.find(is_digit)?;
+    let rest = text.get(start..)?;
+    let length = rest.find(|c: char| !is_digit(c)).unwrap_or(rest.len());
+    Some(start..start + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn params_get_the_values_that_they_declare_or_their_neighbours() {
+        let options = Options::default();
+        let text = "param rows = 64\ntile(batch, b0, b1, rows)\n";
+        let others = variants(text, "rows", &options);
+        assert_eq!(others, [text.replace("64", "32"), text.replace("64", "128")]);
+        assert!(variants(text, "columns", &options).is_empty());
+    }
+}

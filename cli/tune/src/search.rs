@@ -1,0 +1,169 @@
+//! The search without a start schedule: over what walks, layouts, widths, blocks and interleaving.
+
+use crate::field::{Field, Watch};
+use crate::{Best, Found, State, Task};
+use sched_cost::{Facts, Machine};
+use sched_nest::Variants;
+use schedc_driver::choice::{Candidate, Chosen, Priced, crossing, price_all};
+use schedc_driver::{CodeDestination, Failure, machines};
+use std::time::{Duration, Instant};
+
+/// Candidates of the first race.
+const FIRST: usize = 8;
+/// Neighbours of the best that are compiled at a time.
+const NEXT: usize = 6;
+/// A candidate that the cost model finds so much dearer than the best one is not compiled.
+const HOPELESS: f64 = 1.6;
+/// The part of what is left that goes into a race of many.
+const MANY: f64 = 0.3;
+/// The part of what is left that goes into the last race.
+const LAST: f64 = 0.95;
+/// How much slower than the best a schedule may be to serve a size together with the next one.
+const NEARLY: f64 = 1.02;
+/// The part of a size's time behind which nothing new is compiled.
+const COMPILING: f64 = 0.75;
+
+/// Looks for the best schedule of each size.
+pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Found, Failure> {
+    let began = Instant::now();
+    let machine = machines::of(task.cpu);
+    let own = Chosen::on(task.model, &machine, CodeDestination::Artefact).variants;
+    let mut known = Known {
+        priced: Chosen::considered(task.model, &machine, CodeDestination::Artefact),
+        facts: Facts::of(&task.model.forest),
+        machine,
+    };
+    let mut found = Found::default();
+    let mut near: Vec<Vec<Best>> = Vec::new();
+    for (number, rows) in task.sizes.iter().enumerate() {
+        let until = task.budget.mul_f64((number + 1) as f64 / task.sizes.len() as f64);
+        let mut field =
+            Field::new(task, *rows, began, until.max(began.elapsed() + Duration::from_millis(50)));
+        near.push(one_size(&mut field, *rows, &own, &mut known, state, watch)?);
+        if field.ended {
+            found.ended_early = true;
+            break;
+        }
+    }
+    found.best = shared(near);
+    found.bounds = found.best.windows(2).map(|pair| known.bound(pair)).collect();
+    Ok(found)
+}
+
+/// One schedule for each size, of those that are nearly as fast as its best: the same as for the next larger size, where that
+/// one is among them.
+pub fn shared(near: Vec<Vec<Best>>) -> Vec<Best> {
+    let mut all: Vec<Best> = Vec::new();
+    for mut size in near.into_iter().rev() {
+        let same = all.last().and_then(|larger| size.iter().position(|one| one.schedule == larger.schedule));
+        if !size.is_empty() {
+            all.push(size.swap_remove(same.unwrap_or(0)));
+        }
+    }
+    all.reverse();
+    all
+}
+
+/// The candidates that the cost model has seen.
+struct Known {
+    priced: Vec<Priced>,
+    facts: Facts,
+    machine: Machine,
+}
+
+impl Known {
+    /// The texts of the cheapest ones for calls of a size, but for hopeless ones.
+    fn cheapest(&self, rows: usize, of: &dyn Fn(&Candidate) -> bool, count: usize) -> Vec<String> {
+        let cost = |one: &Priced| one.cost(&self.machine, &self.facts, rows);
+        let mut costs: Vec<(f64, &Priced)> = self.priced.iter().map(|one| (cost(one), one)).collect();
+        costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let least = costs.first().map_or(0.0, |(cost, _)| *cost);
+        let near = costs.into_iter().filter(|(cost, one)| *cost <= HOPELESS * least && of(&one.candidate));
+        near.take(count).map(|(_, one)| one.candidate.text()).collect()
+    }
+
+    /// The candidate of a text.
+    fn candidate(&self, text: &str) -> Option<Candidate> {
+        self.priced.iter().map(|one| one.candidate).find(|candidate| candidate.text() == text)
+    }
+
+    /// The neighbours of a candidate, with what they cost.
+    fn look_around(&mut self, task: &Task, of: Candidate) -> Vec<Candidate> {
+        let neighbours = of.neighbours();
+        let mut new = neighbours.clone();
+        new.retain(|one| !self.priced.iter().any(|known| known.candidate == *one));
+        self.priced.extend(price_all(task.model, &self.machine, new));
+        neighbours
+    }
+
+    /// The most rows for which the first of two schedules is better: the cost model's curves, moved to what was measured.
+    fn bound(&self, pair: &[Best]) -> usize {
+        let [few, many] = pair else { return 0 };
+        let priced = |best: &Best| self.priced.iter().find(|one| one.candidate.text() == best.schedule);
+        let (Some(a), Some(b)) = (priced(few), priced(many)) else {
+            return (few.rows as f64 * many.rows as f64).sqrt() as usize;
+        };
+        let curve = |one: &Priced, best: &Best, rows: usize| {
+            let time = best.figures.first().map_or(1.0, |figure| figure.us_per_row.median);
+            let at = one.cost(&self.machine, &self.facts, best.rows) / best.rows as f64;
+            one.cost(&self.machine, &self.facts, rows) * time / at
+        };
+        crossing((few.rows, many.rows), |rows| curve(a, few, rows) <= curve(b, many, rows))
+    }
+}
+
+/// The schedules for calls of one size that are nearly as fast as the best, which comes first.
+fn one_size(
+    field: &mut Field,
+    rows: usize,
+    own: &Variants<String>,
+    known: &mut Known,
+    state: &mut State,
+    watch: &mut Watch,
+) -> Result<Vec<Best>, Failure> {
+    let task = *field.task();
+    let chosen = own.for_rows(rows).clone();
+    let mut texts = vec![chosen.clone()];
+    texts.extend(state.fastest(rows).into_iter().take(FIRST).map(|tried| tried.schedule.clone()));
+    texts.extend(known.cheapest(rows, &|_| true, FIRST));
+    let entered = field.enter(&texts);
+    field.race(&entered, MANY, watch)?;
+    let size = field.left().max(Duration::from_millis(1));
+    let mut centre = None;
+    while !field.ended && field.left() > size.mul_f64(1.0 - COMPILING) {
+        let Some((best, _)) = field.best().filter(|(best, _)| centre != Some(*best)) else { break };
+        centre = Some(best);
+        let Some(candidate) = field.entrants.get(best).and_then(|one| known.candidate(&one.text)) else {
+            break;
+        };
+        let around = known.look_around(&task, candidate);
+        let entered = field.enter(&known.cheapest(rows, &|one| around.contains(one), NEXT));
+        if entered.is_empty() {
+            break;
+        }
+        let mut racing = field.fastest(1);
+        racing.extend(entered);
+        field.race(&racing, MANY, watch)?;
+    }
+    // The closest ones once more, side by side with schedc's own.
+    let own = field.entrants.iter().position(|one| one.text == chosen);
+    let mut last = field.fastest(3);
+    last.extend(own.filter(|own| !last.contains(own)));
+    if !field.ended {
+        field.race(&last, LAST, watch)?;
+    }
+    field.remember(state);
+    let Some((_, least)) = field.best() else {
+        return Err(Failure::usage(
+            "no schedule was timed: the budget was spent before, or no schedule can be compiled",
+            "give it more with --budget, and try `schedc bench MODEL`",
+        ));
+    };
+    let tried = field.entrants.len();
+    let near = field.fastest(tried).into_iter().filter_map(|number| {
+        let one = field.entrants.get(number).filter(|one| one.time() <= NEARLY * least)?;
+        let figures = field.figures(number, own.unwrap_or(number));
+        Some(Best { rows, schedule: one.text.clone(), figures, predicted: None, tried })
+    });
+    Ok(near.collect())
+}

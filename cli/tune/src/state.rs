@@ -1,0 +1,87 @@
+//! What a search has found out, to go on from later.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the text.
+const FORMAT: u32 = 1;
+
+/// A schedule that was timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Rows of the calls.
+    pub rows: usize,
+    /// The schedule.
+    pub schedule: String,
+    /// Microseconds for a row, as the geometric mean over all numbers of threads.
+    pub us_per_row: f64,
+}
+
+/// All schedules that were timed for a model on a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    format: u32,
+    /// The fingerprint of the model's file.
+    pub fingerprint: String,
+    /// The processor.
+    pub processor: String,
+    /// Threads of the calls.
+    pub threads: Vec<i32>,
+    /// What was timed.
+    pub tried: Vec<Tried>,
+}
+
+impl State {
+    /// Nothing was timed yet.
+    pub fn new(fingerprint: &str, processor: &str, threads: &[i32]) -> State {
+        State {
+            format: FORMAT,
+            fingerprint: fingerprint.to_string(),
+            processor: processor.to_string(),
+            threads: threads.to_vec(),
+            tried: Vec::new(),
+        }
+    }
+
+    /// Reads what [`State::to_json`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// When it is something else.
+    pub fn from_json(text: &str) -> Result<State, String> {
+        let state: State = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match state.format {
+            FORMAT => Ok(state),
+            other => Err(format!("its format is {other}, and this schedc knows {FORMAT}")),
+        }
+    }
+
+    /// It as text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// Whether it tells of the same model, processor and threads as another one.
+    pub fn is_about(&self, other: &State) -> bool {
+        (&self.fingerprint, &self.processor, &self.threads)
+            == (&other.fingerprint, &other.processor, &other.threads)
+    }
+
+    /// The time of a schedule in calls of a size, if it was timed.
+    pub fn time(&self, rows: usize, schedule: &str) -> Option<f64> {
+        let is_it = |tried: &&Tried| tried.rows == rows && tried.schedule == schedule;
+        self.tried.iter().find(is_it).map(|tried| tried.us_per_row)
+    }
+
+    /// Adds a time, in place of an earlier one.
+    pub fn put(&mut self, rows: usize, schedule: &str, us_per_row: f64) {
+        self.tried.retain(|tried| tried.rows != rows || tried.schedule != schedule);
+        self.tried.push(Tried { rows, schedule: schedule.to_string(), us_per_row });
+    }
+
+    /// The fastest schedules for a size, the best first.
+    pub fn fastest(&self, rows: usize) -> Vec<&Tried> {
+        let mut tried: Vec<&Tried> = self.tried.iter().filter(|tried| tried.rows == rows).collect();
+        tried.sort_by(|a, b| a.us_per_row.total_cmp(&b.us_per_row));
+        tried
+    }
+}

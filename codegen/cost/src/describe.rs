@@ -1,0 +1,235 @@
+//! What processors are like that nobody has measured: from what their makers say of them.
+
+use crate::machine::{Cache, Charge, Machine};
+use crate::operation::Kind;
+use std::collections::BTreeMap;
+
+/// What is said of a family of processors.
+struct Family {
+    /// How LLVM's names for them begin.
+    name: &'static str,
+    /// Instructions begun in a cycle.
+    issue: f64,
+    /// Instructions that may wait for others while later ones begin: about a quarter of what is in flight, as measured on
+    /// Zen 4, where it is 80 of 320.
+    window: f64,
+    /// Cycles that a wrong guess costs.
+    mispredict: f64,
+    /// Registers of 512 bits loaded in a cycle.
+    loads: f64,
+    /// Cycles of a gather, for each lane.
+    gather: f64,
+    /// What 256 bits cost where 512 cost 1.
+    half: f64,
+}
+
+/// Families, those with longer names first.
+const FAMILIES: [Family; 13] = [
+    Family {
+        name: "znver5",
+        issue: 8.0,
+        window: 112.0,
+        mispredict: 15.0,
+        loads: 2.0,
+        gather: 0.8,
+        half: 0.8,
+    },
+    Family { name: "znver4", issue: 6.0, window: 80.0, mispredict: 13.0, loads: 1.0, gather: 1.1, half: 0.5 },
+    Family { name: "znver3", issue: 6.0, window: 64.0, mispredict: 13.0, loads: 1.0, gather: 1.2, half: 0.7 },
+    Family { name: "znver", issue: 5.0, window: 56.0, mispredict: 16.0, loads: 1.0, gather: 1.6, half: 0.7 },
+    Family {
+        name: "skylake",
+        issue: 4.0,
+        window: 56.0,
+        mispredict: 16.0,
+        loads: 2.0,
+        gather: 2.0,
+        half: 0.7,
+    },
+    Family {
+        name: "cascadelake",
+        issue: 4.0,
+        window: 56.0,
+        mispredict: 16.0,
+        loads: 2.0,
+        gather: 2.0,
+        half: 0.7,
+    },
+    Family {
+        name: "cooperlake",
+        issue: 4.0,
+        window: 56.0,
+        mispredict: 16.0,
+        loads: 2.0,
+        gather: 2.0,
+        half: 0.7,
+    },
+    Family {
+        name: "icelake",
+        issue: 5.0,
+        window: 88.0,
+        mispredict: 17.0,
+        loads: 2.0,
+        gather: 2.0,
+        half: 0.7,
+    },
+    Family {
+        name: "tigerlake",
+        issue: 5.0,
+        window: 88.0,
+        mispredict: 17.0,
+        loads: 2.0,
+        gather: 2.0,
+        half: 0.7,
+    },
+    Family {
+        name: "rocketlake",
+        issue: 5.0,
+        window: 88.0,
+        mispredict: 17.0,
+        loads: 2.0,
+        gather: 2.0,
+        half: 0.7,
+    },
+    Family {
+        name: "sapphirerapids",
+        issue: 6.0,
+        window: 128.0,
+        mispredict: 17.0,
+        loads: 2.0,
+        gather: 0.65,
+        half: 0.7,
+    },
+    Family {
+        name: "emeraldrapids",
+        issue: 6.0,
+        window: 128.0,
+        mispredict: 17.0,
+        loads: 2.0,
+        gather: 0.65,
+        half: 0.7,
+    },
+    Family {
+        name: "graniterapids",
+        issue: 6.0,
+        window: 128.0,
+        mispredict: 17.0,
+        loads: 2.0,
+        gather: 0.65,
+        half: 0.7,
+    },
+];
+
+/// What is assumed of others.
+const OTHER: Family =
+    Family { name: "", issue: 5.0, window: 64.0, mispredict: 16.0, loads: 1.0, gather: 1.0, half: 0.7 };
+
+/// Cycles to wake a thread that waits, and to hear that it has ended.
+const WAKE: f64 = 8_000.0;
+
+/// What instructions of each level cost on a processor of 2023 (Zen 4), as [`crate::probes`] found it.
+const LEVELS: [(Level, &str); 4] = [
+    (Level::V2, include_str!("../machines/x86-64-v2.json")),
+    (Level::V3, include_str!("../machines/x86-64-v3.json")),
+    (Level::V4, include_str!("../machines/x86-64-v4.json")),
+    (Level::Vbmi, include_str!("../machines/avx512vbmi.json")),
+];
+
+/// Instruction sets that differ in how they look tables up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Registers of 128 bits, tables of 16 bytes.
+    V2,
+    /// Registers of 256 bits, whose halves have tables of 16 bytes.
+    V3,
+    /// Registers of 512 bits, tables of 32 words and more.
+    V4,
+    /// The same with tables of 64 bytes and more.
+    Vbmi,
+}
+
+impl Level {
+    /// Bits of its registers.
+    pub fn register_bits(self) -> u32 {
+        match self {
+            Level::V2 => 128,
+            Level::V3 => 256,
+            Level::V4 | Level::Vbmi => 512,
+        }
+    }
+}
+
+impl Machine {
+    /// A processor as far as its description goes: how long kinds of instructions take is what most processors take.
+    pub fn like(name: &str, level: Level) -> Machine {
+        let known = FAMILIES.iter().find(|family| name.starts_with(family.name));
+        let family = known.unwrap_or(&OTHER);
+        let charge = |each: f64, latency: f64| Charge { each, latency };
+        let register_bits = level.register_bits();
+        let is_long = register_bits >= 512;
+        // Shorter registers are loaded two at a time everywhere.
+        let load = if is_long { 1.0 / family.loads } else { 0.5 };
+        let mut charges: BTreeMap<Kind, Charge> = [
+            (Kind::Convert, charge(1.0, 4.0)),
+            (Kind::Mask, charge(1.0, 4.0)),
+            (Kind::Shuffle, charge(1.0, 3.0)),
+            (Kind::Load, charge(load, 6.0)),
+            (Kind::Store, charge(1.0, 1.0)),
+            (Kind::Math, charge(20.0, 40.0)),
+        ]
+        .into();
+        let measured = LEVELS.iter().find(|(of, _)| *of == level).map_or("{}", |(_, text)| text);
+        charges.extend(serde_json::from_str::<BTreeMap<Kind, Charge>>(measured).unwrap_or_default());
+        if let Some(family) = known.filter(|_| register_bits > 128) {
+            let each = f64::from(register_bits / 32) * family.gather;
+            for element in [1, 4, 8] {
+                charges.insert(Kind::Gather { element }, charge(each, each + 12.0));
+            }
+        }
+        let cache = |bytes, latency, line, scattered| Cache { bytes, latency, line, scattered };
+        Machine {
+            name: name.to_string(),
+            ghz: 3.0,
+            register_bits,
+            half: if is_long { family.half } else { 1.0 },
+            issue: family.issue,
+            window: family.window,
+            mispredict: family.mispredict,
+            call: 200.0,
+            wake: WAKE,
+            caches: vec![
+                cache(32_768.0, 6.0, 1.5, 1.5),
+                cache(1_048_576.0, 19.0, 2.2, 2.2),
+                cache(4_194_304.0, 200.0, 2.5, 3.0),
+                cache(33_554_432.0, 550.0, 6.0, 32.0),
+                cache(f64::MAX, 850.0, 11.0, 45.0),
+            ],
+            charges,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_has_what_its_instructions_cost() {
+        for (level, text) in LEVELS {
+            let charges = serde_json::from_str::<BTreeMap<Kind, Charge>>(text);
+            assert!(charges.is_ok_and(|charges| charges.len() > 20), "{level:?}");
+            let machine = Machine::like("znver4", level);
+            let read = Machine::from_json(&machine.to_json());
+            assert_eq!(read.as_ref(), Ok(&machine));
+            let each = |entries| machine.charge(Kind::Lookup { element: 1, entries, index: 1 }).each;
+            assert!(each(16) <= 1.1 * each(64) && each(64) < each(256) && each(256) < each(512), "{level:?}");
+        }
+    }
+
+    #[test]
+    fn processors_that_nobody_knows_are_like_most() {
+        let (some, none) = (Machine::like("znver5", Level::V3), Machine::like("mystery", Level::V3));
+        assert!(some.window > none.window);
+        assert_eq!(some.charge(Kind::Vector), none.charge(Kind::Vector));
+    }
+}

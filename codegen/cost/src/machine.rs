@@ -1,0 +1,147 @@
+//! Machines: what a processor takes for each kind of instruction, and how large its caches are.
+
+use crate::operation::{Amount, Kind};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What one register of a kind of instruction costs, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Charge {
+    /// From one to the next where none waits for another.
+    pub each: f64,
+    /// From operands to result.
+    pub latency: f64,
+}
+
+/// A level of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// What it holds, in bytes, for one core.
+    pub bytes: f64,
+    /// Cycles from an address to the value.
+    pub latency: f64,
+    /// Cycles for each line of 64 bytes where many are asked for one after the other.
+    pub line: f64,
+    /// Cycles for each line where many are asked for whose addresses are known, and far from each other.
+    pub scattered: f64,
+}
+
+/// A processor, as far as costs go. Times are cycles of one core.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// What its name is.
+    pub name: String,
+    /// Cycles of a nanosecond.
+    pub ghz: f64,
+    /// Bits of the registers that code for it uses.
+    pub register_bits: u32,
+    /// What an instruction on half a register, or on less, costs, as a share of one on a whole register.
+    pub half: f64,
+    /// Instructions that it begins in a cycle.
+    pub issue: f64,
+    /// Instructions that may wait for their operands while others go on: as many as fit its queues, not all that are in flight.
+    pub window: f64,
+    /// Cycles that a branch costs that was guessed wrong.
+    pub mispredict: f64,
+    /// Cycles to enter the code and to leave it.
+    pub call: f64,
+    /// Cycles to wake another thread and to wait for it at the end.
+    pub wake: f64,
+    /// The levels of memory, the fastest first, main memory last.
+    pub caches: Vec<Cache>,
+    /// What instructions cost.
+    pub charges: BTreeMap<Kind, Charge>,
+}
+
+impl Machine {
+    /// Reads what [`Machine::to_json`] wrote.
+    ///
+    /// # Errors
+    /// When the text is something else.
+    pub fn from_json(text: &str) -> Result<Machine, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// It as text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// How many times the cost of one register some instructions have. Gathers are paid for by the lane.
+    pub fn share(&self, amount: Amount) -> f64 {
+        match amount.kind {
+            Kind::Gather { .. } => amount.registers,
+            // Where arithmetic on whole registers is done in two halves, look-ups are not.
+            Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => amount.registers.max(1.0),
+            _ if amount.registers < 1.0 => amount.registers.max(self.half),
+            _ => amount.registers,
+        }
+    }
+
+    /// What a kind of instruction costs. A table of a length that was not measured costs what the next longer one does, or
+    /// as much more than the longest as it is longer.
+    pub fn charge(&self, kind: Kind) -> Charge {
+        if let Some(charge) = self.charges.get(&kind) {
+            return *charge;
+        }
+        let simple = Charge { each: 1.0, latency: 1.0 };
+        match kind {
+            Kind::Lookup { element, entries, index } => {
+                self.lookup(element, entries, index).unwrap_or(simple)
+            }
+            Kind::Gather { element } => {
+                let of = |element| self.charges.get(&Kind::Gather { element }).copied();
+                of(if element > 4 { 8 } else { 4 }).unwrap_or(simple)
+            }
+            _ => simple,
+        }
+    }
+
+    fn lookup(&self, element: u8, entries: u16, index: u8) -> Option<Charge> {
+        let measured = |element: u8, index: u8| {
+            self.charges.iter().filter_map(move |(kind, charge)| match kind {
+                Kind::Lookup { element: e, entries, index: i } if (*e, *i) == (element, index) => {
+                    Some((*entries, *charge))
+                }
+                _ => None,
+            })
+        };
+        // Elements are widened to the index.
+        for element in [element, index.max(element)] {
+            if let Some((_, charge)) = measured(element, index).find(|(length, _)| *length >= entries) {
+                return Some(charge);
+            }
+            if let Some((longest, charge)) = measured(element, index).next_back() {
+                let times = f64::from(entries) / f64::from(longest);
+                return Some(Charge { each: charge.each * times, latency: charge.latency + times });
+            }
+        }
+        None
+    }
+
+    /// What an access to so many bytes takes that are in use at a time, beyond one to the first cache: cycles until the value
+    /// is there, and cycles for each line, of those that follow each other or of scattered ones. Each level of memory has as many of the bytes as it can hold.
+    pub fn beyond_first(&self, bytes: f64, scattered: bool) -> (f64, f64) {
+        let (mut latency, mut line, mut held) = (0.0, 0.0, 0.0);
+        let first = self.caches.first().map_or(0.0, |cache| cache.latency);
+        for (level, cache) in self.caches.iter().enumerate() {
+            let share = (cache.bytes / bytes.max(1.0)).min(1.0);
+            if level > 0 {
+                latency += (share - held) * (cache.latency - first).max(0.0);
+                line += (share - held) * if scattered { cache.scattered } else { cache.line };
+            }
+            held = share;
+        }
+        (latency, line)
+    }
+
+    /// So many bytes that the first two caches hold few of them, and pages that a core remembers all.
+    pub fn beyond_core(&self) -> f64 {
+        self.caches.get(1).map_or(0.0, |cache| 4.0 * cache.bytes)
+    }
+
+    /// Whether the first cache holds so many bytes.
+    pub fn is_near(&self, bytes: f64) -> bool {
+        self.caches.first().is_some_and(|cache| bytes <= cache.bytes)
+    }
+}

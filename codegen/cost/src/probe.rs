@@ -1,0 +1,280 @@
+//! Probes: small kernels that repeat one kind of instruction, whose times say what it costs.
+//!
+//! A probe runs one iteration for each row of a call. With one chain of operations, of which each waits for the one before, its
+//! time is their latency; with several it is what they take side by side.
+
+use crate::operation::Kind;
+use sched_ir::lir::{
+    Address, Bin, Build, Builder, Cast, Cmp, Function, Gather, Interface, KernelKind, Module, Place, Scalar,
+    Space, Ty, Value,
+};
+use sched_nest::Variants;
+
+/// Chains that run side by side.
+const CHAINS: u32 = 6;
+/// Operations of a chain in one iteration.
+const STEPS: u32 = 4;
+/// Entries of the table of [`window`].
+const WINDOW_TABLE: u16 = 16;
+/// Rows that a probe reads at least: its table, as numbers of 32 bits below [`PLACES`].
+pub const PLACES: usize = 1024;
+
+/// A kernel whose time per row is asked for.
+pub struct Probe {
+    /// What it measures.
+    pub kind: Kind,
+    /// Whether it measures how long one waits for the other, instead of what they take side by side.
+    pub latency: bool,
+    /// Operations of this kind for each row, one after the other or side by side.
+    pub operations: f64,
+    /// Other instructions that each operation needs, with their number.
+    pub besides: Vec<(Kind, f64)>,
+    /// The kernel, from rows of one number of 32 bits to one margin.
+    pub module: Module,
+}
+
+/// The probes for registers of so many bits, those that others build on first.
+pub fn probes(register_bits: u32) -> Vec<Probe> {
+    let bytes = (register_bits / 8).max(16) as u16;
+    let words = bytes / 4;
+    let (mut all, mut leaves) = (Vec::new(), Vec::new());
+    let mut both =
+        |kind: Kind, besides: &[(Kind, f64)], ty: Ty, step: &dyn Fn(&mut Builder, Value, Value) -> Value| {
+            for latency in [true, false] {
+                all.push(Probe::of(kind, latency, besides, ty, step));
+            }
+        };
+    let (ints, narrow) = (Ty::vector(Scalar::I32, words), Ty::vector(Scalar::I8, bytes));
+    both(Kind::Scalar, &[(Kind::Scalar, 1.0)], Ty::I64, &|b, x, k| {
+        let sum = b.add(x, k);
+        b.bin(Bin::Xor, sum, k)
+    });
+    both(Kind::Vector, &[(Kind::Vector, 1.0)], narrow, &|b, x, k| {
+        let sum = b.add(x, k);
+        b.bin(Bin::Xor, sum, k)
+    });
+    both(Kind::Compare, &[(Kind::Vector, 2.0)], narrow, &|b, x, k| {
+        let less = b.cmp(Cmp::UnsignedLt, x, k);
+        let sum = b.add(x, k);
+        let other = b.bin(Bin::Xor, sum, k);
+        b.select(less, other, k)
+    });
+    both(Kind::Expand, &[(Kind::Compare, 1.0), (Kind::Vector, 1.0)], ints, &|b, x, k| {
+        let less = b.cmp(Cmp::Lt, x, k);
+        let one = b.cast(Cast::ZExt, less, ints);
+        b.add(one, k)
+    });
+    both(Kind::Float, &[], Ty::vector(Scalar::F32, words), &|b, x, k| b.add(x, k));
+    for element in [1u8, 2, 4] {
+        let entries =
+            [16u16, 32, 64, 128, 256].into_iter().filter(|entries| *entries <= 512 / u16::from(element));
+        for entries in entries {
+            let scalar = [Scalar::I8, Scalar::I16, Scalar::I32][usize::from(element / 2)];
+            let ty = Ty::vector(scalar, bytes / u16::from(element));
+            let kind = Kind::Lookup { element, entries, index: element };
+            both(kind, &[], ty, &|b, x, _| {
+                let table = table(b, Ty::vector(scalar, entries));
+                b.lookup(table, x)
+            });
+        }
+    }
+    // Leaves by the bytes that number them.
+    for (element, scalar) in [(4u8, Scalar::F32), (8, Scalar::F64)] {
+        for entries in [16u16, 64, 128, 256] {
+            if u32::from(entries) * u32::from(element) > 1024 {
+                continue;
+            }
+            let kind = Kind::Lookup { element, entries, index: 1 };
+            let wide = Ty::vector(scalar, bytes);
+            let registers = f64::from(element);
+            leaves.push(Probe::leaves(kind, registers, wide, narrow));
+        }
+    }
+    for element in [1u8, 4, 8] {
+        let scalar = match element {
+            1 => Scalar::I8,
+            4 => Scalar::I32,
+            _ => Scalar::F64,
+        };
+        both(Kind::Gather { element }, &[], ints, &|b, x, _| {
+            let (buffer, base) = (rows(b), b.int(0));
+            let mask = b.int_of(ints, PLACES as i64 / 2 - 1);
+            let index = b.bin(Bin::And, x, mask);
+            let gather = Gather { buffer, base, index, stride: u32::from(element), offset: 0, mask: None };
+            let found = b.gather(scalar, gather);
+            match element {
+                1 => b.cast(Cast::ZExt, found, ints),
+                4 => found,
+                _ => {
+                    let whole = b.cast(Cast::Bits, found, Ty::vector(Scalar::I64, words));
+                    b.cast(Cast::Trunc, whole, ints)
+                }
+            }
+        });
+    }
+    all.extend(leaves);
+    all
+}
+
+/// A kernel whose every row loads a place that the one before has named, to measure how long memory is waited for.
+pub fn chase() -> Module {
+    let mut b = Builder::new("raw");
+    let (zero, n_rows) = (b.int(0), b.rows());
+    let from = rows(&mut b);
+    let last = b.for_loop((zero, n_rows, 1), &[zero], |b, _, at| {
+        vec![b.load_index(Scalar::I32, Address { buffer: from, index: at[0], stride: 4, offset: 0 })]
+    });
+    let to = b.buffer("result", Space::Output, Scalar::F32);
+    let narrow = b.cast(Cast::Trunc, last[0], Ty::of(Scalar::I32));
+    b.store(Address { buffer: to, index: zero, stride: 4, offset: 0 }, narrow);
+    module(b.finish())
+}
+
+/// A kernel whose every row of 64 bytes names another one, whose first number is added to the others.
+pub fn scatter() -> Module {
+    let mut b = Builder::new("raw");
+    let (zero, n_rows) = (b.int(0), b.rows());
+    let from = rows(&mut b);
+    let number = |b: &mut Builder, index, stride| {
+        b.load_index(Scalar::I32, Address { buffer: from, index, stride, offset: 0 })
+    };
+    let last = b.for_loop((zero, n_rows, 1), &[zero], |b, at, sum| {
+        let place = number(b, at, 64);
+        let found = number(b, place, 4);
+        vec![b.add(sum[0], found)]
+    });
+    let to = b.buffer("result", Space::Output, Scalar::F32);
+    let narrow = b.cast(Cast::Trunc, last[0], Ty::of(Scalar::I32));
+    b.store(Address { buffer: to, index: zero, stride: 4, offset: 0 }, narrow);
+    module(b.finish())
+}
+
+/// Look-ups of one row of [`window`].
+pub const WINDOW_STEPS: u32 = 192;
+
+/// A kernel whose every row takes a chain of look-ups of its own, to measure how far ahead of what waits a core begins others.
+pub fn window(register_bits: u32) -> Module {
+    let ty = Ty::vector(Scalar::I8, (register_bits / 8).max(16) as u16);
+    let mut b = Builder::new("raw");
+    let (zero, n_rows) = (b.int(0), b.rows());
+    let from = rows(&mut b);
+    let at = |index| Address { buffer: from, index, stride: 4, offset: 0 };
+    let table = table(&mut b, Ty::vector(Scalar::I8, WINDOW_TABLE));
+    let first = b.load(ty, at(zero));
+    let last = b.for_loop((zero, n_rows, 1), &[first], |b, n, sum| {
+        // No row's numbers are known before the loop, and none waits for another's.
+        let mut x = b.load(ty, at(n));
+        for _ in 0..WINDOW_STEPS {
+            x = b.lookup(table, x);
+        }
+        vec![b.add(sum[0], x)]
+    });
+    let to = b.buffer("result", Space::Output, Scalar::F32);
+    b.store(Address { buffer: to, index: zero, stride: 4, offset: 0 }, last[0]);
+    module(b.finish())
+}
+
+/// A kernel whose every row of 64 bytes is loaded once, one after the other.
+pub fn stream() -> Module {
+    let ty = Ty::vector(Scalar::I32, 16);
+    let mut b = Builder::new("raw");
+    let (zero, n_rows) = (b.int(0), b.rows());
+    let from = rows(&mut b);
+    let first = b.load(ty, Address { buffer: from, index: zero, stride: 64, offset: 0 });
+    let last = b.for_loop((zero, n_rows, 1), &[first], |b, at, sum| {
+        let line = b.load(ty, Address { buffer: from, index: at, stride: 64, offset: 0 });
+        vec![b.add(sum[0], line)]
+    });
+    let to = b.buffer("result", Space::Output, Scalar::F32);
+    b.store(Address { buffer: to, index: zero, stride: 4, offset: 0 }, last[0]);
+    module(b.finish())
+}
+
+/// The rows, as numbers.
+fn rows(b: &mut Builder) -> sched_ir::lir::BufferId {
+    b.buffer("rows", Space::Input, Scalar::F32)
+}
+
+/// A table in registers, which the compiler does not know.
+fn table(b: &mut Builder, ty: Ty) -> Value {
+    let at = Address { buffer: rows(b), index: b.int(0), stride: 4, offset: 64 };
+    b.load(ty, at)
+}
+
+impl Probe {
+    fn of(
+        kind: Kind,
+        latency: bool,
+        besides: &[(Kind, f64)],
+        ty: Ty,
+        step: &dyn Fn(&mut Builder, Value, Value) -> Value,
+    ) -> Probe {
+        let chains = if latency { 1 } else { CHAINS };
+        let operations = f64::from(STEPS * chains);
+        let kernel = kernel(&[ty], chains, &|b, values, k| vec![step(b, values[0], k[0])]);
+        Probe { kind, latency, operations, besides: besides.to_vec(), module: module(kernel) }
+    }
+
+    /// A probe of look-ups whose results are no indices: those come from a sum of their own.
+    fn leaves(kind: Kind, registers: f64, wide: Ty, narrow: Ty) -> Probe {
+        let chains = 2;
+        let kernel = kernel(&[wide, narrow], chains, &|b, values, k| {
+            let entries = match kind {
+                Kind::Lookup { entries, .. } => entries,
+                _ => 1,
+            };
+            let table = table(b, Ty::vector(wide.scalar, entries));
+            let numbers = b.add(values[1], k[1]);
+            let found = b.lookup(table, numbers);
+            vec![b.add(values[0], found), numbers]
+        });
+        let besides = vec![(Kind::Float, registers), (Kind::Vector, 1.0)];
+        Probe { kind, latency: false, operations: f64::from(STEPS * chains), besides, module: module(kernel) }
+    }
+}
+
+/// A step of a chain: from its values, and others that do not change, to its next values.
+type Step<'a> = &'a dyn Fn(&mut Builder, &[Value], &[Value]) -> Vec<Value>;
+
+/// A kernel that begins chains with what rows hold, goes on with each row, and writes what came of them.
+fn kernel(types: &[Ty], chains: u32, step: Step<'_>) -> Function {
+    let mut b = Builder::new("raw");
+    let (zero, n_rows) = (b.int(0), b.rows());
+    let from = rows(&mut b);
+    let load = |b: &mut Builder, ty: &Ty, offset: u32| {
+        b.load(*ty, Address { buffer: from, index: zero, stride: 4, offset })
+    };
+    let mut first = Vec::new();
+    for chain in 0..chains {
+        first.extend(types.iter().map(|ty| load(&mut b, ty, 64 * chain)));
+    }
+    let constants: Vec<Value> = types.iter().map(|ty| load(&mut b, ty, 512)).collect();
+    let last = b.for_loop((zero, n_rows, 1), &first, |b, _, inside| {
+        let mut values = inside.to_vec();
+        for _ in 0..STEPS {
+            for chain in values.chunks_mut(types.len()) {
+                let next = step(b, chain, &constants);
+                chain.copy_from_slice(&next);
+            }
+        }
+        values
+    });
+    let to = b.buffer("result", Space::Output, Scalar::F32);
+    for (n, value) in (0..).zip(last) {
+        b.store(Address { buffer: to, index: zero, stride: 4, offset: 512 * n }, value);
+    }
+    b.finish()
+}
+
+fn module(function: Function) -> Module {
+    Module {
+        kernels: vec![(KernelKind::Raw, function)],
+        tables: Vec::new(),
+        types: Interface::all(Scalar::F32),
+        rows_per_run: None,
+        places: Variants::only(Place::Host),
+        columns: None,
+        columns_from: None,
+        transfer: None,
+    }
+}

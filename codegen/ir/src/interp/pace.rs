@@ -1,0 +1,296 @@
+//! How long the warps of a launch would take on a GPU, one instruction after the other: told by a run of a few blocks.
+//!
+//! A warp issues in order. A statement waits until its operands are there, takes an instruction or several, and its result is
+//! there after a latency. Only the first lane of each warp is followed; where another lane has more to do between two
+//! barriers, the warp takes as much longer. What several warps of a multiprocessor take from each other is not told here:
+//! `sched-cost` makes times of these counts.
+
+use crate::lir::{Bin, Function, Op, Space, Stmt, Value};
+use std::collections::HashSet;
+
+/// Bytes of a line, whose sectors are looked up together.
+const LINE: u64 = 128;
+/// Instructions of an exponential, or of another function of the C library.
+const MATH: u64 = 24;
+/// Instructions of an iteration: to count, to compare and to jump.
+const ITERATION: u64 = 2;
+
+/// Cycles from an instruction to its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latencies {
+    /// Arithmetic, and what stays in registers.
+    pub arithmetic: u64,
+    /// Shared memory.
+    pub shared: u64,
+    /// The device's memory, of which the block has touched the sector before.
+    pub near: u64,
+    /// The device's memory, touched for the first time.
+    pub far: u64,
+    /// From the last thread at a barrier to the first one that goes on.
+    pub barrier: u64,
+}
+
+/// How a launch is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// Threads of a warp.
+    pub warp: u32,
+    /// Most blocks of each launch that are run.
+    pub blocks: u64,
+    /// What instructions wait for.
+    pub latencies: Latencies,
+}
+
+/// What blocks did, over all that were run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockWork {
+    /// Instructions that warps issued.
+    pub instructions: u64,
+    /// Cycles from the beginning of a block to its end, if it had a multiprocessor for itself.
+    pub cycles: u64,
+    /// Lines of 128 bytes that accesses of warps to the device's memory touched.
+    pub lines: u64,
+    /// Different sectors of the model's tables that blocks touched.
+    pub model_sectors: u64,
+    /// Different sectors of other memory that blocks touched: rows, results and slots.
+    pub call_sectors: u64,
+}
+
+/// The clocks of the warps of the running block.
+pub(super) struct Pace {
+    sampling: Sampling,
+    /// Values of the function.
+    values: usize,
+    /// The thread of the block that runs.
+    thread: u32,
+    /// Instructions of each thread since all of them met last.
+    issued: Vec<u64>,
+    /// For each warp the clock of its first lane.
+    warps: Vec<Clock>,
+    /// Sectors that the running block has touched.
+    touched: HashSet<(u32, u64)>,
+    /// Cycles until what the running access reads is there.
+    served: u64,
+    /// What the blocks of each launch did, and how many ran.
+    done: Vec<(u64, BlockWork)>,
+}
+
+#[derive(Clone, Default)]
+struct Clock {
+    now: u64,
+    /// When all threads met last.
+    met: u64,
+    /// When each value is there.
+    ready: Vec<u64>,
+}
+
+impl Pace {
+    /// Clocks for a function of so many values.
+    pub fn new(sampling: Sampling, values: usize) -> Pace {
+        let (issued, warps, done) = (Vec::new(), Vec::new(), Vec::new());
+        Pace { sampling, values, thread: 0, issued, warps, touched: HashSet::new(), served: 0, done }
+    }
+
+    /// Blocks of a launch that are run.
+    pub fn blocks(&self, all: u64) -> u64 {
+        all.min(self.sampling.blocks)
+    }
+
+    /// A block of a launch begins.
+    pub fn begin(&mut self, launch: usize, threads: u32) {
+        if self.done.len() <= launch {
+            self.done.resize(launch + 1, (0, BlockWork::default()));
+        }
+        let warps = threads.div_ceil(self.sampling.warp.max(1)) as usize;
+        self.issued = vec![0; threads as usize];
+        self.warps = vec![Clock { now: 0, met: 0, ready: vec![0; self.values] }; warps];
+        self.touched.clear();
+    }
+
+    /// A block of a launch ends.
+    pub fn end(&mut self, launch: usize) {
+        let cycles = self.warps.iter().map(|warp| warp.now).max().unwrap_or(0);
+        if let Some((ran, work)) = self.done.get_mut(launch) {
+            *ran += 1;
+            work.cycles += cycles;
+        }
+    }
+
+    /// A thread of the block goes on.
+    pub fn run_thread(&mut self, number: u32) {
+        self.thread = number;
+    }
+
+    /// All threads have come to a barrier, to the end, or to what all of them do alike.
+    pub fn meet(&mut self, launch: usize) {
+        let size = self.sampling.warp.max(1) as usize;
+        let mut instructions = 0;
+        for (warp, lanes) in self.warps.iter_mut().zip(self.issued.chunks_mut(size)) {
+            let (first, most) =
+                (lanes.first().copied().unwrap_or(0), lanes.iter().copied().max().unwrap_or(0));
+            instructions += most;
+            if let Some(share) = ((warp.now - warp.met) * most).checked_div(first) {
+                warp.now = warp.met + share;
+            }
+            warp.met = warp.now;
+            lanes.fill(0);
+        }
+        if let Some((_, work)) = self.done.get_mut(launch) {
+            work.instructions += instructions;
+        }
+    }
+
+    /// All threads wait for each other.
+    pub fn barrier(&mut self) {
+        let latest = self.warps.iter().map(|warp| warp.now).max().unwrap_or(0);
+        for warp in &mut self.warps {
+            warp.now = latest + self.sampling.latencies.barrier;
+            warp.met = warp.now;
+        }
+    }
+
+    /// The clock of the running thread, if it is the first lane of a warp.
+    #[inline]
+    fn clock(&mut self) -> Option<&mut Clock> {
+        let size = self.sampling.warp.max(1);
+        match self.thread.is_multiple_of(size) {
+            true => self.warps.get_mut((self.thread / size) as usize),
+            false => None,
+        }
+    }
+
+    #[inline]
+    fn issue(&mut self, instructions: u64) {
+        if let Some(issued) = self.issued.get_mut(self.thread as usize) {
+            *issued += instructions;
+        }
+        if let Some(clock) = self.clock() {
+            clock.now += instructions;
+        }
+    }
+
+    /// Nothing goes on before these are there.
+    #[inline]
+    fn wait(&mut self, for_values: impl FnOnce(&mut dyn FnMut(Value))) {
+        if let Some(clock) = self.clock() {
+            let mut latest = clock.now;
+            for_values(&mut |value| {
+                latest = latest.max(clock.ready.get(value.0 as usize).copied().unwrap_or(0))
+            });
+            clock.now = latest;
+        }
+    }
+
+    /// A value becomes another.
+    #[inline]
+    pub fn copy(&mut self, from: Value, to: Value) {
+        if let Some(clock) = self.clock()
+            && let Some(ready) = clock.ready.get(from.0 as usize).copied()
+            && let Some(place) = clock.ready.get_mut(to.0 as usize)
+        {
+            *place = ready;
+        }
+    }
+
+    /// An iteration begins, or a branch is taken by what a value says.
+    #[inline]
+    pub fn branch(&mut self, by: Option<Value>) {
+        self.wait(|visit| by.into_iter().for_each(visit));
+        self.issue(if by.is_some() { 1 } else { ITERATION });
+    }
+
+    /// A statement, before it runs: what it waits for, and what it takes.
+    #[inline]
+    pub fn before(&mut self, function: &Function, stmt: &Stmt) {
+        self.served = self.sampling.latencies.arithmetic;
+        let count = match stmt {
+            Stmt::Let(value, op) => {
+                self.wait(|visit| op.for_each_value(visit));
+                instructions(op, u64::from(function.ty(*value).lanes))
+            }
+            Stmt::Store(to, value) | Stmt::AtomicAdd(to, value) => {
+                self.wait(|visit| [to.index, *value].into_iter().for_each(visit));
+                2
+            }
+            Stmt::StoreMasked(to, value, mask) => {
+                self.wait(|visit| [to.index, *value, *mask].into_iter().for_each(visit));
+                2
+            }
+            _ => 0,
+        };
+        self.issue(count);
+    }
+
+    /// The same, after it has run: when its result is there.
+    #[inline]
+    pub fn after(&mut self, stmt: &Stmt) {
+        let Stmt::Let(value, op) = stmt else { return };
+        let latency = match op {
+            Op::Int(_) | Op::Float(_) | Op::Rows | Op::Id(_) => 0,
+            Op::Math(..) => MATH * self.sampling.latencies.arithmetic,
+            _ => self.served,
+        };
+        if let Some(clock) = self.clock()
+            && let Some(place) = clock.ready.get_mut(value.0 as usize)
+        {
+            *place = clock.now + latency;
+        }
+    }
+
+    /// The running thread touches bytes of a buffer that it does not have for itself.
+    pub fn access(
+        &mut self,
+        launch: usize,
+        (buffer, space): (u32, Space),
+        start: u64,
+        bytes: u64,
+        sector: u64,
+    ) {
+        let Latencies { shared, near, far, .. } = self.sampling.latencies;
+        if space == Space::Shared {
+            self.served = self.served.max(shared);
+            return;
+        }
+        let mut new = 0;
+        for sector in start / sector..(start + bytes).div_ceil(sector) {
+            new += u64::from(self.touched.insert((buffer, sector)));
+        }
+        self.served = self.served.max(if new > 0 { far } else { near });
+        if let Some((_, work)) = self.done.get_mut(launch) {
+            match space {
+                Space::Model(_) => work.model_sectors += new,
+                _ => work.call_sectors += new,
+            }
+        }
+    }
+
+    /// An access of a warp to the device's memory.
+    pub fn lines(&mut self, launch: usize, lanes: &[(u64, u64)]) {
+        let mut lines: Vec<u64> =
+            lanes.iter().flat_map(|(start, end)| start / LINE..end.div_ceil(LINE)).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        if let Some((_, work)) = self.done.get_mut(launch) {
+            work.lines += lines.len() as u64;
+        }
+    }
+
+    /// What the blocks of a launch did, and how many ran.
+    pub fn work(&self, launch: usize) -> (u64, BlockWork) {
+        self.done.get(launch).copied().unwrap_or_default()
+    }
+}
+
+/// Instructions of an operation: roughly, since the assembler puts some together.
+fn instructions(op: &Op, lanes: u64) -> u64 {
+    match op {
+        Op::Int(_) | Op::Float(_) | Op::Rows | Op::Id(_) | Op::Splat(_) | Op::Iota | Op::Extract(..) => 0,
+        // A vector of few bytes is one register.
+        Op::Bin(Bin::IDiv | Bin::Div, ..) => 4 * lanes,
+        Op::Math(..) => MATH * lanes,
+        // Besides the load an address is computed.
+        Op::Load(..) | Op::LoadMasked(..) => 2,
+        Op::Gather(_) | Op::Lookup(..) => 2 * lanes,
+        _ => lanes,
+    }
+}

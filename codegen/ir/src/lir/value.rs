@@ -1,0 +1,5 @@
+//! The names of values.
+
+/// An SSA value of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub u32);

@@ -1,0 +1,38 @@
+//! How leaf vectors are added to sums: margin by margin, or row by row.
+
+use super::traversal::BYTE_LANES;
+use crate::bytes::scalar;
+use crate::hir::Hir;
+use crate::lir::Scalar;
+use crate::mir::Walks;
+use crate::repr::{IN_REGISTERS, add_pieces};
+use sched_nest::RowVectors;
+
+/// Bytes of a register.
+const REGISTER: u64 = 64;
+/// Most leaves whose numbers are bytes.
+const MOST_BYTES: u64 = 1 << 8;
+/// Instructions to get the place of a row's leaf vector out of a vector of them.
+const PLACE: u64 = 4;
+/// Instructions to load, add and store.
+const ADD: u64 = 3;
+
+/// Whether a leaf loop over vectors of rows adds leaf vectors margin by margin. Of each margin a tree's leaves are looked up
+/// in registers, if they fit there; else each row's vector is added by itself.
+pub fn adds_by_margin(hir: &Hir, walks: &Walks) -> bool {
+    let trees = &hir.forest.trees;
+    let sweeps = walks.layout.row_vectors() == RowVectors::Sweep;
+    let most = trees.iter().map(|tree| tree.leaves.len() as u64).max().unwrap_or(1).next_power_of_two();
+    let complete = walks.steps.to_leaf().map(|steps| 1u64 << steps.min(40));
+    let bytes = hir.bins.as_ref().is_some_and(|bins| bins.element() == Scalar::I8);
+    let leaves = if sweeps { Some(most) } else { complete.filter(|_| bytes && walks.lanes >= BYTE_LANES) };
+    let element = u64::from(scalar(hir.forest.types.accumulator).bytes());
+    let fits = |leaves: &u64| (2..=MOST_BYTES).contains(leaves) && leaves * element <= IN_REGISTERS;
+    let Some(leaves) = leaves.filter(fits).filter(|_| walks.layout.is_coded()) else { return false };
+    let margins = hir.forest.num_margins as u64;
+    // A shuffle takes two registers of leaves; what several find is chosen from.
+    let shuffles = 2 * (leaves * element).div_ceil(2 * REGISTER) - 1;
+    let rows = REGISTER / element;
+    let pieces = add_pieces(margins as i64, element as u32).len() as u64;
+    margins * (shuffles + ADD) <= rows * (PLACE + ADD * pieces)
+}

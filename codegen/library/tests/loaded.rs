@@ -1,0 +1,30 @@
+//! Files that are no libraries of `schedc build` are refused, and what is said of them does not repeat their names. Libraries
+//! that can be called are in the tests of `sched-llvm` and of the Python packages.
+
+use sched_library::{Loaded, Refusal};
+use std::fs;
+use std::path::Path;
+
+fn refused(path: &Path) -> Refusal {
+    // SAFETY: neither file runs code that this process does not run already.
+    unsafe { Loaded::open(path, "m") }.err().expect("it is no library of schedc")
+}
+
+#[test]
+fn a_text_is_not_loaded() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let Refusal::NotLoaded(reason) = refused(&path) else { panic!("it has no code") };
+    assert_eq!(reason, "invalid ELF header");
+    let Refusal::NotLoaded(reason) = refused(Path::new("no such folder/m.so")) else {
+        panic!("it is not there")
+    };
+    assert!(reason.starts_with("cannot open shared object file"), "{reason}");
+}
+
+#[test]
+fn the_c_library_lacks_the_functions_of_a_model() {
+    let maps = fs::read_to_string("/proc/self/maps").expect("the memory of this process");
+    let mut files = maps.lines().filter_map(|line| line.split(' ').next_back());
+    let libc = files.find(|file| file.contains("/libc.so")).expect("the C library");
+    assert_eq!(refused(Path::new(libc)), Refusal::NoFunction("m_num_features".to_string()));
+}

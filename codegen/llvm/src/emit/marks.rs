@@ -1,0 +1,135 @@
+//! Marks in assembly: which loop of the nest instructions are for. They travel through LLVM's optimisations as the line numbers
+//! of a source text, which change no code, and become comments in the end.
+
+use inkwell::builder::Builder;
+use inkwell::context::Context;
+use inkwell::debug_info::{
+    AsDIScope, DICompileUnit, DIFlags, DIFlagsConstants, DISubprogram, DWARFEmissionKind,
+    DWARFSourceLanguage, DebugInfoBuilder,
+};
+use inkwell::module::{FlagBehavior, Module};
+use inkwell::values::FunctionValue;
+use sched_ir::lir::{self, KernelKind, Origin, Task};
+
+/// The version of LLVM's records of lines.
+const VERSION: u64 = 3;
+/// Bits of a line number that tell origins of one kernel apart.
+const BITS: u32 = 16;
+
+/// The marks of a kernel that is emitted.
+pub(super) struct Marks<'ctx> {
+    records: DebugInfoBuilder<'ctx>,
+    unit: DICompileUnit<'ctx>,
+    /// The number of the kernel in its module.
+    kernel: u32,
+    /// The function that is emitted.
+    pub(super) function: Option<DISubprogram<'ctx>>,
+}
+
+impl<'ctx> Marks<'ctx> {
+    /// Those of one of a module's kernels.
+    pub(super) fn new(
+        context: &'ctx Context,
+        module: &Module<'ctx>,
+        source: &lir::Module,
+        kind: KernelKind,
+    ) -> Marks<'ctx> {
+        let version = context.i32_type().const_int(VERSION, false);
+        module.add_basic_value_flag("Debug Info Version", FlagBehavior::Warning, version);
+        let (records, unit) = module.create_debug_info_builder(
+            true,
+            DWARFSourceLanguage::C,
+            "schedule",
+            ".",
+            "schedc",
+            true,
+            "",
+            0,
+            "",
+            DWARFEmissionKind::LineTablesOnly,
+            0,
+            false,
+            false,
+            "",
+            "",
+        );
+        let kernel = source.kernels.iter().position(|(of, _)| *of == kind).unwrap_or(0) as u32;
+        Marks { records, unit, kernel, function: None }
+    }
+
+    /// Begins a function, and returns the one that it interrupts.
+    pub(super) fn begin(&mut self, llvm: FunctionValue<'ctx>) -> Option<DISubprogram<'ctx>> {
+        let (file, scope) = (self.unit.get_file(), self.unit.as_debug_info_scope());
+        let ty = self.records.create_subroutine_type(file, None, &[], DIFlags::ZERO);
+        let name = llvm.get_name().to_string_lossy().into_owned();
+        let function =
+            self.records.create_function(scope, &name, None, file, 0, ty, true, true, 0, DIFlags::ZERO, true);
+        llvm.set_subprogram(function);
+        self.function.replace(function)
+    }
+
+    /// What is built next is for an origin.
+    pub(super) fn mark(&self, context: &'ctx Context, builder: &Builder<'ctx>, origin: usize) {
+        let Some(function) = self.function else { return };
+        let line = ((self.kernel << BITS) | (origin as u32 & ((1 << BITS) - 1))) + 1;
+        let scope = function.as_debug_info_scope();
+        builder.set_current_debug_location(self.records.create_debug_location(context, line, 0, scope, None));
+    }
+
+    /// No more is emitted.
+    pub(super) fn finish(&self) {
+        self.records.finalize();
+    }
+}
+
+/// Assembly with a comment where instructions for another loop begin, in place of the records of lines.
+pub(crate) fn marked(text: &str, source: &lir::Module) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for line in text.lines() {
+        let own = line.trim_start();
+        if own.starts_with(".section\t.debug_") {
+            break;
+        }
+        if let Some(place) = own.strip_prefix(".loc\t") {
+            let number = place.split_whitespace().nth(1).and_then(|number| number.parse::<u32>().ok());
+            // Line 0 is nobody's.
+            let Some(number) = number.and_then(|number| number.checked_sub(1)) else { continue };
+            if last != Some(number) {
+                out += &format!("\t# {}\n", words(origin(source, number)));
+                last = Some(number);
+            }
+            continue;
+        }
+        let is_record =
+            [".file\t", ".Ltmp", ".Lfunc_begin", ".cfi_"].iter().any(|word| own.starts_with(word));
+        if is_record {
+            continue;
+        }
+        if line.starts_with("kernel.") {
+            last = None;
+        }
+        out += line;
+        out.push('\n');
+    }
+    out
+}
+
+fn origin(source: &lir::Module, number: u32) -> Origin {
+    let kernel = source.kernels.get((number >> BITS) as usize);
+    let origins = kernel.map_or(&[][..], |(_, function)| function.origins.all());
+    origins.get((number & ((1 << BITS) - 1)) as usize).cloned().unwrap_or_default()
+}
+
+/// How a comment names an origin: `b1`, `b0: copies, n_rows <= 8`.
+fn words(origin: Origin) -> String {
+    let Origin { name, max_rows, task } = origin;
+    let name = if name.is_empty() { "outside of the loops".to_string() } else { name };
+    let task = match task {
+        Task::Iterations => "",
+        Task::Copies => ": copies",
+        Task::Sums => ": sums",
+    };
+    let bound = max_rows.map_or(String::new(), |rows| format!(", n_rows <= {rows}"));
+    format!("{name}{task}{bound}")
+}

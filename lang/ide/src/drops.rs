@@ -1,0 +1,220 @@
+//! Loops that can be moved and tiled by hand in the picture of a nest: the directive that does it, and where it goes.
+
+use sched_grammar::ast::{Span, Stmt, StmtKind};
+use sched_lang::check::{InsertionPoint, Work};
+use sched_lang::directives::{Op, find};
+use sched_lang::legal_next::{Operation, candidates};
+use sched_lang::lineage::NestBuilder;
+use sched_lang::part::block_at;
+use sched_nest::LoopId;
+
+use super::{Analysis, Edit};
+
+/// Work that one answer may take: a picture is looked at between keystrokes.
+const WORK: Work = Work { whole: 6_000, here: 1_600 };
+/// Loops of a chain that are looked at.
+const MOST_LOOPS: usize = 12;
+
+/// A loop that can be dropped on another one: beyond it, on the side that is away from where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The loop that moves.
+    pub from: String,
+    /// The loop beyond which it goes.
+    pub onto: String,
+    /// What does it.
+    pub written: Written,
+}
+
+/// A loop that can be tiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tiled {
+    /// The loop.
+    pub of: String,
+    /// The sizes that there are, ascending, and what does it.
+    pub sizes: Vec<(i64, Written)>,
+}
+
+/// A directive and the edit that writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The directive.
+    pub directive: String,
+    /// What writes it as a line of its own.
+    pub edit: Edit,
+}
+
+/// What can be done to the loops of a nest by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// The loops that can be moved, and where to.
+    pub moves: Vec<Move>,
+    /// The loops that can be tiled.
+    pub tiles: Vec<Tiled>,
+}
+
+/// What can be done to the nest that the directives up to `offset` make, or all of those outside of blocks. Only what is
+/// legal is told, with everything that stands before and after.
+pub fn drops(analysis: &Analysis, offset: Option<usize>) -> Drops {
+    let line = Line::find(analysis, offset);
+    let here = analysis.here(line.inside);
+    let prepared = here.prepared();
+    let mut point = prepared.point(line.at, None);
+    let mut work = WORK;
+    let is_taken = |name: &str| prepared.is_taken(name);
+    let moves = moves(&mut point, &line, &mut work);
+    let tiles = tiles(&mut point, &line, &mut work, &is_taken);
+    Drops { moves, tiles }
+}
+
+fn moves(point: &mut InsertionPoint, line: &Line, work: &mut Work) -> Vec<Move> {
+    let mut all = Vec::new();
+    for chain in chains(point.nest()) {
+        for (from, moved) in chain.iter().enumerate() {
+            for (onto, other) in chain.iter().enumerate().filter(|(onto, _)| *onto != from) {
+                let mut order: Vec<LoopId> = chain[from.min(onto)..=from.max(onto)].to_vec();
+                if onto < from {
+                    order.rotate_right(1)
+                } else {
+                    order.rotate_left(1)
+                }
+                let order = order.iter().map(|id| point.nest().select_of(*id)).collect();
+                let operation = Operation::Reorder(order);
+                if point.fits(&operation, work) {
+                    let name = |id: &LoopId| point.nest().select_of(*id).to_string();
+                    let written = line.written(&operation);
+                    all.push(Move { from: name(moved), onto: name(other), written });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn tiles(
+    point: &mut InsertionPoint,
+    line: &Line,
+    work: &mut Work,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Vec<Tiled> {
+    let mut all = Vec::new();
+    for id in point.nest().loops() {
+        let v = point.nest().select_of(id);
+        let forms = candidates::about(Op::Tile, point.nest(), &v, id, is_taken);
+        let mut sizes: Vec<(i64, Written)> = Vec::new();
+        for form in forms.into_iter().flatten() {
+            let Operation::Tile(.., size) = &form else { continue };
+            let Some(size) = size.as_int() else { continue };
+            if point.fits(&form, work) {
+                sizes.push((size, line.written(&form)));
+            } else if sizes.is_empty() {
+                // The loop is usually at fault.
+                break;
+            }
+        }
+        sizes.sort_by_key(|(size, _)| *size);
+        if !sizes.is_empty() {
+            all.push(Tiled { of: v.to_string(), sizes });
+        }
+    }
+    all
+}
+
+/// The longest runs of loops that are alone in each other.
+fn chains(nest: &NestBuilder) -> Vec<Vec<LoopId>> {
+    let only = |id: LoopId| nest.node(id).inside.only();
+    let is_first = |id: &LoopId| nest.node(*id).parent.is_none_or(|parent| only(parent) != Some(*id));
+    let heads = nest.loops().into_iter().filter(is_first);
+    let chain = |head: LoopId| std::iter::successors(Some(head), |id| only(*id)).take(MOST_LOOPS).collect();
+    heads.map(chain).filter(|chain: &Vec<LoopId>| chain.len() > 1).collect()
+}
+
+/// Where a line for one more directive goes.
+struct Line {
+    /// A place in the schedule that it is for.
+    inside: usize,
+    /// The end of what stands before it.
+    at: usize,
+    before: String,
+    after: &'static str,
+}
+
+impl Line {
+    /// After the last directive up to `offset` that shapes the nest, so that what is stated of loops stays below; else
+    /// where the directives begin.
+    fn find(analysis: &Analysis, offset: Option<usize>) -> Line {
+        let source = analysis.source();
+        let file = &analysis.parsed().file;
+        let block = offset.and_then(|offset| block_at(source, file, offset));
+        let stmts = block.as_ref().map_or(&file.stmts[..], |block| &block.block.when.body);
+        let until = offset.map_or(usize::MAX, |offset| line_end(source, offset));
+        let before = |stmt: &&Stmt| (stmt.span.start as usize) < until;
+        let shaping = stmts.iter().filter(before).rfind(|stmt| shapes(stmt));
+        if let Some(stmt) = shaping {
+            let at = line_end(source, stmt.span.end as usize);
+            return Line {
+                inside: stmt.span.start as usize,
+                at,
+                before: format!("\n{}", indent(source, stmt.span)),
+                after: "",
+            };
+        }
+        let first = stmts.iter().find(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
+        if let Some(stmt) = first {
+            let at = stmt.span.start as usize;
+            return Line { inside: at, at, before: String::new(), after: "\n" }.indented(source, stmt.span);
+        }
+        match block {
+            Some(block) => {
+                let start = block.block.when.block.start as usize + 1;
+                Line { inside: start, at: start, before: "\n    ".to_owned(), after: "" }
+            }
+            None => Line::in_empty(source, stmts),
+        }
+    }
+
+    /// In a text without directives, after the header.
+    fn in_empty(source: &str, stmts: &[Stmt]) -> Line {
+        let header = stmts.iter().take_while(|stmt| !matches!(stmt.kind, StmtKind::When(_))).last();
+        let at = header.map_or(source.len(), |stmt| line_end(source, stmt.span.end as usize));
+        let is_fresh = source.get(..at).is_none_or(|before| before.is_empty() || before.ends_with('\n'));
+        let (before, after) = if is_fresh { ("", "\n") } else { ("\n\n", "") };
+        Line { inside: at, at, before: before.to_owned(), after }
+    }
+
+    /// Before a statement, on a line of its own.
+    fn indented(mut self, source: &str, span: Span) -> Line {
+        let start = source.get(..self.at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+        // What stands on its line stays in front of it.
+        if source.get(start..self.at).is_some_and(|before| before.trim().is_empty()) {
+            self.before = indent(source, span);
+            self.at = start;
+        }
+        self
+    }
+
+    fn written(&self, operation: &Operation) -> Written {
+        let directive = operation.to_string();
+        let text = format!("{}{directive}{}", self.before, self.after);
+        Written { directive, edit: Edit { span: Span::new(self.at, self.at), text } }
+    }
+}
+
+/// Whether a statement shapes the nest.
+fn shapes(stmt: &Stmt) -> bool {
+    let StmtKind::Directive(directive) = &stmt.kind else { return false };
+    find(&directive.name.text).is_some_and(|signature| signature.shapes)
+}
+
+fn line_end(source: &str, from: usize) -> usize {
+    let rest = source.get(from..).unwrap_or_default();
+    let line = rest.split('\n').next().unwrap_or_default();
+    from.min(source.len()) + line.trim_end_matches('\r').len()
+}
+
+/// The blanks before a statement on its line.
+fn indent(source: &str, span: Span) -> String {
+    let before = source.get(..span.start as usize).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.chars().take_while(|c| c.is_whitespace()).collect()
+}

@@ -1,0 +1,69 @@
+//! The order of proposals once it is known what each of them gains. Who knows that is asked elsewhere: here is which schedules to
+//! ask about, and what the answers change.
+
+use sched_lang::options::Options;
+
+use super::{Analysis, Completion, completion};
+
+/// Steps that are taken after a proposal.
+const STEPS: usize = 7;
+/// Gains that differ by less are as good as each other: the logarithm of that.
+const ALIKE: f64 = 0.03;
+
+/// What a proposal gains: how many times as fast as the schedule without it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// By itself.
+    pub now: f64,
+    /// With the steps that mostly follow it.
+    pub then: f64,
+}
+
+impl Gain {
+    /// What the order goes by: a step that gains nothing by itself may make room for one that does.
+    fn most(self) -> f64 {
+        self.now.max(self.then)
+    }
+
+    /// It in few words.
+    fn words(self) -> String {
+        let times = |gain: f64| format!("{gain:.*}\u{d7}", if gain < 10.0 { 2 } else { 1 });
+        match self.then > self.now * (1.0 + ALIKE) {
+            true => format!("{} predicted, {} with what follows", times(self.now), times(self.then)),
+            false => format!("{} predicted", times(self.now)),
+        }
+    }
+}
+
+/// The text with the steps that fast schedules take after a place, which is the end of a directive.
+pub fn followed(source: &str, at: usize, options: &Options) -> String {
+    let (mut text, mut at) = (source.to_owned(), at);
+    for _ in 0..STEPS {
+        let (Some(before), Some(rest)) = (text.get(..at), text.get(at..)) else { return text };
+        let open = format!("{before}\n{rest}");
+        let analysis = Analysis::new(open.as_str(), options.clone());
+        let proposed = completion(&analysis, at + 1);
+        let Some(next) = proposed.iter().find(|item| item.is_next && item.snippet) else { return text };
+        text = format!("{before}\n{}{rest}", next.label);
+        at += 1 + next.label.len();
+    }
+    text
+}
+
+/// Puts proposals in the order of their gains, and says these. What nothing is known of comes after what is known to gain, and
+/// those that gain the same stay in their order.
+pub fn order_by_gain(items: &mut [Completion], gain: impl Fn(&Completion) -> Option<Gain>) {
+    let place = |item: &Completion| {
+        let steps = gain(item).map_or(0.0, |gain| (gain.most().max(f64::MIN_POSITIVE).ln() / ALIKE).round());
+        -(steps.clamp(-1e6, 1e6) as i64)
+    };
+    for item in items.iter_mut() {
+        if let Some(gain) = gain(item) {
+            item.detail = format!("{}, {}", item.detail, gain.words());
+        }
+    }
+    items.sort_by_cached_key(place);
+    for (at, item) in items.iter_mut().enumerate() {
+        item.sort = format!("{at:04}");
+    }
+}

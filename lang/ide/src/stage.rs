@@ -1,0 +1,209 @@
+//! Which directives a line of a compiler's stage comes of.
+
+use std::collections::HashMap;
+
+use sched_grammar::ast::Span;
+use sched_lang::directives::Op;
+use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use sched_nest::show::show_rows;
+
+use super::{Analysis, Here};
+
+/// A line of a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageLine {
+    /// Its number, from 0.
+    pub line: usize,
+    /// The directives that it comes of, in the order of the text.
+    pub spans: Vec<Span>,
+}
+
+/// The lines of a stage, as `schedc ir` prints it, that come of directives: loops by their names, walks, copies, sums and storages
+/// by the loop around them. In assembly comments name the loops, as `# b1` or `# b0: copies`, and count for the lines below; without
+/// them only the functions that threads share are known.
+pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLine> {
+    let variants: Vec<Facts> = analysis.all().map(Facts::of).collect();
+    let mut reader = Reader { variants: &variants, at: 0, open: Vec::new(), mark: Vec::new() };
+    let lines = text.lines().enumerate();
+    let told = lines.map(|(line, text)| StageLine { line, spans: reader.read(text) });
+    told.filter(|line| !line.spans.is_empty()).collect()
+}
+
+/// What the directives of one of the schedules say.
+struct Facts {
+    /// How a stage begins what is for it, where there are several.
+    head: String,
+    loops: HashMap<String, Loop>,
+    layouts: Vec<Span>,
+    copies: Vec<Span>,
+    shared: Vec<Span>,
+}
+
+/// What is said of a loop.
+#[derive(Default)]
+struct Loop {
+    /// What made it, and how its iterations run.
+    own: Vec<Span>,
+    /// What is said of the walks in it.
+    walks: Vec<Span>,
+    sums: Vec<Span>,
+    /// Whether trees are walked in it.
+    is_leaf: bool,
+}
+
+impl Facts {
+    fn of(here: Here) -> Facts {
+        let builder = here.whole();
+        let prepared = here.prepared();
+        let head = format!("{}:", show_rows(here.variant().max_rows));
+        let steps = (0..).map(DirectiveIndex).map_while(|step| Some((step, prepared.span(step)?)));
+        let is_layout = |step| prepared.call(step).is_some_and(|call| call.op == Op::Representation);
+        let layouts = steps.filter(|(step, _)| is_layout(*step)).map(|(_, span)| span).collect();
+        let mut facts =
+            Facts { head, loops: HashMap::new(), layouts, copies: Vec::new(), shared: Vec::new() };
+        for id in builder.loops() {
+            let span = |step: &DirectiveIndex| prepared.span(*step);
+            let mut told = Loop { is_leaf: builder.node(id).inside.is_leaf(), ..Loop::default() };
+            told.own.extend(builder.made_by(id).as_ref().and_then(span));
+            for (annotation, step) in &builder.node(id).annotations {
+                let Some(span) = span(step) else { continue };
+                facts.state(annotation, span, &mut told);
+            }
+            facts.loops.insert(builder.name(id), told);
+        }
+        facts.inherit(builder);
+        facts
+    }
+
+    fn state(&mut self, annotation: &Annotation, span: Span, told: &mut Loop) {
+        match annotation.kind() {
+            "cache" => self.copies.push(span),
+            "reduce" => told.sums.push(span),
+            "walk" | "representation" => told.walks.push(span),
+            "vector" | "interleave" => {
+                told.own.push(span);
+                told.walks.push(span);
+            }
+            "parallel" => {
+                told.own.push(span);
+                told.sums.push(span);
+                self.shared.push(span);
+            }
+            _ => told.own.push(span),
+        }
+    }
+
+    /// What is said of walks is said of those in all loops inside.
+    fn inherit(&mut self, builder: &NestBuilder) {
+        for id in builder.loops() {
+            let Some(parent) = builder.node(id).parent else { continue };
+            let above = self.loops.get(&builder.name(parent)).map(|above| above.walks.clone());
+            if let (Some(above), Some(own)) = (above, self.loops.get_mut(&builder.name(id))) {
+                own.walks.extend(above);
+            }
+        }
+    }
+}
+
+/// Goes down the lines of a stage.
+struct Reader<'f> {
+    variants: &'f [Facts],
+    /// The schedule that the lines are for.
+    at: usize,
+    /// The indents of the loops that are open, and what is said of them.
+    open: Vec<(usize, &'f Loop)>,
+    /// In assembly, the directives that instructions come of until the next mark.
+    mark: Vec<Span>,
+}
+
+impl<'f> Reader<'f> {
+    fn read(&mut self, line: &str) -> Vec<Span> {
+        let text = line.trim();
+        if let Some(mark) = text.strip_prefix("# ") {
+            self.mark = self.marked(mark);
+            return self.mark.clone();
+        }
+        if text.starts_with("kernel.") && text.ends_with(':') {
+            self.mark.clear();
+        } else if !self.mark.is_empty() {
+            // Labels and directives are no instructions.
+            let is_code = line.starts_with([' ', '\t']) && !text.starts_with('.') && !text.is_empty();
+            return if is_code { self.mark.clone() } else { Vec::new() };
+        }
+        if let Some(at) = self.variants.iter().position(|facts| facts.head == text) {
+            self.at = at;
+            self.open.clear();
+            return Vec::new();
+        }
+        let Some(facts) = self.variants.get(self.at) else { return Vec::new() };
+        let indent = line.len() - line.trim_start().len();
+        if text.is_empty() || text == "}" {
+            return Vec::new();
+        }
+        while self.open.last().is_some_and(|(open, _)| *open >= indent) {
+            self.open.pop();
+        }
+        let mut spans = match named(text).and_then(|name| facts.loops.get(name)) {
+            Some(told) => {
+                self.open.push((indent, told));
+                let walks = if text.starts_with("walks of ") { &told.walks[..] } else { &[] };
+                told.own.iter().chain(walks).copied().collect()
+            }
+            None => self.inside(facts, text),
+        };
+        spans.sort_unstable();
+        spans.dedup();
+        spans
+    }
+
+    /// What instructions come of below a mark: `b1`, `b0: copies`, `b1: sums, n_rows <= 8`.
+    fn marked(&self, mark: &str) -> Vec<Span> {
+        let (mark, bound) = mark.split_once(", ").map_or((mark, None), |(mark, bound)| (mark, Some(bound)));
+        let (name, task) = mark.split_once(": ").unwrap_or((mark, ""));
+        let head = bound.map_or("otherwise:".to_owned(), |bound| format!("when {bound}:"));
+        let is_it = |facts: &&Facts| facts.head == head;
+        let Some(facts) = self.variants.iter().find(is_it).or(self.variants.first()) else {
+            return Vec::new();
+        };
+        let Some(told) = facts.loops.get(name) else { return Vec::new() };
+        let mut spans: Vec<Span> = told.own.clone();
+        match task {
+            "copies" => spans.extend(&facts.copies),
+            "sums" => spans.extend(told.sums.iter().chain(&told.walks)),
+            _ if told.is_leaf => spans.extend(told.walks.iter().chain(&facts.layouts)),
+            _ => {}
+        }
+        spans.sort_unstable();
+        spans.dedup();
+        spans
+    }
+
+    /// What a line comes of that begins no loop.
+    fn inside(&self, facts: &Facts, text: &str) -> Vec<Span> {
+        let around = self.open.last().map(|(_, told)| *told);
+        let all_sums = || self.open.iter().flat_map(|(_, told)| told.sums.clone()).collect();
+        if text.starts_with("kernel.") && text.ends_with(':') && text.contains("parallel") {
+            facts.shared.clone()
+        } else if text.starts_with("cache") {
+            facts.copies.clone()
+        } else if text.starts_with("storage ") {
+            facts.layouts.clone()
+        } else if text.contains("walk ") || text == "walk" {
+            let walks = around.map(|told| told.walks.clone()).unwrap_or_default();
+            walks.into_iter().chain(facts.layouts.iter().copied()).collect()
+        } else if text.starts_with("private") {
+            all_sums()
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// The name of the loop that a line begins, or that it is about: `parallel b0 in 0..n_rows`, `walks of b1: ...`.
+fn named(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix("walks of ") {
+        return rest.split(':').next();
+    }
+    let (before, _) = text.split_once(" in ")?;
+    before.rsplit(' ').next()
+}

@@ -1,0 +1,45 @@
+//! Vectors of quantized rows that leave a part of the registers empty.
+
+use crate::device::Limits;
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::options::TargetKind;
+use sched_nest::{Axis, Layout, LoopId};
+
+/// Bytes of a bin at most, where the model does not tell.
+const LARGEST_BIN: u32 = 2;
+/// Calls of no more rows than so many full vectors have may well be faster with narrow ones.
+const FEW_VECTORS: u64 = 2;
+
+pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
+    let Some(bits) = limits.vector_bits.filter(|_| limits.kind == TargetKind::Cpu) else { return };
+    let node = builder.node(id);
+    let lanes = node.annotations.iter().find_map(|(annotation, step)| match annotation {
+        Annotation::Vectorize(Some(lanes)) => Some((*lanes, *step)),
+        _ => None,
+    });
+    let (Some((lanes, step)), true) = (lanes, node.axis == Axis::Row && node.inside.is_leaf()) else {
+        return;
+    };
+    let Some((_, chosen)) = layout(builder, id).filter(|(layout, _)| layout.is_coded()) else { return };
+    let known = builder.model.as_ref().map_or(0, |model| model.bin_bytes);
+    let bin_bytes = if known == 0 { LARGEST_BIN } else { known };
+    let full = bits / 8 / bin_bytes;
+    let has_rows = builder.trips(id).is_none_or(|trips| trips >= full.into())
+        && limits.max_rows.is_none_or(|rows| rows > FEW_VECTORS * u64::from(full));
+    if lanes < full && has_rows {
+        let problem = Problem::NarrowVector { lanes, full, bin_bytes, chosen };
+        problems.push(Illegal::argument(step, 1, problem, vec![id]));
+    }
+}
+
+/// The layout of the trees that a leaf loop walks, and what chose it.
+fn layout(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
+    let on = |id: LoopId| {
+        builder.node(id).annotations.iter().find_map(|(annotation, step)| match annotation {
+            Annotation::Layout(layout) => Some((*layout, *step)),
+            _ => None,
+        })
+    };
+    builder.path(id).into_iter().rev().find_map(on).or(builder.layout)
+}

@@ -1,0 +1,40 @@
+//! Loops that are written out though they have many iterations.
+
+use crate::illegal::{Illegal, Problem};
+use crate::legality::is_large_code;
+use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use sched_nest::LoopId;
+
+/// Copies of a walk that are worth a remark: they are no faster than a loop, and take many times as long to compile.
+const MANY: i64 = 64;
+
+/// The loops with which the code inside is written out this often. Of code that takes long to compile that is told already.
+pub(super) fn far(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illegal> {
+    let mut problems = Vec::new();
+    if loops.iter().all(|id| unrolled(builder, *id).is_none()) {
+        return problems;
+    }
+    let mut stack: Vec<(LoopId, i64)> = builder.roots.iter().map(|id| (*id, 1)).collect();
+    while let Some((id, around)) = stack.pop() {
+        let (mut copies, unrolled) = (around, unrolled(builder, id));
+        if let (Some(_), Some(trips)) = (unrolled, builder.trips(id)) {
+            copies = around.saturating_mul(trips.max(1));
+        }
+        match unrolled {
+            Some(step) if copies >= MANY && around < MANY => {
+                problems.push(Illegal::at(step, Problem::UnrolledFar { copies }, vec![id]));
+            }
+            _ => {}
+        }
+        stack.extend(builder.node(id).inside.children().map(|child| (child, copies)));
+    }
+    if !problems.is_empty() && is_large_code(builder) {
+        problems.clear();
+    }
+    problems
+}
+
+fn unrolled(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
+    let annotations = &builder.node(id).annotations;
+    annotations.iter().find(|(annotation, _)| matches!(annotation, Annotation::Unroll)).map(|(_, step)| *step)
+}

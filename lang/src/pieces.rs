@@ -1,0 +1,101 @@
+//! A schedule's text taken apart, so that texts can be put together: what other programs have written for calls of one size
+//! each becomes one schedule.
+
+use sched_grammar::ast::{Comparison, ExprKind, File, Span, Stmt, StmtKind, When};
+use sched_nest::Variants;
+
+/// What a text consists of, comments left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// The lines that declare params and constants.
+    pub declarations: Vec<String>,
+    /// The directives for calls of each number of rows, one a line.
+    pub directives: Variants<String>,
+}
+
+impl Pieces {
+    /// Those of a text. None if it has syntax errors, or blocks whose bounds are not plain numbers.
+    pub fn of(source: &str) -> Option<Pieces> {
+        let file = sched_grammar::parse_strict(source).ok()?;
+        let text = |span: Span| source.get(span.range()).map(String::from);
+        let declarations = file.stmts.iter().filter(|stmt| declares(stmt)).map(|stmt| text(stmt.span));
+        let mut directives = Variants::only(directives(source, &file.stmts)?);
+        for stmt in &file.stmts {
+            if let StmtKind::When(when) = &stmt.kind {
+                let of_block = self::directives(source, &when.body)?;
+                directives.insert(bound(source, when)?, of_block).ok()?;
+            }
+        }
+        Some(Pieces { declarations: declarations.collect::<Option<_>>()?, directives })
+    }
+}
+
+fn declares(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Param { .. } | StmtKind::Const { .. })
+}
+
+fn directives(source: &str, stmts: &[Stmt]) -> Option<String> {
+    let mut all = String::new();
+    for stmt in stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_))) {
+        all += source.get(stmt.span.range())?;
+        all.push('\n');
+    }
+    Some(all)
+}
+
+/// Most rows of the calls that a block is for.
+fn bound(source: &str, when: &When) -> Option<u32> {
+    let left = source.get(when.left.span.range())?;
+    let ExprKind::Int(right) = when.right.kind else { return None };
+    match when.comparison {
+        Comparison::AtMost if left == "n_rows" => u32::try_from(right).ok(),
+        Comparison::Less if left == "n_rows" => u32::try_from(right.checked_sub(1)?).ok(),
+        _ => None,
+    }
+}
+
+/// The text without the line that names a model: a schedule that is kept apart from its model is for any that it fits.
+pub fn without_model(source: &str) -> String {
+    let file: File = sched_grammar::parse(source).file;
+    let named = file.stmts.iter().find(|stmt| matches!(stmt.kind, StmtKind::Model { .. }));
+    let Some(named) = named else { return source.to_string() };
+    let range = named.span.range();
+    let (before, after) = (source.get(..range.start).unwrap_or(""), source.get(range.end..).unwrap_or(""));
+    let after = after.strip_prefix(';').unwrap_or(after);
+    match after.strip_prefix('\n') {
+        Some(after) if before.is_empty() || before.ends_with('\n') => format!("{before}{after}"),
+        _ => format!("{before}{}", after.trim_start_matches(' ')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pieces, without_model};
+
+    #[test]
+    fn texts_are_taken_apart_and_comments_left_out() {
+        let text = "sched 1\nmodel \"m.json\"\nparam R = 8 in {4, 8}\ntile(batch, b0, b1, R) // wide\nparallel(b0); cache(b0)\n\
+                    when n_rows <= 8 { parallel(tree) }\nwhen n_rows < 3 {\n  interleave(tree,\n 2)\n}\n";
+        let pieces = Pieces::of(text).expect("a schedule");
+        assert_eq!(pieces.declarations, ["param R = 8 in {4, 8}"]);
+        let all: Vec<_> = pieces.directives.iter().map(|(bound, text)| (bound, text.as_str())).collect();
+        let rest = "tile(batch, b0, b1, R)\nparallel(b0)\ncache(b0)\n";
+        let few = [(Some(2), "interleave(tree,\n 2)\n"), (Some(8), "parallel(tree)\n")];
+        assert_eq!(all, [few[0], few[1], (None, rest)]);
+    }
+
+    #[test]
+    fn what_cannot_be_taken_apart_is_left() {
+        for text in ["tile(", "when n_rows <= 2 * 4 { parallel(tree) }", "when n_rows > 4 { parallel(tree) }"]
+        {
+            assert_eq!(Pieces::of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_line_of_the_model_goes() {
+        assert_eq!(without_model("// a\nmodel \"m.json\"\nparallel(batch)\n"), "// a\nparallel(batch)\n");
+        assert_eq!(without_model("model \"m.json\" \"sha256:0\"; parallel(batch)\n"), "parallel(batch)\n");
+        assert_eq!(without_model("parallel(batch)\n"), "parallel(batch)\n");
+    }
+}

@@ -1,0 +1,54 @@
+//! `sched/drops`: what can be done to the loops of a nest by hand, with the edits that do it.
+
+use sched_ide::{self as ide, Written};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{Position, TextDocumentIdentifier};
+
+use crate::convert::{failed, workspace_edit};
+use crate::state::Shared;
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DropsParams {
+    /// The schedule.
+    pub text_document: TextDocumentIdentifier,
+    /// Asks about the nest after the directive here, instead of the final one.
+    pub position: Option<Position>,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Drops {
+    /// The version of the text that the edits are for.
+    pub version: i32,
+    /// Loops that can be dropped on others: `[{"loop", "onto", "directive", "edit"}]`.
+    pub moves: Vec<Value>,
+    /// Loops that can be tiled: `[{"loop", "sizes": [{"size", "directive", "edit"}]}]`.
+    pub tiles: Vec<Value>,
+}
+
+/// What is legal of it.
+///
+/// # Errors
+///
+/// The document is not open.
+pub fn drops(shared: &Shared, params: &DropsParams) -> Result<Drops> {
+    let now =
+        shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
+    let abilities = shared.lock().abilities;
+    let found = ide::drops(&now.analysis, params.position.map(|position| now.text.offset(position)));
+    let edit = |written: &Written| workspace_edit(&now, std::slice::from_ref(&written.edit), abilities);
+    let moves = found.moves.iter().map(|one| {
+        json!({ "loop": one.from, "onto": one.onto, "directive": one.written.directive, "edit": edit(&one.written) })
+    });
+    let tiles = found.tiles.iter().map(|tiled| {
+        let size = |(size, written): &(i64, Written)| {
+            json!({ "size": size, "directive": written.directive, "edit": edit(written) })
+        };
+        json!({ "loop": tiled.of, "sizes": tiled.sizes.iter().map(size).collect::<Vec<_>>() })
+    });
+    Ok(Drops { version: now.version, moves: moves.collect(), tiles: tiles.collect() })
+}

@@ -1,0 +1,103 @@
+//! Proposals in the order of what they gain. A program that stays up is asked in the background; who types is answered with what
+//! is known.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sched_ide::{self as ide, Completion, Gain};
+
+use crate::document::Snapshot;
+use crate::gains::{ByLabel, Place};
+use crate::state::Shared;
+
+/// Rows of the calls that schedules for calls of any number are compared with.
+const ROWS: u64 = 1024;
+
+/// Puts proposals in the order of their gains, if these are known. If they are being found out, which this begins, true is
+/// returned: the list is worth asking for again.
+pub fn order(
+    shared: &Arc<Shared>,
+    snapshot: &Arc<Snapshot>,
+    offset: usize,
+    items: &mut [Completion],
+) -> bool {
+    let source = snapshot.text.source();
+    let Some((path, model)) = snapshot.binding.path.clone().zip(snapshot.binding.status.model()) else {
+        return false;
+    };
+    let Some(first) = items.iter().find(|item| item.taken(source).is_some()) else { return false };
+    let (start, end) = (first.replace.start as usize, first.replace.end as usize);
+    let (Some(before), Some(after)) = (source.get(..start), source.get(end..)) else { return false };
+    let fingerprint = model.fingerprint.clone();
+    let place = Place { before: before.to_owned(), after: after.to_owned(), fingerprint };
+    if let Some(gains) = shared.gains.of(&place) {
+        ide::order_by_gain(items, |item| gains.get(&item.label).copied());
+        return false;
+    }
+    let name = snapshot.uri.as_str();
+    if shared.gains.is_asked(name, &place) {
+        return true;
+    }
+    let rows = snapshot.analysis.rows_at(offset).unwrap_or(ROWS).min(ROWS);
+    let proposed = items.iter().filter(|item| item.taken(source).is_some()).cloned().collect();
+    let question = Question { place: place.clone(), snapshot: Arc::clone(snapshot), proposed, path, rows };
+    let task = Arc::clone(shared);
+    let work = tokio::spawn(async move {
+        let place = question.place.clone();
+        let gains = question.answer(&task).await;
+        task.gains.keep(place, gains);
+    });
+    shared.gains.ask(name, place, work.abort_handle());
+    true
+}
+
+/// What is to be found out.
+struct Question {
+    place: Place,
+    snapshot: Arc<Snapshot>,
+    proposed: Vec<Completion>,
+    path: PathBuf,
+    rows: u64,
+}
+
+impl Question {
+    /// The gains of all proposals that can be compiled; none if the text cannot be without them.
+    async fn answer(&self, shared: &Shared) -> ByLabel {
+        let mut costs = HashMap::new();
+        let mut gains = ByLabel::new();
+        let Place { before, after, .. } = &self.place;
+        let Some(plain) = self.cost(shared, &mut costs, format!("{before}{after}")).await else {
+            return gains;
+        };
+        for item in &self.proposed {
+            let Some(text) = item.taken(self.snapshot.text.source()) else { continue };
+            let at = item.replace.start as usize + item.label.len();
+            let (options, taken) = (self.snapshot.analysis.options().clone(), text.clone());
+            let followed = tokio::task::spawn_blocking(move || ide::followed(&taken, at, &options)).await;
+            let Some(now) = self.cost(shared, &mut costs, text).await else { continue };
+            let then = match followed {
+                Ok(followed) => self.cost(shared, &mut costs, followed).await.unwrap_or(now),
+                Err(_) => now,
+            };
+            gains.insert(item.label.clone(), Gain { now: plain / now, then: plain / then });
+        }
+        gains
+    }
+
+    /// What calls cost under a schedule, if it can be compiled.
+    async fn cost(
+        &self,
+        shared: &Shared,
+        known: &mut HashMap<String, Option<f64>>,
+        text: String,
+    ) -> Option<f64> {
+        if let Some(cost) = known.get(&text) {
+            return *cost;
+        }
+        let told = shared.serving.cost(self.path.clone(), text.clone(), self.rows).await;
+        let cost = told.ok().filter(|cost| cost.is_finite() && *cost > 0.0);
+        known.insert(text, cost);
+        cost
+    }
+}

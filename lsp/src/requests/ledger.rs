@@ -1,0 +1,302 @@
+//! `sched/ledger`: what each directive gains where it stands, for the ends of the lines.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use sched_grammar::ast::Span;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentIdentifier, Uri};
+
+use crate::convert::failed;
+use crate::document::Snapshot;
+use crate::ledgers::Remembered;
+use crate::pages::Pages;
+use crate::progress;
+use crate::state::Shared;
+use crate::subject::Subject;
+use crate::text::Moves;
+use crate::workspace::Changed;
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerParams {
+    /// The schedule.
+    pub text_document: TextDocumentIdentifier,
+    /// Whether it is to be measured, unless that was done; else only what is known is told.
+    #[serde(default)]
+    pub measure: bool,
+    /// Where to tell progress.
+    pub work_done_token: Option<ProgressToken>,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct LedgerAnswer {
+    /// The version of the text that places are in.
+    pub version: i32,
+    /// Whether another text was measured than the present one. Places are those to which its lines have moved.
+    pub stale: bool,
+    /// What to show at the ends of lines.
+    pub lines: Vec<LedgerLine>,
+    /// What was measured, as `schedc bench --prefixes --json` prints it; nothing if nothing was.
+    pub ledger: Value,
+}
+
+/// What to show at the end of a line.
+#[derive(Debug, Serialize)]
+pub struct LedgerLine {
+    /// The end of the line.
+    pub position: Position,
+    /// A few words.
+    pub label: String,
+    /// More, in Markdown.
+    pub tooltip: String,
+}
+
+/// What is known of the directives' gains.
+///
+/// # Errors
+///
+/// The document is not open, or cannot be measured.
+pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerParams) -> Result<LedgerAnswer> {
+    let uri = &params.text_document.uri;
+    let now = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
+    if !params.measure {
+        return Ok(answer(&now, known(shared, &now)));
+    }
+    let subject = Subject::of(shared, pages, uri)?;
+    let task = Arc::clone(shared);
+    let work = async move {
+        measure(&subject, &task).await?;
+        Ok(String::new())
+    };
+    progress::run(shared, work, params.work_done_token, "Measuring each directive".to_owned()).await?;
+    let now = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
+    Ok(answer(&now, known(shared, &now)))
+}
+
+/// Measures the ledger of a document, unless that of its text is known.
+///
+/// # Errors
+///
+/// The document has no model, or errors, or could not be measured.
+async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
+    let text = Arc::clone(subject.snapshot.text.source());
+    let fingerprint = match shared.model(&subject.model).await.model() {
+        Some(model) => model.fingerprint.clone(),
+        // What is wrong with it is told when the program is to be run.
+        None => String::new(),
+    };
+    let uri = subject.snapshot.uri.as_str().to_owned();
+    let known = || {
+        let kept = Remembered { uri: uri.clone(), ..shared.ledgers.of(&text, &fingerprint)? };
+        shared.ledgers.keep(kept.clone());
+        Some(kept)
+    };
+    if let Some(kept) = known() {
+        return Ok(kept);
+    }
+    let _turn = shared.ledgers.turn().await?;
+    // Another request may have measured the same meanwhile.
+    if let Some(kept) = known() {
+        return Ok(kept);
+    }
+    let mut words: Vec<OsString> = ["bench", "-s", "-", "--prefixes", "--json"].map(Into::into).to_vec();
+    words.push(subject.model.clone().into_os_string());
+    let printed = subject.run_aside(words).await?;
+    let ledger = serde_json::from_str(&printed).map_err(|error| failed(format!("schedc bench: {error}")))?;
+    let kept = Remembered { uri, text, fingerprint, ledger: Arc::new(ledger) };
+    shared.ledgers.keep(kept.clone());
+    Ok(kept)
+}
+
+/// Measures a document that was saved, in the background, if it is set so. What was being measured of it before is overtaken.
+/// A schedule that cannot be measured is told in its diagnostics.
+pub fn saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
+    let Ok(Some(snapshot)) = shared.snapshot(uri) else { return };
+    if !snapshot.settings.ledger_on_save || snapshot.analysis.checked().has_errors() {
+        return;
+    }
+    let Ok(subject) = Subject::of(shared, pages, uri) else { return };
+    let (task, name) = (Arc::clone(shared), uri.clone());
+    let work = tokio::spawn(async move {
+        if measure(&subject, &task).await.is_ok() {
+            task.client.send_notification::<Changed>(json!({ "uri": name })).await;
+        }
+    });
+    shared.ledgers.runs(uri, &work);
+}
+
+/// The ledger of this text and its model, or else the last one of the document.
+fn known(shared: &Shared, now: &Snapshot) -> Option<(Remembered, bool)> {
+    let model = now.binding.status.model();
+    let exact = model.and_then(|model| shared.ledgers.of(now.text.source(), &model.fingerprint));
+    let is_fresh = exact.is_some();
+    exact.or_else(|| shared.ledgers.last(&now.uri)).map(|kept| (kept, !is_fresh))
+}
+
+fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
+    let version = now.version;
+    let Some((kept, stale)) = known else {
+        return LedgerAnswer { version, stale: false, lines: Vec::new(), ledger: Value::Null };
+    };
+    let moves = Moves::new(&kept.text, now.text.source());
+    let mut lines = Vec::new();
+    for (number, label, tooltip) in labels(&kept.ledger) {
+        let Some(span) = line_of(&kept.text, number).map(|span| moves.span(span)) else { continue };
+        // A line that has gone has no end.
+        if span.start < span.end {
+            let start = now.text.position(span.start as usize);
+            let line = line_of(now.text.source(), start.line as usize + 1);
+            let end = line.map_or(span.end, |line| line.end);
+            lines.push(LedgerLine { position: now.text.position(end as usize), label, tooltip });
+        }
+    }
+    LedgerAnswer { version, stale, lines, ledger: (*kept.ledger).clone() }
+}
+
+/// The text of a line, counted from 1, without what ends it.
+fn line_of(text: &str, number: usize) -> Option<Span> {
+    let mut start = 0;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        if at + 1 == number {
+            return Some(Span::new(start, start + line.trim_end_matches(['\n', '\r']).len()));
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// For each line with directives what to show: its number, a few words, and more.
+fn labels(ledger: &Value) -> Vec<(usize, String, String)> {
+    let mut labels: Vec<(usize, Vec<String>, Vec<String>)> = Vec::new();
+    for table in ledger["tables"].as_array().into_iter().flatten() {
+        let lines: Vec<&Value> = table["prefixes"].as_array().into_iter().flatten().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let number = line["line"].as_u64().and_then(|line| usize::try_from(line).ok()).unwrap_or(0);
+            let is_last = at + 1 == lines.len();
+            let (label, tooltip) = (label(line, table, is_last), tooltip(line, table));
+            match labels.last_mut().filter(|(last, ..)| *last == number) {
+                Some((_, words, more)) => {
+                    words.push(label);
+                    more.push(tooltip);
+                }
+                None => labels.push((number, vec![label], vec![tooltip])),
+            }
+        }
+    }
+    labels.into_iter().map(|(line, words, more)| (line, words.join(" · "), more.join("\n\n"))).collect()
+}
+
+fn label(line: &Value, table: &Value, is_last: bool) -> String {
+    let gain = match line["state"].as_str() {
+        Some("waits") => "waits".to_owned(),
+        Some("illegal") => "needs a later line".to_owned(),
+        _ => line["gain"].as_f64().map_or("not measured".to_owned(), |gain| format!("{gain:.2}×")),
+    };
+    let time = |figure: &Value| figure["us_per_row"].as_f64().map(micros);
+    match (is_last, time(&table["whole"]), time(&table["baselines"]["chosen"])) {
+        (true, Some(whole), Some(chosen)) => format!("{gain} = {whole}, schedc's own {chosen}"),
+        (true, Some(whole), None) => format!("{gain} = {whole}"),
+        _ => gain,
+    }
+}
+
+fn tooltip(line: &Value, table: &Value) -> String {
+    let text = line["text"].as_str().unwrap_or_default();
+    let calls = format!("{} rows a call, {}", table["batch"], threads(&table["threads"]));
+    let spread = |at: usize| line["spread"][at].as_f64().map(micros);
+    let (Some(time), Some(low), Some(high)) = (line["us_per_row"].as_f64(), spread(0), spread(1)) else {
+        let why = line["why"].as_str().unwrap_or("it was not measured");
+        return format!("`{text}`: {why} ({calls})");
+    };
+    let times = |key: &str, than: &str| {
+        line[key].as_f64().map_or(String::new(), |gain| format!(", {gain:.2} times as fast as {than}"))
+    };
+    let (gain, over_plain) = (times("gain", "before it"), times("over_plain", "the plain nest"));
+    let state = match line["state"].as_str() {
+        Some("waits") => " It waits for a loop that a later line makes.",
+        Some("same") => " It changes nothing that is compiled.",
+        _ => "",
+    };
+    format!("After `{text}`: {} a row ({low} to {high}){gain}{over_plain}. {calls}.{state}", micros(time))
+}
+
+fn threads(count: &Value) -> String {
+    match count.as_i64() {
+        Some(0) | None => "all threads".to_owned(),
+        Some(1) => "1 thread".to_owned(),
+        Some(count) => format!("{count} threads"),
+    }
+}
+
+/// A time of so many microseconds, to three digits that matter.
+fn micros(value: f64) -> String {
+    let digits = 2 - value.max(1e-9).log10().floor() as i32;
+    format!("{value:.*} µs", usize::try_from(digits.clamp(0, 6)).unwrap_or(0))
+}
+
+/// What the schedule that schedc chooses would replace: all directives, or nothing at the end of the text.
+pub fn replaced(now: &Snapshot) -> Span {
+    use sched_grammar::ast::StmtKind::{Directive, When};
+    let stmts = &now.analysis.parsed().file.stmts;
+    let mut own = stmts.iter().filter(|stmt| matches!(stmt.kind, Directive(_) | When(_)));
+    let end = now.text.source().len();
+    let Some(first) = own.next() else { return Span::new(end, end) };
+    let last = own.next_back().map_or(first.span.end, |last| last.span.end);
+    Span::new(first.span.start as usize, last as usize)
+}
+
+/// What replaces it: the schedule that is found under a key.
+pub fn chosen(now: &Snapshot, found: &Value, key: &str) -> Value {
+    let text = found[key].as_str().unwrap_or_default();
+    let span = replaced(now);
+    // At the end of a text it begins a line of its own.
+    let begun = now
+        .text
+        .source()
+        .get(..span.start as usize)
+        .is_some_and(|text| !text.is_empty() && !text.ends_with('\n'));
+    let new = format!("{}{}", if begun && span.start == span.end { "\n" } else { "" }, text.trim_end());
+    json!({ "range": now.text.range(span), "text": new })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_tell_gains_and_the_last_one_the_whole() {
+        let line = |line: u32, state: &str, gain: f64| {
+            json!({ "line": line, "text": "tile(a)", "state": state, "us_per_row": 1.234, "spread": [1.2, 1.3],
+                "gain": gain, "over_plain": 2.0 })
+        };
+        let ledger = json!({ "tables": [{ "batch": 1024, "threads": 1, "whole": { "us_per_row": 0.0541 },
+            "baselines": { "plain": { "us_per_row": 2 }, "chosen": { "us_per_row": 0.0692 } },
+            "prefixes": [line(2, "own", 1.0), line(2, "waits", 1.0), line(3, "own", 6.3)] }] });
+        let labels = labels(&ledger);
+        assert_eq!((labels[0].0, &*labels[0].1), (2, "1.00× · waits"));
+        assert_eq!(labels[1].1, "6.30× = 0.0541 µs, schedc's own 0.0692 µs");
+        assert!(
+            labels[1].2.contains("1.23 µs a row (1.20 µs to 1.30 µs), 6.30 times as fast as before it"),
+            "{labels:?}"
+        );
+        assert!(labels[0].2.contains("1024 rows a call, 1 thread"));
+        assert!(super::labels(&Value::Null).is_empty());
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        assert_eq!([0.05412, 1.0, 12.34, 1234.5].map(micros), ["0.0541 µs", "1.00 µs", "12.3 µs", "1234 µs"]);
+    }
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        let text = "ab\r\n\ncd";
+        let spans = [1, 2, 3, 4].map(|line| line_of(text, line).map(|span| (span.start, span.end)));
+        assert_eq!(spans, [Some((0, 2)), Some((4, 4)), Some((5, 7)), None]);
+    }
+}

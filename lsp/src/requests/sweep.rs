@@ -1,0 +1,127 @@
+//! Trying values of a number: the command `schedc.sweep`, the lenses and the actions that call it.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use sched_grammar::ast::{Span, StmtKind};
+use sched_lang::variations::number_at;
+use serde_json::{Value, json};
+use tower_lsp_server::jsonrpc::Result;
+use tower_lsp_server::ls_types::{
+    CodeAction, CodeActionKind, CodeLens, Command, Position, ProgressToken, Uri,
+};
+
+use crate::convert::failed;
+use crate::document::Snapshot;
+use crate::models::Status;
+use crate::pages::Pages;
+use crate::progress;
+use crate::state::Shared;
+use crate::subject::Subject;
+
+/// Tries values of a number: `{uri, position, values?}` -> [`Sweep`](sweep).
+pub const SWEEP: &str = "schedc.sweep";
+
+/// The kind of the action on a number.
+pub const KIND: CodeActionKind = CodeActionKind::REFACTOR_REWRITE;
+
+/// Whether there is something to measure.
+pub fn is_measurable(snapshot: &Snapshot) -> bool {
+    matches!(snapshot.binding.status, Status::Loading | Status::Ready(_))
+        && !snapshot.analysis.checked().has_errors()
+}
+
+fn command(snapshot: &Snapshot, title: &str, at: usize) -> Command {
+    let argument = json!({ "uri": snapshot.uri, "position": snapshot.text.position(at) });
+    Command { title: title.to_owned(), command: SWEEP.to_owned(), arguments: Some(vec![argument]) }
+}
+
+/// The lenses above params.
+pub fn lenses(snapshot: &Snapshot) -> Vec<CodeLens> {
+    let params = snapshot.analysis.parsed().file.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Param { name, default, .. } => Some((stmt.span, name, default.span)),
+        _ => None,
+    });
+    let lens = |(span, name, value): (Span, &sched_grammar::ast::Ident, Span)| {
+        let title = format!("try values of {}", name.text);
+        CodeLens {
+            range: snapshot.text.range(span),
+            command: Some(command(snapshot, &title, value.start as usize)),
+            data: None,
+        }
+    };
+    params.map(lens).collect()
+}
+
+/// The action on a number.
+pub fn action(snapshot: &Snapshot, span: Span) -> Option<CodeAction> {
+    if !is_measurable(snapshot) {
+        return None;
+    }
+    let number = number_at(&snapshot.analysis.parsed().file, span.start as usize)?;
+    let title = format!("Try values of this number ({})", number.value);
+    let command = command(snapshot, &title, number.span.start as usize);
+    Some(CodeAction { title, kind: Some(KIND), command: Some(command), ..CodeAction::default() })
+}
+
+/// The number at a place, as `schedc bench --sweep` names it: the param that it is the value of, or else its line and column.
+fn named(snapshot: &Snapshot, offset: usize) -> Option<(String, Span)> {
+    let file = &snapshot.analysis.parsed().file;
+    let holds = |span: Span| span.start as usize <= offset && offset <= span.end as usize;
+    let param = file.stmts.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Param { name, default, .. } if holds(default.span) => {
+            Some((name.text.clone(), default.span))
+        }
+        _ => None,
+    });
+    param.or_else(|| {
+        let number = number_at(file, offset)?;
+        let before = snapshot.text.source().get(..number.span.start as usize)?;
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let place = format!("{}:{}", before.matches('\n').count() + 1, line.chars().count() + 1);
+        Some((place, number.span))
+    })
+}
+
+/// Tries values of the number at a place. The answer tells the number's range, its value, and the time with each value.
+///
+/// # Errors
+///
+/// There is no number, or the schedule cannot be measured.
+pub async fn sweep(
+    (shared, pages): (&Arc<Shared>, &Arc<Pages>),
+    uri: &Uri,
+    position: Option<Position>,
+    values: &[i64],
+    token: Option<ProgressToken>,
+) -> Result<Value> {
+    let subject = Subject::of(shared, pages, uri)?;
+    let snapshot = Arc::clone(&subject.snapshot);
+    let offset = position.map(|position| snapshot.text.offset(position));
+    let (name, span) = offset
+        .and_then(|offset| named(&snapshot, offset))
+        .ok_or_else(|| failed("there is no number at this place; put the cursor on one"))?;
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    let given = if values.is_empty() { String::new() } else { format!("={}", values.join(",")) };
+    let mut words: Vec<OsString> = ["bench", "-s", "-", "--json", "--sweep"].map(Into::into).to_vec();
+    words.push(format!("{name}{given}").into());
+    words.push(subject.model.clone().into_os_string());
+    let task = Arc::clone(shared);
+    let work = async move {
+        let _turn = task.ledgers.turn().await?;
+        subject.run_aside(words).await
+    };
+    let printed = progress::run(shared, work, token, format!("Trying values of {name}")).await?;
+    let ledger: Value =
+        serde_json::from_str(&printed).map_err(|error| failed(format!("schedc bench: {error}")))?;
+    let mut tables = ledger["tables"].as_array().into_iter().flatten();
+    let table = tables.find(|table| table["sweeps"][0].is_object());
+    let table = table.ok_or_else(|| failed("this number is not measured"))?;
+    let mut answer = table["sweeps"][0].clone();
+    answer["range"] = json!(snapshot.text.range(span));
+    answer["version"] = json!(snapshot.version);
+    for key in ["batch", "threads", "whole", "baselines"] {
+        answer[key] = table[key].clone();
+    }
+    Ok(answer)
+}
