@@ -98,9 +98,47 @@ local function show_lenses(buffer)
   end
 end
 
--- More is known of a document although its text is the same: its model has been read.
+-- Where the ledger stands, and the buffers that have one.
+local space = vim.api.nvim_create_namespace("schedc_ledger")
+local measured = {}
+
+-- Shows at the end of each line what its directive gains; paler where the text has changed since.
+local function show_ledger(buffer, answer)
+  if not vim.api.nvim_buf_is_loaded(buffer) then
+    return
+  end
+  vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
+  local colour = answer.stale and "Comment" or "DiagnosticInfo"
+  for _, line in ipairs(answer.lines) do
+    if line.position.line < vim.api.nvim_buf_line_count(buffer) then
+      local label = answer.stale and line.label .. " (before the last change)" or line.label
+      vim.api.nvim_buf_set_extmark(buffer, space, line.position.line, 0, {
+        virt_text = { { label, colour } },
+        virt_text_pos = "eol",
+      })
+    end
+  end
+  measured[buffer] = #answer.lines > 0 or nil
+end
+
+-- Asks for what is known of a buffer's ledger.
+local function update_ledger(buffer)
+  local client = vim.api.nvim_buf_is_loaded(buffer) and client_of(buffer)
+  if not client then
+    return
+  end
+  local params = { textDocument = { uri = vim.uri_from_bufnr(buffer) }, measure = false }
+  request(client, "sched/ledger", params, function(_, answer)
+    if answer then
+      show_ledger(buffer, answer)
+    end
+  end, buffer)
+end
+
+-- More is known of a document although its text is the same: its model has been read, or it was measured.
 local function changed(_, params)
   local buffer = vim.uri_to_bufnr(params.uri)
+  update_ledger(buffer)
   if pictures[buffer] then
     pictures[buffer]()
   end
@@ -118,6 +156,9 @@ local function attached(client, buffer)
     buffer = buffer,
     callback = function()
       show_lenses(buffer)
+      if measured[buffer] then
+        update_ledger(buffer)
+      end
     end,
   })
   if config.on_attach then
@@ -143,6 +184,12 @@ local function client_options(buffer)
       ["schedc.showNest"] = of_lens(M.nest),
       ["schedc.build"] = of_lens(M.build),
       ["schedc.bench"] = of_lens(M.bench),
+      ["schedc.showLedger"] = of_lens(M.ledger),
+      ["schedc.choose"] = of_lens(M.choose),
+      ["schedc.tune"] = of_lens(M.tune),
+      ["schedc.sweep"] = function(command, context)
+        M.sweep(context.bufnr, command.arguments[1].position)
+      end,
     },
     on_attach = attached,
   }
@@ -215,18 +262,113 @@ function M.build(buffer)
   end)
 end
 
---- Measures a schedule with rows that are drawn, and shows its speed in a window beside it.
-function M.bench(buffer)
+-- A line of the table of times: a schedule at one kind of calls, with a bar on a logarithmic scale.
+local function time_line(point, least)
+  local bar = ("="):rep(1 + math.floor(4 * math.log(point.us_per_row / least) / math.log(2) + 0.5))
+  local name = point.schedule == "standard input" and "this schedule" or point.schedule
+  return ("%6d %8d %12.4f  %-16s %s"):format(point.batch, point.threads, point.us_per_row, name, bar)
+end
+
+--- Measures a schedule with rows that are drawn, and shows its speed in a window beside it, with the schedule that schedc
+--- chooses and the plain nest. `calls` may say the rows and the threads of calls: { batch = { 1, 64 }, threads = { 1, 0 } }.
+function M.bench(buffer, calls)
   buffer = buffer_of(buffer)
-  local params = { command = "schedc.bench", arguments = { { uri = vim.uri_from_bufnr(buffer) } } }
+  local what = vim.tbl_extend("force", { uri = vim.uri_from_bufnr(buffer), baseline = true }, calls or {})
   vim.notify("schedc: measuring")
-  ask(buffer, "workspace/executeCommand", params, function(answer)
+  ask(buffer, "workspace/executeCommand", { command = "schedc.bench", arguments = { what } }, function(answer)
+    local least = math.huge
+    for _, point in ipairs(answer.points) do
+      least = math.min(least, point.us_per_row)
+    end
     local lines = { "  rows  threads   µs per row" }
     for _, point in ipairs(answer.points) do
-      table.insert(lines, ("%6d %8d %12.4f"):format(point.batch, point.threads, point.us_per_row))
+      table.insert(lines, time_line(point, least))
     end
     vim.api.nvim_buf_set_lines(beside(), 0, -1, false, lines)
   end)
+end
+
+--- Measures what each directive of a schedule gains, and shows it at the ends of the lines.
+function M.ledger(buffer)
+  buffer = buffer_of(buffer)
+  vim.notify("schedc: measuring each directive")
+  local params = { textDocument = { uri = vim.uri_from_bufnr(buffer) }, measure = true }
+  ask(buffer, "sched/ledger", params, function(answer)
+    show_ledger(buffer, answer)
+  end)
+end
+
+-- Replaces a range that the server told, if the text is still the same.
+local function replace(buffer, tick, range, text)
+  if vim.api.nvim_buf_get_changedtick(buffer) ~= tick then
+    vim.notify("schedc: the text has changed since; try again", vim.log.levels.WARN)
+    return
+  end
+  local client = client_of(buffer)
+  local encoding = client and client.offset_encoding or "utf-16"
+  vim.lsp.util.apply_text_edits({ { range = range, newText = text } }, buffer, encoding)
+end
+
+-- A value with its time and a bar that is as long.
+local function value_line(one, sweep, most)
+  local now = one.value == sweep.value and " (now)" or ""
+  if type(one.us_per_row) ~= "number" then
+    return ("%d%s: %s"):format(one.value, now, type(one.why) == "string" and one.why or "not measured")
+  end
+  local bar = ("="):rep(math.max(1, math.floor(24 * one.us_per_row / most + 0.5)))
+  return ("%6d%-6s %10.4f µs  %s"):format(one.value, now, one.us_per_row, bar)
+end
+
+--- Tries values of the number at a position, or at the cursor, and puts the one that is chosen into the text.
+function M.sweep(buffer, position)
+  buffer = buffer_of(buffer)
+  if not position then
+    local client = client_of(buffer)
+    local encoding = client and client.offset_encoding or "utf-16"
+    position = vim.lsp.util.make_position_params(0, encoding).position
+  end
+  local what = { uri = vim.uri_from_bufnr(buffer), position = position }
+  local tick = vim.api.nvim_buf_get_changedtick(buffer)
+  vim.notify("schedc: trying values")
+  ask(buffer, "workspace/executeCommand", { command = "schedc.sweep", arguments = { what } }, function(sweep)
+    local most = 0
+    for _, one in ipairs(sweep.tried) do
+      most = math.max(most, type(one.us_per_row) == "number" and one.us_per_row or 0)
+    end
+    local how = {
+      prompt = ("Microseconds for a row with other values of %s:"):format(
+        sweep.name:match("^%d+:%d+$") and "this number" or sweep.name
+      ),
+      format_item = function(one)
+        return value_line(one, sweep, most)
+      end,
+    }
+    vim.ui.select(sweep.tried, how, function(one)
+      if one and one.value ~= sweep.value then
+        replace(buffer, tick, sweep.range, tostring(one.value))
+      end
+    end)
+  end)
+end
+
+--- Puts the schedule that a command of the server finds in the place of the directives.
+local function put(buffer, command)
+  buffer = buffer_of(buffer)
+  local tick = vim.api.nvim_buf_get_changedtick(buffer)
+  local params = { command = command, arguments = { { uri = vim.uri_from_bufnr(buffer) } } }
+  ask(buffer, "workspace/executeCommand", params, function(answer)
+    replace(buffer, tick, answer.range, answer.text)
+  end)
+end
+
+--- Puts the schedule that schedc chooses in the place of the directives.
+function M.choose(buffer)
+  put(buffer, "schedc.choose")
+end
+
+--- Searches for a fast schedule for some seconds, and puts it in the place of the directives.
+function M.tune(buffer)
+  put(buffer, "schedc.tune")
 end
 
 --- Shows the loop nest of a schedule in a window beside it, and keeps it up to date.
@@ -234,12 +376,15 @@ function M.nest(buffer)
   local source = buffer_of(buffer)
   local target = beside()
   local function update()
-    local params = { textDocument = vim.lsp.util.make_text_document_params(source) }
+    local params = { textDocument = vim.lsp.util.make_text_document_params(source), leaveOut = true }
     vim.lsp.buf_request(source, "sched/nest", params, function(_, answer)
       if answer and vim.api.nvim_buf_is_valid(target) then
         local text = answer.text
         if text == "" then
           text = "(the nest appears as soon as the schedule can be understood)"
+        elseif answer.left_out and #answer.left_out > 0 then
+          local lines = vim.tbl_map(function(range) return range.start.line + 1 end, answer.left_out)
+          text = text .. "\n(wrong: line " .. table.concat(lines, ", ") .. ")"
         elseif answer.stale then
           text = text .. "\n(as of the last text without mistakes)"
         end
@@ -266,6 +411,10 @@ for name, what in pairs({
   SchedcNest = { M.nest, "Show the loop nest beside the schedule" },
   SchedcBuild = { M.build, "Build a library of the schedule" },
   SchedcBench = { M.bench, "Measure the schedule" },
+  SchedcLedger = { M.ledger, "Measure what each directive gains" },
+  SchedcSweep = { M.sweep, "Try values of the number at the cursor" },
+  SchedcChoose = { M.choose, "Insert the schedule that schedc chooses" },
+  SchedcTune = { M.tune, "Search for a fast schedule, and insert it" },
 }) do
   vim.api.nvim_create_user_command(name, function()
     what[1]()

@@ -167,20 +167,17 @@ local function run()
     shown("for tree in 0..100")
   end)
 
-  step("a nest that never was has no remark", function()
+  step("a line that is only begun is left out of the nest, and is named", function()
     vim.cmd("only | edit none.sched")
     vim.cmd("SchedcNest")
-    shown("the nest appears as soon as")
-    for _, window in ipairs(vim.api.nvim_list_wins()) do
-      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
-      assert(not table.concat(lines):find("last text without", 1, true), "a remark about nothing")
-    end
+    shown("for tree in 0..N_t")
+    shown("(wrong: line 1)")
     vim.cmd("only | edit fast.sched")
   end)
 
   step("lenses are shown and do what they say", function()
     until_seen("all lenses", function()
-      return lenses() == "show nest, build, bench"
+      return lenses() == "show nest, build, bench, ledger"
     end)
     run_lens("show nest")
     shown("for block in 0..n_rows step 32 [parallel]")
@@ -193,6 +190,71 @@ local function run()
     shown("µs per row")
     for _, message in ipairs(told) do
       assert(not message:find("not support", 1, true), message)
+    end
+    vim.cmd("only")
+  end)
+
+  --- What stands at the end of a line.
+  local function at_end(line)
+    local space = vim.api.nvim_get_namespaces()["schedc_ledger"]
+    local marks = vim.api.nvim_buf_get_extmarks(0, space, { line, 0 }, { line, -1 }, { details = true })
+    return marks[1] and marks[1][4].virt_text[1][1] or ""
+  end
+
+  step("the ledger stands at the ends of lines and is old when the text changes", function()
+    vim.cmd("SchedcLedger")
+    until_seen("a gain", function()
+      return at_end(1):find("×", 1, true) ~= nil
+    end)
+    expect("last line", at_end(4), "schedc's own")
+    vim.api.nvim_buf_set_lines(0, 1, 1, false, { "// fast" })
+    vim.api.nvim_exec_autocmds("TextChanged", { buffer = 0 })
+    until_seen("an old gain on its line", function()
+      return at_end(2):find("before the last change", 1, true) ~= nil
+    end)
+    vim.api.nvim_buf_set_lines(0, 1, 2, false, {})
+    vim.api.nvim_exec_autocmds("TextChanged", { buffer = 0 })
+    until_seen("the gain of the first text", function()
+      local label = at_end(1)
+      return label:find("×", 1, true) ~= nil and not label:find("before", 1, true)
+    end)
+  end)
+
+  step("values of a number are tried, and one is taken", function()
+    vim.ui.select = function(options, how, chosen)
+      expect("chart", how.format_item(options[1]), "µs")
+      for _, option in ipairs(options) do
+        if option.value == 4 then
+          return chosen(option)
+        end
+      end
+    end
+    vim.api.nvim_win_set_cursor(0, { 5, 17 })
+    vim.cmd("SchedcSweep")
+    until_seen("the other value", function()
+      return text():find("interleave(lane, 4)", 1, true) ~= nil
+    end)
+  end)
+
+  for command, origin in pairs({ SchedcChoose = "chosen by schedc", SchedcTune = "found by schedc tune" }) do
+    step(command .. " replaces the directives", function()
+      local before = vim.api.nvim_buf_get_lines(0, 0, -1, false)
+      vim.cmd(command)
+      until_seen("the schedule", function()
+        return text():find(origin, 1, true) ~= nil
+      end)
+      assert(not text():find("lane", 1, true), text())
+      vim.api.nvim_buf_set_lines(0, 0, -1, false, before)
+      until_seen("a text without errors", function()
+        return #errors() == 0
+      end)
+    end)
+  end
+
+  step("calls of a measurement can be chosen, and stand beside the baselines", function()
+    require("schedc").bench(0, { batch = { 1, 32 }, threads = { 1, 0 } })
+    for _, wanted in ipairs({ "   1        1 ", "  32        1 ", "this schedule", "chosen schedule", "plain nest" }) do
+      shown(wanted)
     end
     vim.cmd("only")
   end)

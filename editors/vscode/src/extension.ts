@@ -3,9 +3,11 @@
 import * as vscode from 'vscode';
 import { Bench } from './bench/bench';
 import { Stages } from './ir';
+import { Ledgers } from './ledger/ledger';
 import { NestPanel } from './nest/panel';
 import { readRefusal } from './refusal';
 import { Server } from './server';
+import { LiveStages } from './stages/panel';
 import { Status } from './status';
 
 let server: Server | null = null;
@@ -14,8 +16,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const started = (server = new Server(context.extensionPath));
     const nest = new NestPanel(context.extensionUri, started);
     const stages = new Stages(started);
+    const live = new LiveStages(context.extensionUri, started);
     const bench = new Bench(context.extensionUri, started, context.workspaceState);
-    context.subscriptions.push(nest, stages, bench, new Status(started));
+    const ledgers = new Ledgers(started);
+    context.subscriptions.push(nest, stages, live, bench, ledgers, new Status(started));
 
     const command = (name: string, run: (...args: unknown[]) => unknown): void => {
         context.subscriptions.push(vscode.commands.registerCommand(`schedc.${name}`, reporting(run)));
@@ -24,7 +28,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     command('showOutput', () => started.output.show());
     command('showNest', () => nest.show());
     command('build', async (uri) => build(started, await schedule(uri)));
-    command('bench', async (uri, anew) => bench.run(await schedule(uri), anew === true));
+    command('bench', async (uri, anew) => bench.run(await schedule(uri), anew === 'rows' || anew === 'calls' ? anew : null));
+    command('showLedger', async (uri) => ledgers.measure(await schedule(uri)));
+    command('sweep', async (what) => ledgers.sweep(await schedule(what), placeOf(what)));
+    command('choose', async (uri) => ledgers.choose(await schedule(uri)));
+    command('tune', async (uri) => ledgers.tune(await schedule(uri)));
+    command('showStages', async (uri) => live.show(await schedule(uri)));
     command('showIr', async (uri, stage) => stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined));
 
     context.subscriptions.push(
@@ -81,6 +90,10 @@ function uriOf(argument: unknown): vscode.Uri | null {
     const named = typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
     return typeof named === 'string' ? vscode.Uri.parse(named) : null;
 }
+
+/** The place that a command of the server names, if it does. */
+const placeOf = (argument: unknown): unknown =>
+    typeof argument === 'object' && argument !== null && 'position' in argument ? argument.position : null;
 
 async function build(server: Server, document: vscode.TextDocument): Promise<void> {
     const params = { command: 'schedc.build', arguments: [{ uri: document.uri.toString() }] };

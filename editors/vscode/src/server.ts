@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import { LanguageClient, State, WorkDoneProgress, type StaticFeature } from 'vscode-languageclient/node';
+import { followed } from './completion';
 import { findProgram, type Program, Unusable } from './find';
 import { showVersion } from './version';
 
@@ -54,7 +55,8 @@ export class Server implements vscode.Disposable {
         if (client === null) {
             throw new Error(this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.');
         }
-        return client.sendRequest<Answer>(method, params, cancel);
+        // A missing token would count as one more of the params.
+        return cancel === undefined ? client.sendRequest<Answer>(method, params) : client.sendRequest<Answer>(method, params, cancel);
     }
 
     /** Asks for something that takes a while, with its progress in a notification that can cancel it; then null. */
@@ -125,6 +127,8 @@ export class Server implements vscode.Disposable {
                 initializationOptions: settings(),
                 synchronize: { configurationSection: 'schedc' },
                 middleware: {
+                    provideCompletionItem: async (document, position, context, token, next) =>
+                        followed(await next(document, position, context, token)),
                     workspace: {
                         didChangeConfiguration: async (sections, next) => {
                             // A change of the path restarts the server, and the new one is told everything as it starts.

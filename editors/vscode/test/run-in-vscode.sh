@@ -4,13 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-schedc=$(command -v "${SCHEDC:-schedc}") || { echo 'error: schedc is not on the PATH; set SCHEDC' >&2; exit 2; }
-# The extension looks for it on the PATH, as users have it.
-PATH=$(dirname "$(realpath "$schedc")"):$PATH
-export PATH
-
-vscode=$(test/editor/install.sh)
-[ -d node_modules ] || npm ci
-npm run --silent package
-node build.mjs tests
+# shellcheck source=editors/vscode/test/prepare.sh
+. test/prepare.sh
 node out/main.cjs "$vscode" schedc.vsix ../../examples/model

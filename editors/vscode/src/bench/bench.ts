@@ -4,12 +4,14 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { page } from '../page';
 import type { Server } from '../server';
+import { type Calls, DEFAULT, describeCalls, readCalls, showCalls } from './calls';
 import { headline, readMeasured, type Measured } from './measured';
 import type { FromBench, ToBench } from './messages';
 import { nameOf, Rows } from './rows';
 
 const BODY = `<header>
-<span id="file"></span><span>time for a row, with <button id="choose" title="Choose other rows"></button></span>
+<span id="file"></span><span>time for a row, with <button id="choose" title="Choose other rows"></button>,
+<button id="calls" title="Choose the sizes of calls, and threads"></button></span>
 <button id="again">Measure again</button>
 </header>
 <div id="chart"></div>
@@ -23,41 +25,79 @@ interface Result {
     readonly version: number;
 }
 
+/** What the panel shows, kept over a reload of the window. */
+interface Shown {
+    readonly uri: string;
+    /** The file with the rows, or null where they were drawn. */
+    readonly rows: string | null;
+    readonly message: ToBench;
+}
+
+const KIND = 'schedc.bench';
+const LAST = 'bench:last';
+
 export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     private readonly results = new Map<string, Result>();
     private readonly rows: Rows;
     private readonly changed = new vscode.EventEmitter<void>();
     readonly onDidChangeCodeLenses = this.changed.event;
     private panel: vscode.WebviewPanel | null = null;
-    private shown: { readonly document: vscode.TextDocument; readonly message: ToBench } | null = null;
+    private shown: Shown | null;
     private readonly subscriptions = [
         vscode.languages.registerCodeLensProvider({ language: 'sched' }, this),
         vscode.workspace.onDidCloseTextDocument(({ uri }) => this.results.delete(uri.toString())),
+        vscode.window.registerWebviewPanelSerializer(KIND, { deserializeWebviewPanel: async (panel) => this.adopt(panel) }),
     ];
 
-    constructor(private readonly extension: vscode.Uri, private readonly server: Server, memory: vscode.Memento) {
+    constructor(private readonly extension: vscode.Uri, private readonly server: Server, private readonly memory: vscode.Memento) {
         this.rows = new Rows(memory);
+        this.shown = memory.get<Shown>(LAST) ?? null;
     }
 
-    /** Measures a schedule and shows the result beside the one before. `anew` asks again for the rows. */
-    async run(document: vscode.TextDocument, anew = false): Promise<void> {
-        const rows = await this.rows.of(document, anew);
+    /** Measures a schedule and shows the result beside the one before. `anew` asks again for the rows, or for the calls. */
+    async run(document: vscode.TextDocument, anew: 'rows' | 'calls' | null = null): Promise<void> {
+        const rows = await this.rows.of(document, anew === 'rows');
         if (rows === null) return;
+        const calls = await this.calls(document, anew === 'calls');
+        if (calls === null) return;
         const uri = document.uri.toString();
         const { version } = document;
-        const params = { command: 'schedc.bench', arguments: [{ uri, ...(rows.file && { input: rows.file.fsPath }) }] };
+        const what = { uri, ...calls, baseline: true, ...(rows.file && { input: rows.file.fsPath }) };
+        const params = { command: 'schedc.bench', arguments: [what] };
         const answer = await this.server.work<unknown>('measuring', 'workspace/executeCommand', params);
         if (answer === null) return;
         const measured = readMeasured(answer);
         if (measured.points.length === 0) throw new Error('the measurement has no result.');
-        const before = this.results.get(uri);
         const source = rows.file?.toString() ?? null;
-        const earlier = before?.rows === source ? before.measured : null;
+        const earlier = this.before(uri, source);
         this.results.set(uri, { measured, rows: source, version });
         this.changed.fire();
-        const message = { file: basename(document.uri.path), rows: nameOf(rows), now: measured, earlier };
-        this.shown = { document, message };
+        const message = { file: basename(document.uri.path), rows: nameOf(rows), calls: describeCalls(calls), now: measured, earlier };
+        this.shown = { uri, rows: source, message };
+        void this.memory.update(LAST, this.shown);
         this.show();
+    }
+
+    /** The last measurement of a schedule with the same rows, which may have been before the window was loaded. */
+    private before(uri: string, rows: string | null): Measured | null {
+        const shown = this.shown?.uri === uri ? { measured: this.shown.message.now, rows: this.shown.rows } : null;
+        const last = this.results.get(uri) ?? shown;
+        return last?.rows === rows ? last.measured : null;
+    }
+
+    /** The calls to measure, or null if the user chooses none. */
+    private async calls(document: vscode.TextDocument, anew: boolean): Promise<Calls | null> {
+        const key = `calls:${document.uri.toString()}`;
+        const known = readCalls(this.memory.get<string>(key) ?? '') ?? DEFAULT;
+        if (!anew) return known;
+        const text = await vscode.window.showInputBox({
+            prompt: 'Rows per call, and threads: several of each, with commas',
+            value: showCalls(known),
+            validateInput: (typed) => (readCalls(typed) === null ? 'Write it like `1, 64, 1024 on 1, all`' : null),
+        });
+        const chosen = text === undefined ? null : readCalls(text);
+        if (chosen !== null) await this.memory.update(key, showCalls(chosen));
+        return chosen;
     }
 
     provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
@@ -77,25 +117,35 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     private show(): void {
         if (this.panel === null) {
             const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
-            const panel = vscode.window.createWebviewPanel('schedc.bench', 'Speed', column, {
-                enableScripts: true,
-                localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')],
-            });
-            panel.iconPath = vscode.Uri.joinPath(this.extension, 'icons', 'file.svg');
-            panel.webview.onDidReceiveMessage((message: FromBench) => this.receive(message));
-            panel.onDidDispose(() => (this.panel = null));
-            panel.webview.html = page(panel.webview, this.extension, 'bench', 'Speed', BODY);
-            this.panel = panel;
+            this.adopt(vscode.window.createWebviewPanel(KIND, 'Speed', column, this.options()));
         } else {
             this.panel.reveal(undefined, true);
         }
         this.post();
     }
 
+    private options(): vscode.WebviewOptions {
+        return { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')] };
+    }
+
+    /** Fills a panel, a new one or one that was there before the window was loaded again. */
+    private adopt(panel: vscode.WebviewPanel): void {
+        this.panel?.dispose();
+        this.panel = panel;
+        panel.webview.options = this.options();
+        panel.iconPath = vscode.Uri.joinPath(this.extension, 'icons', 'file.svg');
+        panel.webview.onDidReceiveMessage((message: FromBench) => this.receive(message));
+        panel.onDidDispose(() => {
+            if (this.panel === panel) this.panel = null;
+        });
+        panel.webview.html = page(panel.webview, this.extension, 'bench', 'Speed', BODY);
+    }
+
     private async receive(message: FromBench): Promise<void> {
         if (message === 'ready') return this.post();
         // As a command, so that what goes wrong is shown as for the command.
-        await vscode.commands.executeCommand('schedc.bench', this.shown?.document.uri, message === 'choose');
+        const uri = this.shown === null ? undefined : vscode.Uri.parse(this.shown.uri);
+        await vscode.commands.executeCommand('schedc.bench', uri, { choose: 'rows', calls: 'calls', again: undefined }[message]);
     }
 
     private post(): void {

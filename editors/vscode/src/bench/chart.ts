@@ -1,5 +1,5 @@
 // The chart of a measurement: a line for each size of call with a dot for the time of a row, the spread of its samples, and
-// a mark where the one before was. Times are on a logarithmic axis, since calls of one row take many times as long for a
+// a mark where the one before was, and marks for the schedule that schedc chooses and for the plain nest. Times are on a logarithmic axis, since calls of one row take many times as long for a
 // row as calls of many. Pure.
 
 import { element, type Element } from '../nest/element';
@@ -24,7 +24,8 @@ export function chart(now: Measured, earlier: Measured | null, width: number): E
     const left = GAP + widest([UNIT, ...now.points.map(calls)]);
     const right = 2 * GAP + widest(now.points.map((point, at) => `${showMicros(point.micros)}  ${compare(point, before[at] ?? null)}`));
     const room = Math.max(80, width - left - right);
-    const times = axis(shown.flatMap(({ micros, spread }) => [micros, ...spread]), left, left + room);
+    const marked = now.points.flatMap(({ chosen, plain }) => [chosen, plain].filter((time) => time !== undefined));
+    const times = axis([...shown.flatMap(({ micros, spread }) => [micros, ...spread]), ...marked], left, left + room);
     const height = HEAD + now.points.length * LINE + 4;
     return element(
         'svg',
@@ -55,10 +56,19 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
     const middle = y + BAR / 2;
     const label = calls(point);
     const changed = compare(point, earlier);
-    const end = Math.max(at(high), at(point.micros), earlier === null ? 0 : at(earlier.micros)) + GAP;
-    return element('g', { role: 'listitem', 'aria-label': `${label}: ${showMicros(point.micros)} for a row ${changed}`.trim() }, [
+    const { chosen, plain } = point;
+    const marks = [point.micros, high, earlier?.micros, chosen, plain].filter((time) => time !== undefined);
+    const end = Math.max(...marks.map(at)) + GAP;
+    const beside = [
+        ...(chosen === undefined ? [] : [`schedc's own ${showMicros(chosen)}`]),
+        ...(plain === undefined ? [] : [`plain nest ${showMicros(plain)}`]),
+    ];
+    const said = [`${showMicros(point.micros)} for a row ${changed}`.trim(), ...beside].join(', ');
+    return element('g', { role: 'listitem', 'aria-label': `${label}: ${said}` }, [
         element('text', { class: 'calls', x: left - GAP, y: y + 12.5 }, [label]),
         element('path', { class: 'spread', d: `M${at(low)} ${middle}H${at(high)}M${at(low)} ${y + 4}V${y + BAR - 4}M${at(high)} ${y + 4}V${y + BAR - 4}` }),
+        ...(plain === undefined ? [] : [element('circle', { class: 'plain', cx: at(plain), cy: middle, r: 4 })]),
+        ...(chosen === undefined ? [] : [element('path', { class: 'chosen', d: diamond(at(chosen), middle) })]),
         element('circle', { class: 'point', cx: at(point.micros), cy: middle, r: 5 }),
         ...(earlier === null ? [] : [element('rect', { class: 'before', x: at(earlier.micros) - 1, y: y - 2, width: 2, height: BAR + 4 })]),
         element('text', { class: 'time', x: end, y: y + 12.5 }, [
@@ -67,6 +77,8 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
         ]),
     ]);
 }
+
+const diamond = (x: number, y: number): string => `M${x - 5} ${y}L${x} ${y - 5}L${x + 5} ${y}L${x} ${y + 5}Z`;
 
 function calls({ rows, threads }: Point): string {
     const size = rows === 1 ? '1 row' : `${rows} rows`;

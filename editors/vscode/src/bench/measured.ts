@@ -9,6 +9,9 @@ export interface Point {
     readonly micros: number;
     /** The lower and the upper quartile. */
     readonly spread: readonly [number, number];
+    /** The same calls of the schedule that schedc chooses, and of the plain nest, where they were measured. */
+    readonly chosen?: number;
+    readonly plain?: number;
 }
 
 export interface Measured {
@@ -18,10 +21,24 @@ export interface Measured {
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
 
-/** Reads the JSON of a measurement of one schedule. */
+/** Names of what is measured beside a schedule. */
+const BASELINES = { chosen: 'chosen schedule', plain: 'plain nest' } as const;
+
+/** Reads the JSON of a measurement of one schedule, perhaps with baselines. */
 export function readMeasured(json: unknown): Measured {
-    const points = isObject(json) && Array.isArray(json['points']) ? json['points'] : [];
-    return { points: points.map(point).filter((one) => one !== null) };
+    const points: unknown[] = isObject(json) && Array.isArray(json['points']) ? json['points'] : [];
+    const name = (one: unknown): unknown => (isObject(one) ? one['schedule'] : undefined);
+    const first = name(points.find(isObject));
+    const own = points.filter((one) => name(one) === first).map(point).filter((one) => one !== null);
+    const beside = (wanted: string, like: Point): number | undefined => {
+        const others = points.filter((one) => name(one) === wanted && name(one) !== first).map(point);
+        return others.find((one) => one?.rows === like.rows && one.threads === like.threads)?.micros;
+    };
+    const baselines = (one: Point): Point => {
+        const [chosen, plain] = [beside(BASELINES.chosen, one), beside(BASELINES.plain, one)];
+        return { ...one, ...(chosen !== undefined && { chosen }), ...(plain !== undefined && { plain }) };
+    };
+    return { points: own.map(baselines) };
 }
 
 function point(json: unknown): Point | null {

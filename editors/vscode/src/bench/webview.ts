@@ -20,15 +20,25 @@ function write(id: string, text: string): void {
     if (part !== null) part.textContent = text;
 }
 
+/** What the marks are. */
+function note({ now, earlier }: ToBench): string {
+    const hasBaselines = now.points.some(({ chosen, plain }) => chosen !== undefined || plain !== undefined);
+    return [
+        ...(earlier === null ? [] : ['The upright mark is the measurement before.']),
+        ...(hasBaselines ? ['The diamond is the schedule that schedc chooses, the ring is the nest without directives.'] : []),
+    ].join(' ');
+}
+
 window.addEventListener('message', ({ data }: MessageEvent<ToBench>) => {
     last = data;
     write('file', data.file);
     write('choose', data.rows);
-    write('note', data.earlier === null ? '' : 'The mark is the measurement before.');
+    write('calls', data.calls);
+    write('note', note(data));
     draw();
 });
 window.addEventListener('resize', draw);
-for (const id of ['again', 'choose'] as const) {
+for (const id of ['again', 'choose', 'calls'] as const) {
     document.getElementById(id)?.addEventListener('click', () => vscode.postMessage(id));
 }
 vscode.postMessage('ready');

@@ -35,3 +35,6 @@ function marked(view: NestView, matches: (range: Range) => boolean): Marked {
     }
     return { loops, badges };
 }
+
+/** Whether a line has a directive, or the beginning of one. */
+export const isDirective = (line: string): boolean => /^\s*[A-Za-z]\w*\s*\(/.test(line);

@@ -5,6 +5,7 @@
 
 import { strip, MOST_CELLS, type Strip } from './strip';
 import type { Loop, NestView } from './view';
+import { figures } from './words';
 
 /** The styles in which text appears; their fonts are set by the style sheet. */
 export type TextStyle = 'name' | 'range' | 'condition' | 'badge' | 'note';
@@ -62,6 +63,8 @@ export interface LoopBox {
     readonly name: PlacedText;
     readonly range: PlacedText;
     readonly condition: PlacedText | null;
+    /** What an iteration works on, and idle lanes. */
+    readonly figures: PlacedText | null;
     readonly badges: readonly PlacedBadge[];
     readonly strip: PlacedStrip | null;
     readonly parts: readonly Part[];
@@ -97,28 +100,31 @@ interface Frame {
     readonly measure: Measure;
     /** The right end of the column of strips, or null without one. */
     readonly column: number | null;
+    /** Bytes of the cache that is near. */
+    readonly near: number | null;
 }
 
 /** Places a nest in a panel that is `available` pixels wide; it becomes wider where it must. */
 export function layout(view: NestView, available: number, measure: Measure): Layout {
     const depth = Math.max(0, ...view.roots.map(depthOf));
     const column = available >= NARROW;
-    const needed = Math.max(0, ...view.roots.map((loop) => neededWidth(loop, measure, column)));
+    const needed = Math.max(0, ...view.roots.map((loop) => neededWidth(loop, measure, column, view.near)));
     const width = Math.max(available, needed + 2 * MARGIN);
     const inner = width - 2 * MARGIN;
-    const frame = { measure, column: column ? MARGIN + inner - depth * RIGHT : null };
+    const frame = { measure, near: view.near, column: column ? MARGIN + inner - depth * RIGHT : null };
     const { parts, y } = body(view.roots, frame, 1, MARGIN, MARGIN, inner);
     return { width, height: y - GAP + MARGIN, parts };
 }
 
 const depthOf = (loop: Loop): number => 1 + Math.max(0, ...loop.bodies.flat().map(depthOf));
 
-function neededWidth(loop: Loop, measure: Measure, column: boolean): number {
+function neededWidth(loop: Loop, measure: Measure, column: boolean, near: number | null): number {
     const header = measure(loop.name, 'name') + 10 + measure(loop.range, 'range') + (column ? GAP + STRIP_WIDTH : 0);
     const condition = loop.condition === null ? 0 : measure(`while ${loop.condition}`, 'condition');
+    const known = measure(figures(loop, near) ?? '', 'note');
     const badges = loop.badges.map((badge) => measure(badge.text, 'badge') + BADGE_PADDING);
-    const inside = loop.bodies.flat().map((child) => neededWidth(child, measure, column));
-    return INDENT + Math.max(header, condition, ...badges, ...inside) + RIGHT;
+    const inside = loop.bodies.flat().map((child) => neededWidth(child, measure, column, near));
+    return INDENT + Math.max(header, condition, known, ...badges, ...inside) + RIGHT;
 }
 
 interface Placed {
@@ -160,6 +166,12 @@ function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, 
         condition = { x: left, y: below + 12, text: `while ${loop.condition}` };
         below += 18;
     }
+    const said = figures(loop, frame.near);
+    let known: PlacedText | null = null;
+    if (said !== null) {
+        known = { x: left, y: below + 12, text: said };
+        below += 18;
+    }
     const inside = contents(loop, frame, level, left, below + 4, width - INDENT - RIGHT);
     return {
         kind: 'loop', loop, level, x, y, width,
@@ -167,6 +179,7 @@ function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, 
         name: { x: left, y: line, text: loop.name },
         range: { x: rangeX, y: line, text: loop.range },
         condition,
+        figures: known,
         badges: flow.badges,
         strip,
         parts: inside.parts,

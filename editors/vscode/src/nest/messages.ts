@@ -1,6 +1,8 @@
 // What the extension and the nest panel say to each other.
 
-import type { NestView, Position, Range } from './view';
+import type { Drops } from './drops';
+import type { Position, Range } from './view';
+import type { Shown } from './words';
 
 export interface Problem {
     readonly message: string;
@@ -12,7 +14,9 @@ export interface Problem {
 }
 
 export type ToPanel =
-    | { readonly type: 'nest'; readonly file: string; readonly stale: boolean; readonly view: NestView | null; readonly cursor: Position | null }
+    | { readonly type: 'nest'; readonly file: string; readonly cursor: Position | null } & Shown
+    /** What can be done to the loops by hand; `key` names the state of the document. */
+    | { readonly type: 'drops'; readonly key: number; readonly drops: Drops }
     /** The text has changed and no answer is there yet. */
     | { readonly type: 'pending' }
     | { readonly type: 'cursor'; readonly cursor: Position }
@@ -24,4 +28,10 @@ export type ToPanel =
 export type FromPanel =
     | { readonly type: 'ready' }
     | { readonly type: 'reveal'; readonly range: Range }
+    /** Whether the nest at the cursor is wanted. */
+    | { readonly type: 'follow'; readonly cursor: boolean }
+    /** Writes a directive that was told with the key. */
+    | { readonly type: 'write'; readonly key: number; readonly directive: string }
+    /** Chooses a size to tile a loop with. */
+    | { readonly type: 'tile'; readonly key: number; readonly loop: string }
     | { readonly type: 'fix'; readonly key: number; readonly problem: number; readonly fix: number };

@@ -4,6 +4,8 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { page } from '../page';
 import type { Server } from '../server';
+import { ByHand } from './by_hand';
+import { isDirective } from './cursor';
 import { Fixes } from './fixes';
 import type { FromPanel, ToPanel } from './messages';
 import { readAnswer, type Position, type Range } from './view';
@@ -12,10 +14,11 @@ const KIND = 'schedc.nest';
 /** Milliseconds without a keystroke before the picture is asked for anew. */
 const PAUSE = 40;
 
-const BODY = `<header><span id="file"></span><span id="facts"></span><span id="state" role="status"></span></header>
+const BODY = `<header><span id="file"></span><button id="follow" aria-pressed="true" title="Show the nest after the directive at the cursor">at the cursor</button><span id="facts"></span><span id="state" role="status"></span></header>
 <main id="picture"></main>
 <ul id="problems" aria-label="Problems" hidden></ul>
 <footer><div id="order"></div><div id="legend" aria-hidden="true"><span class="row">rows</span><span class="tree">trees</span></div></footer>
+<div id="hint" role="status" hidden></div>
 <div id="fonts" aria-hidden="true"><i id="font-name"></i><i id="font-range"></i><i id="font-condition"></i><i id="font-badge"></i><i id="font-note"></i></div>`;
 
 const isSchedule = (document: vscode.TextDocument): boolean => document.languageId === 'sched';
@@ -25,6 +28,12 @@ export class NestPanel implements vscode.Disposable {
     private document: vscode.TextDocument | null = null;
     private timer: NodeJS.Timeout | undefined;
     private asking = new vscode.CancellationTokenSource();
+    /** Whether the nest after the directive at the cursor is shown. */
+    private atCursor = true;
+    /** Whether the cursor got where it is by a key or the mouse. */
+    private isByHand = false;
+    private shownLine: number | null = null;
+    private readonly byHand = new ByHand((message) => this.post(message));
     private readonly fixes = new Fixes((message) => this.post(message));
     private readonly subscriptions: vscode.Disposable[];
 
@@ -46,9 +55,13 @@ export class NestPanel implements vscode.Disposable {
             vscode.workspace.onDidCloseTextDocument((document) => {
                 if (document === this.document) this.follow(this.openSchedule());
             }),
-            vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
+            vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections, kind }) => {
                 const cursor = selections[0]?.active;
-                if (textEditor.document === this.document && cursor) this.post({ type: 'cursor', cursor: place(cursor) });
+                if (textEditor.document !== this.document || !cursor) return;
+                this.post({ type: 'cursor', cursor: place(cursor) });
+                // Whoever jumps to a directive, such as by a click on its loop, goes on looking at the whole nest.
+                this.isByHand = kind === vscode.TextEditorSelectionChangeKind.Keyboard || kind === vscode.TextEditorSelectionChangeKind.Mouse;
+                if (this.lineToShow() !== this.shownLine) this.refresh();
             }),
             vscode.languages.onDidChangeDiagnostics(({ uris }) => {
                 const document = this.document;
@@ -108,6 +121,11 @@ export class NestPanel implements vscode.Disposable {
         switch (message.type) {
             case 'ready': return this.refresh();
             case 'reveal': return this.reveal(message.range);
+            case 'follow':
+                this.atCursor = message.cursor;
+                return this.refresh();
+            case 'write': return this.byHand.write(message.key, message.directive);
+            case 'tile': return this.byHand.tile(message.key, message.loop);
             case 'fix': return this.fixes.apply(message.key, message.problem, message.fix);
         }
     }
@@ -145,9 +163,11 @@ export class NestPanel implements vscode.Disposable {
         this.asking.cancel();
         const { token } = (this.asking = new vscode.CancellationTokenSource());
         if (document === null) return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
+        const line = (this.shownLine = this.lineToShow());
         try {
-            const params = { textDocument: { uri: document.uri.toString() } };
-            const answer = readAnswer(await this.server.ask('sched/nest', params, token));
+            const position = line === null ? {} : { position: { line, character: document.lineAt(line).text.length } };
+            const params = { textDocument: { uri: document.uri.toString() }, ...position };
+            const answer = readAnswer(await this.server.ask('sched/nest', { ...params, leaveOut: true }, token));
             if (token.isCancellationRequested || document !== this.document) return;
             const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
             this.post({
@@ -155,13 +175,25 @@ export class NestPanel implements vscode.Disposable {
                 file: basename(document.uri.path),
                 stale: answer.stale,
                 view: answer.view,
+                leftOut: answer.leftOut,
+                line,
                 cursor: editor === undefined ? null : place(editor.selection.active),
             });
+            const drops = await this.server.ask('sched/drops', params, token);
+            if (!token.isCancellationRequested) this.byHand.learn(document, drops);
             await this.fixes.collect(document);
         } catch (error) {
             if (token.isCancellationRequested) return;
             this.post({ type: 'nothing', reason: error instanceof Error ? error.message : String(error) });
         }
+    }
+
+    /** The line of the cursor, if the nest after it is wanted and a directive stands there. */
+    private lineToShow(): number | null {
+        const editor = vscode.window.visibleTextEditors.find((one) => one.document === this.document);
+        if (!this.atCursor || !this.isByHand || editor === undefined) return null;
+        const { line } = editor.selection.active;
+        return isDirective(editor.document.lineAt(line).text) ? line : null;
     }
 
     private post(message: ToPanel): void {

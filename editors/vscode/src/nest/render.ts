@@ -14,28 +14,28 @@ const CORNER = 6;
 const NOTHING: Marked = { loops: new Set(), badges: new Set() };
 
 /** Draws a nest. */
-export function render(layout: Layout, marked: Marked = NOTHING): Element {
+export function render(layout: Layout, marked: Marked = NOTHING, handles: ReadonlySet<string> = new Set()): Element {
     const { width, height } = layout;
     return element(
         'svg',
         { class: 'nest', width, height, viewBox: `0 0 ${width} ${height}`, role: 'tree', 'aria-label': 'Loop nest' },
-        parts(layout.parts, marked),
+        parts(layout.parts, marked, handles),
     );
 }
 
-function parts(all: readonly Part[], marked: Marked): Element[] {
+function parts(all: readonly Part[], marked: Marked, handles: ReadonlySet<string>): Element[] {
     const size = all.filter((part) => part.kind === 'loop').length;
     let place = 0;
     return all.map((part) => {
         switch (part.kind) {
-            case 'loop': return loopItem(part, marked, ++place, size);
+            case 'loop': return loopItem(part, marked, ++place, size, handles);
             case 'note': return note(part);
             case 'walk': return walk(part);
         }
     });
 }
 
-function loopItem(box: LoopBox, marked: Marked, place: number, size: number): Element {
+function loopItem(box: LoopBox, marked: Marked, place: number, size: number, handles: ReadonlySet<string>): Element {
     const { loop, x, y, width, height } = box;
     const made = marked.loops.has(loop.id);
     const attributes = {
@@ -44,7 +44,7 @@ function loopItem(box: LoopBox, marked: Marked, place: number, size: number): El
         'aria-level': box.level, 'aria-posinset': place, 'aria-setsize': size, 'aria-selected': made,
         'aria-label': sentence(loop),
     };
-    const inside = parts(box.parts, marked);
+    const inside = parts(box.parts, marked, handles);
     return element('g', attributes, [
         element('title', {}, [tooltip(loop)]),
         element('rect', { class: 'box', x, y, width, height, rx: CORNER }),
@@ -52,6 +52,8 @@ function loopItem(box: LoopBox, marked: Marked, place: number, size: number): El
         text('name', box.name),
         text('range', box.range),
         ...(box.condition === null ? [] : [text('condition', box.condition)]),
+        ...(box.figures === null ? [] : [text('figures', box.figures)]),
+        ...(handles.has(loop.name) ? [handle(loop, x, y)] : []),
         ...(box.strip === null ? [] : [strip(box.strip)]),
         ...box.badges.map((placed) => {
             const badge = loop.badges[placed.index] as Badge;
@@ -67,6 +69,16 @@ const spine = (x: number, y: number, height: number): string => {
     const arc = `A${CORNER} ${CORNER} 0 0 0`;
     return `M${x + CORNER} ${y}${arc} ${x} ${y + CORNER}V${y + height - CORNER}${arc} ${x + CORNER} ${y + height}`;
 };
+
+/** Four small cells at the left edge: dragged to the side, it chooses the size of a tile. */
+function handle(loop: Loop, x: number, y: number): Element {
+    const cell = (dx: number, dy: number): Element => element('rect', { class: 'grip', x: x + 5 + dx, y: y + 12 + dy, width: 3, height: 3 });
+    return element('g', { class: 'handle', role: 'button', tabindex: -1, 'aria-label': `tile ${loop.name}` }, [
+        element('title', {}, [`Tile ${loop.name}: drag to the side, or click to choose a size`]),
+        element('rect', { class: 'touch', x: x + 2, y: y + 8, width: 13, height: 15 }),
+        cell(0, 0), cell(4, 0), cell(0, 4), cell(4, 4),
+    ]);
+}
 
 function pill(badge: Badge, key: string, x: number, y: number, width: number, marked: boolean): Element {
     const attributes = {

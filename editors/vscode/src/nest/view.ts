@@ -45,6 +45,10 @@ export interface Loop {
     /** What it contains: one body, or a body for each of its iterations. */
     readonly bodies: readonly (readonly Loop[])[];
     readonly specialized: boolean;
+    /** Bytes of rows, or of trees, that an iteration works on at least, where they are known. */
+    readonly bytes: number | null;
+    /** Lanes of its last vector that have no iteration. */
+    readonly idle: { readonly idle: number; readonly lanes: number } | null;
 }
 
 export interface NestView {
@@ -53,6 +57,8 @@ export interface NestView {
     readonly representation: string | null;
     readonly treeOrder: string | null;
     readonly batchSize: string | null;
+    /** Bytes of a core's second-level cache. */
+    readonly near: number | null;
 }
 
 /** The answer to `sched/nest`. */
@@ -61,6 +67,8 @@ export interface NestAnswer {
     /** Whether `view` is of an earlier text, since there is none of this one. */
     readonly stale: boolean;
     readonly view: NestView | null;
+    /** What is wrong: of it the nest has at most what can be understood. */
+    readonly leftOut: readonly Range[];
 }
 
 type Json = Record<string, unknown>;
@@ -69,6 +77,14 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const ids = (value: unknown): number[] => list(value).filter((id): id is number => typeof id === 'number');
+
+const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
+
+function idle(value: unknown): Loop['idle'] {
+    if (!isObject(value)) return null;
+    const [idle, lanes] = [number(value['idle']), number(value['lanes'])];
+    return idle === null || lanes === null ? null : { idle, lanes };
+}
 
 function position(value: unknown): Position | null {
     if (!isObject(value) || typeof value['line'] !== 'number' || typeof value['character'] !== 'number') return null;
@@ -108,6 +124,8 @@ function loop(id: number, left: Map<number, Json>): Loop | null {
         walk: json['walk'] === true,
         bodies: bodies.map((body) => loops(body, left)),
         specialized,
+        bytes: number(json['bytes']),
+        idle: idle(json['idle']),
     };
 }
 
@@ -131,16 +149,18 @@ function view(json: unknown): NestView | null {
         representation: text(json['representation']),
         treeOrder: text(json['tree_order']),
         batchSize: typeof size === 'number' ? String(size) : text(size),
+        near: number(json['near']),
     };
 }
 
 /** Reads an answer to `sched/nest`. */
 export function readAnswer(json: unknown): NestAnswer {
-    if (!isObject(json)) return { version: null, stale: true, view: null };
+    if (!isObject(json)) return { version: null, stale: true, view: null, leftOut: [] };
     return {
         version: typeof json['version'] === 'number' ? json['version'] : null,
         stale: json['stale'] === true,
         view: view(json['view']),
+        leftOut: list(json['left_out']).map(range).filter((one) => one !== null),
     };
 }
 

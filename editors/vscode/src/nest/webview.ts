@@ -1,6 +1,8 @@
 // The nest panel's own side: draws what the extension sends, and reports clicks and keys.
 
 import { markedAt } from './cursor';
+import { Dragging } from './drag';
+import { tileable } from './drops';
 import { toDom } from './element';
 import { layout, type Measure, type TextStyle } from './layout';
 import type { FromPanel, Problem, ToPanel } from './messages';
@@ -8,7 +10,7 @@ import { render } from './render';
 import { allLoops, type Loop, type NestView, type Range } from './view';
 import { facts as factsOf, pieces, remark } from './words';
 
-declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void; setState(state: unknown): void };
+declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void; setState(state: unknown): void; getState(): unknown };
 
 const vscode = acquireVsCodeApi();
 const send = (message: FromPanel): void => vscode.postMessage(message);
@@ -25,6 +27,7 @@ const facts = part('facts');
 const state = part('state');
 const problems = part('problems');
 const order = part('order');
+const follow = part('follow');
 
 type Nest = Extract<ToPanel, { type: 'nest' }>;
 let nest: Nest | null = null;
@@ -32,6 +35,19 @@ let nest: Nest | null = null;
 let current: string | null = null;
 /** What each loop looked like in the last picture, by its name. */
 let known = new Map<string, string>();
+
+/** What names the state of the document that the last drops were told for. */
+let key = 0;
+/** Whether the nest at the cursor is shown. */
+let atCursor = (vscode.getState() as { atCursor?: boolean } | undefined)?.atCursor ?? true;
+
+const dragging = new Dragging({
+    picture,
+    hint: part('hint'),
+    nameOf: (element) => nameOf(element),
+    write: (directive) => send({ type: 'write', key, directive }),
+    choose: (loop) => send({ type: 'tile', key, loop }),
+});
 
 // Drawing
 
@@ -56,7 +72,7 @@ function draw(): void {
     if (nest === null || view === null) return;
     const marked = nest.cursor === null ? undefined : markedAt(view, nest.cursor);
     const hadFocus = picture.contains(document.activeElement);
-    const svg = toDom(document, render(layout(view, picture.clientWidth, measure()), marked));
+    const svg = toDom(document, render(layout(view, picture.clientWidth, measure()), marked, tileable(dragging.drops)));
     flash(svg, view);
     picture.replaceChildren(svg);
     const items = loopElements();
@@ -154,7 +170,7 @@ const nameOf = (element: Element): string | null => loopOf(element)?.name ?? nul
 function reach(item: SVGElement, focus: boolean): void {
     for (const other of picture.querySelectorAll('[tabindex]')) other.setAttribute('tabindex', '-1');
     item.setAttribute('tabindex', '0');
-    for (const badge of item.querySelectorAll(':scope > .badge')) badge.setAttribute('tabindex', '0');
+    for (const badge of item.querySelectorAll(':scope > .badge, :scope > .handle')) badge.setAttribute('tabindex', '0');
     current = nameOf(item);
     if (focus) {
         item.focus();
@@ -218,8 +234,9 @@ function neighbour(key: string, items: SVGElement[], at: number): SVGElement | n
 function show(message: Nest): void {
     nest = message;
     document.body.classList.remove('pending');
-    const said = remark(message.stale, message.view);
-    document.body.classList.toggle('stale', said !== '');
+    const said = remark(message);
+    document.body.classList.toggle('stale', message.stale && message.view !== null);
+    document.body.classList.toggle('partial', message.leftOut.length > 0);
     file.textContent = message.file;
     state.textContent = said;
     if (message.view === null) {
@@ -229,8 +246,22 @@ function show(message: Nest): void {
         draw();
     }
     // The extension opens this document again when the window is restored.
-    vscode.setState({ file: message.file });
+    remember(message.file);
 }
+
+const remember = (name: string): void => vscode.setState({ file: name, atCursor });
+
+/** Shows whether the nest at the cursor is shown. */
+function pressed(): void {
+    follow.setAttribute('aria-pressed', String(atCursor));
+}
+
+follow.addEventListener('click', () => {
+    atCursor = !atCursor;
+    pressed();
+    remember(file.textContent ?? '');
+    send({ type: 'follow', cursor: atCursor });
+});
 
 function nothing(reason: string): void {
     document.body.classList.remove('pending');
@@ -249,6 +280,10 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
             if (nest === null) return;
             nest = { ...nest, cursor: data.cursor };
             return draw();
+        case 'drops':
+            key = data.key;
+            dragging.drops = data.drops;
+            return draw();
         case 'problems': return listProblems(data.key, data.problems);
         case 'nothing':
             state.textContent = '';
@@ -266,4 +301,6 @@ new ResizeObserver(() => {
     }
 }).observe(picture);
 
+pressed();
+send({ type: 'follow', cursor: atCursor });
 send({ type: 'ready' });

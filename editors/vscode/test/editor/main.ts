@@ -1,12 +1,14 @@
-// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX EXAMPLE`, where the
-// last is the folder of a model with rows. Screenshots go to artefacts/.
+// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX EXAMPLE [pictures]`, where EXAMPLE is the folder of a model
+// with rows, and `pictures` takes those of the documents in the place of the tests. Screenshots go to artefacts/.
 
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
+import { FLAGS, SHOTS } from './browser';
 import { Code } from './code';
-import { SETTINGS, STEPS } from './steps';
+import { BEGUN, PICTURES, VECTORS } from './pictures';
+import { SETTINGS, type Step, STEPS } from './steps';
 import { Workbench } from './workbench';
 
 const BROKEN = `model "model.json"
@@ -31,11 +33,6 @@ vectorize(late.row, 16)
 unrollWalk(early, 3)
 `;
 
-const SHOTS = 'artefacts';
-
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-    '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-
 /** Lays out a folder with a broken schedule, and the settings of a user; returns the folder. */
 async function prepare(home: string, example: string): Promise<string> {
     const folder = join(home, 'workspace');
@@ -44,6 +41,9 @@ async function prepare(home: string, example: string): Promise<string> {
     await mkdir(user, { recursive: true });
     await writeFile(join(folder, 'fast.sched'), BROKEN);
     await writeFile(join(folder, 'blocks.sched'), BLOCKS);
+    await writeFile(join(folder, 'empty.sched'), '');
+    await writeFile(join(folder, 'vectors.sched'), VECTORS);
+    await writeFile(join(folder, 'begun.sched'), BEGUN);
     await cp(join(example, 'breast_cancer.json'), join(folder, 'model.json'));
     await cp(join(example, 'rows.csv'), join(folder, 'rows.csv'));
     await writeFile(join(user, 'settings.json'), JSON.stringify(SETTINGS));
@@ -51,14 +51,14 @@ async function prepare(home: string, example: string): Promise<string> {
 }
 
 /** One drive through all steps, in a folder and an editor of its own. */
-async function drive(vscode: string, vsix: string, example: string): Promise<void> {
+async function drive(vscode: string, vsix: string, example: string, all: readonly Step[]): Promise<void> {
     const home = await mkdtemp(join(tmpdir(), 'schedc-vscode-'));
     const folder = await prepare(home, example);
     const code = await Code.start(vscode, vsix, home);
     try {
         const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
         try {
-            await steps(browser, code.open(folder), folder);
+            await steps(browser, code.open(folder), folder, all);
         } finally {
             await browser.close();
         }
@@ -69,11 +69,11 @@ async function drive(vscode: string, vsix: string, example: string): Promise<voi
 }
 
 /** Takes the steps one by one; the first that fails ends it, with a picture. */
-async function steps(browser: Browser, url: string, folder: string): Promise<void> {
+async function steps(browser: Browser, url: string, folder: string, all: readonly Step[]): Promise<void> {
     const page = await browser.newPage({ viewport: { width: 1280, height: 760 } });
     const bench = new Workbench(page, SHOTS);
     await bench.load(url);
-    for (const [name, run] of STEPS) {
+    for (const [name, run] of all) {
         const since = performance.now();
         try {
             await run({ bench, folder });
@@ -87,17 +87,18 @@ async function steps(browser: Browser, url: string, folder: string): Promise<voi
     }
 }
 
-async function main([vscode, vsix, example]: string[]): Promise<void> {
-    if (vscode === undefined || vsix === undefined || example === undefined) throw new Error('VSCODE VSIX EXAMPLE');
+async function main([vscode, vsix, example, what]: string[]): Promise<void> {
+    if (vscode === undefined || vsix === undefined || example === undefined) throw new Error('VSCODE VSIX EXAMPLE [pictures]');
+    const all = what === 'pictures' ? PICTURES : STEPS;
     await rm(SHOTS, { recursive: true, force: true });
     await mkdir(SHOTS, { recursive: true });
     try {
-        await drive(vscode, vsix, example);
+        await drive(vscode, vsix, example, all);
     } catch (error) {
         // The browser and the editor lose keys and answers when the machine stalls, and what schedc does wrong fails twice.
         console.error(error instanceof Error ? error.message : error);
         console.error('once more, from the start');
-        await drive(vscode, vsix, example);
+        await drive(vscode, vsix, example, all);
     }
 }
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { servers } from './processes';
+import { SPEED } from './speed';
 import { until, type Workbench } from './workbench';
 
 export interface Context {
@@ -124,6 +125,20 @@ export const STEPS: readonly Step[] = [
         await bench.clean();
         await bench.saved(path(context), /^unrollWalk\(row, 4\)$/m);
     }],
+    ['an empty file begins with its model, and its first directive is ranked with it', async ({ bench, folder }) => {
+        await bench.open('empty.sched');
+        await bench.type('mod');
+        await bench.insist(() => bench.key('Control+Space'), bench.suggestions);
+        await bench.accept('model', 'model.json');
+        await bench.accept('model.json');
+        await bench.key('Escape', 'End', 'Enter');
+        const proposals = await bench.proposals();
+        assert.match(proposals[0] ?? '', /^tile\(batch, b0, b1, \d+\)$/, `${proposals}`);
+        await bench.accept(proposals[0] ?? '');
+        await bench.key('Escape');
+        await bench.saved(join(folder, 'empty.sched'), /^model "model.json"\ntile\(batch, b0, b1, \d+\)$/);
+        await bench.command('View: Close Editor');
+    }],
     ['rename changes every place', async (context) => {
         const { bench } = context;
         await bench.goTo(5, 13);
@@ -188,15 +203,16 @@ export const STEPS: readonly Step[] = [
         await bench.key('Enter');
         await until('the selected interleave', async () => (await bench.place()).startsWith('Ln 5'));
     }],
-    ['while the text is broken the last picture stays, with a fix below it', async (context) => {
+    ['while a line is broken the picture is of the others, with a fix below it', async (context) => {
         const { bench } = context;
         await bench.rewrite(4, 'parallel(batch)');
         await bench.broken();
-        await bench.panel.locator('body.stale').waitFor();
+        await bench.panel.locator('body.partial').waitFor();
+        await bench.sees(bench.panel.locator('#state'), 'line 4 is wrong');
         assert.equal(await bench.panel.locator('.loop').count(), 3);
         const fix = bench.panel.locator('.fix').filter({ hasText: 'block' }).first();
         await fix.waitFor();
-        await bench.shot('nest-stale');
+        await bench.shot('nest-partial');
         await bench.focusText();
         await bench.command('schedc: Build a Library');
         const refused = bench.notifications.filter({ hasText: 'S0041: `parallel` is about `batch`' });
@@ -210,8 +226,64 @@ export const STEPS: readonly Step[] = [
         await bench.command('Notifications: Clear All Notifications');
         await fix.click();
         await bench.clean();
-        await bench.panel.locator('body:not(.stale)').waitFor();
+        await bench.panel.locator('body:not(.partial)').waitFor();
         await bench.saved(path(context), /^parallel\(block\)$/m);
+    }],
+    ['loops are moved and tiled by hand', async (context) => {
+        const { bench } = context;
+        await bench.goTo(1, 1);
+        const name = (text: string) => bench.panel.locator('.loop text.name').filter({ hasText: text });
+        await bench.panel.locator('.handle').first().waitFor();
+        await name('tree').dragTo(name('block'));
+        await bench.saved(path(context), /^reorder\(tree, block\)$/m);
+        await until('the trees outside', async () => (await bench.panel.locator('text.name').allTextContents())[0] === 'tree');
+        await bench.shot('nest-moved');
+        await bench.focusText();
+        await bench.key('Control+Z');
+        await until('the blocks outside', async () => (await bench.panel.locator('text.name').allTextContents())[0] === 'block');
+        await bench.goTo(1, 1);
+        await bench.panel.locator('.handle[aria-label="tile tree"]').click();
+        await bench.sees(bench.page.locator('.quick-input-list'), /tile\(tree, t0, t1, \d+\)/);
+        await bench.shot('nest-tile-size');
+        await bench.key('Escape');
+        await bench.clean();
+        const text = await bench.saved(path(context), /^unrollWalk/m);
+        assert.doesNotMatch(text, /reorder\(tree, block\)/);
+    }],
+    ['the nest at the cursor is shown while one types, and the whole where one jumps', async ({ bench }) => {
+        await bench.goTo(3, 1);
+        await until('the whole', async () => (await bench.panel.locator('.badge').count()) > 0);
+        await bench.key('ArrowUp');
+        await bench.sees(bench.panel.locator('#state'), 'after line 2');
+        await until('no facts yet', async () => (await bench.panel.locator('.badge').count()) === 0);
+        await bench.shot('nest-at-cursor');
+        await bench.panel.locator('#follow').click();
+        await until('the whole again', async () => (await bench.panel.locator('.badge').count()) > 0);
+        await bench.panel.locator('#follow').click();
+        await bench.goTo(1, 1);
+    }],
+    ['stages stay up to date beside the text', async (context) => {
+        const { bench } = context;
+        await bench.focusText();
+        await bench.command('schedc: Show the Stages Live');
+        await bench.brings(bench.panel.locator('#mir .line').filter({ hasText: 'parallel block' }));
+        await bench.goTo(4, 3);
+        await bench.sees(bench.panel.locator('#mir .line.marked'), 'parallel block');
+        await bench.rewrite(2, 'tile(batch, block, lane, 16)');
+        await bench.sees(bench.panel.locator('#mir .line.changed'), 'step 16');
+        await bench.panel.locator('#asm summary').click();
+        await bench.brings(bench.panel.locator('#asm .line').filter({ hasText: 'kernel.raw:' }));
+        await bench.shot('stages');
+        await bench.rewrite(2, 'tile(batch, block)');
+        await bench.panel.locator('#mir.stale').waitFor();
+        await bench.rewrite(2, 'tile(batch, block, lane, 32)');
+        await bench.panel.locator('#mir:not(.stale)').waitFor();
+        await bench.sees(bench.panel.locator('#mir .line.changed'), 'step 32');
+        await bench.panel.locator('#mir .line.known').filter({ hasText: 'parallel block' }).click();
+        await until('the directive', async () => (await bench.place()).startsWith('Ln 2'));
+        await bench.saved(path(context), /^tile\(batch, block, lane, 32\)$/m);
+        await bench.command('schedc: Show the Loop Nest');
+        await bench.panel.locator('.loop').first().waitFor();
     }],
     ['the picture is readable in a light theme', async ({ bench }) => {
         const background = async (): Promise<string> =>
@@ -235,19 +307,7 @@ export const STEPS: readonly Step[] = [
         await stage.first().waitFor();
         await bench.shot('mir');
     }],
-    ['a measurement is a chart and a code lens', async ({ bench }) => {
-        await bench.focusText();
-        await bench.command('schedc: Measure the Speed');
-        await bench.sees(bench.page.locator('.quick-input-list'), 'rows.csv');
-        await bench.key('Enter');
-        await bench.brings(bench.panel.locator('.chart .point'));
-        await bench.sees(bench.panel.locator('.chart .time'), 'µs');
-        await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');
-        assert.equal(await bench.panel.locator('.before').count(), 0);
-        await bench.panel.locator('#again').click();
-        await bench.brings(bench.panel.locator('.chart .before'));
-        await bench.shot('bench');
-    }],
+    ...SPEED,
     ['a library is built', async ({ bench }) => {
         await bench.focusText();
         await bench.command('schedc: Build a Library');
@@ -282,28 +342,5 @@ export const STEPS: readonly Step[] = [
         await bench.rewrite(4, 'parallel(block)');
         await bench.clean();
         await bench.saved(path(context), /^parallel\(block\)$/m);
-    }],
-    ['pictures for the README', async ({ bench }) => {
-        await bench.command('View: Close All Editors');
-        await bench.open('blocks.sched');
-        await bench.page.setViewportSize({ width: 1200, height: 500 });
-        await bench.command('View: Toggle Primary Side Bar Visibility');
-        await bench.command('schedc: Show the Loop Nest');
-        await bench.panel.locator('.badge').filter({ hasText: 'vectorize 16' }).waitFor();
-        await bench.goTo(7, 3);
-        await until('two marked loops', async () => (await bench.panel.locator('.loop.marked').count()) === 2);
-        await bench.shot('readme-nest');
-        await bench.command('Preferences: Toggle between Light/Dark Themes');
-        await bench.page.locator('.monaco-workbench.vs').waitFor();
-        // The colours of the text and of the status bar change a little later.
-        await bench.page.waitForTimeout(1500);
-        await bench.shot('readme-light');
-        await bench.command('Preferences: Toggle between Light/Dark Themes');
-        await bench.rewrite(8, 'parallel(batch)');
-        await bench.broken();
-        await bench.goTo(8, 11);
-        await bench.quickFix('block');
-        await bench.panel.locator('.fix').first().waitFor();
-        await bench.shot('readme-problem');
     }],
 ];

@@ -18,6 +18,15 @@ export async function until(what: string, holds: () => Promise<boolean>, patienc
     }
 }
 
+/** What the extension has put behind a line of the text. */
+export interface Gain {
+    /** The line, counted from 1. */
+    readonly line: number;
+    readonly text: string;
+    /** Whether it is shown as of an earlier text. */
+    readonly stale: boolean;
+}
+
 export class Workbench {
     constructor(readonly page: Page, private readonly shots: string) {
         page.setDefaultTimeout(PATIENCE);
@@ -128,6 +137,45 @@ export class Workbench {
             await this.key('Control+.');
         };
         await this.insist(open, this.page.locator('.action-widget').filter({ hasText: text }));
+    }
+
+    /** What the extension has put behind the lines of a text that is shown as a whole. */
+    async gains(): Promise<Gain[]> {
+        const found = await this.editor.locator('.view-line').evaluateAll((lines) => {
+            const top = (line: Element): number => Number.parseFloat((line as HTMLElement).style.top);
+            const ordered = [...lines].sort((a, b) => top(a) - top(b));
+            return ordered.flatMap((line, at) => [...line.querySelectorAll('span')].map((span) => {
+                const { content, fontStyle } = getComputedStyle(span, '::after');
+                return { line: at + 1, text: content, stale: fontStyle === 'italic' };
+            }));
+        });
+        return found.filter(({ text }) => /×|waits|later line|not measured/.test(text)).map((one) => ({ ...one, text: one.text.replace(/^"|"$/g, '') }));
+    }
+
+    /** The lines of a text that is shown as a whole. */
+    async lines(): Promise<string[]> {
+        return this.editor.locator('.view-line').evaluateAll((lines) => {
+            const top = (line: Element): number => Number.parseFloat((line as HTMLElement).style.top);
+            return [...lines].sort((a, b) => top(a) - top(b)).map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
+        });
+    }
+
+    get suggestions(): Locator {
+        return this.page.locator('.suggest-widget.visible .monaco-list-row');
+    }
+
+    /** What is proposed at the cursor, as far as the list shows it. */
+    async proposals(): Promise<string[]> {
+        await this.insist(() => this.key('Control+Space'), this.suggestions);
+        return this.suggestions.locator('.label-name').allTextContents();
+    }
+
+    /** Takes one of the proposals that are shown, after which there are none, or others. */
+    async accept(label: string, others?: string): Promise<void> {
+        const row = (text: string): Locator => this.suggestions.filter({ has: this.page.getByText(text, { exact: true }) }).first();
+        await row(label).click();
+        if (others !== undefined) await row(others).waitFor();
+        else await until(`the end of ${label}`, async () => (await this.suggestions.count()) === 0);
     }
 
     squiggles(kind: 'error' | 'warning'): Locator {

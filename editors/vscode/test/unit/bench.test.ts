@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axis } from '../../src/bench/axis';
+import { DEFAULT, describeCalls, readCalls, showCalls } from '../../src/bench/calls';
 import { chart } from '../../src/bench/chart';
 import { headline, readMeasured, showMicros, type Measured } from '../../src/bench/measured';
 import { find, textOf } from '../../src/nest/element';
@@ -64,6 +65,27 @@ test('times have three digits', () => {
 test('the code lens has the best speed', () => {
     assert.equal(headline(measured(4.47, 1.252)), '1.25 µs per row, 64 at a time');
     assert.equal(headline(measured()), null);
+});
+
+test('baselines are marked beside the schedule', () => {
+    const point = (schedule: string, us: number): object => ({ schedule, batch: 64, threads: 1, us_per_row: us, spread: [us, us] });
+    const now = readMeasured({ points: [point('standard input', 1), point('chosen schedule', 0.5), point('plain nest', 20)] });
+    assert.deepEqual(now.points.map(({ micros, chosen, plain }) => [micros, chosen, plain]), [[1, 0.5, 20]]);
+    const picture = chart(now, null, 700);
+    const marks = find(picture, ({ attributes }) => ['plain', 'chosen'].includes(String(attributes['class'])));
+    assert.equal(marks.length, 2);
+    const plain = Number(marks.find(({ attributes }) => attributes['class'] === 'plain')?.attributes['cx']);
+    const texts = find(picture, ({ attributes }) => attributes['class'] === 'time');
+    assert(plain > 0 && plain < Number(texts[0]?.attributes['x']), 'the time stands right of all marks');
+});
+
+test('calls are written as rows and threads', () => {
+    assert.deepEqual(readCalls('1, 64,1024 on 1, all'), { batch: [1, 64, 1024], threads: [1, 0] });
+    assert.deepEqual(readCalls('8'), { batch: [8], threads: [1] });
+    for (const text of ['', '0', 'x', '1 on', '1 on 2 on 3', '1,', '1 on -1', '99999999999']) assert.equal(readCalls(text), null, text);
+    assert.deepEqual(readCalls(showCalls(DEFAULT)), DEFAULT);
+    assert.equal(describeCalls(DEFAULT), '1, 64, 1024, 16384 rows a call, 1 thread');
+    assert.equal(describeCalls({ batch: [8], threads: [0] }), '8 rows a call, all threads');
 });
 
 test('answers are read as far as they make sense', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { facts, pieces, remark } from '../../src/nest/words';
+import { facts, figures, pieces, remark, size } from '../../src/nest/words';
 import { readAnswer } from '../../src/nest/view';
 import { BLOCKS, nest } from './nests';
 
@@ -21,9 +21,27 @@ test('facts about the nest are words', () => {
 });
 
 test('a picture of an earlier text is remarked on, and no picture is not', () => {
-    const view = nest(BLOCKS);
-    assert.equal(remark(true, view), 'as of the last text without mistakes');
-    assert.equal(remark(false, view), '');
+    const shown = { stale: true, view: nest(BLOCKS), leftOut: [], line: null };
+    assert.equal(remark(shown), 'as of the last text without mistakes');
+    assert.equal(remark({ ...shown, stale: false }), '');
     const { stale, view: none } = readAnswer({ version: 3, stale: true, text: '', view: null });
-    assert.equal(remark(stale, none), '');
+    assert.equal(remark({ ...shown, stale, view: none }), '');
+});
+
+test('a part of the nest is remarked on', () => {
+    const at = (line: number) => ({ start: { line, character: 0 }, end: { line, character: 3 } });
+    const shown = { stale: false, view: nest(BLOCKS), leftOut: [at(2), at(2), at(4)], line: null };
+    assert.equal(remark(shown), 'lines 3, 5 are wrong');
+    assert.equal(remark({ ...shown, leftOut: [at(2)], line: 6 }), 'after line 7, line 3 is wrong');
+    assert.deepEqual(readAnswer({ version: 1, view: {}, left_out: [at(2), 'x'] }).leftOut, [at(2)]);
+});
+
+test('what an iteration works on is measured against the cache', () => {
+    const [loop] = nest(BLOCKS).roots;
+    assert(loop);
+    assert.equal(figures({ ...loop, bytes: 7680 }, 1 << 20), '≥ 7.5 KiB of rows (cache: 1 MiB)');
+    assert.equal(figures({ ...loop, bytes: 3 << 20 }, 1 << 20), '≥ 3 MiB of rows, more than the cache has: 1 MiB');
+    assert.equal(figures({ ...loop, idle: { idle: 14, lanes: 16 } }, null), '14 of 16 lanes idle in the last vector');
+    assert.equal(figures(loop, 1 << 20), null);
+    assert.deepEqual([0, 1023, 1536, 200 * 1024].map(size), ['0 bytes', '1023 bytes', '1.5 KiB', '200 KiB']);
 });

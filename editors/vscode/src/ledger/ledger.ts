@@ -1,0 +1,129 @@
+// The ledger: at the end of each line what its directive gains; and values of numbers, to try and to take.
+
+import * as vscode from 'vscode';
+import type { Server } from '../server';
+import { bars } from './bars';
+import { type Ledger, readLedger, readSweep, type Range } from './read';
+
+/** Milliseconds without a keystroke after which places are asked for again. */
+const PAUSE = 150;
+
+const at = ({ start, end }: Range): vscode.Range => new vscode.Range(start.line, start.character, end.line, end.character);
+
+const words = (colour: string, fontStyle: string): vscode.TextEditorDecorationType =>
+    vscode.window.createTextEditorDecorationType({
+        after: { color: new vscode.ThemeColor(colour), fontStyle, margin: '0 0 0 3em' },
+        rangeBehavior: vscode.DecorationRangeBehavior.ClosedOpen,
+    });
+
+export class Ledgers implements vscode.Disposable {
+    /** Documents that have a ledger. */
+    private readonly known = new Set<string>();
+    private readonly fresh = words('editorCodeLens.foreground', 'normal');
+    private readonly stale = words('disabledForeground', 'italic');
+    private readonly timers = new Map<string, NodeJS.Timeout>();
+    private readonly subscriptions = [
+        this.fresh,
+        this.stale,
+        vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+            if (contentChanges.length > 0 && this.known.has(document.uri.toString())) this.soon(document);
+        }),
+        vscode.workspace.onDidCloseTextDocument(({ uri }) => this.known.delete(uri.toString())),
+        vscode.window.onDidChangeVisibleTextEditors((editors) => {
+            for (const { document } of editors) if (document.languageId === 'sched') this.soon(document);
+        }),
+    ];
+
+    constructor(private readonly server: Server) {
+        // A schedule that was saved may have been measured.
+        const learned = server.onDidLearn((uri) => {
+            const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri);
+            if (document !== undefined) this.soon(document);
+        });
+        this.subscriptions.push(learned);
+    }
+
+    /** Measures each directive of a schedule, unless its text was measured before, and shows what they gain. */
+    async measure(document: vscode.TextDocument): Promise<void> {
+        const params = { textDocument: { uri: document.uri.toString() }, measure: true };
+        const answer = await this.server.work<unknown>('measuring each directive', 'sched/ledger', params);
+        if (answer !== null) this.show(document, readLedger(answer));
+    }
+
+    /** Tries values of a number, and puts the one that is chosen into the text. */
+    async sweep(document: vscode.TextDocument, position: unknown): Promise<void> {
+        const cursor = vscode.window.activeTextEditor?.selection.active;
+        const place = position ?? (cursor && { line: cursor.line, character: cursor.character });
+        const params = { command: 'schedc.sweep', arguments: [{ uri: document.uri.toString(), position: place }] };
+        const answer = await this.server.work<unknown>('trying values', 'workspace/executeCommand', params);
+        if (answer === null) return;
+        const sweep = readSweep(answer);
+        if (sweep === null) throw new Error('the measurement has no result.');
+        const name = /^\d+:\d+$/.test(sweep.name) ? 'this number' : sweep.name;
+        const placeHolder = `Microseconds for a row with other values of ${name}; choose one to take it`;
+        const picked = await vscode.window.showQuickPick(bars(sweep), { placeHolder, ignoreFocusOut: true });
+        if (picked === undefined || picked.value === sweep.value) return;
+        if (document.version !== sweep.version) throw new Error('the text has changed since; try the values again.');
+        await replace(document, at(sweep.range), String(picked.value));
+    }
+
+    /** Puts the schedule that schedc chooses in the place of the directives of a text. */
+    choose(document: vscode.TextDocument): Promise<void> {
+        return this.put(document, 'schedc.choose', 'choosing a schedule');
+    }
+
+    /** Searches for a fast schedule for some seconds, and puts it in the place of the directives of a text. */
+    tune(document: vscode.TextDocument): Promise<void> {
+        return this.put(document, 'schedc.tune', 'searching for a fast schedule');
+    }
+
+    private async put(document: vscode.TextDocument, command: string, what: string): Promise<void> {
+        const { version } = document;
+        const params = { command, arguments: [{ uri: document.uri.toString() }] };
+        const answer = await this.server.work<{ range: Range; text: string }>(what, 'workspace/executeCommand', params);
+        if (answer === null) return;
+        if (document.version !== version) throw new Error('the text has changed since; choose again.');
+        await replace(document, at(answer.range), answer.text);
+    }
+
+    dispose(): void {
+        this.timers.forEach(clearTimeout);
+        for (const subscription of this.subscriptions) subscription.dispose();
+    }
+
+    /** Asks for what is known, after a pause. */
+    private soon(document: vscode.TextDocument): void {
+        const uri = document.uri.toString();
+        clearTimeout(this.timers.get(uri));
+        this.timers.set(uri, setTimeout(() => void this.ask(document), PAUSE));
+    }
+
+    private async ask(document: vscode.TextDocument): Promise<void> {
+        this.timers.delete(document.uri.toString());
+        try {
+            const params = { textDocument: { uri: document.uri.toString() }, measure: false };
+            this.show(document, readLedger(await this.server.ask<unknown>('sched/ledger', params)));
+        } catch {
+            // While the server is starting, or the document is being closed, there is nothing to show.
+        }
+    }
+
+    private show(document: vscode.TextDocument, { stale, lines }: Ledger): void {
+        if (lines.length > 0) this.known.add(document.uri.toString());
+        const shown = lines.map(({ position, label, tooltip }) => ({
+            range: new vscode.Range(position.line, position.character, position.line, position.character),
+            hoverMessage: new vscode.MarkdownString(stale ? `${tooltip}\n\nThe text has changed since.` : tooltip),
+            renderOptions: { after: { contentText: label } },
+        }));
+        for (const editor of vscode.window.visibleTextEditors.filter((one) => one.document === document)) {
+            editor.setDecorations(this.fresh, stale ? [] : shown);
+            editor.setDecorations(this.stale, stale ? shown : []);
+        }
+    }
+}
+
+async function replace(document: vscode.TextDocument, range: vscode.Range, text: string): Promise<void> {
+    const edit = new vscode.WorkspaceEdit();
+    edit.replace(document.uri, range, text);
+    await vscode.workspace.applyEdit(edit);
+}

@@ -1,0 +1,92 @@
+// What the server says of the ledger of a schedule and of values of a number, as far as it is shown. Pure.
+
+export interface Position {
+    readonly line: number;
+    readonly character: number;
+}
+
+export interface Range {
+    readonly start: Position;
+    readonly end: Position;
+}
+
+/** What stands at the end of a line. */
+export interface Line {
+    readonly position: Position;
+    readonly label: string;
+    readonly tooltip: string;
+}
+
+export interface Ledger {
+    /** Whether another text was measured than the present one. */
+    readonly stale: boolean;
+    readonly lines: readonly Line[];
+}
+
+/** A value of a number, with the time of a row in microseconds, or why there is none. */
+export interface Tried {
+    readonly value: number;
+    readonly micros: number | null;
+    readonly spread: readonly [number, number] | null;
+    readonly why: string | null;
+}
+
+export interface Sweep {
+    readonly name: string;
+    /** The number as it is in the text. */
+    readonly value: number;
+    readonly range: Range;
+    readonly version: number;
+    readonly tried: readonly Tried[];
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0;
+const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+function readPosition(json: unknown): Position | null {
+    if (!isObject(json)) return null;
+    const { line, character } = json;
+    return isCount(line) && isCount(character) ? { line, character } : null;
+}
+
+/** Reads the answer to `sched/ledger`. */
+export function readLedger(json: unknown): Ledger {
+    if (!isObject(json)) return { stale: false, lines: [] };
+    const line = (one: unknown): Line | null => {
+        const position = isObject(one) ? readPosition(one['position']) : null;
+        if (!isObject(one) || position === null) return null;
+        const { label, tooltip } = one;
+        return typeof label === 'string' ? { position, label, tooltip: typeof tooltip === 'string' ? tooltip : '' } : null;
+    };
+    return { stale: json['stale'] === true, lines: list(json['lines']).map(line).filter((one) => one !== null) };
+}
+
+/** Reads the answer to the command `schedc.sweep`. */
+export function readSweep(json: unknown): Sweep | null {
+    if (!isObject(json) || !isObject(json['range'])) return null;
+    const { name, value, version } = json;
+    const start = readPosition(json['range']['start']);
+    const end = readPosition(json['range']['end']);
+    if (typeof name !== 'string' || typeof value !== 'number' || start === null || end === null) return null;
+    return {
+        name,
+        value,
+        range: { start, end },
+        version: typeof version === 'number' ? version : -1,
+        tried: list(json['tried']).map(readTried).filter((one) => one !== null),
+    };
+}
+
+function readTried(json: unknown): Tried | null {
+    if (!isObject(json) || typeof json['value'] !== 'number') return null;
+    const { value, us_per_row: micros, spread, why } = json;
+    const [low, high] = list(spread);
+    return {
+        value,
+        micros: isTime(micros) ? micros : null,
+        spread: isTime(low) && isTime(high) ? [low, high] : null,
+        why: typeof why === 'string' ? why : null,
+    };
+}

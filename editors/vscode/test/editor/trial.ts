@@ -1,0 +1,187 @@
+// A new user's first schedule, in a real VS Code: `trial.cjs VSCODE VSIX MODEL...`. From an empty file only completions are
+// accepted, in the order in which they are offered, and the ledger is read: a line that makes the schedule slower, or does
+// nothing, is taken out again. Says how the result compares with schedc's own choice, and fails where it is more than a
+// tenth slower, or not done in five minutes. Times are measured, so that this is for a machine that does little else.
+
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { chromium, type Browser } from 'playwright-core';
+import { readMeasured } from '../../src/bench/measured';
+import { FLAGS, SHOTS } from './browser';
+import { Code } from './code';
+import { SETTINGS } from './steps';
+import { type Gain, until, Workbench } from './workbench';
+
+/** Milliseconds that a user has. */
+const TIME = 5 * 60_000;
+/** How many times as slow as schedc's own choice the schedule may be. */
+const MOST = 1.1;
+/** From this ratio on a user is content. */
+const CONTENT = 1.02;
+/** What proposals that are not the first must gain to stay. */
+const LEAST_GAIN = 1.02;
+/** The first one stays unless it makes the schedule clearly slower: what it is for may be in the lines to come. */
+const HARMLESS = 0.9;
+/** Proposals that are tried one after the other before a user gives up. */
+const PATIENCE = 6;
+const FILE = 'first.sched';
+
+/** What the end of the last line says: its time and that of schedc's own choice. */
+function ratio(gains: readonly Gain[]): number | null {
+    const times = gains.map(({ text }) => /= ([\d.]+) µs, schedc's own ([\d.]+) µs/.exec(text)).find((found) => found !== null);
+    return times ? Number(times[1]) / Number(times[2]) : null;
+}
+
+const modelFile = (name: string): string => `${name}.json`;
+
+class Trial {
+    private readonly since = performance.now();
+    private shots = 0;
+
+    constructor(private readonly bench: Workbench, private readonly name: string) {}
+
+    private get file(): string {
+        return modelFile(this.name);
+    }
+
+    /** Since the editor was there. */
+    get seconds(): number {
+        return (performance.now() - this.since) / 1000;
+    }
+
+    private say(text: string): void {
+        console.log(`${this.name} ${this.seconds.toFixed(1).padStart(6)} s  ${text}`);
+    }
+
+    private shot(): Promise<void> {
+        return this.bench.shot(`trial-${this.name}-${String(++this.shots).padStart(2, '0')}`);
+    }
+
+    /** Names the model by completion alone, in an empty file. */
+    private async model(): Promise<void> {
+        const { bench } = this;
+        await bench.focusText();
+        await bench.proposals();
+        await this.shot();
+        await bench.type('mod');
+        // The models beside it are proposed at once.
+        await bench.accept('model', this.file);
+        await this.shot();
+        await bench.accept(this.file);
+        await bench.key('Escape', 'End', 'Enter');
+        this.say((await bench.lines()).join('\n'));
+    }
+
+    /** Takes one of the proposals on the line of the cursor, the last one; returns it, or nothing where there are no more. */
+    private async take(at: number): Promise<string | null> {
+        const { bench } = this;
+        const all = (await bench.proposals()).filter((label) => /^\w+\(.*\)$/.test(label));
+        const chosen = all[at];
+        if (chosen === undefined) return null;
+        await bench.accept(chosen);
+        // The places to fill in hold what is legal: they are left as they are.
+        await bench.key('Escape', 'Escape', 'End');
+        return chosen;
+    }
+
+    /** The same comparison, measured once more by itself: a user stops at a ledger that looks good, which may be luck. */
+    async judged(folder: string, model: string): Promise<number> {
+        const file = join(folder, FILE);
+        const text = await this.bench.saved(file, /\)\s*$/);
+        const words = ['bench', model, '-s', file, '--baseline', '--batch', '1024', '--threads', '1', '--json'];
+        const [point] = readMeasured(JSON.parse(execFileSync('schedc', words, { encoding: 'utf8' }))).points;
+        if (point?.chosen === undefined) throw new Error('the measurement has no result');
+        const found = point.micros / point.chosen;
+        this.say(`${point.micros.toFixed(3)} µs a row, schedc's own ${point.chosen.toFixed(3)} µs: ${found.toFixed(2)} times, by\n${text.trim()}`);
+        return found;
+    }
+
+    private async ledger(lines: number): Promise<Gain[]> {
+        const { bench } = this;
+        await bench.command('schedc: Measure What Each Directive Gains');
+        const complete = (gains: Gain[]): boolean => gains.some(({ line, stale }) => line === lines && !stale);
+        await until(`a gain at the end of line ${lines}`, async () => complete(await bench.gains()), 30_000);
+        return bench.gains();
+    }
+
+    async run(): Promise<void> {
+        const { bench } = this;
+        await bench.open(FILE);
+        await this.model();
+        let [line, at] = [2, 0];
+        while (at < PATIENCE && this.seconds * 1000 < TIME) {
+            const taken = await this.take(at);
+            if (taken === null) break;
+            await bench.clean();
+            const gains = await this.ledger(line);
+            const own = gains.find((gain) => gain.line === line)?.text ?? '';
+            await this.shot();
+            const gain = /([\d.]+)×/.exec(own);
+            // Directives that wait for others have no gain yet, and the first ones are an investment.
+            const keeps = gain === null || Number(gain[1]) >= (at === 0 ? HARMLESS : LEAST_GAIN);
+            this.say(`${keeps ? 'keeps' : 'drops'} ${taken}: ${own}`);
+            if (keeps) {
+                [line, at] = [line + 1, 0];
+                if ((ratio(gains) ?? Number.POSITIVE_INFINITY) <= CONTENT) break;
+                await bench.key('End', 'Enter');
+            } else {
+                at += 1;
+                await bench.goTo(line, 1);
+                await bench.key('Shift+End', 'Delete');
+            }
+        }
+        this.say('is content');
+    }
+}
+
+/** A folder with an empty schedule beside a model of some name. */
+async function prepare(home: string, model: string, name: string): Promise<string> {
+    const folder = join(home, 'workspace');
+    await mkdir(join(home, 'user', 'User'), { recursive: true });
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, FILE), '');
+    await cp(model, join(folder, modelFile(name)));
+    await writeFile(join(home, 'user', 'User', 'settings.json'), JSON.stringify(SETTINGS));
+    return folder;
+}
+
+async function trial(vscode: string, vsix: string, model: string, browser: Browser): Promise<boolean> {
+    const home = await mkdtemp(join(tmpdir(), 'schedc-trial-'));
+    const name = basename(dirname(model));
+    const folder = await prepare(home, model, name);
+    const code = await Code.start(vscode, vsix, home);
+    try {
+        const page = await browser.newPage({ viewport: { width: 1200, height: 640 } });
+        const bench = new Workbench(page, SHOTS);
+        await bench.load(code.open(folder));
+        const trial = new Trial(bench, name);
+        const factor = await trial.run().then(() => trial.judged(folder, model)).catch(async (error: unknown) => {
+            await bench.shot('failed');
+            console.error(`see ${SHOTS}/failed.png; the editor says: ${await bench.says()}`);
+            throw error;
+        });
+        await page.close();
+        return factor <= MOST && trial.seconds * 1000 <= TIME;
+    } finally {
+        await code.stop();
+        await rm(home, { recursive: true, force: true });
+    }
+}
+
+async function main([vscode, vsix, ...models]: string[]): Promise<void> {
+    if (vscode === undefined || vsix === undefined || models.length === 0) throw new Error('VSCODE VSIX MODEL...');
+    await mkdir(SHOTS, { recursive: true });
+    const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
+    try {
+        for (const model of models) if (!(await trial(vscode, vsix, model, browser))) process.exitCode = 1;
+    } finally {
+        await browser.close();
+    }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+});
