@@ -44,8 +44,10 @@ def parser():
     grid = command("sweep", "the papers' grid of synthetic models", "64,1024", repetitions=9, folder=False)
     grid.add_argument("--seconds", type=int, default=900, help="no new model after this time (%(default)s)")
     grid.set_defaults(peers=[])
-    chosen = command("defaults", "the schedule that schedc chooses against the best of many", points)
+    chosen = command("defaults", "the schedule that schedc chooses against the best of many", "1,8,24,64,100,1024,16384")
     chosen.add_argument("--limit", type=float, default=1.1, help="how far off it may be (%(default)s)")
+    chosen.add_argument("--median", type=float, default=1.02, help="how far off it may be mostly (%(default)s)")
+    chosen.add_argument("--synthetic", action="store_true", help="only made models, of many shapes")
     chosen.add_argument("--least", type=int, default=60, help="schedules to try at least (%(default)s)")
     chosen.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
     command("techniques", "what each technique gains", points)
@@ -65,6 +67,8 @@ def parser():
 
 def chosen_models(options):
     """The models of the folder, and those trained here unless others are named."""
+    if getattr(options, "synthetic", False):
+        return [models.synthetic(*shape) for shape in models.SHAPES]
     found = models_in(options.folder, options.names)
     trained = [] if options.no_unbalanced else models.LOSSGUIDE
     for leaves in trained:

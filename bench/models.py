@@ -11,6 +11,8 @@ from tools import CACHE, Model, say, write
 # Leaf-wise trees: leaves of each, and how many trees.
 LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
+# Trees, features and depth of models that are far from each other.
+SHAPES = [(10, 8, 3), (100, 28, 6), (1000, 28, 6), (300, 28, 10), (3000, 54, 4), (100, 1000, 8), (50, 100, 14)]
 # Models are made anew when this file changes.
 MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 

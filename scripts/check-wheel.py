@@ -36,6 +36,11 @@ def needs(file):
     return libraries, newest
 
 
+def dots(version):
+    """A version as people write it."""
+    return ".".join(map(str, version))
+
+
 def main(path):
     tags = [tuple(map(int, tag)) for tag in TAG.findall(path.name)]
     if not tags:
@@ -50,7 +55,7 @@ def main(path):
             with open(wheel.extract(name, folder), "rb") as file:
                 libraries, newest = needs(file)
             if newest > oldest:
-                wrong.append(f"{name} needs version {newest} of the C library, and the wheel promises {oldest}")
+                wrong.append(f"{name} needs version {dots(newest)} of the C library, and the wheel promises {dots(oldest)}")
             if extra := libraries - SYSTEM:
                 wrong.append(f"{name} is linked with {', '.join(sorted(extra))}")
     if files == 0:

@@ -6,7 +6,6 @@
 #
 # What is needed of Debian is installed where it is missing; Node 20 builds the extension. The same commit gives the same bytes.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
 say() { printf 'dist: %s\n' "$1" >&2; }
 fail() {
@@ -20,6 +19,7 @@ fi
 command -v npm >/dev/null || fail 'Node 20 with npm is needed for the extension'
 mkdir -p "$1"
 out=$(realpath "$1")
+cd "$(dirname "$0")/.."
 scripts/setup.sh --static
 # shellcheck source=scripts/reproducible.sh
 . scripts/reproducible.sh
@@ -45,7 +45,7 @@ schedc=$tree/bin/schedc
 "$schedc" completions zsh >"$tree/share/zsh/site-functions/_schedc"
 "$schedc" completions fish >"$tree/share/fish/vendor_completions.d/schedc.fish"
 cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/schedc/"
-scripts/licences.py >"$tree/share/doc/schedc/THIRD-PARTY.txt"
+scripts/licences.py cli/Cargo.toml >"$tree/share/doc/schedc/THIRD-PARTY.txt"
 
 say 'tarball'
 tar --create --directory "$stage" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
@@ -53,7 +53,7 @@ tar --create --directory "$stage" --sort=name --format=gnu --mtime="@$SOURCE_DAT
 
 say 'extension'
 mkdir -p editors/vscode/bin
-cp "$tree"/bin/* editors/vscode/bin/
+cp "$tree"/bin/* "$tree/share/doc/schedc/THIRD-PARTY.txt" editors/vscode/bin/
 (
     cd editors/vscode
     npm ci --silent

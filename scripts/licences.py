@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
-"""Prints the licences of everything that is linked into the programs."""
+"""Prints the licences of everything that is linked into what crates are built to, with LLVM in it.
+
+    scripts/licences.py MANIFEST...
+
+MANIFEST is the Cargo.toml of a crate.
+"""
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 METADATA = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]
-FEATURES = ["--no-default-features", "--features", "llvm-static,lld", "--manifest-path", "cli/Cargo.toml"]
-# Linked from the system, each with where Debian says what holds for it.
+FEATURES = ["--no-default-features", "--features", "llvm-static,lld"]
+# Linked from the system with those features, each with where Debian says what holds for it.
 SYSTEM = ["llvm-19-dev", "liblld-19-dev", "zlib1g-dev", "libzstd-dev", "libstdc++-12-dev"]
 
 
 def linked(metadata):
-    """The packages that the command line is built on, without what only builds or tests it."""
+    """The packages that a crate is built on, without what only builds or tests it."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     found, waiting = set(), [metadata["resolve"]["root"]]
     while waiting:
@@ -26,20 +32,34 @@ def linked(metadata):
     return found
 
 
-def main():
-    metadata = json.loads(subprocess.run(METADATA + FEATURES, capture_output=True, check=True).stdout)
+def packages_of(manifest):
+    """The packages from elsewhere that a crate is built on, by name and version, and whether LLVM is among them."""
+    begin = [*METADATA, "--manifest-path", manifest]
+    bare = subprocess.run([*begin, "--no-deps"], capture_output=True, check=True).stdout
+    own = [p for p in json.loads(bare)["packages"] if Path(p["manifest_path"]) == Path(manifest).resolve()]
+    with_llvm = "llvm-static" in own[0]["features"]
+    metadata = json.loads(subprocess.run(begin + FEATURES * with_llvm, capture_output=True, check=True).stdout)
     wanted = linked(metadata)
     packages = [p for p in metadata["packages"] if p["id"] in wanted and p["source"] is not None]
+    return {(p["name"], p["version"]): p for p in packages}, with_llvm
+
+
+def main(manifests):
+    packages, with_llvm = {}, False
+    for manifest in manifests:
+        found, needs_llvm = packages_of(manifest)
+        packages |= found
+        with_llvm |= needs_llvm
     texts = {}
     print("These packages are part of schedc. The texts of their licences follow.\n")
-    for package in sorted(packages, key=lambda p: (p["name"], p["version"])):
+    for _, package in sorted(packages.items()):
         label = f"{package['name']} {package['version']}"
         print(f"  {label}: {package['license'] or 'see its text'}")
         for file in sorted(Path(package["manifest_path"]).parent.iterdir()):
             if file.is_file() and file.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE")):
                 text = file.read_text(encoding="utf-8", errors="replace").strip()
                 texts.setdefault(text, []).append(label)
-    for name in SYSTEM:
+    for name in SYSTEM if with_llvm else []:
         file = Path("/usr/share/doc") / name / "copyright"
         if file.is_file():
             print(f"  {name}: see its text")
@@ -49,4 +69,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) < 2:
+        sys.exit("usage: scripts/licences.py MANIFEST...")
+    main(sys.argv[1:])

@@ -18,6 +18,8 @@ case "${1:-}" in
 esac
 
 say() { printf 'setup: %s\n' "$1" >&2; }
+# shellcheck source=scripts/packages.sh
+. scripts/packages.sh
 fail() {
     printf 'setup: error: %s\n' "$1" >&2
     shift
@@ -99,21 +101,18 @@ fi
     fail "LLVM_SYS_191_PREFIX names $LLVM_SYS_191_PREFIX, where LLVM 19.1 with its headers is not" 'correct or unset it'
 by_hand='install LLVM 19.1 with its headers and a C++ compiler by hand, and set LLVM_SYS_191_PREFIX to where LLVM is'
 command -v apt-get >/dev/null || fail "missing: ${packages[*]}, and this system has no apt-get" "$by_hand"
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null ||
-        fail "missing: ${packages[*]}" "as root: apt-get install --no-install-recommends ${packages[*]}"
-    as_root=(sudo)
+if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+    fail "missing: ${packages[*]}" "as root: apt-get install --no-install-recommends ${packages[*]}"
 fi
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null; }
 
 say "installing ${packages[*]}"
-apt update || say 'the lists of packages could not be updated: trying those that are there'
+apt_update
 for package in "${packages[@]}"; do
     [ -n "$(apt-cache madison "$package" 2>/dev/null)" ] ||
         fail "this system has no package $package; Debian 12, Ubuntu 24.04 and later ones have" "$by_hand"
 done
-apt install -y --no-install-recommends "${packages[@]}" >/dev/null ||
+apt_install "${packages[@]}" ||
     fail "${packages[*]} could not be installed" 'apt-get says why above'
-has_llvm && has_cc || fail 'the packages are installed, and LLVM 19.1 or the C compiler still does not work' "$by_hand"
+{ has_llvm && has_cc; } ||
+    fail 'the packages are installed, and LLVM 19.1 or the C compiler still does not work' "$by_hand"
 say 'done'

@@ -7,6 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'editors: %s\n' "$1" >&2; }
+# shellcheck source=scripts/packages.sh
+. scripts/packages.sh
 
 packages=()
 command -v nvim >/dev/null || packages+=(neovim)
@@ -17,11 +19,8 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 fi
 if [ ${#packages[@]} -gt 0 ]; then
     say "installing ${packages[*]}"
-    as_root=()
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-    apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null; }
-    apt update || say 'the lists of packages could not be updated: trying those that are there'
-    apt install -y --no-install-recommends "${packages[@]}" >/dev/null
+    apt_update
+    apt_install "${packages[@]}"
 fi
 node_found=$(node --version)
 node_major=${node_found#v}

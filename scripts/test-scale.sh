@@ -8,6 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'scale: %s\n' "$1" >&2; }
+# shellcheck source=scripts/packages.sh
+. scripts/packages.sh
 
 if [ -z "${SCHEDC:-}" ]; then
     scripts/setup.sh
@@ -20,18 +22,8 @@ export SCHEDC EXAMPLES
 mkdir -p "${CARGO_TARGET_DIR:-target}"
 target=$(realpath "${CARGO_TARGET_DIR:-target}")/python
 
-# An environment with the packages of a list, in a folder of this name; nothing is done if it is there already.
-environment() {
-    cmp -s "$2" "$target/$1.txt" && return
-    say "the packages of $2"
-    rm -rf "${target:?}/$1"
-    mkdir -p "$target"
-    python3 -m venv "$target/$1"
-    "$target/$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
-    cp "$2" "$target/$1.txt"
-}
-environment scale python/requirements-scale.txt
-environment served python/requirements-mlserver.txt
+python_environment "$target/scale" python/requirements-scale.txt
+python_environment "$target/served" python/requirements-mlserver.txt
 
 say 'the wheel of schedc-runtime'
 rm -rf "$target/wheels-scale"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change goes in: all tests, the format, lints, documentation without warnings, and what
-# dependencies may be.
+# dependencies may be. The modules of Python have scripts/test-python.sh.
 #
 #     scripts/test.sh                    everything
 #     scripts/test.sh --fast             the format, and all tests but the long ones with fewer random cases
@@ -39,18 +39,18 @@ run_format() {
 run_tests() {
     if [ -n "$fast" ]; then
         # The long ones: each seeded fault looks for a case that sees it, and every width of codes is compiled.
-        SCHEDC_CASES=${SCHEDC_CASES:-60} cargo test --workspace --locked -- \
+        SCHEDC_CASES=${SCHEDC_CASES:-60} cargo test --locked -- \
             --skip seeded_faults_are_seen --skip codes_of_all_widths_are_exact
     else
-        cargo test --workspace --locked
+        cargo test --locked
     fi
 }
 run_lints() {
     needs_tool clippy
-    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo clippy --all-targets --locked -- -D warnings
 }
 run_docs() {
-    RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
+    RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --locked
 }
 run_dependencies() {
     if ! cargo deny --version >/dev/null 2>&1; then

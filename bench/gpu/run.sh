@@ -165,6 +165,12 @@ for model in $(models); do
     done
 done
 
+# What tune.sh has noted of the searches.
+if [ -f "$work/packed/tuned.txt" ]; then
+    awk '{ printf "{\"part\":\"tuned\",\"strategy\":\"%s\",\"batch\":%d,\"seconds\":%s,\"predicted_us\":%s}\n", $1, $2, $3, $4 }' \
+        "$work/packed/tuned.txt" >>"$lines"
+fi
+
 # What the device's own tools find in small calls.
 sanitizer=$(find_tool "${SANITIZER:-}" compute-sanitizer /usr/local/cuda*/bin/compute-sanitizer) || sanitizer=
 [ -n "$sanitizer" ] || left_out compute-sanitizer "it is not installed"
@@ -211,6 +217,7 @@ part == "check" && get("ok") == "true" && verdict[key] != "WRONG" { verdict[key]
 part == "check" && get("ok") == "false" { verdict[key] = "WRONG" }
 get("failed") && key in seen { if (verdict[key] != "WRONG") verdict[key] = "FAILED" ; failed[key] = failed[key] " " part }
 part == "time" && get("us") { time[key, get("what"), batch] = get("us"); if (!(batch in known)) { known[batch] = 1; batches[++num] = batch } }
+part == "tuned" { searched[get("strategy"), batch] = get("seconds"); counted[get("strategy"), batch] = get("predicted_us"); searches++ }
 part == "predicted" { predicted[key] = (get("not_counted") + 0 ? ">=" : "") get("shared_wavefronts") }
 part == "ncu" && get("kernel") { measured[key] += get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"); issued[key] += get("smsp__inst_executed.sum") }
 END {
@@ -230,6 +237,22 @@ END {
     for (i = 1; i <= count; i++) printf "%-44s %14s %14s %14s\n", keys[i], predicted[keys[i]] == "" ? "-" : predicted[keys[i]], measured[keys[i]] == "" ? "-" : measured[keys[i]], issued[keys[i]] == "" ? "-" : issued[keys[i]]
     print "(shared-memory wavefronts as the simulator predicts them and as the device counts them; instructions of warps;"
     print ">= where the simulator lists only the dearest accesses)"
+    if (searches) {
+        print "\nmicroseconds of the kernels under what schedc tune found by counts, and under the fastest of all schedules here"
+        printf "%9s  %-12s %10s %10s %10s %8s %9s  %s\n", "rows", "strategy", "predicted", "measured", "fastest", "slower", "search s", "fastest schedule"
+        split("neighbours silvanforge", strategies, " ")
+        for (b = 1; b <= num; b++) for (s = 1; s <= 2; s++) {
+            strategy = strategies[s]; found = ""; least = ""
+            if (!((strategy, batches[b]) in searched)) continue
+            for (i = 1; i <= count; i++) {
+                v = time[keys[i], "kernel", batches[b]]
+                if (v != "" && (least == "" || v + 0 < least + 0)) { least = v; fastest = keys[i] }
+                if (v != "" && keys[i] ~ (" tuned_" strategy "$")) found = v
+            }
+            if (found == "") continue
+            printf "%9s  %-12s %10.2f %10.2f %10.2f %7.1f%% %9s  %s\n", batches[b], strategy, counted[strategy, batches[b]], found, least, 100 * (found / least - 1), searched[strategy, batches[b]], fastest
+        }
+    }
     for (key in failed) printf "FAILED: %s:%s\n", key, failed[key]
     for (i = 1; i <= outs; i++) print "left out: " out[i]
 }' "$lines"

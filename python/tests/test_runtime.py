@@ -164,6 +164,17 @@ def test_what_is_no_library(tmp_path):
         schedc_runtime.load(7)
 
 
+def test_why_a_library_is_not_loaded(library, tmp_path):
+    """Where the system refuses, its reason is told: here the library says that it is for another processor."""
+    damaged = bytearray(library.read_bytes())
+    damaged[18] ^= 0xFF
+    path = tmp_path / "damaged.so"
+    path.write_bytes(damaged)
+    for wrong in [path, bytes(damaged)]:
+        with pytest.raises(OSError, match="cannot be loaded: .*cannot open shared object file"):
+            schedc_runtime.load(wrong)
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes(model, rows, method):
     wanted = model.predict(rows, threads=2)

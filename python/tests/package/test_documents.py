@@ -11,13 +11,14 @@ pytest.importorskip("pandas")
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("page", ["docs/python.md"])
-def test_programs_run(page, tmp_path, monkeypatch, capsys):
-    """All blocks of a page, one after the other."""
+@pytest.mark.parametrize(("page", "printed"), [("README.md", ""), ("docs/python.md", "exact")])
+def test_programs_run(page, printed, tmp_path, monkeypatch, capsys):
+    """All blocks of a page, one after the other, in a folder with the examples."""
     monkeypatch.chdir(tmp_path)
+    Path("examples").symlink_to(ROOT / "examples")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert blocks
     names: dict = {}
     for block in blocks:
         exec(compile(block, page, "exec"), names)
-    assert "exact" in capsys.readouterr().out
+    assert printed in capsys.readouterr().out

@@ -188,6 +188,35 @@ def test_tables(rows, target):
     same(ours.predict(polars.from_arrow(table)), expected, True)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_names_that_files_lack(rows, target):
+    """Trained on a frame, scikit-learn's names count; trained without names, a table's order does, unless it has made-up ones."""
+    pandas = pytest.importorskip("pandas")
+    X = numpy.nan_to_num(rows)
+    names = list("abcdefgh")
+    frame = pandas.DataFrame(X, columns=names)
+    named = ensemble.RandomForestRegressor(**SMALL).fit(frame, target)
+    ours = schedc.compile(named)
+    assert list(ours.feature_names_in_) == names
+    for table in (frame, frame[names[::-1]].assign(more=1)):
+        same(ours.predict(table), named.predict(frame), False)
+        same(pickle.loads(pickle.dumps(ours)).predict(table), named.predict(frame), False)
+    same(ours.predict(frame.rename(columns={"a": "A"}), columns={"a": "A"}), named.predict(frame), False)
+    with pytest.raises(ValueError, match='lacks features of the model: "a"'):
+        ours.predict(frame.rename(columns={"a": "x"}))
+    light = lightgbm.LGBMRegressor(**LIGHT).fit(X, target)
+    ours = schedc.compile(light)
+    same(ours.predict(frame), light.predict(X), True)
+    made_up = pandas.DataFrame(X, columns=light.booster_.feature_name())
+    same(ours.predict(made_up[made_up.columns[::-1]]), light.predict(X), True)
+
+
+def test_what_is_not_fitted():
+    for theirs in (xgboost.XGBRegressor(), lightgbm.LGBMRegressor(), ensemble.RandomForestRegressor()):
+        with pytest.raises(ValueError, match="is not fitted yet"):
+            schedc.compile(theirs)
+
+
 class Capsule:
     """A table of which nothing is known but Arrow's C interface."""
 

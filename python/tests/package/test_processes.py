@@ -14,7 +14,7 @@ import schedc
 
 xgboost = pytest.importorskip("xgboost")
 
-PATIENCE = 60
+PATIENCE = 600
 
 
 @pytest.fixture(scope="module")
