@@ -1,16 +1,14 @@
 //! Measures what instructions and memory of this machine cost.
 
 use crate::failure::Failure;
-use crate::machines::level_of;
+use crate::machines::{self, level_of};
 use sched_cost::{
-    Cache, Charge, Kind, Machine, PLACES, Probe, WINDOW_STEPS, chase, probes, scatter, stream,
-    window as chains,
+    Charge, Kind, Machine, PLACES, Probe, WINDOW_STEPS, chase, probes, scatter, stream, window as chains,
 };
 use sched_ir::lir::{KernelKind, Module};
 use sched_llvm::runtime::{Dtype, Kind as Wanted};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows, host_name};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Rows of a call of a probe, at least [`PLACES`].
@@ -25,8 +23,6 @@ const MOST_BYTES: usize = 96 << 20;
 const LINE: usize = 64;
 /// Instructions that any processor looks at, a few of which may be in flight.
 const LEAST_WINDOW: f64 = 16.0;
-/// Memory of which nothing is known.
-const FAR: Cache = Cache { bytes: 0.0, latency: 300.0, line: 20.0, scattered: 60.0 };
 /// What two figures differ by, at least, if they are to be more than noise.
 const LEAST: f64 = 0.02;
 
@@ -36,7 +32,7 @@ const LEAST: f64 = 0.02;
 /// When this machine does not run such code.
 pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let register_bits = level_of(cpu).register_bits();
-    let mut machine = Machine::like(&host_name(), level_of(cpu));
+    let mut machine = machines::described(cpu);
     let all = probes(register_bits);
     let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % PLACES) as u32)).collect();
     let count = all.len() as f64 + 8.0;
@@ -106,14 +102,8 @@ fn charges(all: &[Probe], nanoseconds: &[f64], machine: &Machine) -> BTreeMap<Ki
     charges
 }
 
-/// The levels of memory: their sizes are those that the system tells.
+/// What the levels of memory cost.
 fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Failure> {
-    let sizes = cache_sizes();
-    if !sizes.is_empty() {
-        let far = Cache { bytes: f64::MAX, ..machine.caches.last().copied().unwrap_or(FAR) };
-        let sizes = with_pages(sizes);
-        machine.caches = sizes.iter().map(|bytes| Cache { bytes: *bytes, ..far }).chain([far]).collect();
-    }
     let [chased, streamed, scattered] =
         [chase(), stream(), scatter()].map(|module| compiled(&module, cpu, 16));
     let (chased, streamed, scattered) = (chased?, streamed?, scattered?);
@@ -135,20 +125,6 @@ fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Fai
     Ok(())
 }
 
-/// How many times the second level of caches the pages have whose addresses a core remembers, more or less.
-const PAGES: f64 = 4.0;
-
-/// With a level between: as far as a core remembers the addresses of pages, the last cache answers much faster.
-fn with_pages(mut sizes: Vec<f64>) -> Vec<f64> {
-    if let [.., before, last] = sizes.as_slice() {
-        let pages = before * PAGES;
-        if pages < *last {
-            sizes.insert(sizes.len() - 1, pages);
-        }
-    }
-    sizes
-}
-
 /// Numbers that lead from line to line in an order that nobody guesses, and through all of them.
 fn round_trip(lines: usize) -> Vec<f32> {
     let words = LINE / 4;
@@ -166,27 +142,6 @@ fn round_trip(lines: usize) -> Vec<f32> {
         }
     }
     rows
-}
-
-/// Sizes of the caches of data, the nearest first, as the system tells them.
-pub(crate) fn cache_sizes() -> Vec<f64> {
-    let folder = Path::new("/sys/devices/system/cpu/cpu0/cache");
-    let read = |n: usize, name: &str| std::fs::read_to_string(folder.join(format!("index{n}/{name}"))).ok();
-    let mut sizes = Vec::new();
-    for n in 0..8 {
-        let (Some(kind), Some(size)) = (read(n, "type"), read(n, "size")) else { break };
-        let size = size.trim();
-        let bytes = match size.strip_suffix('K') {
-            Some(kibi) => kibi.parse::<f64>().ok().map(|kibi| kibi * 1024.0),
-            None => {
-                size.strip_suffix('M').and_then(|mebi| mebi.parse::<f64>().ok()).map(|mebi| mebi * 1048576.0)
-            }
-        };
-        if let Some(bytes) = bytes.filter(|_| kind.trim() != "Instruction") {
-            sizes.push(bytes);
-        }
-    }
-    sizes
 }
 
 /// A kernel that runs in this process.

@@ -3,6 +3,7 @@
 use crate::choice::CodeDestination;
 use crate::failure::Failure;
 use crate::lock::{LockUse, Wanted};
+use crate::machines;
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
 use sched_diagnostics::Diagnostic;
@@ -110,6 +111,13 @@ impl Job {
             None => locked.source(&model, values.target.as_ref(), (cpu, kept))?,
         };
         Ok(Job { model, source })
+    }
+
+    /// What a user should know: what is worth a remark in the model, and that nothing is known of the processor that a schedule
+    /// was chosen for.
+    pub fn notes(&self, cpu: Cpu) -> Vec<String> {
+        let processor = machines::note(cpu).filter(|_| self.source.is_chosen);
+        self.model.notes.iter().cloned().chain(processor).collect()
     }
 
     /// Makes it one for rows of a type. A schedule that schedc has chosen is chosen again.

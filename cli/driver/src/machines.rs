@@ -2,18 +2,45 @@
 
 use sched_cost::{Level, Machine};
 use sched_llvm::{Cpu, host_name};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The machine that code of a level is for. What was measured here counts for code that is made for this machine.
 pub fn of(cpu: Cpu) -> Machine {
-    let register_bits = level_of(cpu).register_bits();
+    measured(cpu).unwrap_or_else(|| described(cpu))
+}
+
+/// What [`calibrate`](crate::calibrate) found on this machine, where it was run, for code that is made for this machine.
+fn measured(cpu: Cpu) -> Option<Machine> {
+    let path = file(cpu).filter(|_| cpu == Cpu::Native)?;
+    let machine = Machine::from_json(&std::fs::read_to_string(path).ok()?).ok()?;
+    let fits = machine.name == host_name() && machine.register_bits == level_of(cpu).register_bits();
+    fits.then_some(machine)
+}
+
+/// The machine as far as its description goes: of this one, the sizes of its caches are known.
+pub(crate) fn described(cpu: Cpu) -> Machine {
     if cpu != Cpu::Native {
         return Machine::like(cpu.name(), level_of(cpu));
     }
-    let measured = file(cpu).and_then(|path| std::fs::read_to_string(path).ok());
-    let measured = measured.and_then(|text| Machine::from_json(&text).ok());
-    let fits = |machine: &Machine| machine.name == host_name() && machine.register_bits == register_bits;
-    measured.filter(fits).unwrap_or_else(|| Machine::like(&host_name(), level_of(cpu)))
+    Machine::like(&host_name(), level_of(cpu)).with_caches(&cache_sizes())
+}
+
+/// What a user should know of a choice that is made for a machine: that nothing is known of it. None if something is.
+pub fn note(cpu: Cpu) -> Option<String> {
+    if cpu != Cpu::Native || measured(cpu).is_some() {
+        return None;
+    }
+    note_on(&host_name())
+}
+
+fn note_on(name: &str) -> Option<String> {
+    let unknown = !Machine::is_described(name);
+    unknown.then(|| {
+        format!(
+            "nothing is known of the processor `{name}`, and the schedule is chosen as for most others; `schedc calibrate` \
+             measures it in a few seconds"
+        )
+    })
 }
 
 /// The instruction sets of code of a level, as far as look-ups go.
@@ -34,4 +61,40 @@ pub fn file(cpu: Cpu) -> Option<PathBuf> {
         .or_else(|| named("XDG_CACHE_HOME").map(|folder| folder.join("schedc")))
         .or_else(|| named("HOME").map(|folder| folder.join(".cache/schedc")))?;
     Some(folder.join(format!("machine-{}-{}.json", host_name(), cpu.lookup_bits())))
+}
+
+/// Sizes of the caches of data, the nearest first, as the system tells them.
+pub(crate) fn cache_sizes() -> Vec<f64> {
+    let folder = Path::new("/sys/devices/system/cpu/cpu0/cache");
+    let read = |n: usize, name: &str| std::fs::read_to_string(folder.join(format!("index{n}/{name}"))).ok();
+    let mut sizes = Vec::new();
+    for n in 0..8 {
+        let (Some(kind), Some(size)) = (read(n, "type"), read(n, "size")) else { break };
+        let size = size.trim();
+        let bytes = match size.strip_suffix('K') {
+            Some(kibi) => kibi.parse::<f64>().ok().map(|kibi| kibi * 1024.0),
+            None => {
+                size.strip_suffix('M').and_then(|mebi| mebi.parse::<f64>().ok()).map(|mebi| mebi * 1048576.0)
+            }
+        };
+        if let Some(bytes) = bytes.filter(|_| kind.trim() != "Instruction") {
+            sizes.push(bytes);
+        }
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_processor_that_nobody_knows_it_is_said() {
+        assert_eq!(note_on("znver4"), None);
+        assert!(
+            note_on("mystery").is_some_and(|note| note.contains("`mystery`") && note.contains("calibrate"))
+        );
+        // A level of instruction sets is no processor.
+        assert_eq!(note(Cpu::X86_64V3), None);
+    }
 }

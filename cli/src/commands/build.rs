@@ -48,7 +48,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let mut lookup = Lookup { lock: &lock, cpus: &args.cpu, threads: None, tell: &mut tell };
     let place = (first, CodeDestination::Artefact);
     let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
-    for note in &job.model.notes {
+    for note in job.notes(first) {
         terminal.say(&format!("note: {note}"));
     }
     let files = Files::of(args, &job)?;

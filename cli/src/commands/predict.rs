@@ -83,7 +83,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     if args.explain_schedule && settled {
         terminal.say(job.source.text.trim_end());
     }
-    for note in job.model.notes.iter().filter(|_| !args.quiet) {
+    for note in job.notes(cpu).iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
     let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&job.model)?;

@@ -10,8 +10,8 @@ struct Family {
     name: &'static str,
     /// Instructions begun in a cycle.
     issue: f64,
-    /// Instructions that may wait for others while later ones begin: about a quarter of what is in flight, as measured on
-    /// Zen 4, where it is 80 of 320.
+    /// Instructions that may wait for others while later ones begin: what the queues hold that look-ups wait in, or about a
+    /// quarter of what is in flight.
     window: f64,
     /// Cycles that a wrong guess costs.
     mispredict: f64,
@@ -21,108 +21,58 @@ struct Family {
     gather: f64,
     /// What 256 bits cost where 512 cost 1.
     half: f64,
+    /// What a look-up of bytes or words in two registers costs where one in one register costs 1.
+    pair: f64,
 }
 
-/// Families, those with longer names first.
-const FAMILIES: [Family; 13] = [
-    Family {
-        name: "znver5",
-        issue: 8.0,
-        window: 112.0,
-        mispredict: 15.0,
-        loads: 2.0,
-        gather: 0.8,
-        half: 0.8,
-    },
-    Family { name: "znver4", issue: 6.0, window: 80.0, mispredict: 13.0, loads: 1.0, gather: 1.1, half: 0.5 },
-    Family { name: "znver3", issue: 6.0, window: 64.0, mispredict: 13.0, loads: 1.0, gather: 1.2, half: 0.7 },
-    Family { name: "znver", issue: 5.0, window: 56.0, mispredict: 16.0, loads: 1.0, gather: 1.6, half: 0.7 },
-    Family {
-        name: "skylake",
-        issue: 4.0,
-        window: 56.0,
-        mispredict: 16.0,
-        loads: 2.0,
-        gather: 2.0,
-        half: 0.7,
-    },
-    Family {
-        name: "cascadelake",
-        issue: 4.0,
-        window: 56.0,
-        mispredict: 16.0,
-        loads: 2.0,
-        gather: 2.0,
-        half: 0.7,
-    },
-    Family {
-        name: "cooperlake",
-        issue: 4.0,
-        window: 56.0,
-        mispredict: 16.0,
-        loads: 2.0,
-        gather: 2.0,
-        half: 0.7,
-    },
-    Family {
-        name: "icelake",
-        issue: 5.0,
-        window: 88.0,
-        mispredict: 17.0,
-        loads: 2.0,
-        gather: 2.0,
-        half: 0.7,
-    },
-    Family {
-        name: "tigerlake",
-        issue: 5.0,
-        window: 88.0,
-        mispredict: 17.0,
-        loads: 2.0,
-        gather: 2.0,
-        half: 0.7,
-    },
-    Family {
-        name: "rocketlake",
-        issue: 5.0,
-        window: 88.0,
-        mispredict: 17.0,
-        loads: 2.0,
-        gather: 2.0,
-        half: 0.7,
-    },
-    Family {
-        name: "sapphirerapids",
-        issue: 6.0,
-        window: 128.0,
-        mispredict: 17.0,
-        loads: 2.0,
-        gather: 0.65,
-        half: 0.7,
-    },
-    Family {
-        name: "emeraldrapids",
-        issue: 6.0,
-        window: 128.0,
-        mispredict: 17.0,
-        loads: 2.0,
-        gather: 0.65,
-        half: 0.7,
-    },
-    Family {
-        name: "graniterapids",
-        issue: 6.0,
-        window: 128.0,
-        mispredict: 17.0,
-        loads: 2.0,
-        gather: 0.65,
-        half: 0.7,
-    },
+/// Families, those with longer names first. The figures of each stand in the order of [`Family`]'s fields.
+const FAMILIES: [Family; 18] = [
+    family("znver5", 8.0, 112.0, 15.0, 2.0, 0.8, 0.8, 1.0),
+    family("znver4", 6.0, 80.0, 13.0, 1.0, 1.1, 0.5, 1.0),
+    family("znver3", 6.0, 64.0, 13.0, 1.0, 1.2, 0.7, 1.0),
+    family("znver", 5.0, 56.0, 16.0, 1.0, 1.6, 0.7, 1.0),
+    family("haswell", 4.0, 48.0, 16.0, 2.0, 2.5, 0.7, 2.0),
+    family("broadwell", 4.0, 48.0, 16.0, 2.0, 2.2, 0.7, 2.0),
+    family("skylake", 4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0),
+    family("cascadelake", 4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0),
+    family("cooperlake", 4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0),
+    family("icelake", 5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0),
+    family("tigerlake", 5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0),
+    family("rocketlake", 5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0),
+    family("alderlake", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
+    family("raptorlake", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
+    family("meteorlake", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
+    family("sapphirerapids", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
+    family("emeraldrapids", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
+    family("graniterapids", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
 ];
 
 /// What is assumed of others.
-const OTHER: Family =
-    Family { name: "", issue: 5.0, window: 64.0, mispredict: 16.0, loads: 1.0, gather: 1.0, half: 0.7 };
+const OTHER: Family = family("", 5.0, 64.0, 16.0, 1.0, 1.0, 0.7, 1.0);
+
+const fn family(
+    name: &'static str,
+    issue: f64,
+    window: f64,
+    mispredict: f64,
+    loads: f64,
+    gather: f64,
+    half: f64,
+    pair: f64,
+) -> Family {
+    Family { name, issue, window, mispredict, loads, gather, half, pair }
+}
+
+fn family_of(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| name.starts_with(family.name))
+}
+
+/// Whether a kind is a look-up of bytes or words in a table that one register does not hold. Where registers are shorter than
+/// 512 bits there is no such instruction.
+fn is_paired(kind: Kind, register_bits: u32) -> bool {
+    let Kind::Lookup { element, entries, .. } = kind else { return false };
+    register_bits >= 512 && element <= 2 && u32::from(entries) * u32::from(element) * 8 > register_bits
+}
 
 /// Cycles to wake a thread that waits, and to hear that it has ended.
 const WAKE: f64 = 8_000.0;
@@ -160,9 +110,14 @@ impl Level {
 }
 
 impl Machine {
+    /// Whether something is known of a processor, by LLVM's name for it.
+    pub fn is_described(name: &str) -> bool {
+        family_of(name).is_some()
+    }
+
     /// A processor as far as its description goes: how long kinds of instructions take is what most processors take.
     pub fn like(name: &str, level: Level) -> Machine {
-        let known = FAMILIES.iter().find(|family| name.starts_with(family.name));
+        let known = family_of(name);
         let family = known.unwrap_or(&OTHER);
         let charge = |each: f64, latency: f64| Charge { each, latency };
         let register_bits = level.register_bits();
@@ -182,9 +137,12 @@ impl Machine {
         charges.extend(serde_json::from_str::<BTreeMap<Kind, Charge>>(measured).unwrap_or_default());
         if let Some(family) = known.filter(|_| register_bits > 128) {
             let each = f64::from(register_bits / 32) * family.gather;
-            for element in [1, 4, 8] {
+            for element in [4, 8] {
                 charges.insert(Kind::Gather { element }, charge(each, each + 12.0));
             }
+        }
+        for (kind, charge) in &mut charges {
+            charge.each *= if is_paired(*kind, register_bits) { family.pair } else { 1.0 };
         }
         let cache = |bytes, latency, line, scattered| Cache { bytes, latency, line, scattered };
         Machine {

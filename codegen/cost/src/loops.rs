@@ -196,9 +196,12 @@ impl Reader<'_> {
     fn elapsed(&self, sampled: &Sampled, trips: f64, chain: f64) -> (f64, f64) {
         let one = sampled.span() / trips;
         let instructions = sampled.work().instructions / trips;
-        // While one iteration ends, the next ones have begun as far as there is room for their instructions.
-        let overlapped = one * instructions / (instructions + self.machine.window);
         let bound = sampled.work().bound(self.machine.issue);
+        // While one iteration ends, the next ones have begun as far as there is room for their instructions. What loops inside
+        // keep busy is in their time already, and does not hide.
+        let alone = instructions / (instructions + self.machine.window);
+        let busy = if sampled.has_loops { (bound / trips).min(one) } else { 0.0 };
+        let overlapped = busy + (one - busy) * alone;
         let waiting = one + (trips - 1.0) * overlapped.max(chain);
         // What loops inside have waited for is in the sum of their times.
         (if sampled.has_loops { bound.max(waiting) } else { together(bound, waiting) }, waiting)

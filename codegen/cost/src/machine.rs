@@ -26,6 +26,9 @@ pub struct Cache {
     pub scattered: f64,
 }
 
+/// How many times the second level of caches the pages have whose addresses a core remembers, more or less.
+const PAGES: f64 = 4.0;
+
 /// A processor, as far as costs go. Times are cycles of one core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
@@ -60,6 +63,27 @@ impl Machine {
     /// When the text is something else.
     pub fn from_json(text: &str) -> Result<Machine, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// The same with caches of other sizes, in bytes, the nearest first. None at all changes nothing.
+    pub fn with_caches(mut self, sizes: &[f64]) -> Machine {
+        let Some(memory) = self.caches.last().copied().filter(|_| sizes.is_sorted() && !sizes.is_empty())
+        else {
+            return self;
+        };
+        let mut sizes = sizes.to_vec();
+        // As far as a core remembers the addresses of pages, the last cache answers much faster.
+        if let [.., before, last] = *sizes.as_slice()
+            && PAGES * before < last
+        {
+            sizes.insert(sizes.len() - 1, PAGES * before);
+        }
+        let of = |level: usize| self.caches.get(level).filter(|cache| cache.bytes < f64::MAX).copied();
+        let caches = sizes.iter().enumerate();
+        let caches: Vec<Cache> =
+            caches.map(|(level, bytes)| Cache { bytes: *bytes, ..of(level).unwrap_or(memory) }).collect();
+        self.caches = caches.into_iter().chain([memory]).collect();
+        self
     }
 
     /// It as text.
@@ -137,7 +161,7 @@ impl Machine {
 
     /// So many bytes that the first two caches hold few of them, and pages that a core remembers all.
     pub fn beyond_core(&self) -> f64 {
-        self.caches.get(1).map_or(0.0, |cache| 4.0 * cache.bytes)
+        self.caches.get(1).map_or(0.0, |cache| PAGES * cache.bytes)
     }
 
     /// Whether the first cache holds so many bytes.

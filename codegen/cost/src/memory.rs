@@ -7,7 +7,7 @@
 use crate::machine::Machine;
 use crate::value::{DEPTHS, Known};
 use sched_ir::lir::{Function, Space};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Bytes of a line of caches.
 pub const LINE: f64 = 64.0;
@@ -126,7 +126,8 @@ pub fn served(
     machine: &Machine,
 ) -> HashMap<Site, Served> {
     // By loop and buffer: accesses to one buffer may touch the same bytes.
-    let mut touched: HashMap<(Option<u32>, usize), (f64, f64)> = HashMap::new();
+    // Sums are made in the same order each time.
+    let mut touched: BTreeMap<(Option<u32>, usize), (f64, f64)> = BTreeMap::new();
     for access in accesses {
         let size = sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY);
         let names = std::iter::once(None).chain(access.around.iter().map(|around| Some(around.name)));
@@ -137,12 +138,19 @@ pub fn served(
         }
     }
     let mut footprints: HashMap<Option<u32>, f64> = HashMap::new();
-    for ((name, _), (sum, limit)) in touched {
+    // The share of the lines of a buffer that are new to a call: several accesses that data decides meet on the same ones.
+    let mut new: HashMap<usize, f64> = HashMap::new();
+    for ((name, buffer), (sum, limit)) in touched {
         *footprints.entry(name).or_default() += sum.min(limit);
+        if name.is_none() {
+            new.insert(buffer, (limit / sum).min(1.0));
+        }
     }
     let shared = Neighbours::of(accesses);
     let served = |access: &Access| {
-        let served = access.served(function, sizes, &footprints, machine);
+        let size = sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY);
+        let new = new.get(&access.buffer).copied().unwrap_or(1.0);
+        let served = access.served(function, (size, new), &footprints, machine);
         Served { lines: served.lines * shared.share(access), ..served }
     };
     accesses.iter().map(|access| (access.site, served(access))).collect()
@@ -176,11 +184,10 @@ impl Access {
     fn served(
         &self,
         function: &Function,
-        sizes: &[f64],
+        (size, new): (f64, f64),
         footprints: &HashMap<Option<u32>, f64>,
         machine: &Machine,
     ) -> Served {
-        let size = sizes.get(self.buffer).copied().unwrap_or(f64::INFINITY);
         let mut lines = 1.0;
         // For an access that data decides: the shares that come back to a line in the loops so far, and the rest.
         let (mut shares, mut rest) = (Vec::new(), 1.0);
@@ -214,7 +221,8 @@ impl Access {
             Some(Space::Input) => machine.beyond_core(),
             _ => total,
         };
-        shares.push((rest, far));
+        let new = if self.random.is_some() { new } else { 1.0 };
+        shares.extend([(rest * (1.0 - new), total), (rest * new, far)]);
         self.at(shares, lines)
     }
 

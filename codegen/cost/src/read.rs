@@ -153,7 +153,12 @@ impl<'a> Reader<'a> {
         }
         if let Some(amount) = instructions(self.function, op, ty, self.machine.register_bits) {
             let charge = self.machine.charge(amount.kind);
-            work.add(amount.kind, charge.each * self.machine.share(amount), amount.registers.max(1.0));
+            // A gather is a load for each lane.
+            let instructions = match op {
+                Op::Gather(gather) => f64::from(self.function.ty(gather.index).lanes),
+                _ => amount.registers.max(1.0),
+            };
+            work.add(amount.kind, charge.each * self.machine.share(amount), instructions);
             latency = charge.latency + charge.each * (amount.registers - 1.0).max(0.0);
             latency += self.lines(value, op, work);
         }

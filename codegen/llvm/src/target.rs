@@ -147,9 +147,17 @@ impl Instructions {
     }
 }
 
-/// What LLVM calls the processor of this machine, such as `sapphirerapids`.
+/// What LLVM calls the processor of this machine, such as `sapphirerapids`. LLVM goes by the processor's number, and hypervisors
+/// give numbers as they like: instructions that no processor of that name has tell the first one that it can be.
 pub fn host_name() -> String {
-    TargetMachine::get_host_cpu_name().to_string()
+    let name = TargetMachine::get_host_cpu_name().to_string();
+    let features = TargetMachine::get_host_cpu_features().to_string();
+    if is_disguised(&name, &features) { "sapphirerapids".to_string() } else { name }
+}
+
+/// Whether a processor has arithmetic of half precision, which those with [slow gathers](Cpu::gathers_slowly) have not.
+fn is_disguised(name: &str, features: &str) -> bool {
+    SLOW_GATHERS.contains(&name) && features.split(',').any(|feature| feature == "+avx512fp16")
 }
 
 /// What this machine has, as `CPU_*` bits of the runtime; each level includes the lower ones.
@@ -223,9 +231,7 @@ impl Machine {
                 CodeModel::Default,
             )
             .ok_or_else(unavailable)?;
-        let tune = (cpu == Cpu::Native)
-            .then(|| TargetMachine::get_host_cpu_name().to_string())
-            .filter(|name| name != "generic");
+        let tune = (cpu == Cpu::Native).then(host_name).filter(|name| name != "generic");
         let gathers_slowly = cpu.gathers_slowly();
         Ok(Machine {
             kind: MachineKind::X86,
@@ -297,4 +303,16 @@ const AMD_TRIPLE: &str = "amdgcn-amd-amdhsa";
 /// Every system that there is code for.
 pub(crate) fn triples() -> [&'static str; 3] {
     [TRIPLE, NVIDIA_TRIPLE, AMD_TRIPLE]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_tell_more_than_a_number() {
+        assert!(is_disguised("rocketlake", "+avx2,+avx512fp16,+fma"));
+        assert!(!is_disguised("rocketlake", "+avx2,-avx512fp16,+fma"));
+        assert!(!is_disguised("graniterapids", "+avx512fp16"));
+    }
 }

@@ -135,7 +135,7 @@ fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
         library,
         header: header_of(&made, PREFIX),
         schedules: described.collect(),
-        notes: job.model.notes,
+        notes: job.notes(first),
         findings: Told::default(),
         miss,
     })

@@ -55,31 +55,33 @@ impl Crossings<'_> {
         let loss = |candidate: &Priced, sizes: std::ops::Range<usize>| -> f64 {
             sizes.map(|size| (cost(candidate, size) / least.get(size).copied().unwrap_or(1.0)).ln()).sum()
         };
-        // By how many sizes are served.
-        let mut best: Vec<Option<Best>> = vec![None; SIZES.len() + 1];
-        if let Some(none) = best.first_mut() {
+        // By how many sizes are served, and by how many candidates.
+        let mut best: Vec<Vec<Option<Best>>> = vec![vec![None; MOST + 1]; SIZES.len() + 1];
+        if let Some(none) = best.first_mut().and_then(|best| best.first_mut()) {
             *none = Some(Best { loss: 0.0, parts: Vec::new() });
         }
-        for end in 1..=SIZES.len() {
+        for (end, count) in (1..=SIZES.len()).flat_map(|end| (1..=MOST).map(move |count| (end, count))) {
+            let mut least: Option<Best> = None;
             for begin in 0..end {
-                let Some(before) = best.get(begin).cloned().flatten() else { continue };
-                if before.parts.len() >= MOST {
+                let Some(before) = best.get(begin).and_then(|best| best.get(count - 1)?.as_ref()) else {
                     continue;
-                }
+                };
                 for (number, candidate) in self.priced.iter().enumerate() {
-                    let further = if before.parts.is_empty() { 0.0 } else { WORTH };
-                    let loss = before.loss + loss(candidate, begin..end) + further;
-                    let known =
-                        best.get(end).and_then(|best| best.as_ref()).map_or(f64::INFINITY, |best| best.loss);
-                    if loss < known {
-                        let mut parts = before.parts.clone();
-                        parts.push((number, end));
-                        best[end] = Some(Best { loss, parts });
+                    let loss = before.loss + loss(candidate, begin..end);
+                    if least.as_ref().is_none_or(|least| loss < least.loss) {
+                        let parts = before.parts.iter().copied().chain([(number, end)]).collect();
+                        least = Some(Best { loss, parts });
                     }
                 }
             }
+            if let Some(place) = best.get_mut(end).and_then(|best| best.get_mut(count)) {
+                *place = least;
+            }
         }
-        best.pop().flatten().map_or_else(|| vec![(0, SIZES.len())], |best| best.parts)
+        let worth = |best: &Best| best.loss + WORTH * best.parts.len() as f64;
+        let all = best.pop().unwrap_or_default().into_iter().flatten();
+        let least = all.min_by(|one, other| worth(one).total_cmp(&worth(other)));
+        least.map_or_else(|| vec![(0, SIZES.len())], |best| best.parts)
     }
 
     /// The most rows for which the first of two candidates is better, if it is so for some of the sizes and the other one is

@@ -1,6 +1,6 @@
 //! This machine and this day, as entries tell of them.
 
-use crate::calibrate::cache_sizes;
+use crate::machines::cache_sizes;
 use sched_llvm::{Cpu, about, host_name};
 use std::time::{SystemTime, UNIX_EPOCH};
 
