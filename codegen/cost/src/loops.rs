@@ -109,6 +109,7 @@ impl Reader<'_> {
             work
         });
         let (elapsed, waiting) = self.elapsed(&sampled, trips, chain);
+        self.go_on_after(elapsed, sampled.work().instructions);
         work.and(sampled.work());
         self.tell(sampled, waiting, elapsed);
         self.carry_out(&this.carried, elapsed, chain * trips);
@@ -177,6 +178,7 @@ impl Reader<'_> {
         });
         let (elapsed, waiting) = self.elapsed(&sampled, expected.steps.max(1.0), chain);
         let mut all = *sampled.work();
+        self.go_on_after(elapsed, all.instructions);
         // Until the end is known, nothing behind it goes on where the guess was wrong.
         let wrong = expected.surprise * (elapsed + self.machine.mispredict);
         all.serial += wrong;
@@ -205,6 +207,12 @@ impl Reader<'_> {
         let waiting = one + (trips - 1.0) * overlapped.max(chain);
         // What loops inside have waited for is in the sum of their times.
         (if sampled.has_loops { bound.max(waiting) } else { together(bound, waiting) }, waiting)
+    }
+
+    /// What follows a loop begins when there is room for it.
+    fn go_on_after(&mut self, elapsed: f64, instructions: f64) {
+        let passed = elapsed * instructions / (instructions + self.machine.window);
+        self.floor = self.floor.max(self.latest + passed);
     }
 
     /// What a loop carries, at the beginning of an iteration, if numbers grow by so much with each.

@@ -138,23 +138,23 @@ pub fn served(
         }
     }
     let mut footprints: HashMap<Option<u32>, f64> = HashMap::new();
-    // The share of the lines of a buffer that are new to a call: several accesses that data decides meet on the same ones.
-    let mut new: HashMap<usize, f64> = HashMap::new();
-    for ((name, buffer), (sum, limit)) in touched {
-        *footprints.entry(name).or_default() += sum.min(limit);
-        if name.is_none() {
-            new.insert(buffer, (limit / sum).min(1.0));
-        }
+    for ((name, _), (sum, limit)) in &touched {
+        *footprints.entry(*name).or_default() += sum.min(*limit);
     }
+    // Accesses that data decides meet on the same lines: the share of their lines that no other one has touched.
+    let own =
+        |place: (Option<u32>, usize)| touched.get(&place).map_or(1.0, |(sum, limit)| (limit / sum).min(1.0));
     let shared = Neighbours::of(accesses);
     let served = |access: &Access| {
         let size = sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY);
-        let new = new.get(&access.buffer).copied().unwrap_or(1.0);
-        let served = access.served(function, (size, new), &footprints, machine);
+        let served = access.served(function, (size, &own), &footprints, machine);
         Served { lines: served.lines * shared.share(access), ..served }
     };
     accesses.iter().map(|access| (access.site, served(access))).collect()
 }
+
+/// The share of the lines of a buffer that one access touches in an iteration of a loop, or in a call, and no other one did.
+type Own<'a> = &'a dyn Fn((Option<u32>, usize)) -> f64;
 
 /// What tells accesses apart that lie beside each other, as they move in the same way.
 type Motion = (usize, Option<u32>, [u64; DEPTHS]);
@@ -181,10 +181,21 @@ impl Neighbours {
 }
 
 impl Access {
+    /// The share of the accesses in all iterations of a loop that is the first one to its line, and the bytes of these lines; data
+    /// decides, at each access, for so many places.
+    fn firsts(&self, places: f64, depth: usize, (size, own): (f64, Own<'_>)) -> (f64, f64) {
+        let (touched, _) = self.touched(depth, size);
+        let inner = self.around.get(depth..).unwrap_or_default().iter();
+        let times: f64 = inner.map(|around| around.trips.max(1.0)).product();
+        let outside = depth.checked_sub(1).and_then(|outside| self.around.get(outside));
+        let lines = touched / LINE * own((outside.map(|around| around.name), self.buffer));
+        (lines / (times * places), touched)
+    }
+
     fn served(
         &self,
         function: &Function,
-        (size, new): (f64, f64),
+        (size, own): (f64, Own<'_>),
         footprints: &HashMap<Option<u32>, f64>,
         machine: &Machine,
     ) -> Served {
@@ -198,10 +209,8 @@ impl Access {
             }
             let one = footprints.get(&Some(around.name)).copied().unwrap_or(0.0);
             if let Some(places) = self.random {
-                let (touched, _) = self.touched(depth, size);
-                let inner = self.around.get(depth..).unwrap_or_default().iter();
-                let times: f64 = inner.map(|around| around.trips.max(1.0)).product();
-                let first = (touched / LINE / (times * places)).min(rest);
+                let (first, touched) = self.firsts(places, depth, (size, own));
+                let first = first.min(rest);
                 // It comes back after some iterations, when it has been to others.
                 shares.push((rest - first, one.max(touched)));
                 rest = first;
@@ -221,8 +230,8 @@ impl Access {
             Some(Space::Input) => machine.beyond_core(),
             _ => total,
         };
-        let new = if self.random.is_some() { new } else { 1.0 };
-        shares.extend([(rest * (1.0 - new), total), (rest * new, far)]);
+        let first = self.random.map_or(rest, |places| self.firsts(places, 0, (size, own)).0.min(rest));
+        shares.extend([(rest - first, total), (first, far)]);
         self.at(shares, lines)
     }
 
