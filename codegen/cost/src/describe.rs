@@ -27,39 +27,31 @@ struct Family {
 
 /// Families, those with longer names first. The figures of each stand in the order of [`Family`]'s fields.
 const FAMILIES: [Family; 18] = [
-    family("znver5", 8.0, 112.0, 15.0, 2.0, 0.8, 0.8, 1.0),
-    family("znver4", 6.0, 80.0, 13.0, 1.0, 1.1, 0.5, 1.0),
-    family("znver3", 6.0, 64.0, 13.0, 1.0, 1.2, 0.7, 1.0),
-    family("znver", 5.0, 56.0, 16.0, 1.0, 1.6, 0.7, 1.0),
-    family("haswell", 4.0, 48.0, 16.0, 2.0, 2.5, 0.7, 2.0),
-    family("broadwell", 4.0, 48.0, 16.0, 2.0, 2.2, 0.7, 2.0),
-    family("skylake", 4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0),
-    family("cascadelake", 4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0),
-    family("cooperlake", 4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0),
-    family("icelake", 5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0),
-    family("tigerlake", 5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0),
-    family("rocketlake", 5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0),
-    family("alderlake", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
-    family("raptorlake", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
-    family("meteorlake", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
-    family("sapphirerapids", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
-    family("emeraldrapids", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
-    family("graniterapids", 6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0),
+    family("znver5", [8.0, 112.0, 15.0, 2.0, 0.8, 0.8, 1.0]),
+    family("znver4", [6.0, 80.0, 13.0, 1.0, 1.1, 0.5, 1.0]),
+    family("znver3", [6.0, 64.0, 13.0, 1.0, 1.2, 0.7, 1.0]),
+    family("znver", [5.0, 56.0, 16.0, 1.0, 1.6, 0.7, 1.0]),
+    family("haswell", [4.0, 48.0, 16.0, 2.0, 2.5, 0.7, 2.0]),
+    family("broadwell", [4.0, 48.0, 16.0, 2.0, 2.2, 0.7, 2.0]),
+    family("skylake", [4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0]),
+    family("cascadelake", [4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0]),
+    family("cooperlake", [4.0, 56.0, 16.0, 2.0, 2.0, 0.7, 2.0]),
+    family("icelake", [5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0]),
+    family("tigerlake", [5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0]),
+    family("rocketlake", [5.0, 88.0, 17.0, 2.0, 2.0, 0.7, 2.0]),
+    family("alderlake", [6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0]),
+    family("raptorlake", [6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0]),
+    family("meteorlake", [6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0]),
+    family("sapphirerapids", [6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0]),
+    family("emeraldrapids", [6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0]),
+    family("graniterapids", [6.0, 168.0, 17.0, 2.0, 0.4, 0.7, 2.0]),
 ];
 
 /// What is assumed of others.
-const OTHER: Family = family("", 5.0, 64.0, 16.0, 1.0, 1.0, 0.7, 1.0);
+const OTHER: Family = family("", [5.0, 64.0, 16.0, 1.0, 1.0, 0.7, 1.0]);
 
-const fn family(
-    name: &'static str,
-    issue: f64,
-    window: f64,
-    mispredict: f64,
-    loads: f64,
-    gather: f64,
-    half: f64,
-    pair: f64,
-) -> Family {
+const fn family(name: &'static str, figures: [f64; 7]) -> Family {
+    let [issue, window, mispredict, loads, gather, half, pair] = figures;
     Family { name, issue, window, mispredict, loads, gather, half, pair }
 }
 
