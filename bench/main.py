@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import builds
+import calls
 import compare
 import defaults
 import models
@@ -50,6 +51,11 @@ def parser():
     chosen.add_argument("--synthetic", action="store_true", help="only made models, of many shapes")
     chosen.add_argument("--least", type=int, default=60, help="schedules to try at least (%(default)s)")
     chosen.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
+    sizes = command("calls", "calls of 1 to 520 rows: high steps, and how far from the best of many",
+                    "3,5,7,11,15,17,20,31,33,47,63,65,90,127,129,200,257,300,400,511", repetitions=7)
+    sizes.add_argument("--step", type=float, default=1.15, help="how much more a call may cost than one of more rows (%(default)s)")
+    sizes.add_argument("--limit", type=float, default=1.25, help="how far off the best schedule it may be (%(default)s)")
+    sizes.set_defaults(no_unbalanced=True, least=60)
     command("techniques", "what each technique gains", points)
     command("neighbours", "what small changes to a fast schedule cost", "1024", folder=False)
     many = command("cores", "whether many cores rather share rows or trees of a call of few rows", "32")
@@ -100,6 +106,7 @@ def main():
         "compare": lambda: compare.compare(chosen_models(options), options),
         "sweep": lambda: sweep.sweep(options),
         "defaults": lambda: defaults.defaults(chosen_models(options), options),
+        "calls": lambda: calls.calls(chosen_models(options), options),
         "techniques": lambda: techniques.techniques(options.folder, options),
         "neighbours": lambda: neighbours.neighbours(options),
         "cores": lambda: neighbours.cores(chosen_models(options), options),

@@ -51,10 +51,77 @@ impl Lookup<'_> {
         target: Option<&Target>,
         (cpu, kept): (Cpu, CodeDestination),
     ) -> Result<Source, Failure> {
-        let wanted = Wanted { model, target, cpus: self.cpus, threads: self.threads };
-        let locked = self.lock.schedule(&wanted, self.tell)?;
+        let locked = self.locked(model, target)?;
         Ok(locked.unwrap_or_else(|| Source::chosen_for(model, target, cpu, kept)))
     }
+
+    /// The schedule of the lock, if it has one.
+    fn locked(&mut self, model: &Model, target: Option<&Target>) -> Result<Option<Source>, Failure> {
+        let wanted = Wanted { model, target, cpus: self.cpus, threads: self.threads };
+        self.lock.schedule(&wanted, self.tell)
+    }
+}
+
+/// A model, and the schedule that there is for it before one is chosen.
+pub struct Found {
+    /// The model.
+    pub model: Model,
+    /// The schedule that the user named, or that of a lock.
+    pub source: Option<Source>,
+}
+
+impl Found {
+    /// Finds model and schedule: `what` is a model, or a schedule that names its model.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or it is not clear which schedule is meant; when the lock cannot be read, or must serve and
+    /// does not.
+    pub fn of(
+        what: &Path,
+        schedule: Option<&Path>,
+        values: &ScheduleValues,
+        reading: &ReadOptions,
+        locked: &mut Lookup<'_>,
+    ) -> Result<Found, Failure> {
+        if is_schedule(what) || schedule.is_some() {
+            locked.lock.check_unused()?;
+        }
+        if is_schedule(what) {
+            if let Some(other) = schedule {
+                return Err(Failure::usage(
+                    format!("{} and {} are both schedules", what.display(), other.display()),
+                    "name a model and a schedule, or a schedule that names its model",
+                ));
+            }
+            let source = Source::read(what)?;
+            let model = named_model(&source, reading)?.profiled(values)?;
+            return Ok(Found { model, source: Some(source) });
+        }
+        let model = Model::read(what, reading)?.profiled(values)?;
+        let source = match schedule {
+            Some(path) => Some(Source::read(path)?),
+            None => locked.locked(&model, values.target.as_ref())?,
+        };
+        Ok(Found { model, source })
+    }
+
+    /// Both; a schedule is chosen where there is none.
+    pub fn into_job(self, target: Option<&Target>, (cpu, kept): (Cpu, CodeDestination)) -> Job {
+        let Found { model, source } = self;
+        let source = source.unwrap_or_else(|| Source::chosen_for(&model, target, cpu, kept));
+        Job { model, source }
+    }
+
+    /// What a user should know: what is worth a remark in the model, and that nothing is known of the processor that a schedule
+    /// will be chosen for.
+    pub fn notes(&self, cpu: Cpu) -> Vec<String> {
+        notes(&self.model, self.source.is_none(), cpu)
+    }
+}
+
+fn notes(model: &Model, is_chosen: bool, cpu: Cpu) -> Vec<String> {
+    let processor = machines::note(cpu).filter(|_| is_chosen);
+    model.notes.iter().cloned().chain(processor).collect()
 }
 
 impl Job {
@@ -88,36 +155,16 @@ impl Job {
         schedule: Option<&Path>,
         values: &ScheduleValues,
         reading: &ReadOptions,
-        (cpu, kept): (Cpu, CodeDestination),
+        place: (Cpu, CodeDestination),
         locked: &mut Lookup<'_>,
     ) -> Result<Job, Failure> {
-        if is_schedule(what) || schedule.is_some() {
-            locked.lock.check_unused()?;
-        }
-        if is_schedule(what) {
-            if let Some(other) = schedule {
-                return Err(Failure::usage(
-                    format!("{} and {} are both schedules", what.display(), other.display()),
-                    "name a model and a schedule, or a schedule that names its model",
-                ));
-            }
-            let source = Source::read(what)?;
-            let model = named_model(&source, reading)?.profiled(values)?;
-            return Ok(Job { model, source });
-        }
-        let model = Model::read(what, reading)?.profiled(values)?;
-        let source = match schedule {
-            Some(path) => Source::read(path)?,
-            None => locked.source(&model, values.target.as_ref(), (cpu, kept))?,
-        };
-        Ok(Job { model, source })
+        Ok(Found::of(what, schedule, values, reading, locked)?.into_job(values.target.as_ref(), place))
     }
 
     /// What a user should know: what is worth a remark in the model, and that nothing is known of the processor that a schedule
     /// was chosen for.
     pub fn notes(&self, cpu: Cpu) -> Vec<String> {
-        let processor = machines::note(cpu).filter(|_| self.source.is_chosen);
-        self.model.notes.iter().cloned().chain(processor).collect()
+        notes(&self.model, self.source.is_chosen, cpu)
     }
 
     /// Makes it one for rows of a type. A schedule that schedc has chosen is chosen again.

@@ -17,7 +17,7 @@ pub mod versions;
 
 pub use choice::CodeDestination;
 pub use failure::Failure;
-pub use job::{Job, Lookup, Teller};
+pub use job::{Found, Job, Lookup, Teller};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
 pub use schedule::{ScheduleValues, Source};

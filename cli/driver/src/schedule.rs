@@ -66,8 +66,7 @@ impl Source {
             std::fs::read(path).map(|content| bytes = content)
         };
         let unreadable = |why: String| {
-            let help =
-                "name a .sched file; `schedc predict MODEL --explain-schedule` prints one to start from";
+            let help = "name a .sched file; `schedc build MODEL --explain-schedule` prints one to start from";
             Failure::unreadable(&name, format!("the schedule cannot be read: {why}"), help)
         };
         result.map_err(|error| unreadable(error.to_string()))?;
@@ -88,7 +87,8 @@ impl Source {
     ) -> Source {
         let name = "chosen schedule".to_string();
         if let Some(target) = target.filter(|target| target.is_gpu()) {
-            let text = Chosen { variants: gpu::chosen_for(model, target) }.text_for(Some("gpu"));
+            let text =
+                Chosen { variants: gpu::chosen_for(model, target), one_call: None }.text_for(Some("gpu"));
             return Source { name, text, is_chosen: true, path: None };
         }
         let chosen = Chosen::new(model, cpu, destination);

@@ -129,7 +129,12 @@ fn printed_schedules_compile_to_the_code_that_was_chosen() -> Result<()> {
         let options = Options { model: Some(info), supported: Supported::Compilable, ..Options::default() };
         let model = Model::of_forest(Arc::clone(&forest));
         for (name, level) in machines {
-            for destination in [CodeDestination::Memory, CodeDestination::Artefact] {
+            for destination in [
+                CodeDestination::OneCall(1),
+                CodeDestination::OneCall(100_000),
+                CodeDestination::Memory,
+                CodeDestination::Artefact,
+            ] {
                 let chosen = Chosen::on(&model, &Machine::like(name, level), destination);
                 let bin_bytes = bins.as_ref().map_or(0, |bins| if bins.in_bytes { 1 } else { 2 });
                 is_not_called_slow(&chosen, &options, level.register_bits(), bin_bytes);
@@ -158,7 +163,7 @@ fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()
         let (info, bins) = (info(&forest), BinMap::rows_of(&forest, SetTests::OfColumns));
         for name in ["gpu", "gpu(sm_80)", "gpu(sm_90)"] {
             let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
-            let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target) };
+            let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target), one_call: None };
             let text = chosen.text_for(Some("gpu"));
             assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
             let options = Options {

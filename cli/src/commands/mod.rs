@@ -33,7 +33,7 @@ use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use schedc_data::codes;
-use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, Source, Teller};
+use schedc_driver::{CodeDestination, Failure, Found, Job, Lookup, Model, Source, Teller};
 use std::io::Write;
 use std::path::Path;
 
@@ -57,6 +57,16 @@ pub fn load_locked_job(
     lookup: &mut Lookup,
 ) -> Result<Job, Failure> {
     Job::load_locked(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), place, lookup)
+}
+
+/// The same, without choosing a schedule where there is none.
+pub fn find_job(
+    what: &Path,
+    schedule: &ScheduleOptions,
+    reading: &ModelOptions,
+    lookup: &mut Lookup,
+) -> Result<Found, Failure> {
+    Found::of(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), lookup)
 }
 
 /// The model to look at a schedule with: the one on the command line, or else the one that the schedule names. A missing

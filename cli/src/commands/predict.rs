@@ -5,7 +5,7 @@ mod labels;
 mod predictor;
 mod run;
 
-use super::load_locked_job;
+use super::find_job;
 use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::environment;
@@ -15,7 +15,7 @@ use crate::terminal::Terminal;
 use base_margin::Origin;
 use labels::Labels;
 use predictor::{JitByRows, PIECE};
-use run::{Input, Run, rows_of_batch, tell};
+use run::{Input, Run, Second, rows_of_batch, tell};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
@@ -25,7 +25,7 @@ use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
-use schedc_driver::{Job, Lookup};
+use schedc_driver::{Found, Job, Lookup};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,50 +77,55 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         ));
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let mut job = job_of(args, cpu, terminal)?;
-    // What is chosen depends on the rows, where these may be of several types.
-    let settled = !job.source.is_chosen || job.model.own_rows == Float::F32 || args.simulate;
-    if args.explain_schedule && settled {
-        terminal.say(job.source.text.trim_end());
-    }
-    for note in job.notes(cpu).iter().filter(|_| !args.quiet) {
-        terminal.say(&format!("note: {note}"));
-    }
-    let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&job.model)?;
+    let Found { model, source } = {
+        let found = find(args, cpu, terminal)?;
+        for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
+            terminal.say(&format!("note: {note}"));
+        }
+        found
+    };
+    let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&model)?;
     if args.simulate && rules.base_margin {
         let help = "leave out --simulate; the code for GPUs begins with the model's own base values";
         return Err(Failure::usage("the simulator takes no base margin", help));
     }
-    let (mut nests, target) = job.nest(&args.schedule.values, terminal)?;
+    let values = &args.schedule.values;
+    let own = model.clone();
+    // What is wrong with a schedule is told before rows are read.
+    let given = match source {
+        Some(source) => {
+            let job = Job { model, source };
+            let nest = job.nest(values, terminal)?;
+            Some((job, nest))
+        }
+        None => None,
+    };
     let by_tree = matches!(args.output, Output::Leaf | Output::Tree);
-    let outputs = if by_tree { job.model.forest.trees.len() } else { 1 };
-    let categories = categories_of(&job.model, args.rows.unseen);
-    let own = job.model.clone();
+    let outputs = if by_tree { own.forest.trees.len() } else { 1 };
+    let categories = categories_of(&own, args.rows.unseen);
     let expect = expected_of(&own)
         .with_categories(categories.as_ref())
-        .with_missing(args.rows.missing.map(|value| missing_in(&job.model, value)));
+        .with_missing(args.rows.missing.map(|value| missing_in(&own, value)));
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
-    let margins = job.model.forest.num_margins;
+    let margins = own.forest.num_margins;
     let wanted = Wanted { outputs, margins, by_column: true };
     let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
-    let labels = Labels::of_forest(&job.model.forest);
+    let labels = Labels::of_forest(&own.forest);
     let since = Instant::now();
-    // Rows that come as columns have a schedule of their own.
-    let by_columns = job.source.is_chosen && !args.simulate && rows.are_columns();
-    if !settled || by_columns {
-        let wanted = if rows.are_narrow() { Float::F32 } else { job.model.own_rows };
-        job.model.by_columns = by_columns;
-        let before = job.source.text.clone();
-        if by_columns || rows.are_narrow() {
-            job.read_rows(wanted, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Memory));
-            nests = job.nest(&args.schedule.values, terminal)?.0;
+    let (mut job, (nests, target)) = match given {
+        Some(given) => given,
+        None => {
+            let job = chosen_for(args, &own, &rows, cpu);
+            let nest = job.nest(values, terminal)?;
+            (job, nest)
         }
-        if args.explain_schedule && (!settled || job.source.text != before) {
-            terminal.say(job.source.text.trim_end());
-        }
-    } else if rows.are_narrow() && !args.simulate {
+    };
+    if rows.are_narrow() && !args.simulate {
         job.model = job.model.for_rows(Float::F32);
+    }
+    if args.explain_schedule {
+        terminal.say(job.source.text.trim_end());
     }
     let kernel = match args.output {
         Output::Leaf => KernelKind::Leaf,
@@ -189,25 +194,41 @@ fn rows<'a>(
     let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref(), by_column };
     let base_margin = origin.map(|origin| origin.open(wanted.margins, args)).transpose()?;
     let mut stream = RowStream::open(&Source::from_argument(&args.rows.input), expect, reading)?;
-    let first = stream.next(rows_of_batch(PIECE, expect.columns, wanted.outputs))?;
+    let most = rows_of_batch(PIECE, expect.columns, wanted.outputs);
+    let first = stream.next(most)?;
+    // Whether few rows are all of them is not always said.
+    let is_few = stream.rows().is_none() && first.as_ref().is_none_or(|batch| batch.rows < most);
+    let second = if is_few { Second::Known(stream.next(most)?) } else { Second::Unknown };
     tell(&mut stream, terminal);
     if let Some(remark) = stream.remark().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {remark}"));
     }
-    Ok(Input { stream, first, base_margin })
+    Ok(Input { stream, first, second, base_margin })
 }
 
 fn is_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "so")
 }
 
-/// The model, with the schedule that is given, or else the lock's, or else one that is chosen.
-fn job_of(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Job, Failure> {
+/// The model, with the schedule that is given, or else the lock's, if there is one.
+fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Found, Failure> {
     let lock = args.lock.as_used();
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
     let mut tell = |miss| terminal.tell(miss);
     let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut tell };
-    load_locked_job(&args.model, &args.schedule, &args.reading, (cpu, CodeDestination::Memory), &mut lookup)
+    find_job(&args.model, &args.schedule, &args.reading, &mut lookup)
+}
+
+/// The model, with the schedule that is chosen for rows of which the first were read.
+fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Job {
+    let mut model = match rows.are_narrow() && !args.simulate {
+        true => model.for_rows(Float::F32),
+        false => model.clone(),
+    };
+    // Rows that come as columns have a schedule of their own.
+    model.by_columns = !args.simulate && rows.are_columns();
+    let kept = rows.all().map_or(CodeDestination::Memory, CodeDestination::OneCall);
+    Found { model, source: None }.into_job(args.schedule.values.target.as_ref(), (cpu, kept))
 }
 
 /// Loads a library, in which everything is decided that these options choose for a model.

@@ -4,7 +4,7 @@ use crate::field::{Field, Watch};
 use crate::{Best, Found, State, Task};
 use sched_cost::{Facts, Machine};
 use sched_nest::Variants;
-use schedc_driver::choice::{Candidate, Chosen, Priced, crossing, price_all};
+use schedc_driver::choice::{Candidate, Chosen, Priced, SIZES, crossing, price_all};
 use schedc_driver::{CodeDestination, Failure, machines};
 use std::time::{Duration, Instant};
 
@@ -92,7 +92,7 @@ impl Known {
         let neighbours = of.neighbours();
         let mut new = neighbours.clone();
         new.retain(|one| !self.priced.iter().any(|known| known.candidate == *one));
-        self.priced.extend(price_all(task.model, &self.machine, new));
+        self.priced.extend(price_all(task.model, &self.machine, &SIZES, new));
         neighbours
     }
 

@@ -88,7 +88,7 @@ impl Access {
                         trips * bytes.max(LINE)
                     };
                 }
-                (bytes.min(size.max(self.bytes)), size.max(self.bytes))
+                (bytes.min(size.max(self.bytes)), region.max(bytes))
             }
         }
     }

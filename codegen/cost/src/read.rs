@@ -401,7 +401,10 @@ fn computed(op: Bin, (a, m): (&Known, i64), (b, n): (&Known, i64)) -> (Option<i6
         Bin::And => (Some(m & n), [0.0; DEPTHS]),
         Bin::Or => (Some(m | n), [0.0; DEPTHS]),
         Bin::Xor => (Some(m ^ n), [0.0; DEPTHS]),
-        Bin::Shr => (Some(((m as u64) >> (n & 63)) as i64), [0.0; DEPTHS]),
+        Bin::Shr => {
+            let by = n & 63;
+            (Some(((m as u64) >> by) as i64), Known::slopes_of(a, 0.5f64.powi(by as i32), b, 0.0))
+        }
         Bin::Div | Bin::IDiv => (None, [0.0; DEPTHS]),
     }
 }

@@ -1,6 +1,6 @@
 //! The schedules that are compared.
 
-use super::{CodeDestination, SIZES};
+use super::CodeDestination;
 use sched_cost::Machine;
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::ModelInfo;
@@ -262,7 +262,8 @@ impl<'a> Candidates<'a> {
     /// More shapes of what is best so far, for some number of rows.
     pub fn more(&self, priced: &[(&Candidate, &[f64])]) -> Vec<Candidate> {
         let mut best: Vec<Candidate> = Vec::new();
-        for size in 0..SIZES.len() {
+        let sizes = priced.first().map_or(0, |(_, costs)| costs.len());
+        for size in 0..sizes {
             let cost = |costs: &[f64]| costs.get(size).copied().unwrap_or(f64::INFINITY);
             let least = priced.iter().map(|(_, costs)| cost(costs)).fold(f64::INFINITY, f64::min);
             let near = priced.iter().filter(|(_, costs)| cost(costs) <= self.near() * least);
@@ -305,7 +306,7 @@ impl<'a> Candidates<'a> {
 
     /// Whether code runs once, so that it has to be compiled fast.
     fn is_brief(&self) -> bool {
-        self.known.destination == CodeDestination::Memory
+        self.known.destination != CodeDestination::Artefact
     }
 
     /// How much dearer than the best a candidate may be that is tried in more shapes.

@@ -1,6 +1,5 @@
 //! What calls cost under candidates.
 
-use super::SIZES;
 use super::candidates::Candidate;
 use crate::compile::compile;
 use crate::model::Model;
@@ -20,7 +19,7 @@ const FEW_VECTORS: usize = 2;
 pub struct Priced {
     /// The candidate.
     pub candidate: Candidate,
-    /// Cycles of a call of each of [`SIZES`] rows.
+    /// Cycles of a call of each of the numbers of rows that were asked for.
     pub costs: Vec<f64>,
     /// Most rows of the calls that it is for, if it is for few: its vectors are narrower than registers.
     pub max_rows: Option<usize>,
@@ -39,10 +38,21 @@ impl Priced {
         let call = Call { rows, threads: 1, columns: self.columns, facts };
         cost(&self.module, machine, call).map_or(f64::INFINITY, |cost| cost.cycles)
     }
+
+    /// Operations of its kernels, which are what compiling takes time for.
+    pub fn operations(&self) -> usize {
+        self.module.kernels.iter().map(|(_, function)| function.types.len()).sum()
+    }
 }
 
-/// Those of some candidates that the model can be compiled under, with their costs. Several are lowered at a time.
-pub fn price_all(model: &Model, machine: &Machine, candidates: Vec<Candidate>) -> Vec<Priced> {
+/// Those of some candidates that the model can be compiled under, with their costs for calls of some sizes. Several are lowered
+/// at a time.
+pub fn price_all(
+    model: &Model,
+    machine: &Machine,
+    sizes: &[usize],
+    candidates: Vec<Candidate>,
+) -> Vec<Priced> {
     let facts = Facts::of(&model.forest);
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
@@ -51,7 +61,7 @@ pub fn price_all(model: &Model, machine: &Machine, candidates: Vec<Candidate>) -
         while let Some((number, candidate)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, candidates.get(n)?)))
         {
-            let one = price(model, machine, &facts, *candidate);
+            let one = price((model, &facts), machine, sizes, *candidate);
             if let (Some(one), Ok(mut found)) = (one, found.lock()) {
                 found.push((number, one));
             }
@@ -69,7 +79,12 @@ pub fn price_all(model: &Model, machine: &Machine, candidates: Vec<Candidate>) -
     found.into_iter().map(|(_, one)| one).collect()
 }
 
-fn price(model: &Model, machine: &Machine, facts: &Facts, candidate: Candidate) -> Option<Priced> {
+fn price(
+    (model, facts): (&Model, &Facts),
+    machine: &Machine,
+    sizes: &[usize],
+    candidate: Candidate,
+) -> Option<Priced> {
     let few = FEW_VECTORS * machine.register_bits as usize / 8;
     let (nest, max_rows) = match nest_of(model, machine, &candidate.text(), None) {
         Some(nest) => (nest, None),
@@ -78,7 +93,7 @@ fn price(model: &Model, machine: &Machine, facts: &Facts, candidate: Candidate) 
     let module = compile(model, Variants::only(nest), &[KernelKind::Raw]).ok()?.lir;
     let columns = model.by_columns && module.columns_from.is_some();
     let mut priced = Priced { candidate, costs: Vec::new(), max_rows, columns, module };
-    priced.costs = SIZES.map(|rows| priced.cost(machine, facts, rows)).to_vec();
+    priced.costs = sizes.iter().map(|rows| priced.cost(machine, facts, *rows)).collect();
     Some(priced)
 }
 

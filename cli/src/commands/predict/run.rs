@@ -26,12 +26,22 @@ pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }
 
+/// What follows the first rows.
+pub enum Second {
+    /// Nobody has looked.
+    Unknown,
+    /// So much, or nothing.
+    Known(Option<Batch>),
+}
+
 /// The rows of a run.
 pub struct Input<'a> {
     /// Where they come from.
     pub stream: RowStream<'a>,
     /// What has been read of it already: the first rows, if there are any.
     pub first: Option<Batch>,
+    /// What follows these, as far as that has been read.
+    pub second: Second,
     /// What their sums begin with, if that comes along.
     pub base_margin: Option<BaseMargin>,
 }
@@ -45,6 +55,12 @@ impl Input<'_> {
     /// Whether there is an array for each feature, as far as they have been read.
     pub fn are_columns(&self) -> bool {
         self.first.as_ref().is_some_and(Batch::has_columns)
+    }
+
+    /// How many rows there are, if that is known.
+    pub fn all(&self) -> Option<usize> {
+        let is_all = self.stream.rows().is_some() || matches!(self.second, Second::Known(None));
+        is_all.then(|| self.rows())
     }
 
     /// How many rows there are; if nobody knows, how many have been read.
@@ -87,7 +103,7 @@ impl Run<'_> {
             Kind::Class => Number::I32,
             _ => predictor.number(kind),
         };
-        let Input { mut stream, first, mut base_margin } = input;
+        let Input { mut stream, first, mut second, mut base_margin } = input;
         let layout = self.labels.layout(self.args.output, columns, number, stream.kept());
         // Nothing is written before there are results.
         let mut writer = None;
@@ -111,7 +127,10 @@ impl Run<'_> {
                 break;
             }
             drop(batch);
-            next = stream.next(most)?;
+            next = match std::mem::replace(&mut second, Second::Unknown) {
+                Second::Known(batch) => batch,
+                Second::Unknown => stream.next(most)?,
+            };
             tell(&mut stream, self.terminal);
         }
         drop(progress);
