@@ -1,5 +1,5 @@
 //! Tells the program which commit it is built from: what `SCHEDC_COMMIT` says, else what the package or git says. Builds for
-//! development do without, so that a commit rebuilds nothing.
+//! development do without, so that a commit rebuilds nothing. Says where a program with LLVM inside lies in memory.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -11,6 +11,10 @@ fn main() {
     let found = given.or_else(|| is_release.then(|| of_package().or_else(of_git)).flatten());
     if let Some(commit) = found {
         println!("cargo::rustc-env=SCHEDC_COMMIT={commit}");
+    }
+    if env::var_os("CARGO_FEATURE_LLVM_STATIC").is_some() {
+        // LLVM has tables of 166,000 addresses, which need not be corrected at each start where the program has a fixed place.
+        println!("cargo::rustc-link-arg-bin=schedc=-no-pie");
     }
 }
 

@@ -567,7 +567,7 @@ const WITHOUT_CIRCLES: &[(&str, usize)] = &[
 
 /// The rooms of `codegen/ir`, floor by floor: each imports only from the floors below.
 const FLOORS: &[&[&str]] = &[
-    &["codes", "error", "fault", "lir"],
+    &["budget", "codes", "error", "fault", "lir"],
     &["bytes", "tiles", "verify"],
     &["interp", "rows"],
     &["quantize"],

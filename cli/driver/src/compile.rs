@@ -4,7 +4,7 @@ use crate::categories;
 use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
-use sched_cost::{Call, Facts, cost};
+use sched_cost::{Call, Facts, Machine, cost};
 use sched_forest::{Float, Types};
 use sched_ir::lir::{KernelKind, Place};
 use sched_ir::{Budget, Compiled, lower};
@@ -45,9 +45,14 @@ impl RowRules {
     }
 }
 
-/// Compiles a model under its nests down to LIR.
-pub fn compile(model: &Model, nests: Variants<Nest>, kernels: &[KernelKind]) -> Result<Compiled, Failure> {
-    compile_for(model, nests, kernels, RowRules::default())
+/// Compiles a model under its nests down to LIR, for a machine.
+pub fn compile(
+    model: &Model,
+    nests: Variants<Nest>,
+    kernels: &[KernelKind],
+    machine: &Machine,
+) -> Result<Compiled, Failure> {
+    compile_for(model, nests, kernels, machine, RowRules::default())
 }
 
 /// The same for rows of which more is known.
@@ -55,10 +60,12 @@ pub fn compile_for(
     model: &Model,
     nests: Variants<Nest>,
     kernels: &[KernelKind],
+    machine: &Machine,
     rules: RowRules,
 ) -> Result<Compiled, Failure> {
     let (forest, profile) = (Arc::clone(&model.forest), model.profile.as_ref());
-    let budget = Budget { base_is_given: rules.base_margin, ..Budget::default() };
+    let fetch = machine.fetch_costs();
+    let budget = Budget { base_is_given: rules.base_margin, fetch, ..Budget::default() };
     Ok(sched_ir::compile(forest, profile, nests, kernels, &budget)?)
 }
 

@@ -4,8 +4,10 @@ use crate::choice::CodeDestination;
 use crate::compile::{RowRules, assembled_launches, compile_for, facts};
 use crate::failure::Failure;
 use crate::job::{Job, Teller};
+use crate::machines;
 use crate::model::RowTypes;
 use crate::schedule::ScheduleValues;
+use sched_cost::Machine;
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
@@ -52,8 +54,8 @@ impl Compilation {
     }
 }
 
-/// Compiles for each type of rows and each kind of processors: a schedule that schedc chooses depends on them, another one
-/// does not.
+/// Compiles for each type of rows and each kind of processors: a schedule that schedc chooses depends on them; under another
+/// one code is lowered once for those that fetch what they compare alike.
 ///
 /// # Errors
 /// When the schedule has errors, which are told, or the model cannot be compiled under it.
@@ -74,7 +76,9 @@ pub fn versions(
             if chosen || made.len() == first {
                 job.read_rows(rows, target, (*cpu, CodeDestination::Artefact));
             }
-            let known = made.get(first).filter(|_| !chosen);
+            let machine = machines::of(*cpu);
+            let mut before = made.iter().skip(first);
+            let known = before.find(|known| !chosen && fetches_alike(known, &machine));
             let (compiled, launches) = match known {
                 Some(known) => (known.compiled.clone(), known.launches.clone()),
                 None => {
@@ -82,7 +86,7 @@ pub fn versions(
                         Some(given) => given.clone(),
                         None => job.nest(values, teller)?,
                     };
-                    let compiled = compile_for(&job.model, nest, &KERNELS, rules)?;
+                    let compiled = compile_for(&job.model, nest, &KERNELS, &machine, rules)?;
                     let launches = assembled_launches(&compiled, &target)?;
                     (Rc::new(compiled), launches.map(Rc::new))
                 }
@@ -93,6 +97,11 @@ pub fn versions(
         }
     }
     Ok(made)
+}
+
+/// Whether code that was lowered for a kind of processors would be the same for a machine. That of launches is for GPUs.
+fn fetches_alike(known: &Compilation, machine: &Machine) -> bool {
+    known.launches.is_some() || machines::of(known.cpu).fetch_costs() == machine.fetch_costs()
 }
 
 /// The C header of an artefact whose functions begin with `prefix`.

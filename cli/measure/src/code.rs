@@ -32,7 +32,7 @@ impl Draft {
     ///
     /// When the model does not go with the schedule, or LLVM fails.
     pub fn compile(self, model: &Model, cpu: Cpu, text: &str) -> Result<Contender, Failure> {
-        let compiled = compile(model, self.nests, &[KernelKind::Raw])?;
+        let compiled = compile(model, self.nests, &[KernelKind::Raw], &machines::of(cpu))?;
         let about = facts(model, &compiled, text, cpu, RowRules::default());
         let code = into_memory(&compiled, &self.target, cpu, &about, &[KernelKind::Raw])?;
         let on_device = runs_on_device(&compiled);
@@ -64,7 +64,7 @@ impl Predictor {
         nests: Variants<Nest>,
         (rows, threads): (usize, usize),
     ) -> Option<f64> {
-        let compiled = compile(model, nests, &[KernelKind::Raw]).ok()?;
+        let compiled = compile(model, nests, &[KernelKind::Raw], &self.machine).ok()?;
         let call = Call { rows, threads, columns: false, facts: &self.facts };
         let is_told = !runs_on_device(&compiled);
         is_told.then(|| cost(&compiled.lir, &self.machine, call)).flatten().map(|cost| cost.cycles)

@@ -41,7 +41,12 @@ pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
     }
     let (nests, target) = job.nest(values, terminal)?;
     let rows = usize::try_from(args.batch).unwrap_or(usize::MAX);
-    let compiled = compile(&job.model, Variants::only(nests.into_for_rows(rows)), &[KernelKind::Raw])?;
+    let compiled = compile(
+        &job.model,
+        Variants::only(nests.into_for_rows(rows)),
+        &[KernelKind::Raw],
+        &machines::of(args.cpu),
+    )?;
     if runs_on_device(&compiled) {
         let help = "docs/gpu.md tells how launches are counted and timed";
         return Err(Failure::usage("loops that run on a GPU are not explained", help));

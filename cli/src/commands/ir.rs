@@ -13,6 +13,7 @@ use sched_nest::show::show_variants;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::compile::{compile, runs_on_device};
+use schedc_driver::machines;
 
 /// Runs the command.
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
@@ -31,7 +32,12 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         job.read_rows(rows.into(), args.values.target.as_ref(), place);
     }
     let (nest, target) = job.nest(&args.values, terminal)?;
-    let compiled = compile(&job.model, nest, &[KernelKind::Raw, KernelKind::Value, KernelKind::Class])?;
+    let compiled = compile(
+        &job.model,
+        nest,
+        &[KernelKind::Raw, KernelKind::Value, KernelKind::Class],
+        &machines::of(args.cpu),
+    )?;
     print(&stage_text(args, args.stage, &compiled, &target)?)
 }
 

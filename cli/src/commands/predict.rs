@@ -25,7 +25,7 @@ use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
-use schedc_driver::{Found, Job, Lookup};
+use schedc_driver::{Found, Job, Lookup, machines};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -133,8 +133,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
         Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
     };
     let nests = for_one_call_of(nests, rows.rows());
+    let machine = machines::of(cpu);
     let kernels = [kernel, KernelKind::Value, KernelKind::Class];
-    let compiled = compile_for(&job.model, nests.clone(), &kernels, rules)?;
+    let compiled = compile_for(&job.model, nests.clone(), &kernels, &machine, rules)?;
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
         let predicted =
@@ -154,7 +155,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     };
     let jit = in_memory(&job.model, &compiled)?;
     // Files of a folder may have rows of several types.
-    let for_wide_rows = || in_memory(&own, &compile_for(&own, nests.clone(), &kernels, rules)?);
+    let for_wide_rows = || in_memory(&own, &compile_for(&own, nests.clone(), &kernels, &machine, rules)?);
     let predictor = JitByRows::new(jit, &for_wide_rows);
     Run { args, terminal, destination, labels }.predict(&predictor, rows, since.elapsed())
 }

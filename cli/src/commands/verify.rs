@@ -35,6 +35,7 @@ use schedc_driver::Failure;
 use schedc_driver::Job;
 use schedc_driver::Model;
 use schedc_driver::compile::{RowRules, compile, facts, into_memory};
+use schedc_driver::machines;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -183,7 +184,7 @@ fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<Code, Fail
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
     let (nests, target) = job.nest(&args.schedule.values, terminal)?;
     let counts = calls::counts(rows_of(&nests));
-    let compiled = compile(&job.model, nests, &KERNELS)?;
+    let compiled = compile(&job.model, nests, &KERNELS, &machines::of(cpu))?;
     // Rows are made out to be expensive, so that threads take part even in small calls.
     let about = sched_llvm::EntryInfo {
         ns_per_row: 1e6,

@@ -15,6 +15,7 @@
 mod breakdown;
 mod describe;
 mod facts;
+mod fetch;
 mod gpu;
 mod loops;
 mod machine;

@@ -23,31 +23,3 @@ impl CompileError {
         CompileError::new(internal::SYMBOLIC, message, internal::REPORT)
     }
 }
-
-/// Bounds on what a compilation may build: tables and scratch in bytes, and code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// All tables of the model together, padding included.
-    pub tables: u64,
-    /// Private copies of results and cached rows that one run of the nest holds. Runs are cut shorter to stay
-    /// below it where their length is what exceeds it.
-    pub scratch: u64,
-    /// Whether indices have 32 bits, as machines with registers of 32 bits want, in place of 64. Runs are cut such
-    /// that no element has a number that needs more.
-    pub narrow_indices: bool,
-    /// Whether sums begin with what stands in the output, which the caller of a kernel puts there, in place of the
-    /// model's base values.
-    pub base_is_given: bool,
-}
-
-impl Default for Budget {
-    /// 1 GiB of tables, 64 MiB of scratch.
-    fn default() -> Self {
-        Budget {
-            tables: sched_nest::footprint::TABLES,
-            scratch: 64 << 20,
-            narrow_indices: false,
-            base_is_given: false,
-        }
-    }
-}

@@ -3,6 +3,7 @@
 //!
 //! [`compile`] is the whole pipeline; each stage between can be printed.
 
+mod budget;
 mod bytes;
 pub mod codes;
 pub mod error;
@@ -19,7 +20,8 @@ pub mod rows;
 pub mod tiles;
 pub mod verify;
 
-pub use error::{Budget, CompileError};
+pub use budget::{Budget, FetchCosts};
+pub use error::CompileError;
 
 use fault::{Fault, seeded};
 use lir::{BinTransfer, ColumnKind, ColumnsTooLarge, KernelKind, Module, RowColumns, Table};

@@ -90,7 +90,7 @@ fn price(
         Some(nest) => (nest, None),
         None => (nest_of(model, machine, &candidate.text(), Some(few))?, Some(few)),
     };
-    let module = compile(model, Variants::only(nest), &[KernelKind::Raw]).ok()?.lir;
+    let module = compile(model, Variants::only(nest), &[KernelKind::Raw], machine).ok()?.lir;
     let columns = model.by_columns && module.columns_from.is_some();
     let mut priced = Priced { candidate, costs: Vec::new(), max_rows, columns, module };
     priced.costs = sizes.iter().map(|rows| priced.cost(machine, facts, *rows)).collect();

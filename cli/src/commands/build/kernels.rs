@@ -9,6 +9,7 @@ use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Job;
 use schedc_driver::compile::{compile, gpu_of, runs_on_device};
+use schedc_driver::machines;
 use schedc_driver::versions::KERNELS;
 use std::path::Path;
 
@@ -29,7 +30,7 @@ pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Resul
         terminal.say(job.source.text.trim_end());
     }
     let (nest, target) = job.nest(&args.schedule.values, terminal)?;
-    let compiled = compile(&job.model, nest, &KERNELS)?;
+    let compiled = compile(&job.model, nest, &KERNELS, &machines::of(cpu))?;
     if !runs_on_device(&compiled) {
         return Err(Failure::usage(
             "the schedule has no kernels for GPUs",

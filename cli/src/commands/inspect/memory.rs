@@ -2,12 +2,17 @@
 
 use sched_ir::lir::KernelKind;
 use sched_lang::{Options, Supported, check};
+use sched_llvm::Cpu;
 use sched_nest::Layout;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::compile::compile;
+use schedc_driver::machines;
 use serde_json::{Value, json};
 use std::fmt::Write;
+
+/// What trees are compiled for, so that the figures are the same on each machine.
+const MACHINE: Cpu = Cpu::X86_64V3;
 
 /// A representation, and the bytes of its tables or why there are none.
 pub type Size = (&'static str, Result<usize, String>);
@@ -23,10 +28,13 @@ fn size(model: &Model, word: &str) -> Result<usize, String> {
     let checked = check(&format!("representation({word})\n"), &options);
     let told = checked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
     let nests = checked.nests.ok_or_else(|| told.unwrap_or_else(|| "it is not legal".to_string()))?;
-    let compiled = compile(model, nests, &[KernelKind::Raw]).map_err(|failure| match failure {
-        Failure::Refused(diagnostic) => diagnostic.message,
-        Failure::Findings | Failure::Told(_) => "it does not compile".to_string(),
-    })?;
+    let compiled =
+        compile(model, nests, &[KernelKind::Raw], &machines::of(MACHINE)).map_err(
+            |failure| match failure {
+                Failure::Refused(diagnostic) => diagnostic.message,
+                Failure::Findings | Failure::Told(_) => "it does not compile".to_string(),
+            },
+        )?;
     Ok(compiled.lir.tables.iter().map(|table| table.bytes.len()).sum())
 }
 

@@ -9,7 +9,7 @@ use sched_lang::diagnostics::{Diagnostic, Severity, full};
 use sched_lang::{Supported, Target};
 use sched_nest::{Nest, Variants};
 use schedc_driver::compile::compile;
-use schedc_driver::{Failure, Model, Source};
+use schedc_driver::{Failure, Model, Source, machines};
 use schedc_measure::Predictor;
 use serde::Deserialize;
 use serde_json::json;
@@ -125,7 +125,7 @@ fn text(args: &Ir, model: &Model, source: &Source, stage: Stage) -> Result<Strin
         Stage::Hir | Stage::Mir => &[],
         _ => &[KernelKind::Raw],
     };
-    let compiled = compile(model, nests, kernels).map_err(in_words)?;
+    let compiled = compile(model, nests, kernels, &machines::of(args.cpu)).map_err(in_words)?;
     stage_text(args, stage, &compiled, &target).map_err(in_words)
 }
 

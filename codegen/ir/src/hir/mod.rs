@@ -10,7 +10,8 @@ mod print;
 
 pub use leaf_loop::{LeafLoop, known};
 
-use crate::error::{Budget, CompileError};
+use crate::budget::Budget;
+use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;

@@ -5,8 +5,9 @@
 //! all of its leaves are copies of the one they replace.
 
 use super::leaf_loop::LeafLoop;
+use crate::budget::Budget;
 use crate::codes;
-use crate::error::{Budget, CompileError};
+use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
 use sched_nest::LoopId;

@@ -5,7 +5,8 @@ use super::{
     Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mapping, Mir,
     Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
 };
-use crate::error::{Budget, CompileError};
+use crate::budget::Budget;
+use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, LeafLoop, known};
 use crate::repr::traverse::Steps;

@@ -18,8 +18,9 @@ use super::{
     Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mapping, Mir, Mode, Opening, Private, PrivateId,
     Stmt, Target, Uses, Var, VarInfo, Window,
 };
+use crate::budget::Budget;
 use crate::codes;
-use crate::error::{Budget, CompileError};
+use crate::error::CompileError;
 use sched_nest::{Axis, GpuLevel, Reduce};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! How many rows a part of the nest touches, and what buffers over them cost.
 
 use super::{Affine, LeafUse, VarInfo, Window};
+use crate::budget::Budget;
 use crate::codes;
-use crate::error::{Budget, CompileError};
+use crate::error::CompileError;
 
 /// The least and the largest value of `sum - base`, where `base` is a part of the sum.
 pub fn spread(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64>) {

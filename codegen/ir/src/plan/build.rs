@@ -3,8 +3,9 @@
 use super::sums::{self, WalkContext};
 use super::traversal::{RowsRead, WalkInfo};
 use super::{CopyPlan, Plan, WalkPlan, copies, shared_trees, transfer};
+use crate::budget::Budget;
 use crate::bytes::scalar;
-use crate::error::{Budget, CompileError};
+use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::lir::Scalar;
 use crate::mir::{CacheId, Mir, Rows, Stmt, Walks};
@@ -57,6 +58,7 @@ pub fn build(
             rows: rows_read(leaf, hir, &copies, columns),
             format: storage.format,
             in_launch: context.in_launch,
+            fetch: &budget.fetch,
             deepest: used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0),
         };
         let traversal = info.traversal();

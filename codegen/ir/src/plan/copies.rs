@@ -8,7 +8,8 @@
 use super::CopyPlan;
 use super::margins::adds_by_margin;
 use super::sums::has_leaf_vectors;
-use crate::error::{Budget, CompileError};
+use crate::budget::Budget;
+use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::mir::mapped::any_mapped;
 use crate::mir::{

@@ -5,8 +5,9 @@
 
 use super::sums::has_leaf_vectors;
 use super::{CopyPlan, Stored};
+use crate::budget::Budget;
 use crate::codes;
-use crate::error::{Budget, CompileError};
+use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
 use crate::repr::{Format, Request, Storage, Walking};
@@ -110,6 +111,7 @@ impl<'a> Wanted<'a> {
         storage: Storage,
         used: &'r [bool],
         subset: Option<&'r FeatureSubset>,
+        budget: &'r Budget,
     ) -> Request<'r> {
         Request {
             forest: &self.hir.forest,
@@ -121,6 +123,7 @@ impl<'a> Wanted<'a> {
             leaf_columns: self.leaf_columns,
             subset: subset.filter(|_| storage.columns),
             bins: self.hir.bins.as_ref(),
+            fetch: &budget.fetch,
         }
     }
 
@@ -134,7 +137,7 @@ impl<'a> Wanted<'a> {
         let mut fitting: BTreeMap<Storage, (Vec<bool>, Option<Format>)> = BTreeMap::new();
         let mut of_walks = self.of_walks.clone();
         for (wanted, used) in &self.trees {
-            let format = wanted.format.holding(&self.request(*wanted, used, subset.as_ref()));
+            let format = wanted.format.holding(&self.request(*wanted, used, subset.as_ref(), budget));
             let storage = Storage { format, ..*wanted };
             let instead_of = (format != wanted.format).then_some(wanted.format);
             let (all, replaced) =
@@ -147,7 +150,7 @@ impl<'a> Wanted<'a> {
         let mut footprint = spent.saturating_add(bins);
         let mut storages = BTreeMap::new();
         for (storage, (trees, instead_of)) in fitting {
-            let layout = storage.format.layout(&self.request(storage, &trees, subset.as_ref()))?;
+            let layout = storage.format.layout(&self.request(storage, &trees, subset.as_ref(), budget))?;
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {

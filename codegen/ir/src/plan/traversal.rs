@@ -1,6 +1,7 @@
 //! How leaf loops walk their trees.
 
 use super::{CopyPlan, RowTable};
+use crate::budget::FetchCosts;
 use crate::lir::Scalar;
 use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
@@ -13,8 +14,6 @@ use sched_nest::Axis;
 const ROW_TABLE: i64 = 256;
 /// Bins of the longest row that single walks look up as a table: one register of bytes.
 const BINS_TABLE: i64 = 64;
-/// Levels in which whole columns of values are read.
-const COLUMN_LEVELS: u32 = 3;
 /// Levels that packed rows walk together: deeper ones have more nodes than rows.
 const PACKED_LEVELS: u32 = 3;
 /// Fewest lanes whose node numbers are bytes.
@@ -44,6 +43,8 @@ pub struct WalkInfo<'a> {
     pub format: Format,
     /// Whether a thread of a GPU walks: it has no registers to look up in.
     pub in_launch: bool,
+    /// What it takes to fetch what is compared.
+    pub fetch: &'a FetchCosts,
     /// Edges to the deepest leaf of all trees that are stored with them.
     pub deepest: u32,
 }
@@ -106,9 +107,15 @@ impl WalkInfo<'_> {
             if nodes > LARGEST {
                 FetchStrategy::GatherNodes
             } else if adjacent && bytes {
-                FetchStrategy::of(nodes, self.rows.columns as u32, self.walks.lanes as u16)
-            } else if adjacent && level < COLUMN_LEVELS {
-                FetchStrategy::ByNode
+                let (columns, lanes) = (self.rows.columns as u32, self.walks.lanes as u16);
+                FetchStrategy::of_bins(self.fetch, nodes, columns, lanes)
+            } else if adjacent {
+                FetchStrategy::of_values(
+                    self.fetch,
+                    nodes,
+                    self.walks.lanes as u16,
+                    self.rows.element.bytes() as u16,
+                )
             } else {
                 FetchStrategy::Gather
             }

@@ -103,7 +103,7 @@ impl Quantized {
     /// words.
     fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
-        let nodes = if apart { FetchStrategy::first_without_nodes(bins.columns()) } else { 0 };
+        let nodes = if apart { FetchStrategy::first_without_nodes(request.fetch, bins.columns()) } else { 0 };
         let depths = Depths::of(request);
         let starts = depths.starts()?;
         let column = if bins.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 };

@@ -1,5 +1,6 @@
 //! What layouts are made for.
 
+use crate::budget::FetchCosts;
 use crate::quantize::BinMap;
 use crate::rows::features::FeatureSubset;
 use crate::tiles::Tiling;
@@ -27,6 +28,8 @@ pub struct Request<'a> {
     pub subset: Option<&'a FeatureSubset>,
     /// The bins of the forest's features, if some trees are walked with them.
     pub bins: Option<&'a Arc<BinMap>>,
+    /// What vectors of rows take to fetch what they compare.
+    pub fetch: &'a FetchCosts,
 }
 
 impl Request<'_> {

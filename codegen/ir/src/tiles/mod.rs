@@ -11,8 +11,9 @@ mod shape;
 pub use grow::{COVERED, FEW};
 pub use shape::Shape;
 
+use crate::budget::Budget;
 use crate::codes;
-use crate::error::{Budget, CompileError};
+use crate::error::CompileError;
 use grow::Growth;
 use sched_forest::{Forest, NodeRef, Profile, Tree};
 use sched_nest::TileTrees;

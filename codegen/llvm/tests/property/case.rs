@@ -9,7 +9,7 @@ use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
-use sched_ir::{Budget, CompileError, Compiled, compile, lower};
+use sched_ir::{Budget, CompileError, Compiled, FetchCosts, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind, Status};
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
@@ -125,7 +125,18 @@ impl Case {
 
     fn compile(&self, kernels: &[KernelKind]) -> Result<Compiled, CompileError> {
         let (forest, profile) = (self.forest.clone().for_rows(self.row_type()), Some(&self.profile));
-        compile(forest, profile, self.nests.clone(), kernels, &Budget::default())
+        let budget = Budget { fetch: self.fetch_costs(), ..Budget::default() };
+        compile(forest, profile, self.nests.clone(), kernels, &budget)
+    }
+
+    /// Machines differ in which levels they fetch in which way: their gathers are as fast as loads, or very slow.
+    fn fetch_costs(&self) -> FetchCosts {
+        let usual = FetchCosts::default();
+        match self.seed % 3 {
+            0 => usual,
+            1 => FetchCosts { register: 32, gather: 0.2, convert: 0.2, ..usual },
+            _ => FetchCosts { register: 32, gather: 20.0, ..usual },
+        }
     }
 
     /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds them.

@@ -2,10 +2,12 @@
 
 use crate::compile::{compile, gpu_of};
 use crate::failure::Failure;
+use crate::machines;
 use crate::model::Model;
-use sched_cost::{Gpu, GpuCall, GpuCost, cost_on};
+use sched_cost::{Gpu, GpuCall, GpuCost, Machine, cost_on};
 use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_lang::Target;
+use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 
 /// Most rows of the sample that are used.
@@ -15,6 +17,8 @@ const SAMPLED: usize = 1024;
 pub struct Pricer<'a> {
     model: &'a Model,
     gpu: Gpu,
+    /// What calls it.
+    host: Machine,
     /// Rows, one after the other.
     sample: Vec<f64>,
     /// Steps that a row takes through all trees.
@@ -39,7 +43,8 @@ impl<'a> Pricer<'a> {
         })?;
         sample.truncate(SAMPLED * model.forest.num_features);
         let steps = model.facts().depths.iter().map(|depth| u64::from(*depth) + 1).sum();
-        Ok(Pricer { model, gpu, sample, steps })
+        let host = machines::of(Cpu::default());
+        Ok(Pricer { model, gpu, host, sample, steps })
     }
 
     /// The device.
@@ -51,7 +56,7 @@ impl<'a> Pricer<'a> {
     /// simulate.
     pub fn price(&self, nest: Nest, rows: u64) -> Option<GpuCost> {
         let lanes = nest.loops.iter().filter_map(|one| one.annotations.vectorize).max();
-        let module = compile(self.model, Variants::only(nest), &[KernelKind::Raw]).ok()?.lir;
+        let module = compile(self.model, Variants::only(nest), &[KernelKind::Raw], &self.host).ok()?.lir;
         let (sample, row_bytes) = self.input(&module);
         let call = GpuCall {
             rows,

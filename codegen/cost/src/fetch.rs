@@ -1,0 +1,35 @@
+//! What vectors of rows take on a machine to fetch what they compare.
+
+use crate::machine::Machine;
+use crate::operation::Kind;
+use sched_ir::FetchCosts;
+
+impl Machine {
+    /// The parts of a fetch, in cycles.
+    pub fn fetch_costs(&self) -> FetchCosts {
+        let each = |kind| self.charge(kind).each;
+        let look_up = |entries| each(Kind::Lookup { element: 1, entries, index: 1 });
+        FetchCosts {
+            register: u16::try_from(self.register_bits / 8).unwrap_or(u16::MAX),
+            load: each(Kind::Load),
+            choose: each(Kind::Vector),
+            test: each(Kind::Compare),
+            look_up: [16, 32, 64, 128].map(look_up),
+            gather: each(Kind::Gather { element: 4 }) * 32.0 / f64::from(self.register_bits.max(1)),
+            convert: each(Kind::Convert),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Level, Machine};
+
+    #[test]
+    fn gathers_are_paid_for_by_the_lane() {
+        let of = |name, level| Machine::like(name, level).fetch_costs();
+        assert_eq!(of("znver4", Level::V3).register, 32);
+        let (slow, fast) = (of("skylake-avx512", Level::V4), of("sapphirerapids", Level::V4));
+        assert!((slow.gather - 2.0).abs() < 1e-9 && (fast.gather - 0.4).abs() < 1e-9, "{slow:?} {fast:?}");
+    }
+}
