@@ -52,7 +52,7 @@ def parser():
     chosen.add_argument("--least", type=int, default=60, help="schedules to try at least (%(default)s)")
     chosen.add_argument("--no-unbalanced", action="store_true", help="without the leaf-wise models trained here")
     sizes = command("calls", "calls of 1 to 520 rows: high steps, and how far from the best of many",
-                    "3,5,7,11,15,17,20,31,33,47,63,65,90,127,129,200,257,300,400,511", repetitions=7)
+                    "3,7,15,20,33,65,129,257,400", repetitions=5)
     sizes.add_argument("--step", type=float, default=1.15, help="how much more a call may cost than one of more rows (%(default)s)")
     sizes.add_argument("--limit", type=float, default=1.25, help="how far off the best schedule it may be (%(default)s)")
     sizes.set_defaults(no_unbalanced=True, least=60)
