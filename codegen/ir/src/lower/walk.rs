@@ -196,7 +196,13 @@ impl<'k> KernelBuilder<'k> {
         let walks = context.walks;
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let mut at = self.b.int(walks.iter.start);
-        let masked = walks.lanes > 1 && adds_vectors(context);
+        let masked = match adds_vectors(context) {
+            _ if walks.lanes == 1 => Masked::Never,
+            true => Masked::Groups,
+            // A sum in a register has no place for what lanes that are no iterations find. Masks count rows that follow each other.
+            false if walks.over == Axis::Row && walks.iter.step == 1 && sum.is_none() => Masked::LastVector,
+            false => Masked::Never,
+        };
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         for Piece { vectors, width, is_masked } in pieces(walks, masked) {
             let group = Group::full(vectors, width);
@@ -437,15 +443,28 @@ struct Piece {
     is_masked: bool,
 }
 
+/// Which vectors may have lanes that are no iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Masked {
+    /// The last one of each group of what is left: masks cost nothing where a vector of sums is added at once.
+    Groups,
+    /// The very last one: its walks are used one by one, each if it is an iteration, which is much code.
+    LastVector,
+    /// None.
+    Never,
+}
+
 /// What a leaf loop runs, one after the other: groups of the requested size; then, for what is left, groups with masks of that
-/// size, of a half of it, and so on; without masks all halves, and single walks.
-fn pieces(walks: &Walks, masked: bool) -> Vec<Piece> {
+/// size, of a half of it, and so on; where only the last vector has a mask, all halves, and that one; without masks all halves,
+/// and single walks.
+fn pieces(walks: &Walks, masked: Masked) -> Vec<Piece> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
     let piece = |vectors, width, is_masked| Piece { vectors, width, is_masked };
-    if !masked {
-        let single = (lanes > 1).then_some(piece(1, 1, false));
-        return halves(walks.group).map(|vectors| piece(vectors, lanes, false)).chain(single).collect();
+    if masked != Masked::Groups {
+        let last = if masked == Masked::LastVector { piece(1, lanes, true) } else { piece(1, 1, false) };
+        let last = (lanes > 1).then_some(last);
+        return halves(walks.group).map(|vectors| piece(vectors, lanes, false)).chain(last).collect();
     }
     // Between a group and its half there is one of three quarters: two groups in turn take twice as long as one.
     let whole = piece(walks.group.into(), lanes, false);
