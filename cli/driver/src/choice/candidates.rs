@@ -19,6 +19,8 @@ const LEVELS_LIMIT: u32 = 12;
 const SPECULATED: u32 = 3;
 /// How much dearer than the best a candidate may be that is tried in more shapes, where there is time.
 const NEAR: f64 = 1.4;
+/// Most walks of a group whose sums are added one by one by code that is written out for several shapes of it.
+const MOST_ONE_BY_ONE: u32 = 128;
 /// Nodes of a tile.
 const TILE: u32 = 8;
 
@@ -326,9 +328,10 @@ impl<'a> Candidates<'a> {
         let fitting = (first / row.saturating_add(sums).max(1)).clamp(1, BLOCK);
         let block = (1 << fitting.ilog2()).max(lanes * together);
         let form = Form::Rows { block, lanes, together, copied, tiled: false };
-        // Sums that are several, and not copied, are added to one by one; leaf vectors always are.
+        // Sums that are several, and not copied, are added to one by one, and so are leaf vectors: that is code for each lane.
+        let one_by_one = model.leaf_vectors || (!copied && model.num_classes > 1);
         let unroll_and_jam =
-            !self.is_brief() && together > 1 && !model.leaf_vectors && (copied || model.num_classes <= 1);
+            !self.is_brief() && together > 1 && (!one_by_one || lanes * together <= MOST_ONE_BY_ONE);
         Candidate { layout, form, unrolled: 0, unroll_and_jam }
     }
 
