@@ -41,7 +41,7 @@ def contenders(folder):
 
         booster = xgboost.Booster({"nthread": 1}, model_file=str(path))
         found["XGBoost, inplace_predict"] = booster.inplace_predict
-        found["XGBoost, predict of a DMatrix"] = lambda rows: booster.predict(xgboost.DMatrix(rows, nthread=1))
+        found["XGBoost, predict of a DMatrix"] = lambda rows: booster.predict(xgboost.DMatrix(rows, nthread=1), validate_features=False)
         source, convert = booster, "convert_xgboost"
     else:
         import lightgbm

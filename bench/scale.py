@@ -104,7 +104,7 @@ def with_spark(folder, booster, library):
     """The same on Spark."""
     from pyspark.sql import SparkSession
     from schedc_runtime import spark
-    from xgboost.spark import SparkXGBClassifierModel
+    from xgboost.spark import SparkXGBClassifier, SparkXGBClassifierModel
 
     session = (
         SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
@@ -114,8 +114,8 @@ def with_spark(folder, booster, library):
     predictor = BatchPredictor(library)
     model = xgboost.XGBClassifier()
     model.load_model(folder / "model.json")
-    theirs_model = SparkXGBClassifierModel(model, training_summary=None)
-    theirs_model.set(theirs_model.getParam("features_cols"), FEATURES)
+    # As an estimator hands its settings to the model that it has trained.
+    theirs_model = SparkXGBClassifier(features_col=FEATURES)._copyValues(SparkXGBClassifierModel(model, training_summary=None))
 
     def ours():
         frame = spark.predict(session.read.parquet(str(folder / "rows")), predictor)

@@ -286,11 +286,12 @@ impl<'a> Candidates<'a> {
                         (false, false) => &[(1, 2), (1, 8), (2, 4), (2, 8)],
                         (false, true) => &[(1, 2)],
                     };
+                    // Sweeps hold little of each vector in registers, so that there is room for eight where there are 32.
+                    let sweeps = layout == Layout::Preorder && !self.is_brief() && self.bytes >= 64;
+                    let shapes = shapes.iter().chain(if sweeps { &[(1, 8)][..] } else { &[] });
                     let widest = if layout.is_coded() { self.bytes } else { self.words };
                     all.extend(
-                        shapes
-                            .iter()
-                            .map(|(part, together)| self.rows(layout, (widest / part, *together), copied)),
+                        shapes.map(|(part, together)| self.rows(layout, (widest / part, *together), copied)),
                     );
                 }
                 Form::Trees { lanes, .. } => {
