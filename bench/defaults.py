@@ -20,13 +20,15 @@ def blocks(rows):
 def over_rows(model):
     """Schedules whose vectors, or groups of walks, are rows of a block."""
     depth = model.depth
-    for rows in (16, 64, 256):
+    for rows in (16, 64, 256, 512):
         for layout, widths in (("sparse", (1, 8, 16)), ("levels", (8, 16)), ("quantized", (16, 32, 64)),
                                ("preorder", (16, 32, 64))):
             for width in widths:
                 for interleave in (1, 2, 4, 8):
                     quantized = layout in ("quantized", "preorder")
-                    if width * interleave > rows or quantized and interleave > 4:
+                    # Eight vectors of bytes are a block of their own.
+                    eight = quantized and interleave == 8
+                    if width * interleave > rows or eight != (rows == 512) or eight and width < 64:
                         continue
                     for cache in (True,) if quantized else (False, True):
                         if not quantized and cache and (width == 1 or model.features > 512):
@@ -38,7 +40,7 @@ def over_rows(model):
                         lines += [f"unrollWalk(b1, {depth})"] * (layout == "sparse" and 0 < depth <= 10)
                         name = f"{layout} block {rows} width {width} interleave {interleave}"
                         yield name + " cache" * cache, "\n".join(lines) + "\n"
-        for interleave in (4, 8):
+        for interleave in (4, 8) if rows < 512 else ():
             lines = [*blocks(rows), "representation(sparse)", "tileTrees(8)", f"interleave(b1, {interleave})"]
             yield f"tiles block {rows} interleave {interleave}", "\n".join(lines) + "\n"
 
