@@ -2,9 +2,12 @@
 
 use sched_cost::{Facts, Level, Machine};
 use sched_forest::Forest;
+use sched_ir::lir::KernelKind;
+use sched_lang::Supported;
 use sched_testing::shapes;
-use schedc_driver::Model;
 use schedc_driver::choice::{Chosen, CodeDestination, Form, Layout, SIZES};
+use schedc_driver::compile::compile;
+use schedc_driver::{Model, ScheduleValues, Source};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -154,5 +157,34 @@ fn what_has_no_walks_is_walked_one_by_one() -> Result<()> {
         );
         assert_eq!(layout_of(chosen.variants.rest()), "array", "{}", chosen.text());
     }
+    Ok(())
+}
+
+/// Code that is called once pays for how long it is compiled.
+#[test]
+fn one_call_of_few_rows_gets_little_code() {
+    let model = complete(100, 6, 20);
+    let machine = Machine::like("znver4", Level::Vbmi);
+    let text = |rows| Chosen::on(&model, &machine, CodeDestination::OneCall(rows)).text();
+    let (few, many) = (text(1), text(10_000_000));
+    assert!(few.starts_with("// chosen by schedc for one call of 1 row\n"), "{few}");
+    assert!(!few.contains("vectorize") && many.contains("vectorize(b1, "), "{few}\n{many}");
+}
+
+/// What is known of a machine decides how vectors fetch what they compare.
+#[test]
+fn plans_are_for_a_machine() -> Result<()> {
+    let model = complete(50, 7, 600);
+    let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 64)\n";
+    let source = Source { name: String::new(), text: text.to_string(), is_chosen: false, path: None };
+    let plan = |name| -> Result<String> {
+        let checked = source.check_for(Supported::Compilable, &model, &ScheduleValues::default());
+        let nests = checked.nests.ok_or("a legal schedule")?;
+        let machine = Machine::like(name, Level::Vbmi);
+        let compiled = compile(&model, nests, &[KernelKind::Raw], &machine).map_err(|_| "it compiles")?;
+        Ok(compiled.variants.rest().plan.to_string())
+    };
+    let gathered = |plan: String| plan.matches("gather").count();
+    assert!(gathered(plan("sapphirerapids")?) > gathered(plan("skylake-avx512")?));
     Ok(())
 }

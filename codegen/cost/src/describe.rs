@@ -10,8 +10,8 @@ struct Family {
     name: &'static str,
     /// Instructions begun in a cycle.
     issue: f64,
-    /// Instructions that may wait for others while later ones begin: what the queues hold that look-ups wait in, or about a
-    /// quarter of what is in flight.
+    /// Instructions that may wait for others while later ones begin: what [`crate::window`] found (Zen 4, Zen 5), what the queues
+    /// hold that look-ups wait in, or about a quarter of what is in flight.
     window: f64,
     /// Cycles that a wrong guess costs.
     mispredict: f64,

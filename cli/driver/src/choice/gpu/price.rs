@@ -17,7 +17,7 @@ const SAMPLED: usize = 1024;
 pub struct Pricer<'a> {
     model: &'a Model,
     gpu: Gpu,
-    /// What calls it.
+    /// The processor beside it, whose code launches kernels.
     host: Machine,
     /// Rows, one after the other.
     sample: Vec<f64>,
