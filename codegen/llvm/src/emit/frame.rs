@@ -26,6 +26,8 @@ pub(super) struct Frame<'ctx> {
     stack_left: u32,
     /// Numbers that the optimiser does not see through, by type.
     pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
+    /// Masks whose lanes all hold, which the optimiser does not see through, by their number of lanes.
+    pub(super) opaque_lanes: HashMap<u16, VectorValue<'ctx>>,
     /// Tables that are in memory because they do not fit in registers, by their element there.
     pub(super) stored: HashMap<(Value, Scalar), PointerValue<'ctx>>,
     /// Where tables lie that were loaded from memory that does not change.
@@ -54,6 +56,7 @@ impl<'ctx> Frame<'ctx> {
             entry,
             stack_left: STACK_BYTES,
             opaque_ones: HashMap::new(),
+            opaque_lanes: HashMap::new(),
             stored: HashMap::new(),
             loaded: HashMap::new(),
             scratch: None,

@@ -2,6 +2,7 @@
 
 use super::function::Emitter;
 use super::intrinsics::returned;
+use super::isa::{Elements, Portable};
 use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
@@ -42,15 +43,42 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// One load per lane.
     pub(super) fn gather(&mut self, ty: Ty, gather: &Gather) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (at, start, scale, index) = self.gathered(gather)?;
-        let pointers = self.pointers(start, scale, index)?;
-        let mask = match gather.mask {
-            Some(mask) => self.vector(mask)?,
-            None => self.all_lanes(ty.lanes),
-        };
-        // Zeros where nothing is loaded, and no wait for what the register held before.
+        let alignment = self.alignment(&at, ty.scalar)?;
+        let elements = Elements { start, scale, index, alignment, at: Some(&at) };
+        match gather.mask {
+            Some(mask) => self.gather_under(&elements, self.vector(mask)?, ty),
+            None => self.gather_all(&elements, ty),
+        }
+    }
+
+    /// Elements of all lanes.
+    fn gather_all(
+        &mut self,
+        elements: &Elements<'_, 'ctx>,
+        ty: Ty,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let isa = std::mem::replace(&mut self.isa, Box::new(Portable));
+        let own = isa.gather(self, elements, ty);
+        self.isa = isa;
+        match own? {
+            Some(own) => Ok(own),
+            None => self.gather_under(elements, self.all_lanes(ty.lanes), ty),
+        }
+    }
+
+    /// Elements of the lanes of a mask, and zeros: no gather waits for what its register held before.
+    pub(super) fn gather_under(
+        &self,
+        elements: &Elements<'_, 'ctx>,
+        mask: VectorValue<'ctx>,
+        ty: Ty,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let pointers = self.pointers(elements.start, elements.scale, elements.index)?;
         let zeros = self.vector_type(ty)?.const_zero();
-        let call = self.masked_gather(pointers, self.alignment(&at, ty.scalar)?, mask, zeros)?;
-        self.describe_call(&at, call)?;
+        let call = self.masked_gather(pointers, elements.alignment, mask, zeros)?;
+        if let Some(at) = elements.at {
+            self.describe_call(at, call)?;
+        }
         Ok(returned(call)?.into())
     }
 
@@ -69,14 +97,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// Elements of an array in memory, by number.
     pub(super) fn gather_elements(
-        &self,
+        &mut self,
         (start, scale): (PointerValue<'ctx>, u32),
         index: VectorValue<'ctx>,
         ty: Ty,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let pointers = self.pointers(start, scale, index)?;
-        let zeros = self.vector_type(ty)?.const_zero();
-        Ok(returned(self.masked_gather(pointers, scale, self.all_lanes(ty.lanes), zeros)?)?.into())
+        self.gather_all(&Elements { start, scale, index, alignment: scale, at: None }, ty)
     }
 
     /// A gather's index in units that one instruction can scale, and the unit's size in bytes.

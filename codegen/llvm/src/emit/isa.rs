@@ -2,8 +2,8 @@
 
 use super::function::Emitter;
 use crate::error::LlvmError;
-use inkwell::values::BasicValueEnum;
-use sched_ir::lir::{Op, Value};
+use inkwell::values::{BasicValueEnum, PointerValue, VectorValue};
+use sched_ir::lir::{Address, Op, Ty, Value};
 
 /// The instructions of a kind of machine, for one kernel. Every operation has a form that LLVM translates for
 /// all machines; a machine that knows better gives its own.
@@ -16,6 +16,30 @@ pub(super) trait Isa {
         result: Value,
         op: &Op,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError>;
+
+    /// One load for each lane, all of them, in the machine's own form, if it has one.
+    fn gather<'ctx>(
+        &self,
+        _: &mut Emitter<'_, 'ctx>,
+        _: &Elements<'_, 'ctx>,
+        _: Ty,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        Ok(None)
+    }
+}
+
+/// Elements in memory, one for each lane.
+pub(super) struct Elements<'a, 'ctx> {
+    /// Where they begin.
+    pub(super) start: PointerValue<'ctx>,
+    /// Bytes from one to the next.
+    pub(super) scale: u32,
+    /// Their numbers.
+    pub(super) index: VectorValue<'ctx>,
+    /// What they are aligned to, in bytes.
+    pub(super) alignment: u32,
+    /// What is accessed, if it is a buffer.
+    pub(super) at: Option<&'a Address>,
 }
 
 /// A machine without forms of its own.

@@ -1,15 +1,79 @@
-//! Gathers on processors where they are slow.
+//! Gathers: where they are slow, and where a constant mask makes them slow.
 
 use super::X86;
 use crate::emit::function::Emitter;
+use crate::emit::isa::Elements;
 use crate::emit::memory::instruction;
 use crate::emit::types;
 use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
+use crate::runtime::CPU_V4;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Gather, Ty, Value};
 
+/// Bytes of the longest register.
+const REGISTER: u32 = 64;
+/// Lanes of the shortest gathers that are one instruction.
+const LEAST_LANES: u32 = 4;
+
 impl<'ctx> Emitter<'_, 'ctx> {
+    /// A gather of all lanes where masks have registers of their own. A constant mask would be made anew for each gather, by an
+    /// instruction that waits for the mask that was made last, whatever it was for: each gather would wait for the comparisons
+    /// before it. So the mask is kept, and LLVM does not know what it is.
+    pub(super) fn gather_under_kept_mask(
+        &mut self,
+        x86: &X86,
+        elements: &Elements<'_, 'ctx>,
+        ty: Ty,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        let (bytes, lanes) = (ty.scalar.bytes(), u32::from(ty.lanes));
+        if x86.needs & CPU_V4 == 0
+            || !matches!(bytes, 4 | 8)
+            || lanes < LEAST_LANES
+            || !lanes.is_power_of_two()
+        {
+            return Ok(None);
+        }
+        let part = (REGISTER / bytes).min(lanes);
+        let part_ty = Ty::vector(ty.scalar, part as u16);
+        let mask = self.kept_mask(part as u16)?;
+        let mut found = Vec::new();
+        for first in (0..lanes).step_by(part as usize) {
+            let index = match part == lanes {
+                true => elements.index,
+                false => self.pick(elements.index, (first..first + part).map(Some))?,
+            };
+            let elements = Elements { index, ..*elements };
+            found.push(as_vector(self.gather_under(&elements, mask, part_ty)?)?);
+        }
+        while found.len() > 1 {
+            let joined = found.chunks(2).map(|pair| match *pair {
+                [a, b] => self.shuffle((a, b), (0..2 * a.get_type().get_size()).map(Some)),
+                _ => Err(LlvmError::ill_formed("a gather of a number of registers that is no power of two")),
+            });
+            found = joined.collect::<Result<_, _>>()?;
+        }
+        Ok(found.pop().map(Into::into))
+    }
+
+    /// A mask whose lanes all hold, made once for each function.
+    fn kept_mask(&mut self, lanes: u16) -> Result<VectorValue<'ctx>, LlvmError> {
+        if let Some(mask) = self.frame.opaque_lanes.get(&lanes) {
+            return Ok(*mask);
+        }
+        let bits = self.context.i32_type().const_all_ones();
+        let outside = std::mem::replace(&mut self.builder, self.frame.at_entry(self.context));
+        let mask = self.hidden(bits).and_then(|bits| {
+            let mask = self.context.bool_type().vec_type(u32::BITS);
+            let mask = as_vector(self.builder.build_bit_cast(bits, mask, "")?)?;
+            self.pick(mask, (0..lanes.into()).map(Some))
+        });
+        self.builder = outside;
+        let mask = mask?;
+        self.frame.opaque_lanes.insert(lanes, mask);
+        Ok(mask)
+    }
+
     /// A gather as one load per lane, each an instruction of its own, where that is no slower.
     pub(super) fn gather_lane_by_lane(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! Short tables are looked up by shuffles of registers (`lookup.rs`, `permute.rs`), halves of lanes are taken
 //! out of two registers at once, a test of a bit and a sum become an addition with carry (`carry.rs`), masks
-//! become numbers by a choice (`mask.rs`), and gathers single loads where they are slow (`gather.rs`).
+//! become numbers by a choice (`mask.rs`), and gathers wait for no mask, or are single loads where they are slow (`gather.rs`).
 
 mod carry;
 mod gather;
@@ -12,12 +12,12 @@ mod mask;
 mod permute;
 
 use super::function::Emitter;
-use super::isa::Isa;
+use super::isa::{Elements, Isa};
 use crate::error::LlvmError;
 use carry::Sums;
 use inkwell::values::BasicValueEnum;
 use known_bits::KnownBits;
-use sched_ir::lir::{Cast, Op, Value};
+use sched_ir::lir::{Cast, Op, Ty, Value};
 
 /// An x86 processor, and what has been seen of a kernel.
 pub(super) struct X86 {
@@ -59,5 +59,14 @@ impl Isa for X86 {
         self.known.note((result, ty), op, |from| types.get(from.0 as usize).copied());
         self.sums.note((result, ty), op);
         Ok(own)
+    }
+
+    fn gather<'ctx>(
+        &self,
+        emitter: &mut Emitter<'_, 'ctx>,
+        elements: &Elements<'_, 'ctx>,
+        ty: Ty,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        emitter.gather_under_kept_mask(self, elements, ty)
     }
 }
