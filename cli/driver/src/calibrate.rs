@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use crate::machines::{self, level_of};
 use sched_cost::{
-    Charge, Kind, Machine, PLACES, Probe, WINDOW_STEPS, chase, probes, scatter, stream, window as chains,
+    Charge, Kind, Machine, PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream,
+    window as chains,
 };
 use sched_ir::lir::{KernelKind, Module};
 use sched_llvm::runtime::{Dtype, Kind as Wanted};
@@ -23,6 +24,8 @@ const MOST_BYTES: usize = 96 << 20;
 const LINE: usize = 64;
 /// Instructions that any processor looks at, a few of which may be in flight.
 const LEAST_WINDOW: f64 = 16.0;
+/// Cycles that any compiler needs for an operation.
+const LEAST_COMPILE: f64 = 1_000.0;
 /// What two figures differ by, at least, if they are to be more than noise.
 const LEAST: f64 = 0.02;
 
@@ -36,9 +39,11 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let all = probes(register_bits);
     let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % PLACES) as u32)).collect();
     let count = all.len() as f64 + 8.0;
-    let mut nanoseconds = Vec::new();
+    let (mut compiling, mut nanoseconds) = (Vec::new(), Vec::new());
     for (number, probe) in all.iter().enumerate() {
+        let begun = Instant::now();
         let jit = compiled(&probe.module, cpu, 1)?;
+        compiling.push(begun.elapsed().as_nanos() as f64);
         nanoseconds.push(fastest(&jit, &rows, ROWS) / ROWS as f64);
         done(number as f64 / count);
     }
@@ -47,6 +52,7 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     machine.charges = charges(&all, &nanoseconds, &machine);
     machine.half = half(cpu, register_bits, &machine)?;
     machine.window = window(cpu, &machine)?;
+    machine.compile = (compile(&all, &compiling) * machine.ghz).max(LEAST_COMPILE);
     caches(&mut machine, cpu, &|number| done((all.len() as f64 + number) / count))?;
     Ok(machine)
 }
@@ -71,6 +77,23 @@ fn window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
     let alone = steps * machine.charge(Kind::Lookup { element: 1, entries: 16, index: 1 }).latency;
     let window = steps * (alone / (ns * machine.ghz) - 1.0);
     Ok(window.max(LEAST_WINDOW))
+}
+
+/// Nanoseconds to compile one operation, from kernels of a few chains and those of one chain of the same operations.
+fn compile(all: &[Probe], nanoseconds: &[f64]) -> f64 {
+    let operations = |probe: &Probe| -> f64 {
+        probe.module.kernels.iter().map(|(_, kernel)| kernel.types.len() as f64).sum()
+    };
+    let (mut more, mut longer) = (0.0, 0.0);
+    for (probes, times) in all.windows(2).zip(nanoseconds.windows(2)) {
+        if let ([one, several], [fast, slow]) = (probes, times)
+            && one.kind == several.kind
+        {
+            more += operations(several) - operations(one);
+            longer += slow - fast;
+        }
+    }
+    longer / more
 }
 
 /// What each kind costs, from the times of its probes for a row.
@@ -107,13 +130,13 @@ fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Fai
     let [chased, streamed, scattered] =
         [chase(), stream(), scatter()].map(|module| compiled(&module, cpu, 16));
     let (chased, streamed, scattered) = (chased?, streamed?, scattered?);
-    let empty = fastest(&streamed, &[0.0; 16], 1);
+    let empty = fastest(&streamed, &[0.0; SIDE_BY_SIDE as usize * LINE / 4], SIDE_BY_SIDE as usize);
     let before: Vec<f64> =
         std::iter::once(0.0).chain(machine.caches.iter().map(|cache| cache.bytes)).collect();
     for (number, (cache, before)) in machine.caches.iter_mut().zip(before).enumerate() {
         let middle = if cache.bytes < f64::MAX { cache.bytes / 2.0 } else { 3.0 * before };
         let bytes = (middle.max(1.5 * before) as usize).clamp(1 << 12, MOST_BYTES);
-        let lines = bytes / LINE;
+        let lines = bytes / LINE / SIDE_BY_SIDE as usize * SIDE_BY_SIDE as usize;
         let rows = round_trip(lines);
         cache.latency = fastest(&chased, &rows, lines) / lines as f64 * machine.ghz;
         cache.line = (fastest(&streamed, &rows, lines) - empty) / lines as f64 * machine.ghz;

@@ -16,6 +16,7 @@ mod breakdown;
 mod describe;
 mod facts;
 mod fetch;
+mod flight;
 mod gpu;
 mod loops;
 mod machine;
@@ -32,7 +33,7 @@ pub use facts::{Facts, Steps};
 pub use gpu::{Gpu, GpuCall, GpuCost, LaunchLimit, LaunchTime, cost_on};
 pub use machine::{Cache, Charge, Machine};
 pub use operation::{Amount, Kind};
-pub use probe::{PLACES, Probe, WINDOW_STEPS, chase, probes, scatter, stream, window};
+pub use probe::{PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream, window};
 pub use work::{Part, Work};
 
 use breakdown::Told;

@@ -24,6 +24,8 @@ pub struct Sampled {
     pub told: Told,
     /// Whether there are loops inside.
     pub has_loops: bool,
+    /// Cycles from one iteration to the next, if they have been read one after the other.
+    pub following: Option<f64>,
 }
 
 impl Sampled {
@@ -96,7 +98,7 @@ impl Reader<'_> {
             }
             let int = Some(first + this.step * at as i64);
             let varies = lo.varies | Varies::with_loop(depth);
-            let ready = reader.latest;
+            let ready = reader.floor;
             reader.set(this.iv, Known { int, slopes, varies, ready, chain: None });
             reader.carry_in(&this.carried, depth + 1, at, &growth);
             let mut work = reader.block(&this.body);
@@ -136,7 +138,7 @@ impl Reader<'_> {
             if let Some(slope) = slopes.get_mut(depth) {
                 *slope = 1.0;
             }
-            let (varies, ready) = (Varies::with_loop(depth), reader.latest);
+            let (varies, ready) = (Varies::with_loop(depth), reader.floor);
             reader.set(this.iv, Known { int: Some(at as i64), slopes, varies, ready, chain: None });
             reader.block(&this.body)
         });
@@ -199,12 +201,14 @@ impl Reader<'_> {
         let one = sampled.span() / trips;
         let instructions = sampled.work().instructions / trips;
         let bound = sampled.work().bound(self.machine.issue);
-        // While one iteration ends, the next ones have begun as far as there is room for their instructions. What loops inside
-        // keep busy is in their time already, and does not hide.
-        let alone = instructions / (instructions + self.machine.window);
-        let busy = if sampled.has_loops { (bound / trips).min(one) } else { 0.0 };
-        let overlapped = busy + (one - busy) * alone;
-        let waiting = one + (trips - 1.0) * overlapped.max(chain);
+        let next = sampled.following.unwrap_or_else(|| {
+            // While one iteration ends, the next ones have begun as far as there is room for their instructions. What loops inside
+            // keep busy is in their time already, and does not hide.
+            let alone = instructions / (instructions + self.machine.window);
+            let busy = (bound / trips).min(one);
+            busy + (one - busy) * alone
+        });
+        let waiting = one + (trips - 1.0) * next.max(chain);
         // What loops inside have waited for is in the sum of their times.
         (if sampled.has_loops { bound.max(waiting) } else { together(bound, waiting) }, waiting)
     }
@@ -219,7 +223,7 @@ impl Reader<'_> {
     fn carry_in(&mut self, carried: &[Carried], depth: usize, at: f64, growth: &[Option<i64>]) {
         for (n, one) in carried.iter().enumerate() {
             let first = self.get(one.first);
-            let ready = self.floor.max(first.ready);
+            let ready = self.floor.max(if self.follows { self.get(one.next).ready } else { first.ready });
             let varies = first.varies | Varies::with_loop(depth - 1);
             let growth = growth.get(n).copied().unwrap_or((at == 0.0).then_some(0));
             let int = first.int.zip(growth).map(|(first, growth)| first + growth * at as i64);

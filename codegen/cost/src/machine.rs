@@ -1,6 +1,7 @@
 //! Machines: what a processor takes for each kind of instruction, and how large its caches are.
 
 use crate::operation::{Amount, Kind};
+use crate::probe::WINDOW_STEPS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -44,10 +45,14 @@ pub struct Machine {
     pub issue: f64,
     /// Instructions that may wait for their operands while others go on: as many as fit its queues, not all that are in flight.
     pub window: f64,
+    /// Instructions that are read before the first of them is done: the length of its reorder buffer.
+    pub in_flight: f64,
     /// Cycles that a branch costs that was guessed wrong.
     pub mispredict: f64,
     /// Cycles to enter the code and to leave it.
     pub call: f64,
+    /// Cycles in which LLVM makes code of one operation, beside what all kernels have in common.
+    pub compile: f64,
     /// Cycles to wake another thread and to wait for it at the end.
     pub wake: f64,
     /// The levels of memory, the fastest first, main memory last.
@@ -89,6 +94,13 @@ impl Machine {
     /// It as text.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// Instructions that wait for operands at a time, at most: those of the chains of [`crate::window`] that are left when the next
+    /// chain begins.
+    pub fn queue(&self) -> f64 {
+        let steps = f64::from(WINDOW_STEPS);
+        steps * self.window / (steps + self.window)
     }
 
     /// How many times the cost of one register some instructions have. Gathers are paid for by the lane.

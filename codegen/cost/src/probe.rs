@@ -14,6 +14,8 @@ use sched_nest::Variants;
 const CHAINS: u32 = 6;
 /// Operations of a chain in one iteration.
 const STEPS: u32 = 4;
+/// Lines that [`stream`] loads in one iteration.
+pub const SIDE_BY_SIDE: u32 = 4;
 /// Entries of the table of [`window`].
 const WINDOW_TABLE: u16 = 16;
 /// Rows that a probe reads at least: its table, as numbers of 32 bits below [`PLACES`].
@@ -174,19 +176,25 @@ pub fn window(register_bits: u32) -> Module {
     module(b.finish())
 }
 
-/// A kernel whose every row of 64 bytes is loaded once, one after the other.
+/// A kernel whose every row of 64 bytes is loaded once, one after the other. Several are added up side by side, so that it is not
+/// the loop that takes time. The number of rows is a multiple of [`SIDE_BY_SIDE`].
 pub fn stream() -> Module {
     let ty = Ty::vector(Scalar::I32, 16);
     let mut b = Builder::new("raw");
     let (zero, n_rows) = (b.int(0), b.rows());
     let from = rows(&mut b);
-    let first = b.load(ty, Address { buffer: from, index: zero, stride: 64, offset: 0 });
-    let last = b.for_loop((zero, n_rows, 1), &[first], |b, at, sum| {
-        let line = b.load(ty, Address { buffer: from, index: at, stride: 64, offset: 0 });
-        vec![b.add(sum[0], line)]
+    let line = |b: &mut Builder, at, number: u32| {
+        b.load(ty, Address { buffer: from, index: at, stride: 64, offset: 64 * number })
+    };
+    let first: Vec<Value> = (0..SIDE_BY_SIDE).map(|number| line(&mut b, zero, number)).collect();
+    let last = b.for_loop((zero, n_rows, SIDE_BY_SIDE.into()), &first, |b, at, sums| {
+        let lines: Vec<Value> = (0..SIDE_BY_SIDE).map(|number| line(b, at, number)).collect();
+        sums.iter().zip(lines).map(|(sum, line)| b.add(*sum, line)).collect()
     });
     let to = b.buffer("result", Space::Output, Scalar::F32);
-    b.store(Address { buffer: to, index: zero, stride: 4, offset: 0 }, last[0]);
+    for (number, sum) in (0..).zip(last) {
+        b.store(Address { buffer: to, index: zero, stride: 4, offset: 64 * number }, sum);
+    }
     module(b.finish())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::Call;
 use crate::breakdown::Told;
+use crate::flight::Flight;
 use crate::loops::Sampled;
 use crate::machine::Machine;
 use crate::memory::{Access, LoopAround, Served, Site};
@@ -9,12 +10,16 @@ use crate::operation::{Amount, Kind, instructions};
 use crate::value::{DEPTHS, Known, Varies};
 use crate::work::Work;
 use sched_ir::lir::{
-    Address, Bin, Block, Cast, Cmp, Function, If, Keep, Module, Op, Scalar, Space, Stmt, Value,
+    Address, Bin, Block, Cast, Cmp, Function, If, Keep, Module, Op, Scalar, Space, Stmt, Ty, Value,
 };
 use std::collections::HashMap;
 
 /// Instructions of an operation that moves to another line of the cache: none, but the line itself.
 const NO_INSTRUCTIONS: f64 = 0.0;
+/// Iterations that are read at least to see how they follow each other.
+const LEAST_FOLLOWING: usize = 3;
+/// How many times the instructions in flight are read to see that.
+const FLIGHTS: f64 = 2.0;
 /// Instructions to get temporary memory.
 const ALLOCATION: f64 = 40.0;
 
@@ -37,6 +42,10 @@ pub struct Reader<'a> {
     pub(crate) floor: f64,
     /// When the last value is there.
     pub(crate) latest: f64,
+    /// The instructions before, since the last loop began or ended.
+    pub(crate) flight: Flight,
+    /// Whether the iteration that is read follows the one that was read before.
+    pub(crate) follows: bool,
     /// What has been loaded in the iteration that is read, and need not be loaded again.
     pub(crate) loaded: Vec<(Op, Value)>,
     /// The accesses, while they are collected.
@@ -78,6 +87,8 @@ impl<'a> Reader<'a> {
             sensitive: Varies::NOT,
             floor: 0.0,
             latest: 0.0,
+            flight: Flight::default(),
+            follows: false,
             loaded: Vec::new(),
             accesses: None,
             served: HashMap::new(),
@@ -151,21 +162,33 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.same_load(value, op) {
             return self.set(value, known);
         }
-        if let Some(amount) = instructions(self.function, op, ty, self.machine.register_bits) {
+        let amount = instructions(self.function, op, ty, self.machine.register_bits);
+        if let Some(amount) = amount.filter(|_| !self.is_tested_bit(op, ty)) {
             let charge = self.machine.charge(amount.kind);
-            // A gather is a load for each lane.
+            // A gather is a load for each lane, or more where a core takes it apart so slowly that nothing else begins meanwhile.
             let instructions = match op {
-                Op::Gather(gather) => f64::from(self.function.ty(gather.index).lanes),
+                Op::Gather(gather) => {
+                    let lanes = f64::from(self.function.ty(gather.index).lanes);
+                    lanes.max(charge.each * amount.registers * self.machine.issue)
+                }
                 _ => amount.registers.max(1.0),
             };
             work.add(amount.kind, charge.each * self.machine.share(amount), instructions);
+            begins = self.flight.begin(begins, (amount.kind, instructions), self.machine);
             latency = charge.latency + charge.each * (amount.registers - 1.0).max(0.0);
             latency += self.lines(value, op, work);
+            self.flight.end(begins + latency);
         }
         let mut known = self.result(op, ty.lanes == 1);
         known.ready = begins + latency;
         known.chain = chain.map(|(of, cycles)| (of, cycles + latency));
         self.set(value, known);
+    }
+
+    /// Whether a value is the last bit of a number: a processor tests where it stands, and adds what the test found, without an
+    /// instruction in between.
+    fn is_tested_bit(&self, op: &Op, ty: Ty) -> bool {
+        matches!(op, Op::Bin(Bin::And, _, one) if ty.lanes == 1 && self.get(*one).int == Some(1))
     }
 
     /// The value that was loaded from the same place before. From now on it is this one.
@@ -352,6 +375,7 @@ impl<'a> Reader<'a> {
         let (floor, begun) = (self.floor, self.latest);
         let mut one = |reader: &mut Self, at: f64, weight: f64| {
             (reader.floor, reader.latest) = (begun, begun);
+            reader.flight = Flight::default();
             let before = reader.loaded.len();
             let outer = reader.told.as_mut().map(std::mem::take);
             let work = read(reader, at);
@@ -362,17 +386,52 @@ impl<'a> Reader<'a> {
             }
         };
         one(self, 0.0, 1.0);
+        let innermost = self.loops == loops;
+        let first = self.latest;
         if self.accesses.is_none() && trips > 1.0 && depth + 1 < DEPTHS && self.sensitive.meets(own) {
             for (at, weight) in Sampled::others(trips) {
                 one(self, at, weight);
             }
         }
+        if innermost && self.accesses.is_none() && trips > 1.0 {
+            sampled.following = Some(self.following((begun, first), trips, &mut read));
+        }
         (self.floor, self.latest) = (floor, begun);
+        self.flight = Flight::default();
         self.around.pop();
         sampled.has_loops = self.loops > loops;
         self.loops += 1;
         self.sensitive = outer | self.sensitive.without(own);
         sampled.scaled(trips)
+    }
+
+    /// Cycles from the end of one iteration to the end of the next one, where they follow each other as in the code.
+    fn following(
+        &mut self,
+        (begun, first): (f64, f64),
+        trips: f64,
+        read: &mut dyn FnMut(&mut Self, f64) -> Work,
+    ) -> f64 {
+        let told = self.told.take();
+        let mut ends = vec![first];
+        let enough = FLIGHTS * self.machine.in_flight;
+        self.follows = true;
+        while (ends.len() as f64) < trips && (ends.len() < LEAST_FOLLOWING || self.flight.read() < enough) {
+            let before = self.loaded.len();
+            self.floor = begun;
+            read(self, 0.0);
+            self.loaded.truncate(before);
+            ends.push(self.latest);
+        }
+        self.follows = false;
+        self.told = told;
+        // The first ones fill the queues.
+        let last = ends.len() - 1;
+        let from = last / 2;
+        match (ends.get(from), ends.get(last)) {
+            (Some(begin), Some(end)) if from < last => (end - begin) / (last - from) as f64,
+            _ => 0.0,
+        }
     }
 }
 

@@ -224,10 +224,11 @@ impl<'a> Candidates<'a> {
         let nodes = u64::from(model.num_trees) << depth.min(32);
         let leaves: u64 = model.leaves.iter().flatten().map(|leaves| u64::from(*leaves)).sum();
         let complete = depth > 0 && depth <= LEVELS_LIMIT && nodes <= MOST_NODES && nodes <= PADDING * leaves;
-        let in_bins = known.bins.is_some_and(|bins| bins.in_bytes) && depth > 0;
+        let in_bins = known.bins.is_some() && depth > 0;
+        let in_bytes = known.bins.is_some_and(|bins| bins.in_bytes);
         let oblivious = !model.oblivious.is_empty() && model.oblivious.iter().all(|tree| *tree);
         let mut layouts = Vec::new();
-        layouts.extend((in_bins && oblivious).then_some(Layout::Oblivious));
+        layouts.extend((in_bins && in_bytes && oblivious).then_some(Layout::Oblivious));
         layouts.extend((in_bins && complete).then_some(Layout::Quantized));
         layouts.extend(in_bins.then_some(Layout::Preorder));
         // Words are looked up in registers of 256 bits and more.
@@ -241,10 +242,11 @@ impl<'a> Candidates<'a> {
         let depth = self.known.model.max_depth();
         let mut all = Vec::new();
         for layout in self.layouts.iter().copied() {
-            match layout.is_coded() {
-                true => all.push(self.rows(layout, (self.bytes, 2), true)),
+            for block in self.blocks(layout) {
+                let shape = if layout.is_coded() { (self.bytes, 2) } else { (self.words, 4) };
+                all.push(self.rows(layout, block, shape, true));
                 // Copying values pays if many of them are read again.
-                false => all.extend([true, false].map(|copied| self.rows(layout, (self.words, 4), copied))),
+                all.extend((!layout.is_coded()).then(|| self.rows(layout, block, shape, false)));
             }
             match layout {
                 Layout::Levels | Layout::Sparse => all.push(self.trees(layout, self.words, 4)),
@@ -279,7 +281,7 @@ impl<'a> Candidates<'a> {
         for candidate in best {
             let Candidate { layout, form, .. } = candidate;
             match form {
-                Form::Rows { lanes, copied, .. } if lanes > 1 => {
+                Form::Rows { block, lanes, copied, .. } if lanes > 1 => {
                     let shapes: &[(u32, u32)] = match (layout.is_coded(), self.is_brief()) {
                         (true, false) => &[(1, 1), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4)],
                         (true, true) => &[(1, 1), (2, 1), (4, 2)],
@@ -290,9 +292,9 @@ impl<'a> Candidates<'a> {
                     let sweeps = layout == Layout::Preorder && !self.is_brief() && self.bytes >= 64;
                     let shapes = shapes.iter().chain(if sweeps { &[(1, 8)][..] } else { &[] });
                     let widest = if layout.is_coded() { self.bytes } else { self.words };
-                    all.extend(
-                        shapes.map(|(part, together)| self.rows(layout, (widest / part, *together), copied)),
-                    );
+                    all.extend(shapes.map(|(part, together)| {
+                        self.rows(layout, block, (widest / part, *together), copied)
+                    }));
                 }
                 Form::Trees { lanes, .. } => {
                     all.extend([2, 8].map(|together| self.trees(layout, lanes, together)));
@@ -317,8 +319,9 @@ impl<'a> Candidates<'a> {
         if self.is_brief() { 1.0 } else { NEAR }
     }
 
-    /// Rows in lanes, in the largest block that leaves room for a tree in the first cache.
-    fn rows(&self, layout: Layout, (lanes, together): (u32, u32), copied: bool) -> Candidate {
+    /// How many rows blocks have: as many as leave room for a tree in the first cache, and where that is few, as many as share a
+    /// tree's tables.
+    fn blocks(&self, layout: Layout) -> Vec<u32> {
         let model = self.known.model;
         let sums = if model.num_classes > 1 { 4 * model.num_classes } else { 0 };
         let row = match self.known.bins.filter(|_| layout.is_coded()) {
@@ -327,7 +330,15 @@ impl<'a> Candidates<'a> {
         };
         let first = self.known.machine.caches.first().map_or(0.0, |cache| cache.bytes) as u32;
         let fitting = (first / row.saturating_add(sums).max(1)).clamp(1, BLOCK);
-        let block = (1 << fitting.ilog2()).max(lanes * together);
+        let fitting = 1 << fitting.ilog2();
+        let long = (fitting < BLOCK && !self.is_brief()).then_some(BLOCK);
+        std::iter::once(fitting).chain(long).collect()
+    }
+
+    /// Rows in lanes, in blocks of so many rows, or of one group.
+    fn rows(&self, layout: Layout, block: u32, (lanes, together): (u32, u32), copied: bool) -> Candidate {
+        let model = self.known.model;
+        let block = block.max(lanes * together);
         let form = Form::Rows { block, lanes, together, copied, tiled: false };
         // Sums that are several, and not copied, are added to one by one, and so are leaf vectors: that is code for each lane.
         let one_by_one = model.leaf_vectors || (!copied && model.num_classes > 1);

@@ -7,10 +7,6 @@ use crate::model::Model;
 use sched_cost::Machine;
 use sched_ir::quantize::BinMap;
 
-/// Cycles in which LLVM makes code of one operation: over ten schedules of 80 to 3500 operations it took 20 to 25 microseconds
-/// of a core of 3.6 GHz, beside what all have in common.
-const COMPILE: f64 = 80_000.0;
-
 /// The candidate that compiles and runs in the least time together, of those that are worth a look.
 pub fn cheapest(model: &Model, machine: &Machine, rows: usize) -> Candidate {
     let facts = model.facts();
@@ -20,15 +16,15 @@ pub fn cheapest(model: &Model, machine: &Machine, rows: usize) -> Candidate {
     let candidates = Candidates::of(&known);
     let price = |all: Vec<Candidate>| price_all(model, machine, &[rows], all);
     let mut priced = price(vec![one_by_one()]);
-    if runs_long(&priced) {
+    if runs_long(machine, &priced) {
         priced.extend(price(candidates.first()));
     }
-    if runs_long(&priced) {
+    if runs_long(machine, &priced) {
         let costs: Vec<_> = priced.iter().map(|one| (&one.candidate, one.costs.as_slice())).collect();
         let more = candidates.more(&costs);
         priced.extend(price(more));
     }
-    least(&priced).map_or_else(candidates::plain, |one| one.candidate)
+    least(machine, &priced).map_or_else(candidates::plain, |one| one.candidate)
 }
 
 /// Walks in the plainest code.
@@ -38,12 +34,12 @@ fn one_by_one() -> Candidate {
 }
 
 /// Whether the best one runs for longer than it is compiled: what is not looked at may gain that time, and no more.
-fn runs_long(priced: &[Priced]) -> bool {
-    least(priced).is_none_or(|best| run(best) > compile(best))
+fn runs_long(machine: &Machine, priced: &[Priced]) -> bool {
+    least(machine, priced).is_none_or(|best| run(best) > compile(machine, best))
 }
 
-fn least(priced: &[Priced]) -> Option<&Priced> {
-    let total = |one: &Priced| run(one) + compile(one);
+fn least<'a>(machine: &Machine, priced: &'a [Priced]) -> Option<&'a Priced> {
+    let total = |one: &Priced| run(one) + compile(machine, one);
     // Narrow vectors stand in blocks for few rows only.
     let usable = priced.iter().filter(|one| one.max_rows.is_none());
     usable.min_by(|a, b| total(a).total_cmp(&total(b)))
@@ -53,6 +49,6 @@ fn run(one: &Priced) -> f64 {
     one.costs.first().copied().unwrap_or(f64::INFINITY)
 }
 
-fn compile(one: &Priced) -> f64 {
-    COMPILE * one.operations() as f64
+fn compile(machine: &Machine, one: &Priced) -> f64 {
+    machine.compile * one.operations() as f64
 }
