@@ -107,6 +107,11 @@ def regrets(model, options):
             finalists = sorted(first, key=first.get)[:FINALISTS]
             final = race(model, [own, *finalists], batch, threads, WELL)[threads, batch]
             best = min(finalists, key=final.get)
+            if final[own] / final[best] > options.limit:
+                # Once more: on a shared machine single figures are off by a factor of two now and then.
+                again = race(model, [own, *finalists], batch, threads, WELL)[threads, batch]
+                final = {path: min(figure, again[path]) for path, figure in final.items()}
+                best = min(finalists, key=final.get)
             yield threads, batch, len(usable), final[own], final[best], best.stem
 
 

@@ -46,28 +46,39 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     keep(&read, &args.out)?;
     keep_folder(&args.rows.input, &args.out)?;
     if is_library(&args.model) {
-        let library = load(args)?;
-        if args.explain_schedule {
-            terminal.say(schedule_of(&library).trim_end());
-        }
-        let names = names_of(&library);
-        let categories = categories_of_library(&about(&library), args.rows.unseen);
-        let expect = rows_for(&library, names.as_deref())
-            .with_categories(categories.as_ref())
-            .with_missing(args.rows.missing.map(|value| missing_of(&library, value)));
-        let outputs = library.num_outputs(run::kind(args.output));
-        if args.base_margin.is_some() && about(&library)["model"]["base_margin"] != true {
-            let message = format!("{} takes no base margin", args.model.display());
-            return Err(Failure::usage(message, "build the library again with --base-margin"));
-        }
-        let origin = Origin::of(args);
-        let keep = columns_beside(args, origin.as_ref());
-        let margins = library.num_outputs(sched_llvm::runtime::Kind::Raw);
-        let wanted = Wanted { outputs, margins, by_column: library.takes_columns() };
-        let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
-        let labels = Labels::of_library(&about(&library));
-        return Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO);
+        return by_library(args, terminal, destination);
     }
+    check_standard_input(args)?;
+    by_model(args, terminal, destination)
+}
+
+/// Predicts with a library.
+fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> Result<(), Failure> {
+    let library = load(args)?;
+    if args.explain_schedule {
+        terminal.say(schedule_of(&library).trim_end());
+    }
+    let names = names_of(&library);
+    let categories = categories_of_library(&about(&library), args.rows.unseen);
+    let expect = rows_for(&library, names.as_deref())
+        .with_categories(categories.as_ref())
+        .with_missing(args.rows.missing.map(|value| missing_of(&library, value)));
+    let outputs = library.num_outputs(run::kind(args.output));
+    if args.base_margin.is_some() && about(&library)["model"]["base_margin"] != true {
+        let message = format!("{} takes no base margin", args.model.display());
+        return Err(Failure::usage(message, "build the library again with --base-margin"));
+    }
+    let origin = Origin::of(args);
+    let keep = columns_beside(args, origin.as_ref());
+    let margins = library.num_outputs(sched_llvm::runtime::Kind::Raw);
+    let wanted = Wanted { outputs, margins, by_column: library.takes_columns() };
+    let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
+    let labels = Labels::of_library(&about(&library));
+    Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO)
+}
+
+/// One file cannot be the rows and the schedule.
+fn check_standard_input(args: &Predict) -> Result<(), Failure> {
     let standard = |path: &Path| path.as_os_str() == "-";
     if standard(&args.rows.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
         let message = "the schedule and the rows cannot both come from standard input";
@@ -76,30 +87,19 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
             "name a file for one of them, for example the rows with --input",
         ));
     }
+    Ok(())
+}
+
+/// Compiles a model into memory, and predicts with it.
+fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Result<(), Failure> {
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let Found { model, source } = {
-        let found = find(args, cpu, terminal)?;
-        for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
-            terminal.say(&format!("note: {note}"));
-        }
-        found
-    };
-    let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&model)?;
-    if args.simulate && rules.base_margin {
-        let help = "leave out --simulate; the code for GPUs begins with the model's own base values";
-        return Err(Failure::usage("the simulator takes no base margin", help));
-    }
+    let Found { model, source } = find(args, cpu, terminal)?;
+    let rules = rules(args, &model)?;
     let values = &args.schedule.values;
     let own = model.clone();
     // What is wrong with a schedule is told before rows are read.
-    let given = match source {
-        Some(source) => {
-            let job = Job { model, source };
-            let nest = job.nest(values, terminal)?;
-            Some((job, nest))
-        }
-        None => None,
-    };
+    let checked = |job: Job| job.nest(values, terminal).map(|nest| (job, nest));
+    let given = source.map(|source| checked(Job { model, source })).transpose()?;
     let by_tree = matches!(args.output, Output::Leaf | Output::Tree);
     let outputs = if by_tree { own.forest.trees.len() } else { 1 };
     let categories = categories_of(&own, args.rows.unseen);
@@ -115,11 +115,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let since = Instant::now();
     let (mut job, (nests, target)) = match given {
         Some(given) => given,
-        None => {
-            let job = chosen_for(args, &own, &rows, cpu);
-            let nest = job.nest(values, terminal)?;
-            (job, nest)
-        }
+        None => checked(chosen_for(args, &own, &rows, cpu))?,
     };
     if rows.are_narrow() && !args.simulate {
         job.model = job.model.for_rows(Float::F32);
@@ -127,27 +123,15 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }
-    let kernel = match args.output {
-        Output::Leaf => KernelKind::Leaf,
-        Output::Tree => KernelKind::Tree,
-        Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
-    };
+    let kernel = kernel_of(args.output);
     let nests = for_one_call_of(nests, rows.rows());
     let machine = machines::of(cpu);
     let kernels = [kernel, KernelKind::Value, KernelKind::Class];
     let compiled = compile_for(&job.model, nests.clone(), &kernels, &machine, rules)?;
+    let run = Run { args, terminal, destination, labels };
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
-        let predicted =
-            Run { args, terminal, destination, labels }.predict(&simulator, rows, since.elapsed());
-        predicted.map_err(|failure| simulator.failure().unwrap_or(failure))?;
-        if let Some(report) = &args.report {
-            simulator.write(report)?;
-        }
-        if !args.quiet {
-            simulator.report(terminal);
-        }
-        return Ok(());
+        return simulated(&run, &simulator, rows, since.elapsed());
     }
     let in_memory = |model: &Model, compiled: &Compiled| {
         let about = facts(model, compiled, &job.source.text, cpu, rules);
@@ -157,7 +141,39 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     // Files of a folder may have rows of several types.
     let for_wide_rows = || in_memory(&own, &compile_for(&own, nests.clone(), &kernels, &machine, rules)?);
     let predictor = JitByRows::new(jit, &for_wide_rows);
-    Run { args, terminal, destination, labels }.predict(&predictor, rows, since.elapsed())
+    run.predict(&predictor, rows, since.elapsed())
+}
+
+/// What rows are taken to mean, if the model and what runs it allow that.
+fn rules(args: &Predict, model: &Model) -> Result<RowRules, Failure> {
+    let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(model)?;
+    if args.simulate && rules.base_margin {
+        let help = "leave out --simulate; the code for GPUs begins with the model's own base values";
+        return Err(Failure::usage("the simulator takes no base margin", help));
+    }
+    Ok(rules)
+}
+
+/// The kernel that an output comes of.
+fn kernel_of(output: Output) -> KernelKind {
+    match output {
+        Output::Leaf => KernelKind::Leaf,
+        Output::Tree => KernelKind::Tree,
+        Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
+    }
+}
+
+/// Predicts with the simulator of GPUs, and tells what it has counted.
+fn simulated(run: &Run, simulator: &Simulator, rows: Input<'_>, compiling: Duration) -> Result<(), Failure> {
+    let Run { args, terminal, .. } = run;
+    run.predict(simulator, rows, compiling).map_err(|failure| simulator.failure().unwrap_or(failure))?;
+    if let Some(report) = &args.report {
+        simulator.write(report)?;
+    }
+    if !args.quiet {
+        simulator.report(terminal);
+    }
+    Ok(())
 }
 
 /// The columns of the input that are no features: those that are kept, and those of a base margin.
@@ -217,7 +233,11 @@ fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Found, Failure>
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
     let mut tell = |miss| terminal.tell(miss);
     let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut tell };
-    find_job(&args.model, &args.schedule, &args.reading, &mut lookup)
+    let found = find_job(&args.model, &args.schedule, &args.reading, &mut lookup)?;
+    for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
+        terminal.say(&format!("note: {note}"));
+    }
+    Ok(found)
 }
 
 /// The model, with the schedule that is chosen for rows of which the first were read.

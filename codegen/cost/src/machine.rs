@@ -107,6 +107,10 @@ impl Machine {
     pub fn share(&self, amount: Amount) -> f64 {
         match amount.kind {
             Kind::Gather { .. } => amount.registers,
+            // Elements that are longer than their numbers fill several registers, of which fewer numbers fill fewer.
+            Kind::Lookup { element, index, .. } if element > index => {
+                amount.registers.max(f64::from(index) / f64::from(element))
+            }
             // Where arithmetic on whole registers is done in two halves, look-ups are not.
             Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => amount.registers.max(1.0),
             _ if amount.registers < 1.0 => amount.registers.max(self.half),

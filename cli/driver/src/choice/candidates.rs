@@ -131,6 +131,19 @@ impl Candidate {
 }
 
 impl Candidate {
+    /// The least number of rows of a call that it is for. Eight vectors of one tree share its tables, which stay in registers; where
+    /// rows fill one vector, it would be vectors of eight trees. Sweeps hold no tables in registers.
+    pub fn least_rows(&self) -> usize {
+        match self.form {
+            Form::Rows { lanes, together, .. }
+                if self.layout == Layout::Quantized && together > FEW_TREES =>
+            {
+                lanes as usize + 1
+            }
+            _ => 0,
+        }
+    }
+
     /// Candidates that differ from it in one number, or in the layout. Not all of them are legal for every model.
     pub fn neighbours(&self) -> Vec<Candidate> {
         let mut all = Vec::new();
@@ -179,6 +192,8 @@ impl Candidate {
     }
 }
 
+/// Most trees whose tables fit in registers at a time.
+const FEW_TREES: u32 = 4;
 /// Most rows of a block that is tried.
 const MOST_BLOCK: u32 = 1024;
 /// Lanes of the narrowest vectors that are tried.
@@ -288,9 +303,9 @@ impl<'a> Candidates<'a> {
                         (false, false) => &[(1, 2), (1, 8), (2, 4), (2, 8)],
                         (false, true) => &[(1, 2)],
                     };
-                    // Sweeps hold little of each vector in registers, so that there is room for eight where there are 32.
-                    let sweeps = layout == Layout::Preorder && !self.is_brief() && self.bytes >= 64;
-                    let shapes = shapes.iter().chain(if sweeps { &[(1, 8)][..] } else { &[] });
+                    // There is room for eight vectors where there are 32 registers.
+                    let eight = layout.is_coded() && !self.is_brief() && self.bytes >= 64;
+                    let shapes = shapes.iter().chain(if eight { &[(1, 8)][..] } else { &[] });
                     let widest = if layout.is_coded() { self.bytes } else { self.words };
                     all.extend(shapes.map(|(part, together)| {
                         self.rows(layout, block, (widest / part, *together), copied)

@@ -32,7 +32,7 @@ pub struct Priced {
 impl Priced {
     /// Cycles of a call of so many rows.
     pub fn cost(&self, machine: &Machine, facts: &Facts, rows: usize) -> f64 {
-        if self.max_rows.is_some_and(|most| rows > most) {
+        if self.max_rows.is_some_and(|most| rows > most) || rows < self.candidate.least_rows() {
             return f64::INFINITY;
         }
         let call = Call { rows, threads: 1, columns: self.columns, facts };
