@@ -115,3 +115,23 @@ fn code_for_few_rows_is_asked_for() {
     }
     assert!(!without.contains("step 2 "), "{without}");
 }
+
+#[test]
+fn rows_left_of_groups_go_through_the_trees_by_themselves() {
+    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
+    let over_trees = |rows| {
+        let lir = compiled(8, schedule, rows).lir.to_string();
+        let of_line = |line: &str| {
+            let (_, end) = line
+                .split_once(" in 0..8 step ")
+                .or_else(|| line.split_once(" in 0..5 step "))
+                .or_else(|| line.split_once(" in 0..7 step "))?;
+            end.split_whitespace().next()?.parse::<u32>().ok()
+        };
+        lir.lines().filter_map(of_line).collect::<Vec<_>>()
+    };
+    // Groups of four vectors, then two vectors of two trees, then one vector of four.
+    assert_eq!(over_trees(None), [1, 2, 4]);
+    assert_eq!(over_trees(Some(15)), [2, 4]);
+    assert_eq!(over_trees(Some(4)), [4]);
+}

@@ -25,7 +25,7 @@ use sched_llvm::Cpu;
 use sched_nest::{ModelInfo, Variants};
 
 /// Rows of the calls whose costs are compared.
-pub const SIZES: [usize; 16] = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 320, 448, 1024, 16_384];
+pub const SIZES: [usize; 14] = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 1024, 16_384];
 
 /// Good schedules for a model, as the texts that the user could have written.
 pub struct Chosen {

@@ -1,15 +1,13 @@
 //! Loops, cases, row copies and prefetches.
 
 use super::kernel_builder::KernelBuilder;
-use super::lowering::Lowering;
 use super::row_copy::Copying;
 use super::row_source::RowCopy;
 use super::scope::InScope;
-use crate::lir::{Bin, Build, Cmp, Task, Value};
-use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var, WalkRange};
+use crate::lir::{Bin, Build, Cmp, Task};
+use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var};
 use crate::quantize::encode::TAIL;
 use crate::rows::{Copied, Places};
-use std::collections::{BTreeMap, BTreeSet};
 
 impl KernelBuilder<'_> {
     /// Emits statements. Where no sums are wanted the walks only store what they found at their ends.
@@ -51,7 +49,7 @@ impl KernelBuilder<'_> {
         match this.mode {
             Mode::Serial => self.serial(this),
             Mode::UnrollAndJam => match self.tree_loop(this) {
-                Some(trees) => self.unroll_and_jam(trees, |k| k.serial(this)),
+                Some(trees) => self.unroll_and_jam(trees),
                 None => self.serial(this),
             },
             Mode::Parallel => {
@@ -152,7 +150,6 @@ impl KernelBuilder<'_> {
             let width = self.b.int(i64::from(width));
             let blocks = self.b.bin(Bin::IDiv, more, width);
             held = self.b.mul(blocks, width);
-            held = self.room_for_few(&cache.walks, count, held);
         }
         let elements = self.b.mul_int(held, columns);
         let mut bytes = self.b.mul_int(elements, i64::from(element.bytes()));
@@ -175,29 +172,6 @@ impl KernelBuilder<'_> {
             }
             k.scope.copies.remove(&cache.id);
         });
-    }
-
-    /// Rows of a copy in blocks that has `held` of them for `count` rows; more if walks inside take more
-    /// vectors at a time than the rows need.
-    fn room_for_few(&mut self, walks: &WalkRange, count: Value, mut held: Value) -> Value {
-        let mut ends: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
-        let Lowering { mir, plan, .. } = self.ports.lowering;
-        for (id, leaf) in walks.ids().zip(mir.uses.of(walks)) {
-            let together = plan.walks.get(&id).map_or(1, |walk| walk.unroll_and_jam);
-            let halves = std::iter::successors(Some(together / 2), |n| Some(n / 2));
-            let rows = halves.take_while(|n| *n > 0).map(|n| i64::from(n) * i64::from(leaf.lanes));
-            ends.entry(leaf.start).or_default().extend(rows.map(|rows| leaf.start + rows));
-        }
-        for ends in ends.into_values() {
-            let mut needed = held;
-            for end in ends.into_iter().rev() {
-                let end = self.b.int(end);
-                let within = self.b.cmp(Cmp::Le, count, end);
-                needed = self.b.select(within, end, needed);
-            }
-            held = self.b.bin(Bin::Max, held, needed);
-        }
-        held
     }
 
     fn cache_trees(&mut self, cache: &CacheTrees) {

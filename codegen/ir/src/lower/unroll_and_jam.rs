@@ -1,23 +1,24 @@
 //! Unroll-and-jam: several trees at once where rows are few, of a loop over trees whose body is one leaf loop
 //! over vectors of rows.
 //!
-//! `interleave` says how many vectors advance together. If there are fewer rows than that, the vectors of
+//! `interleave` says how many vectors advance together. Rows that fill such groups go through all trees first.
+//! Those that are left go through the trees after them, half as many vectors at a time, and so on, and the vectors of
 //! several trees make up the number. Every row's sum still adds the trees in their order.
 
 use super::kernel_builder::KernelBuilder;
 use super::scope::InScope;
 use super::walk::{Group, Lane, WalkContext};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Build, Cmp, Task, Value};
+use crate::lir::{Bin, Build, Cmp, Task, Value};
 use crate::mir::{Loop, Stmt, Walks};
 
-/// Rows that a leaf loop walks.
+/// Rows that go through the trees: as many vectors of each tree at a time, from this number on.
 #[derive(Clone, Copy)]
-struct RowsLeft {
-    /// How many there are.
-    count: Value,
-    /// The first number that is none of them.
+struct Vectors {
+    first: Value,
+    /// The first number that is no row.
     stop: Value,
+    count: i64,
 }
 
 /// A loop over trees, and the leaf loop over rows that it repeats.
@@ -39,71 +40,78 @@ impl KernelBuilder<'_> {
         unroll_and_jam.then_some(TreeLoop { this, before, walks })
     }
 
-    /// The loop over trees, chosen by the number of rows: as it stands if there are rows for more than half
-    /// of the vectors that advance together, else with several trees at once. `whole` emits the loop as it
-    /// stands.
-    pub(super) fn unroll_and_jam(&mut self, tree_loop: TreeLoop, whole: impl Fn(&mut Self)) {
+    /// The loop over trees, several times: with the rows that fill whole groups; then with those that are left, in
+    /// halves of a group, and so on, of several trees at once.
+    pub(super) fn unroll_and_jam(&mut self, tree_loop: TreeLoop) {
         let walks = tree_loop.walks;
+        let lanes = i64::from(walks.lanes);
+        let in_group = i64::from(walks.group) * lanes;
         let stop = self.scope.stop(&mut self.b, &walks.iter);
-        let rows = self.b.add_int(stop, -walks.iter.start);
-        let zero = self.b.int(0);
-        let some = self.b.cmp(Cmp::Lt, zero, rows);
-        self.when(some, |k| {
-            k.by_rows_left(tree_loop, RowsLeft { count: rows, stop }, i64::from(walks.group), &whole)
+        let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
+        let mut at = self.b.int(walks.iter.start);
+        if most.is_none_or(|most| most >= in_group) {
+            let zero = self.b.int(0);
+            let rows = self.b.sub(stop, at);
+            let rows = self.b.bin(Bin::Max, rows, zero);
+            let size = self.b.int(in_group);
+            let groups = self.b.bin(Bin::IDiv, rows, size);
+            let grouped = self.b.mul(groups, size);
+            let end = self.b.add(at, grouped);
+            let any = self.b.cmp(Cmp::Lt, at, end);
+            self.when(any, |k| k.in_groups(tree_loop, end));
+            at = end;
+        }
+        if seeded(Fault::RemainderDropped) {
+            return;
+        }
+        for count in std::iter::successors(Some(i64::from(walks.group) / 2), |n| (*n > 1).then_some(n / 2)) {
+            // One row of the last vector is enough.
+            let before_last = (count - 1) * lanes;
+            if most.is_some_and(|most| most <= before_last) {
+                continue;
+            }
+            let end = self.b.add_int(stop, -before_last);
+            let after = self.for_loop((at, end, count * lanes), &[at], |k, first, _| {
+                k.together(tree_loop, Vectors { first, stop, count });
+                vec![k.b.add_int(first, count * lanes)]
+            });
+            at = after[0];
+        }
+    }
+
+    /// The loop over trees with whole groups of rows, which end at number `stop`.
+    fn in_groups(&mut self, tree_loop: TreeLoop, stop: Value) {
+        let TreeLoop { this, before, walks } = tree_loop;
+        let Some(buffers) = self.tables_of(walks) else { return };
+        let group = Group::full(i64::from(walks.group), walks.lanes as u16);
+        let start = self.b.int(walks.iter.start);
+        let in_group = i64::from(walks.group) * i64::from(walks.lanes);
+        let trees = (self.b.int(this.iter.start), self.scope.stop(&mut self.b, &this.iter), this.iter.step);
+        self.for_loop(trees, &[], |k, tree, _| {
+            k.with_var(this.iter.var, InScope::value(tree), |k| {
+                k.block(before);
+                k.for_loop_of(walks.iter.var, |k| {
+                    let Some(context) = k.context(walks, &buffers) else { return };
+                    k.for_loop((start, stop, in_group), &[], |k, row, _| {
+                        k.group(&context, row, group, None);
+                        Vec::new()
+                    });
+                });
+            });
+            Vec::new()
         });
     }
 
-    /// The case that there are `rows`, up to number `stop`, for at most `vectors` vectors.
-    fn by_rows_left(
-        &mut self,
-        tree_loop: TreeLoop,
-        rows: RowsLeft,
-        vectors: i64,
-        whole: &impl Fn(&mut Self),
-    ) {
-        let walks = tree_loop.walks;
-        let fewer = vectors / 2;
-        let emit = |k: &mut Self| {
-            if vectors == i64::from(walks.group) {
-                whole(k)
-            } else {
-                k.together(tree_loop, rows.stop, vectors)
-            }
-        };
-        if fewer == 0 {
-            return emit(self);
-        }
-        let bound = fewer * i64::from(walks.lanes);
-        if self.ports.most(&walks.iter).is_some_and(|end| end - walks.iter.start <= bound) {
-            return self.by_rows_left(tree_loop, rows, fewer, whole);
-        }
-        let bound = self.b.int(bound);
-        let few = self.b.cmp(Cmp::Le, rows.count, bound);
-        self.if_else(
-            few,
-            |k| {
-                k.by_rows_left(tree_loop, rows, fewer, whole);
-                Vec::new()
-            },
-            |k| {
-                emit(k);
-                Vec::new()
-            },
-        );
-    }
-
-    /// The loop over trees with `vectors` vectors of rows, which end at number `rows`, for each tree; then
-    /// the trees that are left one by one.
-    fn together(&mut self, tree_loop: TreeLoop, rows: Value, vectors: i64) {
+    /// The loop over trees, as many at once as make up a group; then the trees that are left one by one.
+    fn together(&mut self, tree_loop: TreeLoop, vectors: Vectors) {
         let TreeLoop { this, walks, .. } = tree_loop;
-        let trees = i64::from(walks.group) / vectors;
-        let group = Group::full(vectors, walks.lanes as u16).below(rows);
+        let trees = i64::from(walks.group) / vectors.count;
         let stop = self.scope.stop(&mut self.b, &this.iter);
         let step = this.iter.step;
         let start = self.b.int(this.iter.start);
         let end = self.b.add_int(stop, step - step * trees);
         let next = self.for_loop((start, end, step * trees), &[start], |k, first, _| {
-            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, group, first, trees));
+            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, first, trees));
             vec![k.b.add_int(first, step * trees)]
         });
         let known = self.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
@@ -111,17 +119,17 @@ impl KernelBuilder<'_> {
             return;
         }
         self.for_loop((next[0], stop, step), &[], |k, first, _| {
-            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, group, first, 1));
+            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, first, 1));
             Vec::new()
         });
     }
 
-    /// Walks some trees, from the value `first` of their loop on, with all rows.
-    fn trees(&mut self, tree_loop: TreeLoop, group: Group, first: Value, trees: i64) {
+    /// Walks some trees, from the value `first` of their loop on.
+    fn trees(&mut self, tree_loop: TreeLoop, vectors: Vectors, first: Value, trees: i64) {
         let TreeLoop { this, before, walks } = tree_loop;
-        let row = self.b.int(walks.iter.start);
+        let group = Group::full(vectors.count, walks.lanes as u16).below(vectors.stop);
         let Some(buffers) = self.tables_of(walks) else { return };
-        self.with_var(walks.iter.var, InScope::value(row), |k| {
+        self.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
             let mut contexts: Vec<(WalkContext, usize)> = Vec::new();
             let mut lanes: Vec<Lane> = Vec::new();
             for tree in 0..trees {

@@ -333,7 +333,7 @@ impl<'k> KernelBuilder<'k> {
 
     /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum
     /// carried on.
-    fn group(
+    pub(super) fn group(
         &mut self,
         context: &WalkContext,
         value: Value,
