@@ -10,8 +10,8 @@ use sched_ir::lir::{
 };
 use sched_nest::Variants;
 
-/// Chains that run side by side.
-const CHAINS: u32 = 6;
+/// Chains that run side by side: more than the cycles of an operation times those that begin in a cycle.
+const CHAINS: u32 = 12;
 /// Operations of a chain in one iteration.
 const STEPS: u32 = 4;
 /// Lines that [`stream`] loads in one iteration.
