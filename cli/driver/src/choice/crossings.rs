@@ -9,7 +9,7 @@ use sched_nest::Variants;
 /// Most schedules that one text has, each with tables and code of its own.
 const MOST: usize = 7;
 /// What a further schedule has to gain, as a share of the cost of calls of one size, to be worth its tables and its code.
-const WORTH: f64 = 0.1;
+const WORTH: f64 = 0.06;
 
 /// The candidates of which some are chosen.
 pub struct Crossings<'a> {
