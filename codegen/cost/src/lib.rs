@@ -13,6 +13,7 @@
 //! go left and right equally often.
 
 mod breakdown;
+mod code;
 mod describe;
 mod facts;
 mod fetch;
@@ -28,6 +29,7 @@ mod value;
 mod work;
 
 pub use breakdown::{Breakdown, Limit, Piece, breakdown};
+pub use code::{CACHED_INSTRUCTIONS, longest_block};
 pub use describe::Level;
 pub use facts::{Facts, Steps};
 pub use gpu::{Gpu, GpuCall, GpuCost, LaunchLimit, LaunchTime, cost_on};

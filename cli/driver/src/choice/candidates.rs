@@ -131,6 +131,11 @@ impl Candidate {
 }
 
 impl Candidate {
+    /// Whether so many vectors advance together that their code may not fit the cache of instructions.
+    pub fn is_long(&self) -> bool {
+        matches!(self.form, Form::Rows { lanes, together, .. } if lanes > 1 && together > FEW_TREES)
+    }
+
     /// The least number of rows of a call that it is for. Eight vectors of one tree share its tables, which stay in registers; where
     /// rows fill one vector, it would be vectors of eight trees. Sweeps hold no tables in registers.
     pub fn least_rows(&self) -> usize {

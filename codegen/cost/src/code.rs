@@ -1,0 +1,33 @@
+//! How much code a kernel is.
+
+use crate::machine::Machine;
+use sched_ir::lir::{Block, Function, Op, Scalar, Stmt};
+
+/// Instructions that the first cache of instructions holds: 32 KiB, as x86-64 servers have, of vector instructions with a
+/// prefix, an address and a distance.
+pub const CACHED_INSTRUCTIONS: f64 = 32_768.0 / 7.0;
+
+/// The instructions of the longest part of a function that runs from its beginning to its end, more or less: an operation
+/// is one for each register of its result.
+pub fn longest_block(function: &Function, machine: &Machine) -> f64 {
+    let mut longest = instructions(&function.body, function, machine);
+    Stmt::visit_all(&function.body, |stmt| {
+        for block in stmt.blocks() {
+            longest = longest.max(instructions(block, function, machine));
+        }
+    });
+    longest
+}
+
+fn instructions(block: &Block, function: &Function, machine: &Machine) -> f64 {
+    let register = f64::from(machine.register_bits / 8);
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Splat(_) | Op::Iota) => 0.0,
+        Stmt::Let(value, _) => {
+            let ty = function.ty(*value);
+            if ty.scalar == Scalar::I1 { 1.0 } else { (f64::from(ty.bytes()) / register).max(1.0) }
+        }
+        _ => 1.0,
+    };
+    block.iter().map(of).sum()
+}
