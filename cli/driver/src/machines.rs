@@ -22,7 +22,9 @@ pub(crate) fn described(cpu: Cpu) -> Machine {
     if cpu != Cpu::Native {
         return Machine::like(cpu.name(), level_of(cpu));
     }
-    Machine::like(&host_name(), level_of(cpu)).with_caches(&cache_sizes())
+    let machine = Machine::like(&host_name(), level_of(cpu)).with_caches(&cache_sizes());
+    let code_bytes = caches().iter().find(|cache| cache.kind == "Instruction").map(|cache| cache.bytes);
+    Machine { code_bytes: code_bytes.unwrap_or(machine.code_bytes), ..machine }
 }
 
 /// What a user should know of a choice that is made for a machine: that nothing is known of it. None if something is.
@@ -63,25 +65,37 @@ pub fn file(cpu: Cpu) -> Option<PathBuf> {
     Some(folder.join(format!("machine-{}-{}.json", host_name(), cpu.lookup_bits())))
 }
 
-/// Sizes of the caches of data, the nearest first, as the system tells them.
+/// Sizes of the caches of data, the nearest first.
 pub(crate) fn cache_sizes() -> Vec<f64> {
+    let of_data = caches().into_iter().filter(|cache| cache.kind != "Instruction");
+    of_data.map(|cache| cache.bytes).collect()
+}
+
+/// A cache of the first core.
+struct Cache {
+    /// What it holds: `Data`, `Instruction` or `Unified`.
+    kind: String,
+    bytes: f64,
+}
+
+/// The caches of the first core, the nearest first, as the system tells them.
+fn caches() -> Vec<Cache> {
     let folder = Path::new("/sys/devices/system/cpu/cpu0/cache");
-    let read = |n: usize, name: &str| std::fs::read_to_string(folder.join(format!("index{n}/{name}"))).ok();
-    let mut sizes = Vec::new();
-    for n in 0..8 {
-        let (Some(kind), Some(size)) = (read(n, "type"), read(n, "size")) else { break };
-        let size = size.trim();
-        let bytes = match size.strip_suffix('K') {
-            Some(kibi) => kibi.parse::<f64>().ok().map(|kibi| kibi * 1024.0),
-            None => {
-                size.strip_suffix('M').and_then(|mebi| mebi.parse::<f64>().ok()).map(|mebi| mebi * 1048576.0)
-            }
-        };
-        if let Some(bytes) = bytes.filter(|_| kind.trim() != "Instruction") {
-            sizes.push(bytes);
-        }
-    }
-    sizes
+    let read = |n: usize, name: &str| {
+        let text = std::fs::read_to_string(folder.join(format!("index{n}/{name}"))).ok()?;
+        Some(text.trim().to_string())
+    };
+    let one = |n: usize| Some(Cache { kind: read(n, "type")?, bytes: bytes_of(&read(n, "size")?)? });
+    (0..8).map_while(one).collect()
+}
+
+/// Bytes of a size such as `48K` or `32M`.
+fn bytes_of(size: &str) -> Option<f64> {
+    let (number, unit) = match size.strip_suffix('K') {
+        Some(kibi) => (kibi, 1024.0),
+        None => (size.strip_suffix('M')?, 1_048_576.0),
+    };
+    Some(number.parse::<f64>().ok()? * unit)
 }
 
 #[cfg(test)]
@@ -96,5 +110,11 @@ mod tests {
         );
         // A level of instruction sets is no processor.
         assert_eq!(note(Cpu::X86_64V3), None);
+    }
+
+    #[test]
+    fn sizes_of_caches_are_read_as_the_system_writes_them() {
+        assert_eq!((bytes_of("48K"), bytes_of("2M")), (Some(49_152.0), Some(2_097_152.0)));
+        assert_eq!((bytes_of("48"), bytes_of("manyK"), bytes_of("")), (None, None, None));
     }
 }

@@ -3,13 +3,16 @@
 use crate::machine::Machine;
 use sched_ir::lir::{Block, Function, Op, Scalar, Stmt};
 
-/// Instructions that the first cache of instructions holds: 32 KiB, as x86-64 servers have, of vector instructions with a
-/// prefix, an address and a distance.
-pub const CACHED_INSTRUCTIONS: f64 = 32_768.0 / 7.0;
+/// Bytes of a vector instruction, which has a prefix, an address and a distance.
+const INSTRUCTION: f64 = 7.0;
 
-/// The instructions of the longest part of a function that runs from its beginning to its end, more or less: an operation
-/// is one for each register of its result.
-pub fn longest_block(function: &Function, machine: &Machine) -> f64 {
+/// Whether each part of a function that runs from its beginning to its end fits the first cache of instructions.
+pub fn fits_code_cache(function: &Function, machine: &Machine) -> bool {
+    INSTRUCTION * longest_block(function, machine) <= machine.code_bytes
+}
+
+/// The instructions of the longest of these parts, more or less: an operation is one for each register of its result.
+fn longest_block(function: &Function, machine: &Machine) -> f64 {
     let mut longest = instructions(&function.body, function, machine);
     Stmt::visit_all(&function.body, |stmt| {
         for block in stmt.blocks() {

@@ -75,6 +75,9 @@ const COMPILE: f64 = 80_000.0;
 /// Cycles to wake a thread that waits, and to hear that it has ended.
 const WAKE: f64 = 8_000.0;
 
+/// Bytes of the first cache of instructions of x86-64 servers.
+const CODE_BYTES: f64 = 32_768.0;
+
 /// What instructions of a level cost in a family, as [`crate::probes`] found it; where the name is empty, in all others, as on a
 /// processor of 2023 (Zen 4).
 const MEASURED: [(&str, Level, &str); 5] = [
@@ -165,6 +168,7 @@ impl Machine {
                 cache(33_554_432.0, 150.0, 4.0, 5.0),
                 cache(f64::MAX, 700.0, 9.0, 25.0),
             ],
+            code_bytes: CODE_BYTES,
             charges,
         }
     }

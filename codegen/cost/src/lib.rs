@@ -29,7 +29,7 @@ mod value;
 mod work;
 
 pub use breakdown::{Breakdown, Limit, Piece, breakdown};
-pub use code::{CACHED_INSTRUCTIONS, longest_block};
+pub use code::fits_code_cache;
 pub use describe::Level;
 pub use facts::{Facts, Steps};
 pub use gpu::{Gpu, GpuCall, GpuCost, LaunchLimit, LaunchTime, cost_on};

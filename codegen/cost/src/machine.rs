@@ -57,6 +57,8 @@ pub struct Machine {
     pub wake: f64,
     /// The levels of memory, the fastest first, main memory last.
     pub caches: Vec<Cache>,
+    /// Bytes of code that the first cache of instructions holds.
+    pub code_bytes: f64,
     /// What instructions cost.
     pub charges: BTreeMap<Kind, Charge>,
 }

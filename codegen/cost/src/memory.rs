@@ -225,9 +225,9 @@ impl Access {
         let space = function.buffers.get(self.buffer).map(|buffer| buffer.space);
         let total = footprints.get(&None).copied().unwrap_or(0.0);
         // Calls come back to tables and to results; their rows are others, which no cache of the core has, on pages that follow
-        // each other.
+        // each other. Rows that are more than the last cache holds come from memory.
         let far = match space {
-            Some(Space::Input) => machine.beyond_core(),
+            Some(Space::Input) => machine.beyond_core().max(size),
             _ => total,
         };
         let first = self.random.map_or(rest, |places| self.firsts(places, 0, (size, own)).0.min(rest));

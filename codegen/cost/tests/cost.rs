@@ -153,17 +153,21 @@ fn walks_end_where_their_trees_do() {
 #[test]
 fn more_vectors_together_are_more_code() {
     let machine = Machine::like("znver4", Level::Vbmi);
-    let longest = |depth, together: u32| {
+    let fits = |depth, together: u32, machine: &Machine| {
         let schedule = format!(
             "tile(batch, b0, b1, 1024)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 64)\ninterleave(b1, {together})\n"
         );
         let code = compiled(&shapes::complete(20, depth, 60), &schedule).lir;
-        let of = |kernel: &(_, sched_ir::lir::Function)| sched_cost::longest_block(&kernel.1, &machine);
-        code.kernels.iter().map(of).fold(0.0, f64::max)
+        code.kernels.iter().all(|(_, kernel)| sched_cost::fits_code_cache(kernel, machine))
     };
-    let (four, eight) = (longest(8, 4), longest(8, 8));
-    assert!((1.8..2.2).contains(&(eight / four)), "{four} {eight}");
     // Short walks fit the cache of instructions; sixteen vectors of long ones do not.
-    let fits = |longest| longest < sched_cost::CACHED_INSTRUCTIONS;
-    assert!(fits(longest(4, 8)) && !fits(longest(8, 16)), "{} {}", longest(4, 8), longest(8, 16));
+    assert!(fits(4, 8, &machine) && !fits(8, 16, &machine));
+    // In a cache of half the size there is room for half as many vectors.
+    let least = |together| {
+        (1..64)
+            .map(|kibi| f64::from(kibi) * 1024.0)
+            .find(|bytes| fits(8, together, &Machine { code_bytes: *bytes, ..machine.clone() }))
+    };
+    let (Some(four), Some(eight)) = (least(4), least(8)) else { panic!("code of any length fits") };
+    assert!((1.7..2.3).contains(&(eight / four)), "{four} {eight}");
 }

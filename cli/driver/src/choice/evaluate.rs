@@ -4,7 +4,7 @@ use super::candidates::Candidate;
 use crate::compile::compile;
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
-use sched_cost::{CACHED_INSTRUCTIONS, Call, Facts, Machine, cost, longest_block};
+use sched_cost::{Call, Facts, Machine, cost, fits_code_cache};
 use sched_ir::lir::{KernelKind, Module};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Supported, check};
@@ -91,10 +91,7 @@ fn price(
         None => (nest_of(model, machine, &candidate.text(), Some(few))?, Some(few)),
     };
     let module = compile(model, Variants::only(nest), &[KernelKind::Raw], machine).ok()?.lir;
-    let fits = |longest: f64| longest <= CACHED_INSTRUCTIONS;
-    if candidate.is_long()
-        && module.kernels.iter().any(|(_, function)| !fits(longest_block(function, machine)))
-    {
+    if candidate.is_long() && !module.kernels.iter().all(|(_, function)| fits_code_cache(function, machine)) {
         return None;
     }
     let columns = model.by_columns && module.columns_from.is_some();

@@ -11,6 +11,7 @@ use super::walk::{Group, Lane, WalkContext};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Build, Cmp, Task, Value};
 use crate::mir::{Loop, Stmt, Walks};
+use crate::repr::traverse::Traversal;
 
 /// Rows that go through the trees: as many vectors of each tree at a time, from this number on.
 #[derive(Clone, Copy)]
@@ -49,16 +50,23 @@ impl KernelBuilder<'_> {
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         let mut at = self.b.int(walks.iter.start);
-        if most.is_none_or(|most| most >= in_group) {
+        // A sweep takes so long for a tree that masks count for little: one row of the last vector is enough.
+        let plan = self.ports.lowering.plan.walks.get(&walks.id);
+        let is_masked = plan.is_some_and(|plan| plan.traversal == Traversal::NodeSweep);
+        let missing = if is_masked { lanes - 1 } else { 0 };
+        if most.is_none_or(|most| most + missing >= in_group) {
             let zero = self.b.int(0);
             let rows = self.b.sub(stop, at);
+            let rows = self.b.add_int(rows, missing);
             let rows = self.b.bin(Bin::Max, rows, zero);
             let size = self.b.int(in_group);
             let groups = self.b.bin(Bin::IDiv, rows, size);
             let grouped = self.b.mul(groups, size);
             let end = self.b.add(at, grouped);
             let any = self.b.cmp(Cmp::Lt, at, end);
-            self.when(any, |k| k.in_groups(tree_loop, end));
+            let group = Group::full(i64::from(walks.group), walks.lanes as u16);
+            let group = if is_masked { group.below(stop) } else { group };
+            self.when(any, |k| k.in_groups(tree_loop, end, group));
             at = end;
         }
         if seeded(Fault::RemainderDropped) {
@@ -79,11 +87,10 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// The loop over trees with whole groups of rows, which end at number `stop`.
-    fn in_groups(&mut self, tree_loop: TreeLoop, stop: Value) {
+    /// The loop over trees with groups of rows, the last of which ends at number `stop`.
+    fn in_groups(&mut self, tree_loop: TreeLoop, stop: Value, group: Group) {
         let TreeLoop { this, before, walks } = tree_loop;
         let Some(buffers) = self.tables_of(walks) else { return };
-        let group = Group::full(i64::from(walks.group), walks.lanes as u16);
         let start = self.b.int(walks.iter.start);
         let in_group = i64::from(walks.group) * i64::from(walks.lanes);
         let trees = (self.b.int(this.iter.start), self.scope.stop(&mut self.b, &this.iter), this.iter.step);
