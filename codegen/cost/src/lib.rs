@@ -18,6 +18,7 @@ mod describe;
 mod facts;
 mod fetch;
 mod flight;
+mod folded;
 mod gpu;
 mod loops;
 mod machine;

@@ -8,7 +8,9 @@ use crate::work::Work;
 use sched_ir::lir::{Carried, For, Parallel, While};
 
 /// Iterations that stand for others where they differ, besides the first and the last.
-const BETWEEN: u32 = 3;
+const BETWEEN: u32 = 6;
+/// The golden ratio's part behind the point.
+const GOLDEN: f64 = 0.618_033_988_749_895;
 /// How little two limits of a core add to each other: the power of their mean.
 const SHARPNESS: i32 = 3;
 /// Instructions to count and to go on.
@@ -40,9 +42,10 @@ impl Sampled {
     pub fn others(trips: f64) -> Vec<(f64, f64)> {
         let last = trips - 1.0;
         let between = (trips - 2.0).clamp(0.0, f64::from(BETWEEN));
-        let step = last / (between + 1.0);
         let each = (trips - 2.0) / between.max(1.0);
-        let inner = (1..=between as u32).map(|n| ((f64::from(n) * step).floor(), each));
+        // Parts of the golden ratio are spread evenly, and meet odd and even ones alike: trees of several classes take turns.
+        let inner = (1..=between as u32)
+            .map(|n| (1.0 + ((f64::from(n) * GOLDEN).fract() * (trips - 2.0)).floor(), each));
         inner.chain((last >= 1.0).then_some((last, 1.0))).collect()
     }
 

@@ -3,6 +3,7 @@
 use crate::Call;
 use crate::breakdown::Told;
 use crate::flight::Flight;
+use crate::folded::Folded;
 use crate::loops::Sampled;
 use crate::machine::Machine;
 use crate::memory::{Access, LoopAround, Served, Site};
@@ -10,7 +11,7 @@ use crate::operation::{Amount, Kind, instructions};
 use crate::value::{DEPTHS, Known, Varies};
 use crate::work::Work;
 use sched_ir::lir::{
-    Address, Bin, Block, Cast, Cmp, Function, If, Keep, Module, Op, Scalar, Space, Stmt, Ty, Value,
+    Address, Bin, Block, Cast, Cmp, Function, If, Keep, Module, Op, Scalar, Space, Stmt, Value,
 };
 use std::collections::HashMap;
 
@@ -32,6 +33,8 @@ pub struct Reader<'a> {
     pub(crate) values: Vec<Known>,
     /// Bytes of each buffer.
     pub(crate) sizes: Vec<f64>,
+    /// What takes no instruction of its own.
+    pub(crate) folded: Folded,
     /// How many loops have been read.
     pub(crate) loops: u32,
     /// The loops around what is read.
@@ -82,6 +85,7 @@ impl<'a> Reader<'a> {
             call,
             values: vec![Known::default(); function.types.len()],
             sizes: sizes.collect(),
+            folded: Folded::of(function, machine.register_bits),
             loops: 0,
             around: Vec::new(),
             sensitive: Varies::NOT,
@@ -163,7 +167,7 @@ impl<'a> Reader<'a> {
             return self.set(value, known);
         }
         let amount = instructions(self.function, op, ty, self.machine.register_bits);
-        if let Some(amount) = amount.filter(|_| !self.is_tested_bit(op, ty)) {
+        if let Some(amount) = amount.filter(|_| !self.folded.has(value)) {
             let charge = self.machine.charge(amount.kind);
             // A gather is a load for each lane, or more where a core takes it apart so slowly that nothing else begins meanwhile.
             let instructions = match op {
@@ -183,12 +187,6 @@ impl<'a> Reader<'a> {
         known.ready = begins + latency;
         known.chain = chain.map(|(of, cycles)| (of, cycles + latency));
         self.set(value, known);
-    }
-
-    /// Whether a value is the last bit of a number: a processor tests where it stands, and adds what the test found, without an
-    /// instruction in between.
-    fn is_tested_bit(&self, op: &Op, ty: Ty) -> bool {
-        matches!(op, Op::Bin(Bin::And, _, one) if ty.lanes == 1 && self.get(*one).int == Some(1))
     }
 
     /// The value that was loaded from the same place before. From now on it is this one.
