@@ -8,8 +8,8 @@ use crate::work::Work;
 use sched_ir::lir::{Carried, For, Parallel, While};
 
 /// Iterations that stand for others where they differ, besides the first and the last.
-const BETWEEN: u32 = 6;
-/// The golden ratio's part behind the point.
+const BETWEEN: u32 = 16;
+/// The golden ratio's part behind the point, whose multiples are spread evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 /// How little two limits of a core add to each other: the power of their mean.
 const SHARPNESS: i32 = 3;
@@ -43,9 +43,11 @@ impl Sampled {
         let last = trips - 1.0;
         let between = (trips - 2.0).clamp(0.0, f64::from(BETWEEN));
         let each = (trips - 2.0) / between.max(1.0);
-        // Parts of the golden ratio are spread evenly, and meet odd and even ones alike: trees of several classes take turns.
-        let inner = (1..=between as u32)
-            .map(|n| (1.0 + ((f64::from(n) * GOLDEN).fract() * (trips - 2.0)).floor(), each));
+        // One of each part of the loop, at another place of each: trees of several classes take turns.
+        let inner = (1..=between as u32).map(|n| {
+            let place = f64::from(n - 1) + (f64::from(n) * GOLDEN).fract();
+            ((1.0 + place * each).floor(), each)
+        });
         inner.chain((last >= 1.0).then_some((last, 1.0))).collect()
     }
 
