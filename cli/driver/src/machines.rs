@@ -86,7 +86,7 @@ fn caches() -> Vec<Cache> {
         Some(text.trim().to_string())
     };
     let one = |n: usize| Some(Cache { kind: read(n, "type")?, bytes: bytes_of(&read(n, "size")?)? });
-    (0..8).map_while(one).collect()
+    (0..8).filter_map(one).collect()
 }
 
 /// Bytes of a size such as `48K` or `32M`.

@@ -217,11 +217,11 @@ mod tests {
         let function = b.finish();
         let of = |bits| {
             let folded = Folded::of(&function, bits);
-            let splat = function.types.len();
-            let splats = (0..splat).filter(|n| folded.has(Value(*n as u32))).count();
-            (found.iter().map(|value| folded.has(*value)).collect::<Vec<_>>(), splats)
+            let count = (0..function.types.len()).filter(|n| folded.has(Value(*n as u32))).count();
+            (found.iter().map(|value| folded.has(*value)).collect::<Vec<_>>(), count)
         };
-        // The sum is part of an address, the shift of a move, the choice of a comparison, and the splat, whose bits are kept, of a load.
+        // The sum is part of an address, the shift of a move, and the conjunction of a comparison where there are masks. The
+        // fourth is the repeated word, a part of its load.
         assert_eq!(of(512), (vec![true, true, false, true, false, false], 4));
         assert_eq!(of(256), (vec![true, true, false, false, false, false], 3));
     }

@@ -135,3 +135,20 @@ fn rows_left_of_groups_go_through_the_trees_by_themselves() {
     assert_eq!(over_trees(Some(15)), [2, 4]);
     assert_eq!(over_trees(Some(4)), [4]);
 }
+
+#[test]
+fn a_sweep_takes_a_group_that_is_not_full_as_one() {
+    let schedule = |layout| {
+        format!(
+            "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation({layout})\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n"
+        )
+    };
+    // The loop over all trees one by one is that of groups: what is left goes through several at once.
+    let has_groups = |layout, rows| {
+        let lir = compiled(8, &schedule(layout), Some(rows)).lir.to_string();
+        lir.contains(" in 0..8 step 1")
+    };
+    // Four vectors begin with row 13.
+    assert!(has_groups("preorder", 13) && !has_groups("preorder", 12));
+    assert!(has_groups("quantized", 16) && !has_groups("quantized", 15));
+}
