@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, Once, PoisonError};
 /// LLVM's switches for code that walks trees, and how they stand otherwise. They belong to the one version of LLVM
 /// that this crate links: an unknown name would end the process, so a test runs them. Neither functions nor target
 /// machines can carry them.
-const SWITCHES: [(&CStr, &CStr); 3] = [
+const SWITCHES: [(&CStr, &CStr); 5] = [
     // Both turn selects into branches where they expect good prediction. The branches of a tree walk are
     // unpredictable by nature, and lowering has chosen selects to avoid them.
     (c"-x86-cmov-converter=false", c"-x86-cmov-converter=true"),
@@ -17,6 +17,11 @@ const SWITCHES: [(&CStr, &CStr); 3] = [
     // The scheduler ahead of register allocation undoes the interleaving of walks and spills registers. Machines
     // with hundreds of registers need it.
     (c"-enable-misched=false", c"-enable-misched=true"),
+    // Lowering has chosen what loops count and what addresses add up. To choose again takes a twelfth of the time to
+    // compile, and the code is no faster.
+    (c"-disable-lsr=true", c"-disable-lsr=false"),
+    // Loads of a block need no order among each other. To put many lists of what goes before into one takes another twelfth.
+    (c"-combiner-tokenfactor-inline-limit=1", c"-combiner-tokenfactor-inline-limit=2048"),
 ];
 
 /// Who generates code.
@@ -71,7 +76,7 @@ impl Drop for Switches {
 }
 
 /// Sets switches. The users are locked, and there is none that they concern.
-fn set(switches: [&'static CStr; 3]) {
+fn set(switches: [&'static CStr; SWITCHES.len()]) {
     let all: Vec<*const c_char> = std::iter::once(c"schedc").chain(switches).map(CStr::as_ptr).collect();
     // SAFETY: the pointers are NUL-terminated strings that live for ever. The lock excludes other threads of this crate
     // that set switches, and those that read these: only generation of code does, which holds them.
