@@ -28,7 +28,8 @@ pub use work::Work;
 
 /// Checks a schedule. Never fails and never panics: what is wrong is in the diagnostics.
 pub fn check(source: &str, options: &Options) -> Checked {
-    Outcome::of(source, &sched_grammar::parse(source), options).into_checked()
+    let parsed = sched_grammar::parse(source);
+    Outcome::of(source, &parsed, options).into_checked(source, &parsed, options)
 }
 
 /// What the parser has to say of a schedule, and nothing else.
@@ -50,5 +51,5 @@ pub fn check_lineage(source: &str, options: &Options) -> (Checked, Variants<Line
     let parsed = sched_grammar::parse(source);
     let outcome = Outcome::of(source, &parsed, options);
     let lineages = outcome.lineages(source, &parsed.file);
-    (outcome.into_checked(), lineages)
+    (outcome.into_checked(source, &parsed, options), lineages)
 }

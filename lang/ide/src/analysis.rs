@@ -10,6 +10,7 @@ use super::names::Names;
 use sched_lang::Lineage;
 use sched_lang::check::{Outcome, Prepared, Variant, Verdict};
 use sched_lang::diagnostics::apply::fix_checked;
+use sched_lang::diagnostics::{Applicability, Diagnostic, Fix};
 use sched_lang::lineage::NestBuilder;
 use sched_lang::options::Options;
 use sched_nest::{ModelInfo, Nest, Variants};
@@ -22,6 +23,8 @@ pub struct Analysis {
     parsed: Parsed,
     outcome: Outcome,
     names: OnceLock<Names>,
+    /// Of each diagnostic.
+    helpful: Vec<OnceLock<Vec<Fix>>>,
     fixed: OnceLock<Option<String>>,
     /// Of the schedule outside of blocks, and of those in blocks, what is made when it is asked for.
     rest: OnDemand,
@@ -78,12 +81,14 @@ impl Analysis {
     fn of(source: Arc<str>, parsed: Parsed, options: Options) -> Self {
         let outcome = Outcome::of(&source, &parsed, &options);
         let blocks = outcome.variants().skip(1).map(|_| OnDemand::default()).collect();
+        let helpful = outcome.verdict.diagnostics.iter().map(|_| OnceLock::new()).collect();
         Analysis {
             source,
             options,
             parsed,
             outcome,
             names: OnceLock::new(),
+            helpful,
             fixed: OnceLock::new(),
             rest: OnDemand::default(),
             blocks,
@@ -100,9 +105,16 @@ impl Analysis {
         &self.options
     }
 
-    /// What the checker says.
+    /// What the checker says. Which fixes help is told by [`Analysis::helpful`].
     pub fn checked(&self) -> &Verdict {
         &self.outcome.verdict
+    }
+
+    /// The fixes of one of the diagnostics that help, tried when they are asked for.
+    pub fn helpful(&self, diagnostic: usize) -> &[Fix] {
+        let finding = self.checked().diagnostics.get(diagnostic);
+        let Some((known, finding)) = self.helpful.get(diagnostic).zip(finding) else { return &[] };
+        known.get_or_init(|| self.outcome.helpful(&self.source, &self.parsed, &self.options, finding))
     }
 
     /// The loop nest for calls that no block covers, if there are no errors.
@@ -167,9 +179,15 @@ impl Analysis {
 
     /// The text after everything that is safe to fix has been fixed; nothing if that changes nothing.
     pub(crate) fn fixed(&self) -> Option<&str> {
+        let is_safe = |fix: &Fix| fix.applicability == Applicability::Safe;
+        let with_helpful = |(at, finding): (usize, &Diagnostic)| {
+            let fixes = if finding.fixes.iter().any(is_safe) { self.helpful(at) } else { &[] };
+            Diagnostic { fixes: fixes.to_vec(), ..finding.clone() }
+        };
         let fixed = || {
-            fix_checked(&self.source, &self.checked().diagnostics, &self.options, false)
-                .map(|fixed| fixed.text)
+            let found: Vec<Diagnostic> =
+                self.checked().diagnostics.iter().enumerate().map(with_helpful).collect();
+            fix_checked(&self.source, &found, &self.options, false).map(|fixed| fixed.text)
         };
         self.fixed.get_or_init(fixed).as_deref()
     }

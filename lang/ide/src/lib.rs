@@ -52,6 +52,6 @@ pub use rename::{Rename, prepare_rename, rename};
 pub use sched_lang::diagnostics::Edit;
 pub use selection::selection_ranges;
 pub use signature::{ParameterHelp, SignatureHelp, signature_help};
-pub use stage::{StageLine, stage_lines};
+pub use stage::{StageLines, stage_lines};
 pub use symbols::{Symbol, SymbolKind, document_symbols};
 pub use tokens::{SemanticToken, TokenKind, TokenModifiers, semantic_tokens};

@@ -9,24 +9,33 @@ use sched_nest::show::show_rows;
 
 use super::{Analysis, Here};
 
-/// A line of a stage.
+/// Lines of a stage, one below the other, that come of the same directives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageLine {
-    /// Its number, from 0.
-    pub line: usize,
-    /// The directives that it comes of, in the order of the text.
+pub struct StageLines {
+    /// The number of the first one, from 0.
+    pub first: usize,
+    /// How many there are.
+    pub count: usize,
+    /// The directives that they come of, in the order of the text.
     pub spans: Vec<Span>,
 }
 
 /// The lines of a stage, as `schedc ir` prints it, that come of directives: loops by their names, walks, copies, sums and storages
 /// by the loop around them. In assembly comments name the loops, as `# b1` or `# b0: copies`, and count for the lines below; without
 /// them only the functions that threads share are known.
-pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLine> {
+pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
     let variants: Vec<Facts> = analysis.all().map(Facts::of).collect();
     let mut reader = Reader { variants: &variants, at: 0, open: Vec::new(), mark: Vec::new() };
-    let lines = text.lines().enumerate();
-    let told = lines.map(|(line, text)| StageLine { line, spans: reader.read(text) });
-    told.filter(|line| !line.spans.is_empty()).collect()
+    let mut all: Vec<StageLines> = Vec::new();
+    for (line, text) in text.lines().enumerate() {
+        let spans = reader.read(text);
+        match all.last_mut() {
+            _ if spans.is_empty() => {}
+            Some(last) if last.first + last.count == line && last.spans == spans => last.count += 1,
+            _ => all.push(StageLines { first: line, count: 1, spans }),
+        }
+    }
+    all
 }
 
 /// What the directives of one of the schedules say.

@@ -400,7 +400,7 @@ fn annotated(analysis: &Analysis, stage: &str) -> String {
     let known = stage_lines(analysis, stage);
     let mut out = String::new();
     for (at, line) in stage.lines().enumerate() {
-        let told = known.iter().find(|known| known.line == at);
+        let told = known.iter().find(|known| (known.first..known.first + known.count).contains(&at));
         let names = told.map(|told| told.spans.iter().map(|span| analysis.text(*span)).collect::<Vec<_>>());
         let _ = writeln!(out, "{}", format!("{line:<60}{}", names.unwrap_or_default().join("; ")).trim_end());
     }
@@ -460,6 +460,9 @@ kernel.raw:
 \tretq                                                       representation(levels); interleave(tree, 4)
 ";
     assert_eq!(annotated(&analysis, asm), wanted);
+    let known = stage_lines(&analysis, asm);
+    let runs: Vec<(usize, usize)> = known.iter().map(|lines| (lines.first, lines.count)).collect();
+    assert_eq!(runs, [(4, 2), (7, 1), (9, 1), (10, 2)], "lines of the same directives are told together");
     assert_eq!(stage_lines(&analysis, "no stage at all {\n}} in in\n"), Vec::new());
 }
 

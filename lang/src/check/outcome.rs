@@ -9,7 +9,7 @@ use super::merge::merge;
 use super::prepare::{Prepared, prepare_part};
 use super::target::target;
 use super::variant::{Judged, Resolved, Variant};
-use crate::diagnostics::{Diagnostic, Severity, keep_helpful};
+use crate::diagnostics::{Diagnostic, Fix, Severity, Trial};
 use crate::lints;
 use crate::options::{Options, Target};
 use crate::part::{Part, options_within, part_at, parts};
@@ -20,6 +20,8 @@ use sched_nest::{Nest, Variants};
 
 /// Most loops of a text whose fixes are tried before they are offered.
 const FEW_LOOPS: usize = 400;
+/// Fixes of a text that are tried at once; those behind them are offered as they are.
+const MOST_FIXES: usize = 32;
 
 /// What a check says of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,15 +56,30 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Checks a text. Fixes that are offered have been tried, where that takes little time.
+    /// Checks a text. What the fixes do that it offers is not looked at: see [`Outcome::helpful`].
     pub fn of(source: &str, parsed: &Parsed, options: &Options) -> Self {
-        let mut outcome = Outcome::first(source, parsed, options, false);
-        let loops: usize = outcome.variants().map(|variant| variant.builder.nodes.len()).sum();
-        if loops <= FEW_LOOPS {
-            let check = |text: &str| Outcome::brief(text, options);
-            keep_helpful(source, &mut outcome.verdict.diagnostics, &check);
+        Outcome::first(source, parsed, options, false)
+    }
+
+    /// The fixes of one of the diagnostics that help. Each is tried, where that takes little time; as it is a check, nobody
+    /// who types waits for it.
+    pub fn helpful(
+        &self,
+        source: &str,
+        parsed: &Parsed,
+        options: &Options,
+        finding: &Diagnostic,
+    ) -> Vec<Fix> {
+        let loops: usize = self.variants().map(|variant| variant.builder.nodes.len()).sum();
+        if loops > FEW_LOOPS {
+            return finding.fixes.clone();
         }
-        outcome
+        let check = |text: &str| {
+            let edited = sched_grammar::parse_edited(text, source, parsed);
+            Outcome::first(text, &edited, options, true).verdict.diagnostics
+        };
+        let found = &self.verdict.diagnostics;
+        Trial { text: source, found, check: &check }.helpful(finding)
     }
 
     /// What is wrong with a text, in few words: without alternatives, and fixes may be of no help.
@@ -171,10 +188,21 @@ impl Outcome {
         prepare_part(source, file, &options, Some((&self.verdict.target, variant.calls.clone())))
     }
 
-    /// The same with its nests made.
-    pub fn into_checked(self) -> Checked {
+    /// The same of the text that was checked with its nests made, and with those fixes only that [help](Outcome::helpful).
+    pub fn into_checked(self, source: &str, parsed: &Parsed, options: &Options) -> Checked {
         let nests = self.nests();
-        let Verdict { header, target, params, diagnostics } = self.verdict;
+        let mut tried = 0;
+        let mut with_helpful = |finding: &Diagnostic| {
+            let fixes = if tried < MOST_FIXES {
+                self.helpful(source, parsed, options, finding)
+            } else {
+                finding.fixes.clone()
+            };
+            tried += finding.fixes.len();
+            Diagnostic { fixes, ..finding.clone() }
+        };
+        let diagnostics = self.verdict.diagnostics.iter().map(&mut with_helpful).collect();
+        let Verdict { header, target, params, .. } = self.verdict;
         Checked { nests, header, target, params, diagnostics }
     }
 }

@@ -9,43 +9,30 @@ use super::{Diagnostic, Edit, Fix, Severity, codes};
 
 /// Longest text for which fixes are tried before they are offered.
 const LONGEST: usize = 16 * 1024;
-/// Most fixes that are tried.
-const MOST: usize = 32;
 
-/// Leaves out the fixes that do not help, each tried by itself. `check` says what there is to tell of a text.
-pub(crate) fn keep_helpful(
-    text: &str,
-    diagnostics: &mut [Diagnostic],
-    check: &dyn Fn(&str) -> Vec<Diagnostic>,
-) {
-    if text.len() > LONGEST || diagnostics.iter().all(|diagnostic| diagnostic.fixes.is_empty()) {
-        return;
-    }
-    let mut tried = 0;
-    for at in 0..diagnostics.len() {
-        let fixes = std::mem::take(&mut diagnostics[at].fixes);
-        let is_helpful = |fix: &Fix| {
-            tried += 1;
-            tried > MOST || alone(text, diagnostics, &diagnostics[at], fix, check)
-        };
-        let helpful = fixes.into_iter().filter(is_helpful).collect();
-        diagnostics[at].fixes = helpful;
-    }
+/// Tries the fixes of what was found in a text, each by itself.
+pub(crate) struct Trial<'a> {
+    pub text: &'a str,
+    pub found: &'a [Diagnostic],
+    /// What there is to tell of a text that is nearly the same.
+    pub check: &'a dyn Fn(&str) -> Vec<Diagnostic>,
 }
 
-/// Whether a fix helps that is applied alone. Behind a mistake in the text more errors may come to light.
-fn alone(
-    text: &str,
-    found: &[Diagnostic],
-    finding: &Diagnostic,
-    fix: &Fix,
-    check: &dyn Fn(&str) -> Vec<Diagnostic>,
-) -> bool {
-    Applied::new(text, [fix]).is_some_and(|applied| {
-        let after = check(&applied.text);
-        let is_no_worse = finding.code < codes::UNKNOWN_DIRECTIVE || errors(&after) <= errors(found);
-        is_no_worse && applied.helps((finding, fix), found, &after)
-    })
+impl Trial<'_> {
+    /// The fixes of one of the findings that help. In a long text they are not tried.
+    pub fn helpful(&self, finding: &Diagnostic) -> Vec<Fix> {
+        let is_tried = self.text.len() <= LONGEST;
+        finding.fixes.iter().filter(|fix| !is_tried || self.alone(finding, fix)).cloned().collect()
+    }
+
+    /// Whether a fix helps that is applied alone. Behind a mistake in the text more errors may come to light.
+    fn alone(&self, finding: &Diagnostic, fix: &Fix) -> bool {
+        Applied::new(self.text, [fix]).is_some_and(|applied| {
+            let after = (self.check)(&applied.text);
+            let is_no_worse = finding.code < codes::UNKNOWN_DIRECTIVE || errors(&after) <= errors(self.found);
+            is_no_worse && applied.helps((finding, fix), self.found, &after)
+        })
+    }
 }
 
 /// How many errors there are.
