@@ -1,6 +1,7 @@
 //! Schedules of about so many lines, each of another kind.
 
 use std::fmt::Write;
+use std::path::Path;
 
 /// All kinds by their names.
 pub fn all(lines: usize) -> [(&'static str, String); 3] {
@@ -43,4 +44,13 @@ fn mistakes(lines: usize) -> String {
         );
     }
     text
+}
+
+/// Eight directives for a model: blocks of rows as bytes, four vectors of them at a time.
+pub fn eight(model: &Path) -> String {
+    format!(
+        "model \"{}\"\ntile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\n\
+         representation(quantized)\nvectorize(b1, 64)\ninterleave(b1, 4)\nunrollAndJam(tree)\n",
+        model.display()
+    )
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use sched_grammar::ast::Span;
-use sched_ide::{StageLine, stage_lines};
+use sched_ide::{StageLines, stage_lines};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower_lsp_server::jsonrpc::Result;
@@ -74,7 +74,7 @@ pub struct Ir {
     /// The lines of the text below each other as they are indented, `[{"text", "line", "children"}]`; nothing for stages
     /// that are not laid out that way.
     pub tree: Value,
-    /// The lines that come of directives, `[{"line", "ranges"}]`.
+    /// The lines that come of directives, `[{"line", "count", "ranges"}]`: so many from that one on.
     pub lines: Vec<Value>,
 }
 
@@ -106,8 +106,8 @@ pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> R
 /// The directives that lines come of.
 fn lines(snapshot: &Snapshot, text: &str) -> Vec<Value> {
     let range = |span: Span| json!(snapshot.text.range(span));
-    let line = |told: StageLine| json!({ "line": told.line, "ranges": told.spans.into_iter().map(range).collect::<Vec<_>>() });
-    stage_lines(&snapshot.analysis, text).into_iter().map(line).collect()
+    let told = |StageLines { first, count, spans }| json!({ "line": first, "count": count, "ranges": spans.into_iter().map(range).collect::<Vec<_>>() });
+    stage_lines(&snapshot.analysis, text).into_iter().map(told).collect()
 }
 
 /// Deepest line of the tree; what is indented further stands beside its parent.

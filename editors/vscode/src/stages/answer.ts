@@ -6,6 +6,19 @@ import type { Range } from '../nest/view';
 export const LIVE = ['plan', 'mir', 'asm'] as const;
 export type LiveStage = (typeof LIVE)[number];
 
+/** Lines one below the other that come of the same directives. */
+interface Run {
+    readonly first: number;
+    readonly count: number;
+    readonly ranges: readonly Range[];
+}
+
+/** A stage as it goes to the panel: thousands of lines come of few directives, which are named once for all of them. */
+export interface StageText {
+    readonly text: string;
+    readonly runs: readonly Run[];
+}
+
 export interface StageLine {
     readonly text: string;
     /** The directives that it comes of. */
@@ -22,15 +35,23 @@ function isPlace(value: unknown): boolean {
 
 const isRange = (value: unknown): value is Range => isObject(value) && isPlace(value['start']) && isPlace(value['end']);
 
-/** The lines of an answer. */
-export function readStage(json: unknown): StageLine[] {
+/** What an answer says. */
+export function readStage(json: unknown): StageText {
     const answer = isObject(json) ? json : {};
-    const text = typeof answer['text'] === 'string' ? answer['text'] : '';
-    const ranges = new Map<number, Range[]>();
-    for (const line of list(answer['lines'])) {
-        if (isObject(line) && typeof line['line'] === 'number') ranges.set(line['line'], list(line['ranges']).filter(isRange));
+    const runs = list(answer['lines']).flatMap((run): Run[] => {
+        if (!isObject(run) || typeof run['line'] !== 'number' || typeof run['count'] !== 'number') return [];
+        return [{ first: run['line'], count: run['count'], ranges: list(run['ranges']).filter(isRange) }];
+    });
+    return { text: typeof answer['text'] === 'string' ? answer['text'] : '', runs };
+}
+
+/** The lines of a stage. */
+export function stageLines({ text, runs }: StageText): StageLine[] {
+    const lines: StageLine[] = text.trimEnd().split('\n').map((text) => ({ text, ranges: [] }));
+    for (const { first, count, ranges } of runs) {
+        for (const [at, line] of lines.slice(first, first + count).entries()) lines[first + at] = { ...line, ranges };
     }
-    return text.trimEnd().split('\n').map((text, at) => ({ text, ranges: ranges.get(at) ?? [] }));
+    return lines;
 }
 
 /** The lines that come of what stands in a line of the schedule. */

@@ -1,10 +1,10 @@
 // What the extension and the panel of stages say to each other.
 
 import type { Range } from '../nest/view';
-import type { LiveStage, StageLine } from './answer';
+import type { LiveStage, StageText } from './answer';
 
 export type ToStages =
-    | { readonly type: 'stage'; readonly stage: LiveStage; readonly lines: readonly StageLine[]; readonly milliseconds: number }
+    | { readonly type: 'stage'; readonly stage: LiveStage; readonly told: StageText; readonly milliseconds: number }
     /** The text has changed, and the stages are of the one before. */
     | { readonly type: 'stale' }
     /** A stage cannot be made, for the reason given. */

@@ -124,8 +124,8 @@ export class LiveStages implements vscode.Disposable {
         const since = Date.now();
         try {
             const params = { textDocument: { uri: document.uri.toString() }, stage, live: true };
-            const lines = readStage(await this.server.ask('sched/ir', params));
-            if (document === this.document) this.post({ type: 'stage', stage, lines, milliseconds: Date.now() - since });
+            const told = readStage(await this.server.ask('sched/ir', params));
+            if (document === this.document) this.post({ type: 'stage', stage, told, milliseconds: Date.now() - since });
         } catch (error) {
             if (document === this.document) this.post({ type: 'failed', stage, reason: readRefusal(error).message });
         }

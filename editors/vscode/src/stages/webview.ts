@@ -1,6 +1,6 @@
 // The side of the panel of stages that runs in it: lines, what has changed in them, and which belong to the cursor.
 
-import { linesOf, LIVE, type LiveStage, type StageLine } from './answer';
+import { linesOf, LIVE, stageLines, type LiveStage, type StageLine } from './answer';
 import { changedLines } from './diff';
 import type { FromStages, ToStages } from './messages';
 
@@ -81,7 +81,7 @@ window.addEventListener('message', ({ data }: MessageEvent<ToStages>) => {
         case 'stage': {
             part('state').textContent = '';
             const stage = shown.get(data.stage);
-            return stage === undefined ? undefined : draw(stage, data.lines, data.milliseconds);
+            return stage === undefined ? undefined : draw(stage, stageLines(data.told), data.milliseconds);
         }
         case 'stale':
             for (const { section } of shown.values()) section.classList.add('stale');

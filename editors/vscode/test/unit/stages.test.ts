@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { linesOf, readStage } from '../../src/stages/answer';
+import { linesOf, readStage, stageLines } from '../../src/stages/answer';
 import { changedLines } from '../../src/stages/diff';
 
 const range = (line: number) => ({ start: { line, character: 0 }, end: { line, character: 5 } });
 
 test('lines know the directives that they come of', () => {
-    const answer = { text: 'for b0 in 0..8 {\n  walk\n}\n', lines: [{ line: 0, ranges: [range(2), 'x'] }, { line: 1, ranges: [range(4)] }] };
-    const lines = readStage(answer);
-    assert.deepEqual(lines.map((line) => line.text), ['for b0 in 0..8 {', '  walk', '}']);
+    const told = [{ line: 0, count: 1, ranges: [range(2), 'x'] }, { line: 1, count: 2, ranges: [range(4)] }, { line: 3, count: 9, ranges: [] }];
+    const lines = stageLines(readStage({ text: 'for b0 in 0..8 {\n  walk\n  walk\n}\n', lines: told }));
+    assert.deepEqual(lines.map((line) => line.text), ['for b0 in 0..8 {', '  walk', '  walk', '}']);
     assert.deepEqual([...linesOf(lines, 2)], [0]);
-    assert.deepEqual([...linesOf(lines, 4)], [1]);
+    assert.deepEqual([...linesOf(lines, 4)], [1, 2]);
     assert.equal(linesOf(lines, 3).size, 0);
-    for (const broken of [null, 3, {}, { text: 7, lines: 8 }]) assert.deepEqual(readStage(broken), [{ text: '', ranges: [] }]);
+    for (const broken of [null, 3, {}, { text: 7, lines: 8 }, { lines: [{ line: 0 }] }]) {
+        assert.deepEqual(stageLines(readStage(broken)), [{ text: '', ranges: [] }]);
+    }
 });
 
 test('what is new is told, and what has only moved is not', () => {
