@@ -15,7 +15,7 @@ pub fn blocks(lines: usize) -> String {
     for at in 1..=lines / 6 {
         let _ = write!(
             text,
-            "// Part {at}.\nparam W{at} = 4 in [2, 4, 8]\nsplit({rest}, a{at}, r{at}, {at} * 2)\n\
+            "// Part {at}.\nparam W{at} = 4 in {{2, 4, 8}}\nsplit({rest}, a{at}, r{at}, {at} * 2)\n\
              unrollWalk(a{at}, W{at})\ninterleave(a{at}, 2)\n\n"
         );
         rest = format!("r{at}");

@@ -74,17 +74,16 @@ impl Outcome {
         if loops > FEW_LOOPS {
             return finding.fixes.clone();
         }
-        let check = |text: &str| {
-            let edited = sched_grammar::parse_edited(text, source, parsed);
-            Outcome::first(text, &edited, options, true).verdict.diagnostics
-        };
+        let check = |text: &str| Outcome::brief(text, (source, parsed), options);
         let found = &self.verdict.diagnostics;
         Trial { text: source, found, check: &check }.helpful(finding)
     }
 
-    /// What is wrong with a text, in few words: without alternatives, and fixes may be of no help.
-    pub fn brief(source: &str, options: &Options) -> Vec<Diagnostic> {
-        Outcome::first(source, &sched_grammar::parse(source), options, true).verdict.diagnostics
+    /// What is wrong with a text, in few words: without alternatives, and fixes may be of no help. What stands in lines that are
+    /// as in a text that was parsed before is taken from there.
+    pub fn brief(text: &str, (source, parsed): (&str, &Parsed), options: &Options) -> Vec<Diagnostic> {
+        let edited = sched_grammar::parse_edited(text, source, parsed);
+        Outcome::first(text, &edited, options, true).verdict.diagnostics
     }
 
     /// Checks a text to see whether it is legal and what its nests are.

@@ -109,7 +109,7 @@ fn usual_numbers(analysis: Here, declaration: Span, typed: Span) -> Vec<Completi
     };
     let problems = |number: &i64| {
         let text = format!("{before}{number}{after}");
-        let checked = Outcome::brief(&text, analysis.options());
+        let checked = Outcome::brief(&text, (source, analysis.parsed()), analysis.options());
         checked.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint).count()
     };
     let counted: Vec<(i64, usize)> = USUAL.iter().map(|number| (*number, problems(number))).collect();
