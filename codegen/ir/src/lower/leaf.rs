@@ -23,7 +23,8 @@ struct Ended {
 }
 
 impl KernelBuilder<'_> {
-    /// Uses the leaves of a lane. `sum` is the sum carried in a register, if there is one.
+    /// Uses the leaves of a lane. `sum` is the sum carried in a register, if there is one: of a row, or a vector of those of a
+    /// vector of rows.
     pub(super) fn use_leaf(
         &mut self,
         context: &WalkContext,
@@ -54,6 +55,9 @@ impl KernelBuilder<'_> {
             (LeafValue::Scalar(value), None) if rows_together => {
                 let index = sums.column(&mut self.b, lane.number, lane.tree);
                 sums.add_vector(&mut self.b, index, value, lane.mask);
+            }
+            (LeafValue::Scalar(value), Some(sum)) if rows_together => {
+                return Some(sums.sum(&mut self.b, sum, value));
             }
             (LeafValue::Scalar(value), None) => self.each(context, lane, value, |k, ended, value| {
                 let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);

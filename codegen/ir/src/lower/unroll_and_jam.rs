@@ -9,9 +9,11 @@ use super::kernel_builder::KernelBuilder;
 use super::scope::InScope;
 use super::walk::{Group, Lane, WalkContext};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Build, Cmp, Task, Value};
-use crate::mir::{Loop, Stmt, Walks};
+use crate::lir::{Address, Bin, Build, Cmp, Task, Ty, Value};
+use crate::mir::{Accumulator, Loop, Stmt, Walks};
+use crate::plan::SumAccess;
 use crate::repr::traverse::Traversal;
+use crate::rows::lanes_below;
 
 /// Rows that go through the trees: as many vectors of each tree at a time, from this number on.
 #[derive(Clone, Copy)]
@@ -20,6 +22,15 @@ struct Vectors {
     /// The first number that is no row.
     stop: Value,
     count: i64,
+}
+
+/// The sums of a vector of rows in memory.
+#[derive(Clone, Copy)]
+struct VectorOfSums {
+    at: Address,
+    ty: Ty,
+    /// Which lanes are rows.
+    mask: Value,
 }
 
 /// A loop over trees, and the leaf loop over rows that it repeats.
@@ -117,22 +128,77 @@ impl KernelBuilder<'_> {
         let step = this.iter.step;
         let start = self.b.int(this.iter.start);
         let end = self.b.add_int(stop, step - step * trees);
-        let next = self.for_loop((start, end, step * trees), &[start], |k, first, _| {
-            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, first, trees));
-            vec![k.b.add_int(first, step * trees)]
+        let places = self.places_of_sums(tree_loop, vectors);
+        let sums: Vec<Value> = places.iter().map(|place| self.open_sums(*place)).collect();
+        let carried: Vec<Value> = std::iter::once(start).chain(sums).collect();
+        let mut after = self.for_loop((start, end, step * trees), &carried, |k, first, inside| {
+            let mut sums = inside.get(1..).unwrap_or_default().to_vec();
+            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, (first, trees), &mut sums));
+            std::iter::once(k.b.add_int(first, step * trees)).chain(sums).collect()
         });
         let known = self.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
-        if seeded(Fault::RemainderDropped) || known.is_some_and(|count| count % trees == 0) {
-            return;
+        let is_done = seeded(Fault::RemainderDropped) || known.is_some_and(|count| count % trees == 0);
+        let next = after.remove(0);
+        if !is_done {
+            after = self.for_loop((next, stop, step), &after, |k, first, inside| {
+                let mut sums = inside.to_vec();
+                k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, (first, 1), &mut sums));
+                sums
+            });
         }
-        self.for_loop((next[0], stop, step), &[], |k, first, _| {
-            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, first, 1));
-            Vec::new()
-        });
+        for (place, sum) in places.into_iter().zip(after) {
+            self.b.store_masked(place.at, sum, place.mask);
+        }
     }
 
-    /// Walks some trees, from the value `first` of their loop on.
-    fn trees(&mut self, tree_loop: TreeLoop, vectors: Vectors, first: Value, trees: i64) {
+    /// Where the sums of vectors of rows are, if all trees add to the same ones: they are in registers meanwhile. In memory,
+    /// what a mask has kept from being stored whole is not to be had again until it is in the cache.
+    fn places_of_sums(&mut self, tree_loop: TreeLoop, vectors: Vectors) -> Vec<VectorOfSums> {
+        let TreeLoop { this, walks, .. } = tree_loop;
+        let plan = self.ports.lowering.plan.walks.get(&walks.id);
+        let are_vectors = plan.is_some_and(|plan| plan.sums == SumAccess::Vector);
+        let of_trees = match walks.target.accumulator {
+            Accumulator::Slot(id, _) => self
+                .scope
+                .privates
+                .get(&id)
+                .is_some_and(|private| private.loops.iter().any(|(var, _)| *var == this.iter.var)),
+            Accumulator::Output => false,
+        };
+        if !are_vectors || of_trees || self.ports.vectors.is_some() || self.ports.targets.is_some() {
+            return Vec::new();
+        }
+        let mut places = Vec::new();
+        self.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
+            let sums = k.scope.sums(&mut k.b, k.ports, &walks.target);
+            let first_row = k.scope.affine(&mut k.b, &walks.row);
+            let lanes = i64::from(walks.lanes);
+            for ahead in (0..vectors.count).map(|vector| vector * lanes) {
+                let number = k.b.add_int(first_row, ahead);
+                let index = sums.row(&mut k.b, number, None);
+                let left = k.b.sub(vectors.stop, vectors.first);
+                let left = k.b.add_int(left, -ahead);
+                let mask = lanes_below(&mut k.b, left, walks.lanes as u16);
+                let at = Address::element(sums.buffer, index, sums.element);
+                places.push(VectorOfSums { at, ty: Ty::vector(sums.element, walks.lanes as u16), mask });
+            }
+        });
+        places
+    }
+
+    fn open_sums(&mut self, place: VectorOfSums) -> Value {
+        self.b.load_masked(place.ty, place.at, place.mask)
+    }
+
+    /// Walks some trees, from a value of their loop on. The sums of the vectors are carried on, if there are any; else they
+    /// are in memory.
+    fn trees(
+        &mut self,
+        tree_loop: TreeLoop,
+        vectors: Vectors,
+        (first, trees): (Value, i64),
+        sums: &mut [Value],
+    ) {
         let TreeLoop { this, before, walks } = tree_loop;
         let group = Group::full(vectors.count, walks.lanes as u16).below(vectors.stop);
         let Some(buffers) = self.tables_of(walks) else { return };
@@ -152,9 +218,15 @@ impl KernelBuilder<'_> {
             }
             let Some((context, _)) = contexts.first() else { return };
             let nodes = context.advance(k, &lanes);
-            let owners = contexts.iter().flat_map(|(context, count)| std::iter::repeat_n(context, *count));
-            for ((context, lane), node) in owners.zip(&lanes).zip(nodes) {
-                k.doing(Task::Sums, |k| k.use_leaf(context, lane, node, None));
+            let mut nodes = lanes.iter().zip(nodes);
+            for (context, count) in &contexts {
+                for (vector, (lane, node)) in nodes.by_ref().take(*count).enumerate() {
+                    let sum = sums.get(vector).copied();
+                    let next = k.doing(Task::Sums, |k| k.use_leaf(context, lane, node, sum));
+                    if let (Some(sum), Some(next)) = (sums.get_mut(vector), next) {
+                        *sum = next;
+                    }
+                }
             }
         });
     }
