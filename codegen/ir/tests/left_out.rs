@@ -137,6 +137,16 @@ fn rows_left_of_groups_go_through_the_trees_by_themselves() {
 }
 
 #[test]
+fn sums_of_rows_left_of_groups_are_in_registers() {
+    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
+    let lir = compiled(8, schedule, None).lir.to_string();
+    let masked =
+        |access: &str| lir.lines().filter(|line| line.contains(access) && line.contains(" where ")).count();
+    // Two vectors, then one: the sums of each are loaded before all trees and stored behind them.
+    assert_eq!((masked("load result["), masked("store result[")), (3, 3), "{lir}");
+}
+
+#[test]
 fn a_sweep_takes_a_group_that_is_not_full_as_one() {
     let schedule = |layout| {
         format!(
