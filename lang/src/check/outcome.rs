@@ -9,7 +9,7 @@ use super::merge::merge;
 use super::prepare::{Prepared, prepare_part};
 use super::target::target;
 use super::variant::{Judged, Resolved, Variant};
-use crate::diagnostics::{Diagnostic, Fix, Severity, Trial};
+use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity};
 use crate::lints;
 use crate::options::{Options, Target};
 use crate::part::{Part, options_within, part_at, parts};
@@ -76,7 +76,7 @@ impl Outcome {
         }
         let check = |text: &str| Outcome::brief(text, (source, parsed), options);
         let found = &self.verdict.diagnostics;
-        Trial { text: source, found, check: &check }.helpful(finding)
+        FixTrial { text: source, found, check: &check }.helpful(finding)
     }
 
     /// What is wrong with a text, in few words: without alternatives, and fixes may be of no help. What stands in lines that are

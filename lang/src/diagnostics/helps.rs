@@ -11,14 +11,14 @@ use super::{Diagnostic, Edit, Fix, Severity, codes};
 const LONGEST: usize = 16 * 1024;
 
 /// Tries the fixes of what was found in a text, each by itself.
-pub(crate) struct Trial<'a> {
+pub(crate) struct FixTrial<'a> {
     pub text: &'a str,
     pub found: &'a [Diagnostic],
     /// What there is to tell of a text that is nearly the same.
     pub check: &'a dyn Fn(&str) -> Vec<Diagnostic>,
 }
 
-impl Trial<'_> {
+impl FixTrial<'_> {
     /// The fixes of one of the findings that help. In a long text they are not tried.
     pub fn helpful(&self, finding: &Diagnostic) -> Vec<Fix> {
         let is_tried = self.text.len() <= LONGEST;

@@ -14,7 +14,7 @@ pub mod sarif;
 mod wording;
 
 pub use codes::CODES;
-pub(crate) use helps::Trial;
+pub(crate) use helps::FixTrial;
 pub use nearest::nearest;
 pub use sched_diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity};
 pub(crate) use wording::{WaysOut, word};

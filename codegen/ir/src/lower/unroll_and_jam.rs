@@ -129,7 +129,8 @@ impl KernelBuilder<'_> {
         let start = self.b.int(this.iter.start);
         let end = self.b.add_int(stop, step - step * trees);
         let places = self.places_of_sums(tree_loop, vectors);
-        let sums: Vec<Value> = places.iter().map(|place| self.open_sums(*place)).collect();
+        let open = |place: &VectorOfSums| self.b.load_masked(place.ty, place.at, place.mask);
+        let sums: Vec<Value> = places.iter().map(open).collect();
         let carried: Vec<Value> = std::iter::once(start).chain(sums).collect();
         let mut after = self.for_loop((start, end, step * trees), &carried, |k, first, inside| {
             let mut sums = inside.get(1..).unwrap_or_default().to_vec();
@@ -184,10 +185,6 @@ impl KernelBuilder<'_> {
             }
         });
         places
-    }
-
-    fn open_sums(&mut self, place: VectorOfSums) -> Value {
-        self.b.load_masked(place.ty, place.at, place.mask)
     }
 
     /// Walks some trees, from a value of their loop on. The sums of the vectors are carried on, if there are any; else they
