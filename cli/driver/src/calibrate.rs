@@ -9,6 +9,7 @@ use sched_cost::{
 use sched_ir::lir::{KernelKind, Module};
 use sched_llvm::runtime::{Dtype, Kind as Wanted};
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -26,46 +27,81 @@ const LINE: usize = 64;
 const LEAST_WINDOW: f64 = 16.0;
 /// Cycles that any compiler needs for an operation.
 const LEAST_COMPILE: f64 = 1_000.0;
+/// Bits of the shortest vectors that are measured.
+const SHORTEST: u32 = 128;
+/// About how many levels of memory are measured, for the progress.
+const LEVELS: usize = 8;
 /// What two figures differ by, at least, if they are to be more than noise.
 const LEAST: f64 = 0.02;
 
-/// Measures this machine for code of a level of instruction sets. `begun` is told the share that is done.
+/// Measures this machine for code of a level of instruction sets. `done` is told the share that is done.
 ///
 /// # Errors
 /// When this machine does not run such code.
 pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let register_bits = level_of(cpu).register_bits();
     let mut machine = machines::described(cpu);
-    let all = probes(register_bits);
-    let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % PLACES) as u32)).collect();
-    let count = all.len() as f64 + 8.0;
-    let (mut compiling, mut nanoseconds) = (Vec::new(), Vec::new());
-    for (number, probe) in all.iter().enumerate() {
-        let begun = Instant::now();
-        let jit = compiled(&probe.module, cpu, 1)?;
-        compiling.push(begun.elapsed().as_nanos() as f64);
-        nanoseconds.push(fastest(&jit, &rows, ROWS) / ROWS as f64);
-        done(number as f64 / count);
+    let all = probes(register_bits, register_bits);
+    let lengths = (1..).map(|n| register_bits >> n).take_while(|bits| *bits >= SHORTEST);
+    let shorter: Vec<(u32, Vec<Probe>)> = lengths.map(|bits| (bits, of_short_vectors(bits, register_bits))).collect();
+    let count = all.len() + shorter.iter().map(|(_, probes)| probes.len()).sum::<usize>();
+    let begun = Cell::new(0);
+    let share = |more: f64| (begun.get() as f64 + more) / (count + LEVELS) as f64;
+    let next = || {
+        done(share(0.0));
+        begun.set(begun.get() + 1);
+    };
+    let times = timed(&all, cpu, &next)?;
+    let ghz = all.iter().zip(&times).find(|(probe, _)| probe.kind == Kind::Scalar && probe.latency);
+    machine.ghz = ghz.map_or(1.0, |(probe, time)| probe.operations * SCALARS / time.row);
+    let mut measured: BTreeMap<_, _> = [(register_bits, charges(&all, &times, &machine))].into();
+    // Loads, stores and others are read off the processor's description: they are never what probes wait for alone.
+    let whole = measured.entry(register_bits).or_default();
+    for kind in [Kind::Shuffle, Kind::Load, Kind::Store, Kind::Convert, Kind::Mask, Kind::Math] {
+        whole.entry(kind).or_insert(machine.charge(kind));
     }
-    let ghz = all.iter().zip(&nanoseconds).find(|(probe, _)| probe.kind == Kind::Scalar && probe.latency);
-    machine.ghz = ghz.map_or(1.0, |(probe, ns)| probe.operations * SCALARS / ns);
-    machine.charges = charges(&all, &nanoseconds, &machine);
-    machine.half = half(cpu, register_bits, &machine)?;
+    machine.charges = measured;
+    for (bits, probes) in shorter {
+        let mut found = charges(&probes, &timed(&probes, cpu, &next)?, &machine);
+        let each = found.get(&Kind::Vector).map_or(f64::INFINITY, |charge| charge.each);
+        let part = (each / machine.charge(Kind::Vector).each).clamp(0.25, 1.0);
+        for kind in [Kind::Load, Kind::Store] {
+            let whole = machine.charge(kind);
+            found.insert(kind, Charge { each: whole.each * part, ..whole });
+        }
+        machine.charges.insert(bits, found);
+    }
     machine.window = window(cpu, &machine)?;
-    machine.compile = (compile(&all, &compiling) * machine.ghz).max(LEAST_COMPILE);
-    caches(&mut machine, cpu, &|number| done((all.len() as f64 + number) / count))?;
+    machine.compile = (compile(&all, &times) * machine.ghz).max(LEAST_COMPILE);
+    caches(&mut machine, cpu, &|level| done(share(level)))?;
     Ok(machine)
 }
 
-/// What arithmetic on half a register costs, as a share of that on a whole one.
-fn half(cpu: Cpu, register_bits: u32, machine: &Machine) -> Result<f64, Failure> {
-    let narrower = probes(register_bits / 2);
-    let probe = narrower.iter().find(|probe| probe.kind == Kind::Vector && !probe.latency);
-    let Some(probe) = probe.filter(|_| register_bits >= 256) else { return Ok(1.0) };
-    let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n % PLACES) as u32)).collect();
-    let ns = fastest(&compiled(&probe.module, cpu, 1)?, &rows, ROWS) / ROWS as f64;
-    let each = ns * machine.ghz / probe.operations / 2.0;
-    Ok((each / machine.charge(Kind::Vector).each).clamp(0.25, 1.0))
+/// The probes of vectors of so many bits, where registers are longer. Gathers are paid for by the lane, and scalars have no length.
+fn of_short_vectors(bits: u32, register_bits: u32) -> Vec<Probe> {
+    let is_vector = |probe: &Probe| !matches!(probe.kind, Kind::Scalar | Kind::Gather { .. });
+    probes(bits, register_bits).into_iter().filter(is_vector).collect()
+}
+
+/// Nanoseconds that a probe takes.
+struct Time {
+    /// To run, for a row.
+    row: f64,
+    /// To compile.
+    compiling: f64,
+}
+
+/// What probes take, one after the other; each begins with a call of `next`.
+fn timed(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failure> {
+    let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % PLACES) as u32)).collect();
+    let of = |probe: &Probe| {
+        next();
+        let begun = Instant::now();
+        let jit = compiled(&probe.module, cpu, 1)?;
+        let compiling = begun.elapsed().as_nanos() as f64;
+        Ok(Time { row: fastest(&jit, &rows, ROWS) / ROWS as f64, compiling })
+    };
+    probes.iter().map(of).collect()
 }
 
 /// How many instructions are looked at for some that need not wait: chains of rows overlap as far as there is room for the
@@ -80,27 +116,27 @@ fn window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
 }
 
 /// Nanoseconds to compile one operation, from kernels of a few chains and those of one chain of the same operations.
-fn compile(all: &[Probe], nanoseconds: &[f64]) -> f64 {
+fn compile(all: &[Probe], times: &[Time]) -> f64 {
     let operations = |probe: &Probe| -> f64 {
         probe.module.kernels.iter().map(|(_, kernel)| kernel.types.len() as f64).sum()
     };
     let (mut more, mut longer) = (0.0, 0.0);
-    for (probes, times) in all.windows(2).zip(nanoseconds.windows(2)) {
+    for (probes, times) in all.windows(2).zip(times.windows(2)) {
         if let ([one, several], [fast, slow]) = (probes, times)
             && one.kind == several.kind
         {
             more += operations(several) - operations(one);
-            longer += slow - fast;
+            longer += slow.compiling - fast.compiling;
         }
     }
     longer / more
 }
 
 /// What each kind costs, from the times of its probes for a row.
-fn charges(all: &[Probe], nanoseconds: &[f64], machine: &Machine) -> BTreeMap<Kind, Charge> {
+fn charges(all: &[Probe], times: &[Time], machine: &Machine) -> BTreeMap<Kind, Charge> {
     let mut charges: BTreeMap<Kind, Charge> = BTreeMap::new();
-    for (probe, ns) in all.iter().zip(nanoseconds) {
-        let cycles = ns * machine.ghz / probe.operations;
+    for (probe, time) in all.iter().zip(times) {
+        let cycles = time.row * machine.ghz / probe.operations;
         let mut own = 1.0;
         let mut rest = cycles;
         for (kind, count) in &probe.besides {
@@ -117,10 +153,6 @@ fn charges(all: &[Probe], nanoseconds: &[f64], machine: &Machine) -> BTreeMap<Ki
         } else {
             charge.each = cycles;
         }
-    }
-    // Loads and stores are read off the processor's description: they are never what probes wait for alone.
-    for kind in [Kind::Shuffle, Kind::Load, Kind::Store, Kind::Convert, Kind::Mask, Kind::Math] {
-        charges.entry(kind).or_insert(machine.charge(kind));
     }
     charges
 }

@@ -39,8 +39,6 @@ pub struct Machine {
     pub ghz: f64,
     /// Bits of the registers that code for it uses.
     pub register_bits: u32,
-    /// What an instruction on half a register, or on less, costs, as a share of one on a whole register.
-    pub half: f64,
     /// Instructions that it begins in a cycle.
     pub issue: f64,
     /// Instructions that may wait for their operands while others go on: as many as fit its queues, not all that are in flight.
@@ -59,8 +57,8 @@ pub struct Machine {
     pub caches: Vec<Cache>,
     /// Bytes of code that the first cache of instructions holds.
     pub code_bytes: f64,
-    /// What instructions cost.
-    pub charges: BTreeMap<Kind, Charge>,
+    /// What instructions on vectors of so many bits cost. On shorter vectors they cost what they do on the next longer ones.
+    pub charges: BTreeMap<u32, BTreeMap<Kind, Charge>>,
 }
 
 impl Machine {
@@ -105,60 +103,36 @@ impl Machine {
         steps * self.window / (steps + self.window)
     }
 
-    /// How many times the cost of one register some instructions have. Gathers are paid for by the lane.
-    pub fn share(&self, amount: Amount) -> f64 {
-        match amount.kind {
+    /// What an amount costs: cycles until others of its kind may begin, and cycles from its operands to its result.
+    pub fn cost(&self, amount: Amount) -> Charge {
+        if let Some(charge) = self.narrow(amount) {
+            return charge;
+        }
+        let Charge { each, latency } = self.charge(amount.kind);
+        let share = match amount.kind {
+            // Gathers are paid for by the lane.
             Kind::Gather { .. } => amount.registers,
             // Elements that are longer than their numbers fill several registers, of which fewer numbers fill fewer.
             Kind::Lookup { element, index, .. } if element > index => {
                 amount.registers.max(f64::from(index) / f64::from(element))
             }
-            // Where arithmetic on whole registers is done in two halves, look-ups are not.
-            Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => amount.registers.max(1.0),
-            _ if amount.registers < 1.0 => amount.registers.max(self.half),
-            _ => amount.registers,
-        }
-    }
-
-    /// What a kind of instruction costs. A table of a length that was not measured costs what the next longer one does, or
-    /// as much more than the longest as it is longer.
-    pub fn charge(&self, kind: Kind) -> Charge {
-        if let Some(charge) = self.charges.get(&kind) {
-            return *charge;
-        }
-        let simple = Charge { each: 1.0, latency: 1.0 };
-        match kind {
-            Kind::Lookup { element, entries, index } => {
-                self.lookup(element, entries, index).unwrap_or(simple)
-            }
-            Kind::Gather { element } => {
-                let of = |element| self.charges.get(&Kind::Gather { element }).copied();
-                of(if element > 4 { 8 } else { 4 }).unwrap_or(simple)
-            }
-            _ => simple,
-        }
-    }
-
-    fn lookup(&self, element: u8, entries: u16, index: u8) -> Option<Charge> {
-        let measured = |element: u8, index: u8| {
-            self.charges.iter().filter_map(move |(kind, charge)| match kind {
-                Kind::Lookup { element: e, entries, index: i } if (*e, *i) == (element, index) => {
-                    Some((*entries, *charge))
-                }
-                _ => None,
-            })
+            _ => amount.registers.max(1.0),
         };
-        // Elements are widened to the index.
-        for element in [element, index.max(element)] {
-            if let Some((_, charge)) = measured(element, index).find(|(length, _)| *length >= entries) {
-                return Some(charge);
-            }
-            if let Some((longest, charge)) = measured(element, index).next_back() {
-                let times = f64::from(entries) / f64::from(longest);
-                return Some(Charge { each: charge.each * times, latency: charge.latency + times });
-            }
-        }
-        None
+        Charge { each: each * share, latency: latency + each * (amount.registers - 1.0).max(0.0) }
+    }
+
+    /// What an amount of less than a register costs, where that is known.
+    fn narrow(&self, amount: Amount) -> Option<Charge> {
+        let bits = (amount.registers * f64::from(self.register_bits)).ceil() as u32;
+        let mut longer = self.charges.range(bits..self.register_bits.max(bits));
+        longer.find_map(|(_, charges)| charge_in(charges, amount.kind))
+    }
+
+    /// What a kind of instruction costs on a register. A table of a length that was not measured costs what the next longer one does,
+    /// or as much more than the longest as it is longer.
+    pub fn charge(&self, kind: Kind) -> Charge {
+        let charges = self.charges.get(&self.register_bits);
+        charges.and_then(|charges| charge_in(charges, kind)).unwrap_or(Charge { each: 1.0, latency: 1.0 })
     }
 
     /// What an access to so many bytes takes that are in use at a time, beyond one to the first cache: cycles until the value
@@ -186,4 +160,41 @@ impl Machine {
     pub fn is_near(&self, bytes: f64) -> bool {
         self.caches.first().is_some_and(|cache| bytes <= cache.bytes)
     }
+}
+
+/// What a kind of instruction costs, of those whose costs are known on vectors of some length.
+fn charge_in(charges: &BTreeMap<Kind, Charge>, kind: Kind) -> Option<Charge> {
+    if let Some(charge) = charges.get(&kind) {
+        return Some(*charge);
+    }
+    match kind {
+        Kind::Lookup { element, entries, index } => look_up(charges, element, entries, index),
+        Kind::Gather { element } => {
+            let element = if element > 4 { 8 } else { 4 };
+            charges.get(&Kind::Gather { element }).copied()
+        }
+        _ => None,
+    }
+}
+
+fn look_up(charges: &BTreeMap<Kind, Charge>, element: u8, entries: u16, index: u8) -> Option<Charge> {
+    let measured = |element: u8, index: u8| {
+        charges.iter().filter_map(move |(kind, charge)| match kind {
+            Kind::Lookup { element: e, entries, index: i } if (*e, *i) == (element, index) => {
+                Some((*entries, *charge))
+            }
+            _ => None,
+        })
+    };
+    // Elements are widened to the index.
+    for element in [element, index.max(element)] {
+        if let Some((_, charge)) = measured(element, index).find(|(length, _)| *length >= entries) {
+            return Some(charge);
+        }
+        if let Some((longest, charge)) = measured(element, index).next_back() {
+            let times = f64::from(entries) / f64::from(longest);
+            return Some(Charge { each: charge.each * times, latency: charge.latency + times });
+        }
+    }
+    None
 }

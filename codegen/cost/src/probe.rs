@@ -35,9 +35,9 @@ pub struct Probe {
     pub module: Module,
 }
 
-/// The probes for registers of so many bits, those that others build on first.
-pub fn probes(register_bits: u32) -> Vec<Probe> {
-    let bytes = (register_bits / 8).max(16) as u16;
+/// The probes of vectors of so many bits, where registers have at least as many, those that others build on first.
+pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
+    let bytes = (bits / 8).max(16) as u16;
     let words = bytes / 4;
     let (mut all, mut leaves) = (Vec::new(), Vec::new());
     let mut both =
@@ -88,7 +88,7 @@ pub fn probes(register_bits: u32) -> Vec<Probe> {
             }
             let kind = Kind::Lookup { element, entries, index: 1 };
             let wide = Ty::vector(scalar, bytes);
-            let registers = f64::from(element);
+            let registers = f64::from(element) * f64::from(bits) / f64::from(register_bits.max(bits));
             leaves.push(Probe::leaves(kind, registers, wide, narrow));
         }
     }

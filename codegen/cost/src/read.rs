@@ -168,19 +168,18 @@ impl<'a> Reader<'a> {
         }
         let amount = instructions(self.function, op, ty, self.machine.register_bits);
         if let Some(amount) = amount.filter(|_| !self.folded.has(value)) {
-            let charge = self.machine.charge(amount.kind);
+            let cost = self.machine.cost(amount);
             // A gather is a load for each lane, or more where a core takes it apart so slowly that nothing else begins meanwhile.
             let instructions = match op {
                 Op::Gather(gather) => {
                     let lanes = f64::from(self.function.ty(gather.index).lanes);
-                    lanes.max(charge.each * amount.registers * self.machine.issue)
+                    lanes.max(cost.each * self.machine.issue)
                 }
                 _ => amount.registers.max(1.0),
             };
-            work.add(amount.kind, charge.each * self.machine.share(amount), instructions);
+            work.add(amount.kind, cost.each, instructions);
             begins = self.flight.begin(begins, (amount.kind, instructions), self.machine);
-            latency = charge.latency + charge.each * (amount.registers - 1.0).max(0.0);
-            latency += self.lines(value, op, work);
+            latency = cost.latency + self.lines(value, op, work);
             self.flight.end(begins + latency);
         }
         let mut known = self.result(op, ty.lanes == 1);
@@ -226,8 +225,8 @@ impl<'a> Reader<'a> {
         let register = f64::from(self.machine.register_bits / 8);
         let registers = f64::from(ty.bytes()) / register;
         let registers = if registers < 1.0 { registers } else { registers.ceil() };
-        let share = self.machine.share(Amount { kind: Kind::Store, registers });
-        work.add(Kind::Store, self.machine.charge(Kind::Store).each * share, registers.max(1.0));
+        let cost = self.machine.cost(Amount { kind: Kind::Store, registers });
+        work.add(Kind::Store, cost.each, registers.max(1.0));
         let index = self.get(at.index);
         let random = index.varies.meets(Varies::DATA).then_some(1.0);
         let site = Site { value: at.index.0, store: Some(at.offset ^ (at.buffer.0 << 24)) };
