@@ -43,7 +43,8 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let mut machine = machines::described(cpu);
     let all = probes(register_bits, register_bits);
     let lengths = (1..).map(|n| register_bits >> n).take_while(|bits| *bits >= SHORTEST);
-    let shorter: Vec<(u32, Vec<Probe>)> = lengths.map(|bits| (bits, of_short_vectors(bits, register_bits))).collect();
+    let shorter: Vec<(u32, Vec<Probe>)> =
+        lengths.map(|bits| (bits, of_short_vectors(bits, register_bits))).collect();
     let count = all.len() + shorter.iter().map(|(_, probes)| probes.len()).sum::<usize>();
     let begun = Cell::new(0);
     let share = |more: f64| (begun.get() as f64 + more) / (count + LEVELS) as f64;
