@@ -21,6 +21,9 @@ const WINDOW_TABLE: u16 = 16;
 /// Rows that a probe reads at least: its table, as numbers of 32 bits below [`PLACES`].
 pub const PLACES: usize = 1024;
 
+/// A step of a chain of one value, which has another one that does not change.
+type OneStep<'a> = &'a dyn Fn(&mut Builder, Value, Value) -> Value;
+
 /// A kernel whose time per row is asked for.
 pub struct Probe {
     /// What it measures.
@@ -40,33 +43,34 @@ pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
     let bytes = (bits / 8).max(16) as u16;
     let words = bytes / 4;
     let (mut all, mut leaves) = (Vec::new(), Vec::new());
-    let mut both =
-        |kind: Kind, besides: &[(Kind, f64)], ty: Ty, step: &dyn Fn(&mut Builder, Value, Value) -> Value| {
-            for latency in [true, false] {
-                all.push(Probe::of(kind, latency, besides, ty, step));
-            }
-        };
     let (ints, narrow) = (Ty::vector(Scalar::I32, words), Ty::vector(Scalar::I8, bytes));
-    both(Kind::Scalar, &[(Kind::Scalar, 1.0)], Ty::I64, &|b, x, k| {
+    // What is chosen from is there before the comparison is.
+    let compare = [(true, 1.0), (false, 2.0)].map(|(latency, choices)| {
+        Probe::of(Kind::Compare, latency, &[(Kind::Vector, choices)], narrow, &|b, x, k| {
+            let less = b.cmp(Cmp::UnsignedLt, x, k);
+            let sum = b.add(x, k);
+            let other = b.bin(Bin::Xor, sum, k);
+            b.select(less, other, k)
+        })
+    });
+    let both = |all: &mut Vec<Probe>, kind: Kind, besides: &[(Kind, f64)], ty: Ty, step: OneStep<'_>| {
+        all.extend([true, false].map(|latency| Probe::of(kind, latency, besides, ty, step)));
+    };
+    both(&mut all, Kind::Scalar, &[(Kind::Scalar, 1.0)], Ty::I64, &|b, x, k| {
         let sum = b.add(x, k);
         b.bin(Bin::Xor, sum, k)
     });
-    both(Kind::Vector, &[(Kind::Vector, 1.0)], narrow, &|b, x, k| {
+    both(&mut all, Kind::Vector, &[(Kind::Vector, 1.0)], narrow, &|b, x, k| {
         let sum = b.add(x, k);
         b.bin(Bin::Xor, sum, k)
     });
-    both(Kind::Compare, &[(Kind::Vector, 2.0)], narrow, &|b, x, k| {
-        let less = b.cmp(Cmp::UnsignedLt, x, k);
-        let sum = b.add(x, k);
-        let other = b.bin(Bin::Xor, sum, k);
-        b.select(less, other, k)
-    });
-    both(Kind::Expand, &[(Kind::Compare, 1.0), (Kind::Vector, 1.0)], ints, &|b, x, k| {
+    all.extend(compare);
+    both(&mut all, Kind::Expand, &[(Kind::Compare, 1.0), (Kind::Vector, 1.0)], ints, &|b, x, k| {
         let less = b.cmp(Cmp::Lt, x, k);
         let one = b.cast(Cast::ZExt, less, ints);
         b.add(one, k)
     });
-    both(Kind::Float, &[], Ty::vector(Scalar::F32, words), &|b, x, k| b.add(x, k));
+    both(&mut all, Kind::Float, &[], Ty::vector(Scalar::F32, words), &|b, x, k| b.add(x, k));
     for element in [1u8, 2, 4] {
         let entries =
             [16u16, 32, 64, 128, 256].into_iter().filter(|entries| *entries <= 512 / u16::from(element));
@@ -74,7 +78,7 @@ pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
             let scalar = [Scalar::I8, Scalar::I16, Scalar::I32][usize::from(element / 2)];
             let ty = Ty::vector(scalar, bytes / u16::from(element));
             let kind = Kind::Lookup { element, entries, index: element };
-            both(kind, &[], ty, &|b, x, _| {
+            both(&mut all, kind, &[], ty, &|b, x, _| {
                 let table = table(b, Ty::vector(scalar, entries));
                 b.lookup(table, x)
             });
@@ -98,7 +102,7 @@ pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
             4 => Scalar::I32,
             _ => Scalar::F64,
         };
-        both(Kind::Gather { element }, &[], ints, &|b, x, _| {
+        both(&mut all, Kind::Gather { element }, &[], ints, &|b, x, _| {
             let (buffer, base) = (rows(b), b.int(0));
             let mask = b.int_of(ints, PLACES as i64 / 2 - 1);
             let index = b.bin(Bin::And, x, mask);
@@ -210,13 +214,7 @@ fn table(b: &mut Builder, ty: Ty) -> Value {
 }
 
 impl Probe {
-    fn of(
-        kind: Kind,
-        latency: bool,
-        besides: &[(Kind, f64)],
-        ty: Ty,
-        step: &dyn Fn(&mut Builder, Value, Value) -> Value,
-    ) -> Probe {
+    fn of(kind: Kind, latency: bool, besides: &[(Kind, f64)], ty: Ty, step: OneStep<'_>) -> Probe {
         let chains = if latency { 1 } else { CHAINS };
         let operations = f64::from(STEPS * chains);
         let kernel = kernel(&[ty], chains, &|b, values, k| vec![step(b, values[0], k[0])]);

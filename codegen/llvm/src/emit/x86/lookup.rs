@@ -70,15 +70,16 @@ impl LookupPlan {
             Scalar::I8 | Scalar::I16 | Scalar::I32 => (256, Scalar::I32),
             Scalar::I64 | Scalar::F64 => return None,
         };
+        let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
+        // With registers of 256 bits, only elements of 32 bits have a shuffle.
+        let by = if needs & CPU_V4 == 0 { Scalar::I32 } else { same_size };
+        let register = if element.bytes() > 2 { register } else { shortest(table, index.with(by)) };
         let permute = Permute { register, bits: element.bytes() * 8, float, in_parts: false };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
         let available = needs & (CPU_V3 | CPU_V4) != 0;
         // Without shuffles of two registers, choosing among many parts takes longer than memory.
         let limit = if permute.has_two() { MAX_REGISTERS } else { 4 };
-        let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
-        // With registers of 256 bits, only elements of 32 bits have a shuffle.
-        let index = if register == 256 { Scalar::I32 } else { same_size };
-        (available && parts <= limit).then_some(LookupPlan { permute, element, index })
+        (available && parts <= limit).then_some(LookupPlan { permute, element, index: by })
     }
 
     /// The way for the halves of 64-bit elements, where that takes fewer shuffles than whole ones: two for each half and 16
@@ -133,6 +134,13 @@ fn int_of(scalar: Scalar) -> Scalar {
         Scalar::F64 => Scalar::I64,
         other => other,
     }
+}
+
+/// Bits of the shortest register that holds a table, and all indices. Where there are few of both, shuffles of shorter registers are
+/// done sooner.
+fn shortest(table: Ty, index: Ty) -> u32 {
+    let bits = 8 * table.bytes().max(index.bytes());
+    bits.next_power_of_two().clamp(128, 512)
 }
 
 fn wider(a: Scalar, b: Scalar) -> Scalar {

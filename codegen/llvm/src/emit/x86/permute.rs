@@ -49,6 +49,10 @@ impl Permute {
             (512, 32, false) => "llvm.x86.avx512.permvar.si.512",
             (512, 16, false) => "llvm.x86.avx512.permvar.hi.512",
             (512, 8, false) => "llvm.x86.avx512.permvar.qi.512",
+            (256, 16, false) => "llvm.x86.avx512.permvar.hi.256",
+            (256, 8, false) => "llvm.x86.avx512.permvar.qi.256",
+            (128, 16, false) => "llvm.x86.avx512.permvar.hi.128",
+            (128, 8, false) => "llvm.x86.avx512.permvar.qi.128",
             _ => return None,
         })
     }
