@@ -29,7 +29,7 @@ pub use lock::{Lock, LockOptions};
 pub use package::{Package, Server};
 pub use predict::Predict;
 pub use profile::Profile;
-pub use rows::{RowOptions, Unseen};
+pub use rows::{CategoryOptions, RowOptions};
 pub use tune::{Calibrate, GpuStrategy, Tune};
 pub use values::ScheduleValues;
 pub use verify::Verify;

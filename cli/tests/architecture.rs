@@ -14,7 +14,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const CRATES: &[(&str, &[&str])] = &[
     ("sched-diagnostics", &[]),
     ("sched-grammar", &["sched-diagnostics"]),
-    ("sched-forest", &["sched-diagnostics"]),
+    ("sched-categories", &[]),
+    ("sched-forest", &["sched-categories", "sched-diagnostics"]),
     ("sched-nest", &[]),
     ("sched-lang", &["sched-diagnostics", "sched-grammar", "sched-nest"]),
     ("sched-ide", &["sched-grammar", "sched-lang", "sched-nest"]),
@@ -25,10 +26,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sched-gpu", &["sched-llvm"]),
     ("sched-testing", &["sched-forest", "sched-lang", "sched-nest"]),
     ("sched-lsp", &["sched-grammar", "sched-ide", "sched-lang", "sched-nest"]),
-    ("schedc-data", &["sched-diagnostics"]),
+    ("schedc-data", &["sched-categories", "sched-diagnostics"]),
     (
         "schedc-driver",
         &[
+            "sched-categories",
             "sched-cost",
             "sched-diagnostics",
             "sched-forest",
@@ -62,6 +64,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "schedc-driver",
             "schedc-measure",
             "schedc-tune",
+            "sched-categories",
             "sched-diagnostics",
             "sched-forest",
             "sched-gpu",
@@ -72,7 +75,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "sched-nest",
         ],
     ),
-    ("schedc-python", &["sched-library"]),
+    ("schedc-python", &["sched-categories", "sched-library"]),
     (
         "schedc-python-compiler",
         &["sched-diagnostics", "sched-forest", "sched-lang", "sched-llvm", "sched-nest", "schedc-driver"],
@@ -115,6 +118,7 @@ const NOT_DIRECTLY: &[&str] = &["llvm-sys", "ls-types"];
 const WITHOUT_IO: &[&str] = &[
     "sched-diagnostics",
     "sched-grammar",
+    "sched-categories",
     "sched-forest",
     "sched-nest",
     "sched-lang",

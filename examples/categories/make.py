@@ -47,9 +47,7 @@ def save(name, data):
     mixed = data[["area", "floor", "size", "country"]]
     mixed.insert(0, "id", [f"h{row}" for row in range(len(data))])
     if name == "rows":
-        # Numbers in CSV are codes, so that floors have no names there.
-        plain = mixed.assign(floor=known(data)["floor"].cat.codes)
-        plain.to_csv(HERE / f"{name}.csv", index=False)
+        mixed.to_csv(HERE / f"{name}.csv", index=False)
     table = pa.Table.from_pandas(mixed, preserve_index=False)
     pa.parquet.write_table(table, HERE / f"{name}.parquet", row_group_size=16)
     text = table.set_column(4, "country", table["country"].cast(pa.string()))

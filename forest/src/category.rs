@@ -1,7 +1,5 @@
 //! Categories: numbers that stand for names, the sets of them that nodes test, and how trainers read them from values.
 
-use std::fmt;
-
 /// A set of categories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CategorySet {
@@ -55,27 +53,6 @@ impl CategoryRule {
             CategoryRule::Whole => value == whole && (0.0..MOST).contains(&value),
         };
         is_one.then_some(whole as u32)
-    }
-}
-
-/// What a class or a category is called.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Label {
-    /// A whole number.
-    Integer(i64),
-    /// Another number.
-    Number(f64),
-    /// A text.
-    Text(String),
-}
-
-impl fmt::Display for Label {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Label::Integer(number) => write!(f, "{number}"),
-            Label::Number(number) => write!(f, "{number}"),
-            Label::Text(text) => f.write_str(text),
-        }
     }
 }
 

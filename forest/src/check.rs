@@ -3,12 +3,13 @@
 //! Whatever produces trees (a reader, a test) hands over [`ForestParts`]; only [`Forest::new`] turns them into a
 //! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
 
-use crate::category::{CategoryRule, CategorySet, Label};
+use crate::category::{CategoryRule, CategorySet};
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Inner, LinearLeaf, NodeRef, Predicate, Target, Tree, Types};
 use crate::output::Output;
 use crate::{MAX_DEPTH, MAX_FEATURES, MAX_MARGINS};
+use sched_categories::Names;
 
 /// The contents of a [`Forest`] before they are checked; fields mean the same.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,7 @@ pub struct ForestParts {
     /// One name per feature, or none at all.
     pub feature_names: Vec<String>,
     /// Names of categories by feature, or none at all.
-    pub categories: Vec<Vec<Label>>,
+    pub categories: Vec<Names>,
     /// First tree of each iteration and the number of trees; empty for one tree per iteration.
     pub iteration_starts: Vec<usize>,
     /// The iteration of the best score.

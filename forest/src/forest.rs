@@ -4,8 +4,9 @@
 //! leaf's values are added to the row's margins **in tree order, starting from the base values, in the
 //! accumulator's type**, and the [`Output`] turns margins into the prediction that the trainer reports.
 
-use crate::category::{CategoryRule, CategorySet, Label};
+use crate::category::{CategoryRule, CategorySet};
 use crate::output::{ClassRule, Output};
+use sched_categories::Names;
 use smallvec::SmallVec;
 
 pub use crate::types::{Float, Types};
@@ -159,9 +160,9 @@ pub struct Forest {
     pub objective: String,
     /// Names of the features, empty when the model has none.
     pub feature_names: Vec<String>,
-    /// For each feature the names of its categories, in the order of their codes; empty for a feature whose values are
-    /// numbers, or for all.
-    pub categories: Vec<Vec<Label>>,
+    /// The names of each feature's categories. None for a feature whose values are numbers; the list is empty if that holds
+    /// for all.
+    pub categories: Vec<Names>,
     /// For each boosting iteration, its first tree; one more entry closes the last.
     pub iteration_starts: Vec<usize>,
     /// The iteration at which early stopping found the best score, if the model says.

@@ -47,10 +47,11 @@ mod treelite;
 mod types;
 mod ubjson;
 mod walk;
+mod widen;
 mod xgboost;
 
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
-pub use category::{CategoryRule, CategorySet, Label, NEARLY_ZERO, is_nearly_zero};
+pub use category::{CategoryRule, CategorySet, NEARLY_ZERO, is_nearly_zero};
 pub use category_classes::{CategoryClasses, MOST_SET_BYTES};
 pub use check::ForestParts;
 pub use error::ModelError;
@@ -63,6 +64,7 @@ pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Tr
 pub use prepared::{Column, Prepared, Recipe, SetTests};
 pub use profile::Profile;
 pub use read::{ReadOptions, load, read, read_with};
+pub use sched_categories::{Label, Names, Naming};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use treelite::write_treelite;
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_trees};

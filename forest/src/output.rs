@@ -4,10 +4,10 @@
 //! that predictions are equal to the last bit where the trainer used the same C library. All is computed in the
 //! accumulator's type.
 
-use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
 use crate::types::Float;
+use sched_categories::Label;
 
 /// What becomes of a row's sums.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::category::Label;
 use crate::forest::{Float, Forest, Predicate, Target};
 use crate::loaded::Source;
 use crate::output::{Output, Transform};
+use sched_categories::Label;
 
 /// What `schedc inspect` shows of a model. Serialises to JSON with the field names given here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -264,7 +264,7 @@ fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
             wide_thresholds: thresholds.iter().filter(|x| f64::from(**x as f32) != **x).count(),
             values: values.len(),
             sets: sets.len(),
-            categories: forest.categories.get(feature as usize).map_or(0, Vec::len),
+            categories: forest.categories.get(feature as usize).map_or(0, |names| names.labels.len()),
         }
     });
     uses.collect()

@@ -10,6 +10,14 @@ pub enum Float {
 }
 
 impl Float {
+    /// The type in texts about models: `f32` or `f64`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Float::F32 => "f32",
+            Float::F64 => "f64",
+        }
+    }
+
     /// Size in bytes.
     pub fn bytes(self) -> usize {
         match self {

@@ -7,7 +7,9 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{bits, classes, damaged, expected, files, fixtures, floats, leaves, margins, predictions};
-use sched_forest::{Forest, Iterations, Label, ReadOptions, predict, predict_margins, read, read_with};
+use sched_forest::{
+    Forest, Iterations, Label, Naming, ReadOptions, predict, predict_margins, read, read_with,
+};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -22,21 +24,22 @@ struct Expected {
     slice: Vec<u64>,
 }
 
-/// Rows with categories where the model has them: a text is its place in the list of names, and a number itself.
+/// Rows with categories where the model has them: the code of a name, or that of an unknown one.
 fn rows(forest: &Forest, expected: &Expected) -> Vec<f64> {
     let numbers = floats(&expected.rows);
     if expected.categories.is_empty() {
         return numbers;
     }
     assert_eq!(forest.feature_names, ["a", "color", "b", "size", "c"]);
-    assert!(forest.categories[3].is_empty() && !forest.categories[1].is_empty());
-    let color = |name: &str| {
-        let place = forest.categories[1].iter().position(|label| *label == Label::Text(name.into()));
-        place.map_or(-1.0, |place| place as f64)
+    let code = |feature: usize, name: &str| {
+        let names = &forest.categories[feature];
+        assert_eq!(names.naming, Naming::Spelled);
+        let place = names.labels.iter().position(|label| *label == Label::Text(name.into()));
+        place.map_or(names.other(), |place| names.code(place))
     };
     let mut rows = Vec::new();
     for (numbers, (name, size)) in numbers.chunks(3).zip(&expected.categories) {
-        rows.extend([numbers[0], color(name), numbers[1], size.parse().unwrap(), numbers[2]]);
+        rows.extend([numbers[0], code(1, name), numbers[1], code(3, size), numbers[2]]);
     }
     rows
 }

@@ -4,8 +4,8 @@
 use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
-    MissingDirections, MissingValues, NodeRef, Output, Predicate, Recipe, SetTests, Sigmoid, Softmax, Source,
-    Target, Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves,
+    MissingDirections, MissingValues, Names, NodeRef, Output, Predicate, Recipe, SetTests, Sigmoid, Softmax,
+    Source, Target, Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves,
     predict_margins, summarize,
 };
 
@@ -402,7 +402,10 @@ fn summaries_say_what_values_are() {
         base: vec![0.0; 2],
         sets: vec![[1].into_iter().collect(), [2, 3].into_iter().collect()],
         linear: vec![vec![formula; 3], vec![]],
-        categories: vec![["x", "y", "z"].map(|name| Label::Text(name.into())).to_vec(), vec![]],
+        categories: vec![
+            Names::listed(["x", "y", "z"].map(|name| Label::Text(name.into())).to_vec()),
+            Names::default(),
+        ],
         output,
         ..parts(vec![first, both])
     };

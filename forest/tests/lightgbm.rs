@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use common::{bits, classes, expected, fixtures, floats, leaves, margins, next_random, predictions};
-use sched_forest::{Float, Forest, Iterations, Label, Predicate, ReadOptions, load, read, read_with};
+use sched_forest::{
+    Float, Forest, Iterations, Label, Names, Naming, Predicate, ReadOptions, load, read, read_with,
+};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -124,7 +126,8 @@ fn pandas_categories_get_their_features() {
     let colours = ["NA", "blue, \"dark\"", "green", "red"].map(label);
     let sizes = [3, 10, 200].map(Label::Integer);
     let truths = ["False", "True"].map(label);
-    let expected = [vec![], colours.to_vec(), sizes.to_vec(), truths.to_vec()];
+    let listed = |labels: &[Label]| Names::listed(labels.to_vec());
+    let expected = [Names::default(), listed(&colours), listed(&sizes), listed(&truths)];
     assert_eq!(forest.categories, expected);
 
     let notes = |text: &str| {
@@ -138,11 +141,18 @@ fn pandas_categories_get_their_features() {
     for other in
         ["[categorical_feature: 1,2]", "[categorical_feature: 2,1,3]", "[categorical_feature: 0,1,2]"]
     {
-        let (categories, notes) = notes(&with(other));
-        assert!(categories.is_empty() && notes.contains("3 pandas columns"), "{other}: {notes}");
+        // One assignment fits, whatever features are declared.
+        assert_eq!(notes(&with(other)), (expected.to_vec(), String::new()), "{other}");
     }
+    // A column of numbers may be the one whose names are listed.
+    let codes =
+        text.replacen("feature_infos=[", "feature_infos=[0:3] [", 1).replacen("number", "code number", 1);
+    let codes = codes.replacen("max_feature_idx=3", "max_feature_idx=4", 1);
+    let (categories, said) = notes(&codes);
+    assert!(categories.iter().any(|names| names.naming == Naming::Doubtful), "{said}");
     let fewer = text.replacen("[3, 10, 200]", "[3, 10]", 1);
-    assert!(notes(&fewer).0.is_empty());
+    let (categories, said) = notes(&fewer);
+    assert!(categories.contains(&Names::unknown()) && said.contains("3 pandas columns"), "{said}");
     let broken = text.replacen("[3, 10, 200]", "[3, 10, 200", 1);
     let error = read(broken.as_bytes()).unwrap_err();
     assert_eq!(

@@ -6,9 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use schedc_data::{
-    Categories, CategoryName, Expect, Missing, Reading, RowStream, Source, Unseen, Values, panics_are_errors,
-};
+use sched_categories::{Categories, Choices, Label, Names, NumbersAs, Unseen};
+use schedc_data::{Expect, Missing, Reading, RowStream, Source, Values, panics_are_errors};
 use std::sync::Once;
 
 /// What files of the formats begin with; text with nothing.
@@ -19,10 +18,15 @@ const PIECE: usize = 3;
 
 /// Categories of the first feature are texts, and of the second one numbers.
 fn categories(choice: u8) -> Categories {
-    let texts = ["red", "NA", "7", ""].map(|name| CategoryName::Text(name.to_owned())).to_vec();
-    let numbers = vec![CategoryName::Integer(10), CategoryName::Number(0.5)];
+    let texts = ["red", "NA", "7", ""].map(String::from);
+    let texts = match choice & 16 {
+        0 => Names::listed(texts.map(Label::Text).to_vec()),
+        _ => Names::spelled(texts),
+    };
+    let numbers = Names::listed(vec![Label::Integer(10), Label::Number(0.5)]);
     let unseen = [Unseen::Error, Unseen::Missing, Unseen::Other][usize::from(choice % 3)];
-    Categories::new([texts, numbers], unseen)
+    let meaning = [None, Some(NumbersAs::Names), Some(NumbersAs::Codes)][usize::from(choice / 3 % 3)];
+    Categories::new([texts, numbers], Choices { unseen: None, numbers: meaning }, unseen)
 }
 
 fuzz_target!(|input: &[u8]| {
@@ -53,7 +57,7 @@ fuzz_target!(|input: &[u8]| {
         keep: &keep[..kept],
         beside: kept / 2,
         shard: (choice & 64 != 0).then(|| "1/3".parse().expect("a shard")),
-        array: None,
+        ..Reading::default()
     };
     let source = Source::Bytes { name: "input".to_owned(), bytes };
     let Ok(mut stream) = RowStream::open(&source, expect.by_position(choice & 128 != 0), reading) else { return };

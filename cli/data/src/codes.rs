@@ -28,4 +28,5 @@ sched_diagnostics::codes! { Data in "explain/";
     UNSEEN_CATEGORY 27 "D0027" Error "category that the model does not know"
     AMBIGUOUS_CATEGORY 28 "D0028" Error "value that may be a category or something else"
     BASE_MARGIN 29 "D0029" Error "base margin that does not fit the rows"
+    READER_LIMIT 30 "D0030" Error "file beyond the limits of a reader"
 }

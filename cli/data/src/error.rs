@@ -44,7 +44,7 @@ impl DataError {
     }
 }
 
-/// Text from a file, made fit for a message: control characters escaped, no longer than a message can bear.
+/// Text from a file, made fit for a message: characters that nobody sees escaped, no longer than a message can bear.
 pub(crate) fn shorten(text: &str) -> String {
     const MOST: usize = 40;
     let mut characters = text.chars();
@@ -57,7 +57,17 @@ pub(crate) fn shorten(text: &str) -> String {
 
 /// The character itself, or its escape where printing it would disturb a terminal.
 fn printable(character: char) -> Vec<char> {
-    if character.is_control() { character.escape_default().collect() } else { vec![character] }
+    match character.is_control() || is_invisible(character) {
+        true => character.escape_default().collect(),
+        false => vec![character],
+    }
+}
+
+/// Whether a character looks like a blank or like nothing, and is no plain blank.
+pub(crate) fn is_invisible(character: char) -> bool {
+    const MARKS: [char; 3] = ['\u{ad}', '\u{2060}', '\u{feff}'];
+    let is_mark = ('\u{200b}'..='\u{200f}').contains(&character) || MARKS.contains(&character);
+    character != ' ' && (character.is_whitespace() || is_mark)
 }
 
 /// `1 column`, `2 columns`.

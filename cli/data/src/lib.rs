@@ -22,7 +22,7 @@ pub use error::DataError;
 pub use files::{abandon_unfinished, leads_to, replace_atomically, write_atomically, write_together};
 pub use folders::replace_folder;
 pub use read::{
-    Batch, Categories, CategoryName, Expect, KeptColumns, Missing, Names, Reading, RowStream, Rows, Shard,
-    Source, Unseen, Values, panics_are_errors, read_rows,
+    Batch, Expect, KeptColumns, Missing, Names, Precision, Reading, RowStream, Rows, Shard, Source, Values,
+    WholeNumbers, panics_are_errors, read_rows,
 };
 pub use write::{Destination, Layout, Number, Numbers, Table, TableWriter, write_table};

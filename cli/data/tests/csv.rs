@@ -295,7 +295,22 @@ fn errors_say_what_and_where() {
             "PK\u{3}\u{4}",
             "D0021: rows: the archive cannot be read: invalid Zip archive: Could not find EOCD",
         ),
-        ("binary", "2", "1,2\n\0", "D0002: rows: this is neither text nor an array nor a table"),
+        ("zeros", "2", "1,2\n\0", "D0002: rows: this is text with NUL bytes"),
+        ("binary", "2", "\u{1}\u{2}\0\u{3}", "D0002: rows: this is neither text nor an array nor a table"),
+        (
+            "two bytes a letter",
+            "2",
+            "1\0,\u{0}2\0",
+            "D0002: rows: this is text in UTF-16 without a byte order mark",
+        ),
+        ("feather", "2", "FEA1\u{1}", "D0002: rows: this is a Feather file of version 1"),
+        ("bzip2", "2", "BZh91AY", "D0002: rows: this is bzip2-compressed"),
+        (
+            "a no-break space",
+            "2",
+            "1,\u{a0}2\n",
+            "D0005: rows, line 1, column 2: \"\\u{a0}2\" is not a number",
+        ),
     ];
     for (what, model, text, wanted) in cases {
         let error = read_for(model, text).expect_err(what);

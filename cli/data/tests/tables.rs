@@ -14,7 +14,9 @@ use arrow_array::{
 };
 use common::{archive, arrow, arrow_stream, features, npy, parquet, show, shown, table};
 use parquet::basic::Compression;
-use schedc_data::{DataError, Expect, Missing, Reading, RowStream, Rows, Source, Values, read_rows};
+use schedc_data::{
+    DataError, Expect, Missing, Precision, Reading, RowStream, Rows, Source, Values, WholeNumbers, read_rows,
+};
 
 const PLAIN: Compression = Compression::UNCOMPRESSED;
 
@@ -86,6 +88,43 @@ fn types_become_what_they_become_in_arrays() {
         let rows = read_rows(&source(&bytes), Expect::unnamed(3)).unwrap();
         assert_eq!(show(&rows), "0 1.5 nan | 1 nan nan", "{format}");
         assert!(matches!(rows.values, Values::F32(_)), "{format}: single precision holds all of it");
+    }
+}
+
+/// Whole numbers whose nearest float depends on the way: by way of a double it is another one.
+#[test]
+fn whole_numbers_are_rounded_once() {
+    // Half-way between two floats, and a little more, which doubles do not hold.
+    let large = (1_i64 << 61) + (1 << 37) + 1;
+    assert_ne!(large as f32, large as f64 as f32);
+    let whole =
+        |of_tables, of_arrays| Expect::unnamed(1).with_whole_numbers(WholeNumbers { of_tables, of_arrays });
+    let single = f64::from(large as f32);
+    let shown = |bytes: &[u8], expect| {
+        read_rows(&source(bytes), expect).map(|rows| rows.into_f64()).map_err(|error| error.to_string())
+    };
+    let column: ArrayRef = Arc::new(Int64Array::from(vec![large]));
+    let unsigned: ArrayRef = Arc::new(UInt64Array::from(vec![large as u64]));
+    for table in [columns([("a", column)]), columns([("a", unsigned)])] {
+        for (format, bytes) in formats(&table, 1) {
+            let expect = whole(Precision::Single, Precision::Double);
+            assert_eq!(shown(&bytes, expect), Ok(vec![single]), "{format}");
+            let expect = whole(Precision::Double, Precision::Single);
+            assert_eq!(shown(&bytes, expect), Ok(vec![large as f64]), "{format}");
+        }
+    }
+    let text = format!("a\n{large}\n");
+    assert_eq!(shown(text.as_bytes(), whole(Precision::Single, Precision::Double)), Ok(vec![single]));
+    assert_eq!(shown(text.as_bytes(), whole(Precision::Double, Precision::Single)), Ok(vec![large as f64]));
+    for (descr, bytes) in [("<i8", large.to_le_bytes()), (">u8", large.to_be_bytes())] {
+        let array =
+            npy(&format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1, 1), }}"), &bytes);
+        assert_eq!(shown(&array, whole(Precision::Double, Precision::Single)), Ok(vec![single]), "{descr}");
+        assert_eq!(
+            shown(&array, whole(Precision::Single, Precision::Double)),
+            Ok(vec![large as f64]),
+            "{descr}"
+        );
     }
 }
 
@@ -283,10 +322,16 @@ fn the_array_of_an_archive_is_chosen() {
     assert_eq!(read(&[("X.npy", &one), ("note.txt", b"x")], None).unwrap(), "1");
     assert_eq!(read(&[("X.npy", &one), ("y.npy", &two)], Some("y")).unwrap(), "2");
     type Files<'a> = &'a [(&'a str, &'a [u8])];
-    let cases: [(Files<'_>, Option<&str>, &str); 3] = [
+    let cases: [(Files<'_>, Option<&str>, &str); 5] = [
         (&[("X.npy", &one), ("y.npy", &two)], None, "D0022: rows: the archive holds 2 arrays: \"X\", \"y\""),
         (&[("X.npy", &one)], Some("Z"), "D0022: rows: the archive holds no array \"Z\", but \"X\""),
         (&[("sheet.xml", b"x")], None, "D0022: rows: the zip archive holds no .npy array"),
+        (&[("xl/sheet.xml", b"x")], None, "D0022: rows: this is a workbook of Excel"),
+        (
+            &[("rows.csv", b"1")],
+            None,
+            "D0022: rows: this is a zip archive with \"rows.csv\", and only arrays",
+        ),
     ];
     for (files, array, wanted) in cases {
         let error = read(files, array).unwrap_err();

@@ -1,96 +1,65 @@
-//! Names of categories in models and in what libraries say of theirs.
+//! What rows of a model mean: names of categories, and the types of whole numbers.
 
 use crate::model::Model;
-use sched_forest::{Forest, Label};
+use sched_categories::{Categories, Choices, Names, Unseen, to_json};
+use sched_forest::{Float, Forest};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
-/// What becomes of a category that the model does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
-    /// It is refused.
-    Error,
-    /// It is a missing value.
-    Missing,
-    /// It is a category that no split asks for.
-    Other,
+/// The categories of a model under the user's choices.
+pub fn categories_of(model: &Model, choices: Choices) -> Option<Categories> {
+    let named = has_names(&model.forest);
+    named.then(|| Categories::new(model.forest.categories.iter().cloned(), choices, unseen_of(model)))
 }
 
-impl Unseen {
-    /// What a trainer does: LightGBM takes it as missing, and to CatBoost it is one that no split asks for. XGBoost refuses
-    /// it.
-    pub fn of_trainer(trainer: &str) -> Unseen {
-        match trainer {
-            "LightGBM" => Unseen::Missing,
-            "CatBoost" => Unseen::Other,
-            _ => Unseen::Error,
-        }
-    }
-
-    /// Its word in the text about a library.
-    pub fn word(self) -> &'static str {
-        match self {
-            Unseen::Error => "error",
-            Unseen::Missing => "missing",
-            Unseen::Other => "other",
-        }
-    }
-}
-
-/// What the text about a library says of its model's categories; null if they have no names.
+/// The text about the categories of a library's model; null if they have no names.
 pub fn about(model: &Model) -> Value {
-    if !has_names(&model.forest) {
-        return Value::Null;
-    }
-    let feature = |names: &Vec<Label>| names.iter().map(json_of_label).collect::<Value>();
-    let unseen = Unseen::of_trainer(model.source.trainer).word();
-    json!({ "names": model.forest.categories.iter().map(feature).collect::<Value>(), "unseen": unseen })
+    to_json(&model.forest.categories, unseen_of(model))
 }
 
-/// For each feature the names of its categories as text, each with its code. Numbers are spelt as Rust does, and whole ones
-/// of another type with a point, too.
-pub fn for_c(forest: &Forest) -> Vec<Vec<(String, u32)>> {
-    if !has_names(forest) {
-        return Vec::new();
-    }
-    let feature = |names: &Vec<Label>| {
-        let mut known: BTreeMap<String, u32> = BTreeMap::new();
-        for (code, label) in names.iter().enumerate() {
-            let pointed = match label {
-                Label::Number(number) if number.fract() == 0.0 => Some(format!("{number:.1}")),
-                _ => None,
-            };
-            for text in [Some(label.to_string()), pointed].into_iter().flatten() {
-                known.entry(text).or_insert(code as u32);
-            }
-        }
-        known.into_iter().collect()
-    };
-    forest.categories.iter().map(feature).collect()
+/// The treatment of unknown categories by the model's trainer.
+fn unseen_of(model: &Model) -> Unseen {
+    Unseen::of_trainer(model.source.trainer)
 }
 
-/// Whether the model names categories.
+/// The spellings of each feature's categories with their codes, for lookups by text in C.
+pub fn for_c(forest: &Forest) -> Vec<Vec<(String, f64)>> {
+    match has_names(forest) {
+        true => forest.categories.iter().map(Names::spellings).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// Whether some categories of the model have names.
 pub fn has_names(forest: &Forest) -> bool {
-    forest.categories.iter().any(|names| !names.is_empty())
+    forest.categories.iter().any(|names| !names.are_codes())
 }
 
-/// A label as JSON: whole numbers without a point, others with one.
-pub fn json_of_label(label: &Label) -> Value {
-    match label {
-        Label::Integer(number) => json!(number),
-        Label::Number(number) => json!(number),
-        Label::Text(text) => json!(text),
+/// The types to which whole numbers of rows are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeNumbers {
+    /// That of cells of tables.
+    pub of_tables: Float,
+    /// That of elements of arrays.
+    pub of_arrays: Float,
+}
+
+impl WholeNumbers {
+    /// The types that a model's trainer uses. LightGBM's Python package makes whole numbers of arrays single precision, and
+    /// those of data frames double.
+    pub fn of(model: &Model) -> WholeNumbers {
+        let of_tables = model.own_rows;
+        let of_arrays = if model.source.trainer == "LightGBM" { Float::F32 } else { of_tables };
+        WholeNumbers { of_tables, of_arrays }
     }
-}
 
-/// The label that [`json_of_label`] has made such a value of.
-pub fn label_of_json(value: &Value) -> Option<Label> {
-    match value {
-        Value::String(text) => Some(Label::Text(text.clone())),
-        Value::Null => Some(Label::Number(f64::NAN)),
-        _ => match value.as_i64() {
-            Some(number) => Some(Label::Integer(number)),
-            None => value.as_f64().map(Label::Number),
-        },
+    /// The text about a library's model.
+    pub fn about(self) -> Value {
+        json!({ "tables": self.of_tables.word(), "arrays": self.of_arrays.word() })
+    }
+
+    /// The types that such a text says; double precision, in which nothing is rounded early, where it says none.
+    pub fn from_about(about: &Value) -> WholeNumbers {
+        let float = |value: &Value| if value == Float::F32.word() { Float::F32 } else { Float::F64 };
+        WholeNumbers { of_tables: float(&about["tables"]), of_arrays: float(&about["arrays"]) }
     }
 }

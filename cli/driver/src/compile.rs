@@ -4,6 +4,7 @@ use crate::categories;
 use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
+use sched_categories::json_of_label;
 use sched_cost::{Call, Facts, Machine, cost};
 use sched_forest::{Float, Types};
 use sched_ir::lir::{KernelKind, Place};
@@ -138,6 +139,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
             "features": forest.num_features,
             "margins": forest.num_margins,
             "types": types(&forest.types),
+            "whole_numbers": categories::WholeNumbers::of(model).about(),
             "feature_names": forest.feature_names,
         },
         "outputs": {
@@ -160,7 +162,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
     let labels =
         forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
     if let Some(labels) = labels {
-        info["model"]["labels"] = labels.iter().map(categories::json_of_label).collect();
+        info["model"]["labels"] = labels.iter().map(json_of_label).collect();
     }
     if let Some(missing) = rules.missing {
         info["model"]["missing"] = json!(missing);
@@ -191,16 +193,12 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
 
 /// The types that a model computes in, as a JSON value.
 fn types(types: &Types) -> Value {
-    let name = |float| match float {
-        Float::F32 => "f32",
-        Float::F64 => "f64",
-    };
     let Types { input, threshold, accumulator, output } = *types;
     json!({
-        "rows": name(input),
-        "thresholds": name(threshold),
-        "sums": name(accumulator),
-        "results": name(output),
+        "rows": input.word(),
+        "thresholds": threshold.word(),
+        "sums": accumulator.word(),
+        "results": output.word(),
     })
 }
 

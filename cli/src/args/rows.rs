@@ -1,17 +1,55 @@
 //! Arguments that say how rows are read.
 
 use clap::{Args, ValueEnum};
+use sched_categories as categories;
 use std::path::PathBuf;
 
-/// What becomes of a category that the model does not know.
+/// The treatment of a category that the model does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Unseen {
-    /// It is refused.
+    /// An error.
     Error,
-    /// It is a missing value.
+    /// A missing value.
     Missing,
-    /// It is a category that is in no set of the model.
+    /// A category that is in no set of the model.
     Other,
+}
+
+/// The meaning of plain numbers in columns of categories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NumbersAs {
+    /// Names of categories.
+    Names,
+    /// Codes: places in the model's list of names, from 0 on.
+    Codes,
+}
+
+/// The meaning of cells in columns of categories.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct CategoryOptions {
+    /// Names that are no category of the model [default: as its trainer does]
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub unseen: Option<Unseen>,
+    /// Plain numbers in columns of categories that have names [default: names in tables, codes in arrays]
+    #[arg(long, value_enum, value_name = "MEANING")]
+    pub categories: Option<NumbersAs>,
+}
+
+impl CategoryOptions {
+    /// The choices as the lookup of categories takes them.
+    pub fn choices(self) -> categories::Choices {
+        categories::Choices {
+            unseen: self.unseen.map(|unseen| match unseen {
+                Unseen::Error => categories::Unseen::Error,
+                Unseen::Missing => categories::Unseen::Missing,
+                Unseen::Other => categories::Unseen::Other,
+            }),
+            numbers: self.categories.map(|numbers| match numbers {
+                NumbersAs::Names => categories::NumbersAs::Names,
+                NumbersAs::Codes => categories::NumbersAs::Codes,
+            }),
+        }
+    }
 }
 
 /// Rows, and what is known of them that the model's file does not say.
@@ -23,9 +61,9 @@ pub struct RowOptions {
     /// Take the columns in the model's order, whatever their names are
     #[arg(long)]
     pub by_position: bool,
-    /// Text that is no category of the model [default: as its trainer does]
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub unseen: Option<Unseen>,
+    #[command(flatten)]
+    /// The categories.
+    pub categories: CategoryOptions,
     /// A number that stands for missing values, as `missing` of XGBoost's constructors, which the model's file lacks
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,

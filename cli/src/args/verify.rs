@@ -1,6 +1,6 @@
 //! The arguments of `schedc verify`.
 
-use super::{ModelOptions, Output, ScheduleOptions, parse_cpu};
+use super::{CategoryOptions, ModelOptions, Output, ScheduleOptions, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use std::path::PathBuf;
@@ -42,6 +42,9 @@ pub struct Verify {
     /// Take the columns of these rows in the model's order, whatever their names are
     #[arg(long, requires = "input")]
     pub by_position: bool,
+    #[command(flatten)]
+    /// The categories of these rows.
+    pub categories: CategoryOptions,
     /// Predictions of these rows by somebody else, to compare with: a .npy, CSV or Parquet file
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
     pub against: Option<PathBuf>,

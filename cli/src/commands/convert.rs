@@ -7,6 +7,7 @@ use sched_forest::write_treelite;
 use schedc_data::write_atomically;
 use schedc_driver::Failure;
 use schedc_driver::Model;
+use schedc_driver::categories::has_names;
 
 /// Ends of the names of files that Treelite reads.
 const EXTENSIONS: [&str; 2] = ["treelite", "tl"];
@@ -39,7 +40,7 @@ fn losses(model: &Model) -> Vec<String> {
     let forest = &model.forest;
     let lost = [
         ("the names of features", !forest.feature_names.is_empty()),
-        ("the names of categories", forest.categories.iter().any(|names| !names.is_empty())),
+        ("the names of categories", has_names(forest)),
         ("the names of classes", forest.output.classes.as_ref().is_some_and(|it| !it.labels.is_empty())),
     ];
     let names: Vec<&str> = lost.into_iter().filter(|(_, is_lost)| *is_lost).map(|(name, _)| name).collect();

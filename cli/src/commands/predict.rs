@@ -9,7 +9,7 @@ use super::find_job;
 use super::simulate::Simulator;
 use crate::args::{Output, Predict, ScheduleOptions};
 use crate::environment;
-use crate::model_rows::{categories_of, categories_of_library, expected_of, missing_in};
+use crate::model_rows::{categories_of_library, expected_of, missing_in, whole_numbers_of_library};
 use crate::outputs::{keep, keep_folder};
 use crate::terminal::Terminal;
 use base_margin::Origin;
@@ -24,6 +24,7 @@ use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source};
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
+use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
 use schedc_driver::{Found, Job, Lookup, machines};
 use std::io::IsTerminal;
@@ -59,8 +60,9 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
         terminal.say(schedule_of(&library).trim_end());
     }
     let names = names_of(&library);
-    let categories = categories_of_library(&about(&library), args.rows.unseen);
+    let categories = categories_of_library(&about(&library), args.rows.categories.choices());
     let expect = rows_for(&library, names.as_deref())
+        .with_whole_numbers(whole_numbers_of_library(&about(&library)))
         .with_categories(categories.as_ref())
         .with_missing(args.rows.missing.map(|value| missing_of(&library, value)));
     let outputs = library.num_outputs(run::kind(args.output));
@@ -102,7 +104,7 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     let given = source.map(|source| checked(Job { model, source })).transpose()?;
     let by_tree = matches!(args.output, Output::Leaf | Output::Tree);
     let outputs = if by_tree { own.forest.trees.len() } else { 1 };
-    let categories = categories_of(&own, args.rows.unseen);
+    let categories = categories_of(&own, args.rows.categories.choices());
     let expect = expected_of(&own)
         .with_categories(categories.as_ref())
         .with_missing(args.rows.missing.map(|value| missing_in(&own, value)));

@@ -2,20 +2,21 @@
 
 use super::print;
 use crate::args::Profile;
-use crate::model_rows::{categories_of, expected_of, missing_in};
+use crate::model_rows::{expected_of, missing_in};
 use crate::outputs::keep;
 use crate::terminal::Terminal;
 use sched_diagnostics::internal;
 use schedc_data::{Source, Values, read_rows, write_atomically};
 use schedc_driver::Failure;
 use schedc_driver::Model;
+use schedc_driver::categories::categories_of;
 
 /// Runs the command.
 pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
     keep(&[Some(&args.rows.input), Some(&args.model)], &args.out)?;
     let model = Model::read(&args.model, &args.reading.options())?;
     let forest = &model.forest;
-    let categories = categories_of(&model, args.rows.unseen);
+    let categories = categories_of(&model, args.rows.categories.choices());
     let expect = expected_of(&model)
         .by_position(args.rows.by_position)
         .with_categories(categories.as_ref())

@@ -34,6 +34,7 @@ use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Job;
 use schedc_driver::Model;
+use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile, facts, into_memory};
 use schedc_driver::machines;
 use std::collections::BTreeSet;
@@ -88,7 +89,8 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
 /// The rows that the command line names.
 fn given(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
     let Some(path) = &args.input else { return Ok(Vec::new()) };
-    let expect = expected_of(model).by_position(args.by_position);
+    let categories = categories_of(model, args.categories.choices());
+    let expect = expected_of(model).by_position(args.by_position).with_categories(categories.as_ref());
     let rows = read_rows(&Source::from_argument(path), expect)?;
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));

@@ -169,7 +169,7 @@ typedef struct schedc_categories {
     int64_t num_features;
     const uint32_t *starts;      /* the names of a feature are from starts[feature] to starts[feature + 1] */
     const char *const *names;    /* of each feature in ascending order of their bytes */
-    const uint32_t *codes;       /* of these names */
+    const double *codes;         /* of these names */
 } schedc_categories;
 
 /* Instruction sets beyond baseline x86-64, by the psABI's levels. */

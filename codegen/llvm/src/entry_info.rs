@@ -28,7 +28,7 @@ pub struct EntryInfo {
     /// The names of the features, one for each; none if the model has no names.
     pub feature_names: Vec<String>,
     /// For each feature the names of its categories with their codes; none at all if the model has no such names.
-    pub categories: Vec<Vec<(String, u32)>>,
+    pub categories: Vec<Vec<(String, f64)>>,
     /// Values that are equal to it are missing, too.
     pub missing: Option<f64>,
     /// What sums begin with, of the type of margins, for kernels that add to what is there.

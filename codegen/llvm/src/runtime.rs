@@ -132,7 +132,7 @@ pub struct CategoriesDescriptor {
     /// The names, in ascending order for each feature.
     pub names: *const *const c_char,
     /// Their codes.
-    pub codes: *const u32,
+    pub codes: *const f64,
 }
 
 /// The columns that kernels read, `schedc_columns` in C.

@@ -3,25 +3,28 @@
 use std::collections::HashMap;
 
 use super::document::{CategoricalFeature, Features, Split};
-use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::Predicate;
+use crate::forest::{Float, Predicate};
 use crate::loaded::Note;
+use crate::widen::widened;
+use sched_categories::{Names, is_wide};
 
 /// The features of a model.
 pub(super) struct Columns {
-    floats: HashMap<u32, Float>,
+    floats: HashMap<u32, Numeric>,
     categories: HashMap<u32, Categorical>,
     /// Columns of a row.
     pub count: usize,
     /// Names, or none at all.
     pub names: Vec<String>,
     /// Names of categories by column, or none at all.
-    pub labels: Vec<Vec<Label>>,
+    pub names_of_categories: Vec<Names>,
+    /// Whether single precision does not tell the categories apart that trees test.
+    wide: bool,
 }
 
-struct Float {
+struct Numeric {
     column: u32,
     /// The side of a missing value: 1 is above all borders.
     missing: bool,
@@ -43,8 +46,8 @@ pub(super) struct Asked {
     pub swapped: bool,
 }
 
-/// Whole numbers up to here are numbers of single precision.
-const MOST: i64 = 1 << 24;
+/// Most names of a feature whose codes, -0.5, -1.5 and so on, single precision holds with room to spare.
+const MOST_SINGLE: usize = 1 << 22;
 
 impl Columns {
     /// Reads the table of features of a file of so many bytes.
@@ -69,13 +72,20 @@ impl Columns {
                         .help("CatBoost has `AsIs`, `AsFalse` and `AsTrue`"));
                 }
             };
-            floats.insert(it.feature_index, Float { column: it.flat_feature_index, missing });
+            floats.insert(it.feature_index, Numeric { column: it.flat_feature_index, missing });
         }
         let hashed: HashMap<u32, &str> =
             cat_features_hash.iter().map(|it| (it.hash as u32, it.value.as_str())).collect();
         let mut known: Vec<&str> = hashed.values().copied().collect();
         known.sort_unstable();
-        let mut columns = Columns { floats, categories: HashMap::new(), count, names, labels: Vec::new() };
+        let mut columns = Columns {
+            floats,
+            categories: HashMap::new(),
+            count,
+            names,
+            names_of_categories: Vec::new(),
+            wide: false,
+        };
         // Names that no test asks for are listed too, so that rows may hold them, as long as there are not too many.
         let all = known.len() * categorical_features.len() <= bytes / 8;
         for it in &categorical_features {
@@ -84,34 +94,34 @@ impl Columns {
         Ok(columns)
     }
 
+    /// Adds a feature's categories: names that trees test come first, then the others of the file.
     fn add_categories(&mut self, it: &CategoricalFeature, hashed: &HashMap<u32, &str>, known: &[&str]) {
-        let column = it.flat_feature_index;
         let tested = it.values.iter().filter_map(|&hash| Some((hash as u32, *hashed.get(&(hash as u32))?)));
         let tested: Vec<(u32, &str)> = tested.collect();
-        let numbers: Option<HashMap<u32, f64>> =
-            tested.iter().map(|&(hash, name)| Some((hash, whole(name)? as f64))).collect();
-        let values = match numbers {
-            Some(numbers) => numbers,
-            None => {
-                let mut labels: Vec<&str> = tested.iter().map(|(_, name)| *name).collect();
-                labels.extend(known);
-                let mut places = HashMap::new();
-                labels.retain(|&name| {
-                    let next = places.len();
-                    let is_new = !places.contains_key(name);
-                    places.entry(name).or_insert(next as f64);
-                    is_new
-                });
-                let values = tested.iter().map(|&(hash, name)| (hash, places[name])).collect();
-                if self.labels.is_empty() {
-                    self.labels = vec![Vec::new(); self.count];
-                }
-                self.labels[column as usize] =
-                    labels.into_iter().map(|name| Label::Text(name.into())).collect();
-                values
-            }
-        };
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut listed: Vec<&str> = tested.iter().map(|(_, name)| *name).collect();
+        listed.extend(known);
+        listed.retain(|&name| {
+            let next = places.len();
+            let is_new = !places.contains_key(name);
+            places.entry(name).or_insert(next);
+            is_new
+        });
+        let names = Names::spelled(listed.into_iter().map(str::to_owned));
+        let values: HashMap<u32, f64> =
+            tested.iter().map(|&(hash, name)| (hash, names.code(places[name]))).collect();
+        self.wide |= names.labels.len() > MOST_SINGLE || values.values().any(|&code| is_wide(code));
+        if self.names_of_categories.is_empty() {
+            self.names_of_categories = vec![Names::default(); self.count];
+        }
+        let column = it.flat_feature_index;
+        self.names_of_categories[column as usize] = names;
         self.categories.insert(it.feature_index, Categorical { column, values });
+    }
+
+    /// The type in which rows are compared: single precision, as CatBoost does, unless it does not hold all categories.
+    pub fn row_type(&self) -> Float {
+        if self.wide { Float::F64 } else { Float::F32 }
     }
 
     /// What a split asks.
@@ -134,13 +144,15 @@ impl Columns {
 
     fn number(&self, split: &Split) -> Result<Asked, ModelError> {
         let feature = split.float_feature_index.and_then(|index| self.floats.get(&index));
-        let Some(Float { column, missing }) = feature else {
+        let Some(Numeric { column, missing }) = feature else {
             return Err(no_feature("float_feature_index", split.float_feature_index));
         };
         let Some(border) = split.border else {
             return Err(ModelError::new(codes::STRUCTURE, "missing field `border`").at("border"));
         };
-        let predicate = Predicate::Numeric { threshold: f64::from(border as f32) };
+        let border = border as f32;
+        let threshold = if self.wide { widened(border) } else { f64::from(border) };
+        let predicate = Predicate::Numeric { threshold };
         Ok(Asked { feature: *column, predicate, missing_left: !missing, swapped: false })
     }
 
@@ -166,12 +178,6 @@ impl Columns {
             swapped: true,
         })
     }
-}
-
-/// A category that is written as a whole number, as CatBoost writes integers.
-fn whole(name: &str) -> Option<i64> {
-    let number: i64 = name.parse().ok()?;
-    (number.abs() <= MOST && number.to_string() == name).then_some(number)
 }
 
 fn unsupported(message: &str, help: &str) -> ModelError {

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::document::ModelInfo;
-use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
 use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
+use sched_categories::Label;
 
 /// Losses whose predictions are the sums.
 const PLAIN: &[&str] = &[

@@ -84,15 +84,15 @@ fn forest(
         base: vec![0.0; width],
         comparison: Comparison::LessOrEqual,
         types: Types {
-            input: Float::F32,
-            threshold: Float::F32,
+            input: columns.row_type(),
+            threshold: columns.row_type(),
             accumulator: Float::F64,
             output: Float::F64,
         },
         output,
         objective,
         feature_names: columns.names,
-        categories: columns.labels,
+        categories: columns.names_of_categories,
         ..ForestParts::default()
     })
 }

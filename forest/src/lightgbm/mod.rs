@@ -9,6 +9,7 @@
 
 mod header;
 mod objective;
+mod owners;
 mod pandas;
 mod text;
 mod tree;

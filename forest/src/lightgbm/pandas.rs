@@ -1,18 +1,20 @@
 //! Names of categories, which LightGBM's Python package appends to the files of models that were trained with pandas.
 
 use super::header::Header;
+use super::owners::{Column, Owner, owners};
 use super::text::{SAVE, Sections};
-use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
+use sched_categories::{Label, Names, Naming};
 use serde::de::{Deserialize, Deserializer, Visitor};
+use std::collections::HashSet;
 use std::fmt;
 
 /// The names of categories by feature, or none at all.
 ///
 /// The file lists them without saying whose they are: one list for each column of pandas' type `category`, in the order of
-/// the columns. These are the categorical features, unless the user chose others, which is seen by their number.
+/// the columns. As a rule these are the categorical features. Lists that may belong to other features are doubtful.
 ///
 /// # Errors
 /// `M0003` if the list is no JSON, `M0019` if it has more names than fit a file of this size.
@@ -20,37 +22,49 @@ pub(super) fn categories(
     sections: &Sections<'_>,
     header: &Header<'_>,
     notes: &mut Vec<Note>,
-) -> Result<Vec<Vec<Label>>, ModelError> {
+) -> Result<Vec<Names>, ModelError> {
     let lists = lists(sections)?;
     if lists.is_empty() {
         return Ok(Vec::new());
     }
-    let infos: Vec<&str> = header.feature_infos.unwrap_or_default().split(' ').collect();
-    let features = declared(sections.footer).unwrap_or_else(|| by_info(&infos));
-    let fits = features.len() == lists.len()
-        && features.is_sorted_by(|one, next| one < next)
-        && features.iter().zip(&lists).all(|(&feature, list)| {
-            feature < header.num_features && codes_fit(infos.get(feature).copied(), list.len())
-        });
-    if !fits {
+    let columns = columns(sections, header);
+    let lengths: Vec<usize> = lists.iter().map(Vec::len).collect();
+    let owners = owners(&columns, &lengths);
+    if owners.iter().any(|owner| matches!(owner, Owner::Unclear)) {
         notes.push(Note(format!(
             "the file names the categories of {} pandas columns and does not say which features they are: names are left \
-             out, and values have to be codes",
+             out, and values have to be codes (--categories codes)",
             lists.len()
         )));
-        return Ok(Vec::new());
     }
-    let mut categories = vec![Vec::new(); header.num_features];
-    for (feature, list) in features.into_iter().zip(lists) {
-        categories[feature] = list.into_iter().map(|Name(label)| label).collect();
-    }
-    Ok(categories)
+    let mut labels: Vec<Vec<Label>> =
+        lists.into_iter().map(|list| list.into_iter().map(|Name(label)| label).collect()).collect();
+    let mut taken = |list: usize| labels.get_mut(list).map(std::mem::take).unwrap_or_default();
+    let names = |owner: Owner| match owner {
+        Owner::None => Names::default(),
+        Owner::Unclear => Names::unknown(),
+        Owner::Certain(list) => Names::listed(taken(list)),
+        Owner::Likely(list) => Names { labels: taken(list), naming: Naming::Doubtful },
+    };
+    Ok(owners.into_iter().map(names).collect())
 }
 
-/// So many names are read whatever the size of the file.
+/// The columns of training, as far as the file describes them.
+fn columns(sections: &Sections<'_>, header: &Header<'_>) -> Vec<Column> {
+    let infos: Vec<&str> = header.feature_infos.unwrap_or_default().split(' ').collect();
+    let categorical: HashSet<usize> =
+        declared(sections.footer).unwrap_or_else(|| by_info(&infos)).into_iter().collect();
+    let column = |feature: usize| Column {
+        is_categorical: categorical.contains(&feature),
+        names_needed: infos.get(feature).and_then(|info| names_needed(info)),
+    };
+    (0..header.num_features).map(column).collect()
+}
+
+/// Names that are read whatever the size of the file.
 const FEW_NAMES: usize = 10_000;
 
-/// How many bytes a file has at least for each further name.
+/// Bytes that a file has at least for each further name.
 const BYTES_PER_NAME: usize = 9;
 
 /// The lists of names: the last line of its kind.
@@ -86,11 +100,23 @@ fn by_info(infos: &[&str]) -> Vec<usize> {
     (0..infos.len()).filter(|&feature| is_categorical(infos[feature])).collect()
 }
 
-/// Whether the codes that training has met, as in `-1:0:3:1`, have names.
-fn codes_fit(info: Option<&str>, names: usize) -> bool {
-    match info {
-        None | Some("none") => true,
-        Some(info) => info.split(':').all(|code| code.parse::<i64>().is_ok_and(|code| code < names as i64)),
+/// How many names a list needs for the values that training met to be codes: categories as in `-1:0:3:1`, numbers as in
+/// `[0:4]`. `None` if they are no codes; 0 if nothing is known of them.
+fn names_needed(info: &str) -> Option<usize> {
+    let names_of = |largest: i64| usize::try_from(largest.checked_add(1)?).ok();
+    match info.strip_prefix('[').and_then(|range| range.strip_suffix(']')) {
+        _ if info == "none" => Some(0),
+        Some(range) => {
+            let (least, most) = range.split_once(':')?;
+            let (least, most): (f64, f64) = (least.parse().ok()?, most.parse().ok()?);
+            let are_codes =
+                least >= 0.0 && least.fract() == 0.0 && most.fract() == 0.0 && most < 4_294_967_296.0;
+            if are_codes { names_of(most as i64) } else { None }
+        }
+        None => {
+            let codes: Option<Vec<i64>> = info.split(':').map(|code| code.parse().ok()).collect();
+            names_of(codes?.into_iter().max()?.max(-1))
+        }
     }
 }
 

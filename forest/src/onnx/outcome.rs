@@ -3,11 +3,11 @@
 use super::attribute::Attributes;
 use super::graph::Arithmetic;
 use crate::MAX_MARGINS;
-use crate::category::Label;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
 use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
+use sched_categories::Label;
 
 /// What follows the sums.
 #[derive(Clone, Copy, Debug, PartialEq)]

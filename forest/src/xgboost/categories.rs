@@ -1,10 +1,11 @@
 //! Categories: the sets that nodes test, each kept once, and the names that files from release 3.1 on hold.
 
 use super::document::{Cats, Names, Numbers};
-use crate::category::{CategorySet, Label};
+use crate::category::CategorySet;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
+use sched_categories::{Label, Names as CategoryNames};
 use sched_diagnostics::Code;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -35,13 +36,12 @@ impl Sets {
     }
 }
 
-/// The names of the categories of each feature, in the order of their codes: empty for features without names, and
-/// nothing at all for a model without any.
+/// The names of the categories of each feature; an empty list for a model without any.
 pub(super) fn names(
     cats: Cats,
     num_features: usize,
     notes: &mut Vec<Note>,
-) -> Result<Vec<Vec<Label>>, ModelError> {
+) -> Result<Vec<CategoryNames>, ModelError> {
     let Cats { enc, feature_segments, sorted_idx } = cats;
     if enc.is_empty() {
         return Ok(Vec::new());
@@ -59,20 +59,23 @@ pub(super) fn names(
     }
     check_segments(&all, &feature_segments)?;
     check_order(&all, &feature_segments, &sorted_idx)?;
-    for (feature, names) in all.iter_mut().enumerate() {
-        if names.iter().any(|name| matches!(name, Label::Text(text) if !text.is_ascii())) {
-            names.clear();
-            left_out.push(feature.to_string());
+    let mut names_of = |(feature, labels): (usize, Vec<Label>)| {
+        let is_cut = |name: &Label| matches!(name, Label::Text(text) if !text.is_ascii());
+        if !labels.iter().any(is_cut) {
+            return CategoryNames::listed(labels);
         }
-    }
+        left_out.push(feature.to_string());
+        CategoryNames::unknown()
+    };
+    let all: Vec<CategoryNames> = all.into_iter().enumerate().map(&mut names_of).collect();
     if !left_out.is_empty() {
         notes.push(Note(format!(
             "names of categories with letters outside ASCII are left out (features {}), because XGBoost cuts such names in \
-             wrong places when it trains with pandas: rows need the categories' codes there",
+             wrong places when it trains with pandas: rows need the categories' codes there (--categories codes)",
             left_out.join(", ")
         )));
     }
-    Ok(if all.iter().all(Vec::is_empty) { Vec::new() } else { all })
+    Ok(if all.iter().all(CategoryNames::are_codes) { Vec::new() } else { all })
 }
 
 fn labels(names: Names) -> Result<Vec<Label>, ModelError> {

@@ -3,7 +3,7 @@
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::FieldRef;
 
-use super::{arrow, csv};
+use super::{Precision, arrow, csv};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
@@ -33,7 +33,7 @@ pub(super) fn numbers(
                 places.zip(texts).for_each(|(place, text)| *place = value(text).unwrap_or(f64::NAN));
                 Some(())
             }
-            None => arrow::put(column, places),
+            None => arrow::put(column, Precision::Double, places),
         };
         let of_column =
             |row: usize| values.get(row * columns.len() + at).is_none_or(|value| !value.is_finite());

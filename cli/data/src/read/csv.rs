@@ -12,12 +12,13 @@ use arrow_schema::{DataType, Field, FieldRef};
 
 use self::header::Selection;
 use self::lines::Lines;
-use super::categories::Lookup;
+use super::categories::{Lookup, refused};
 use super::columns::matching::remark;
 use super::input::Input;
-use super::{Batch, Expect, Reader, Reading, Values, unreadable};
+use super::{Batch, Expect, Precision, Reader, Reading, Values, unreadable};
 use crate::codes;
-use crate::error::{DataError, count, shorten};
+use crate::error::{DataError, count, is_invisible, shorten};
+use sched_categories::Refusal;
 use sched_diagnostics::Code;
 
 /// CSV text, read row by row.
@@ -76,10 +77,13 @@ impl<'a> Csv<'a> {
         for (feature, &column) in chosen.columns.iter().enumerate() {
             let cell = records.record.get(column).unwrap_or_default();
             let value = match expect.lookup(feature) {
-                None => parse(cell).ok_or_else(|| records.not_a_number(cell, column, chosen))?,
+                None => {
+                    let value = number(cell, expect.whole.of_tables);
+                    value.ok_or_else(|| records.not_a_number(cell, column, chosen))?
+                }
                 Some(lookup) => {
-                    let value = lookup.of_cell(cell, parse);
-                    value.ok_or_else(|| records.not_a_category(cell, column, chosen, lookup))?
+                    let code = lookup.code_of_untyped(&String::from_utf8_lossy(cell), || parse(cell));
+                    code.map_err(|refusal| records.not_a_category(&refusal, column, chosen, lookup))?
                 }
             };
             values.push(value);
@@ -131,6 +135,19 @@ impl Reader for Csv<'_> {
     fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
+}
+
+/// The value of a cell of a feature, NaN where it is missing; `None` where it is text. Whole numbers that double precision
+/// does not hold are rounded once, to the precision of `whole`.
+fn number(cell: &[u8], whole: Precision) -> Option<f64> {
+    const EXACT_DIGITS: usize = 15;
+    let value = parse(cell)?;
+    if whole == Precision::Double || cell.len() <= EXACT_DIGITS {
+        return Some(value);
+    }
+    let digits = str::from_utf8(cell.trim_ascii()).unwrap_or_default();
+    let single = digits.parse().map(|number: i64| number as f32);
+    Some(single.or_else(|_| digits.parse().map(|number: u64| number as f32)).map_or(value, f64::from))
 }
 
 /// The value of a cell, NaN where it is missing; `None` where it is text.
@@ -263,6 +280,8 @@ impl<R: Read> Records<R> {
         } else if selection.header.is_none() && self.reader.position().record() <= 1 {
             "write a number, or leave the cell empty if the value is missing; if the line is a header, give its columns \
              the model's names or remove it"
+        } else if text.contains(is_invisible) {
+            "remove the invisible character that the message shows as \\u{...}, such as \\u{a0}, a no-break space"
         } else if text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok() {
             "write numbers with a decimal point"
         } else {
@@ -274,16 +293,16 @@ impl<R: Read> Records<R> {
             .help(help)
     }
 
-    /// The cell at `column` holds text that is the name of no category.
+    /// The error of a cell at `column` that is no category for certain.
     fn not_a_category(
         &self,
-        cell: &[u8],
+        refusal: &Refusal,
         column: usize,
         selection: &Selection,
         lookup: Lookup<'_>,
     ) -> DataError {
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
-        let (code, message, help) = lookup.refusal(&String::from_utf8_lossy(cell));
+        let (code, message, help) = refused(lookup, refusal);
         self.error(code, message).column(column + 1, name).help(help)
     }
 

@@ -22,9 +22,9 @@ use arrow_schema::FieldRef;
 
 use crate::codes;
 use crate::error::DataError;
+use sched_categories::{Categories, Lookup, Origin};
 
 pub use arrow::panics_are_errors;
-pub use categories::{Categories, CategoryName, Unseen};
 pub use shard::Shard;
 pub use stream::{KeptColumns, RowStream};
 
@@ -81,10 +81,38 @@ pub struct Expect<'a> {
     pub names: Names<'a>,
     /// Whether columns count by position whatever the names say.
     pub by_position: bool,
+    /// The types that whole numbers get.
+    pub whole: WholeNumbers,
     /// The names of the categories of features, if some have names: text gets its codes by them.
     pub categories: Option<&'a Categories>,
     /// The number that stands for missing values beside NaN, if one does.
     pub missing: Option<Missing>,
+}
+
+/// A precision of floating-point numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits.
+    Single,
+    /// 64 bits.
+    #[default]
+    Double,
+}
+
+/// The precision to which whole numbers are rounded, once and from their own type, as the model's trainer does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WholeNumbers {
+    /// That of cells of tables.
+    pub of_tables: Precision,
+    /// That of elements of arrays.
+    pub of_arrays: Precision,
+}
+
+impl WholeNumbers {
+    /// Models that read rows in this precision.
+    pub fn all(precision: Precision) -> WholeNumbers {
+        WholeNumbers { of_tables: precision, of_arrays: precision }
+    }
 }
 
 /// A number that stands for missing values.
@@ -125,6 +153,7 @@ impl<'a> Expect<'a> {
             columns: names.len(),
             names: Names::Known(names),
             by_position: false,
+            whole: WholeNumbers::default(),
             categories: None,
             missing: None,
         }
@@ -132,17 +161,22 @@ impl<'a> Expect<'a> {
 
     /// Rows of a model whose features have no names.
     pub fn unnamed(columns: usize) -> Self {
-        Expect { columns, names: Names::None, by_position: false, categories: None, missing: None }
+        Expect { columns, names: Names::None, ..Expect::named(&[]) }
     }
 
     /// Rows of a model of which nobody knows whether its features have names.
     pub fn untold(columns: usize) -> Self {
-        Expect { columns, names: Names::Unknown, by_position: false, categories: None, missing: None }
+        Expect { columns, names: Names::Unknown, ..Expect::named(&[]) }
     }
 
     /// The same rows, with columns that count by position if `insist` says so.
     pub fn by_position(self, insist: bool) -> Self {
         Expect { by_position: insist, ..self }
+    }
+
+    /// The same rows, whose whole numbers become those of these types.
+    pub fn with_whole_numbers(self, whole: WholeNumbers) -> Self {
+        Expect { whole, ..self }
     }
 
     /// The same rows, of a model that knows categories by their names, if it does.
@@ -155,9 +189,9 @@ impl<'a> Expect<'a> {
         Expect { missing, ..self }
     }
 
-    /// How the categories of a feature get their codes, if it has some.
-    fn lookup(&self, feature: usize) -> Option<categories::Lookup<'a>> {
-        self.categories.and_then(|categories| categories.of(feature))
+    /// The lookup of a feature's cells in a table, if its categories have names.
+    fn lookup(&self, feature: usize) -> Option<Lookup<'a>> {
+        self.categories.and_then(|categories| categories.lookup(feature, Origin::Table))
     }
 
     /// The names to find columns by.
@@ -250,18 +284,6 @@ impl Batch {
     pub fn has_columns(&self) -> bool {
         !self.columns.is_empty()
     }
-
-    /// The values of a feature, of which rows have `columns`.
-    fn feature(&self, feature: usize, columns: usize) -> Box<dyn Iterator<Item = f64> + '_> {
-        let (values, first, step) = match self.columns.get(feature) {
-            Some(column) => (column, 0, 1),
-            None => (&self.values, feature, columns.max(1)),
-        };
-        match values {
-            Values::F32(values) => Box::new(values.iter().skip(first).step_by(step).map(|&x| f64::from(x))),
-            Values::F64(values) => Box::new(values.iter().skip(first).step_by(step).copied()),
-        }
-    }
 }
 
 impl<'a> Reading<'a> {
@@ -302,6 +324,10 @@ trait Reader {
     fn select(&mut self, _: Range<u64>) -> Result<(), DataError> {
         Ok(())
     }
+    /// Whether rows are an array of numbers, without types or names of columns.
+    fn is_array(&self) -> bool {
+        false
+    }
     /// The features' names in the file, once they have been read.
     fn names(&self) -> Option<Vec<String>> {
         None
@@ -329,14 +355,14 @@ trait Reader {
 ///
 /// Format versions 1 to 3; floats of 2, 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in either byte order; C
 /// or Fortran order. Floats up to 4 bytes and integers up to 2 become [`Values::F32`], which holds them exactly; wider
-/// ones [`Values::F64`], in which 8-byte integers beyond 2^53 are rounded. A one-dimensional array is one row where its
+/// floats [`Values::F64`], and wider integers what [`Expect::whole`] says. A one-dimensional array is one row where its
 /// length is the number of features, and a column where the model has one feature.
 ///
 /// # Parquet and Arrow
 ///
 /// Columns are floats, integers or booleans, and text or dictionaries where the model's features have categories with
-/// names, see [`Expect::categories`]; null and NaN are missing. They are found by name as those of CSV are. What
-/// fits into single precision becomes [`Values::F32`], as for NumPy.
+/// names, see [`Expect::categories`]; null and NaN are missing. They are found by name as those of CSV are. Types
+/// become those of NumPy's elements.
 ///
 /// # CSV
 ///

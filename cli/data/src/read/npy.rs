@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use self::element::Element;
 use super::input::Input;
-use super::{Batch, Reader, Values, unreadable};
+use super::{Batch, Expect, Reader, Values, unreadable};
 use crate::codes;
 use crate::error::{DataError, count};
 
@@ -38,14 +38,14 @@ pub(super) struct Npy {
 }
 
 impl Npy {
-    /// The array in `input`, whose rows have `columns` values.
+    /// The array in `input`, whose rows are those that the model expects.
     pub(super) fn new(
         mut input: Input,
         name: &str,
-        columns: usize,
+        expect: Expect<'_>,
         by_column: bool,
     ) -> Result<Self, DataError> {
-        let length = input.length();
+        let (length, columns) = (input.length(), expect.columns);
         let (header, start) = header::read(&mut input, name)?;
         let rows = count_rows(&header.shape, columns, name)?;
         let elements = rows.checked_mul(columns).ok_or_else(|| too_large(name))?;
@@ -59,7 +59,7 @@ impl Npy {
         Ok(Npy {
             input,
             name: name.to_owned(),
-            element: header.element,
+            element: header.element.with_whole(expect.whole.of_arrays),
             fortran: header.fortran && rows > 1 && columns > 1,
             by_column,
             rows,
@@ -212,6 +212,10 @@ impl Reader for Npy {
 
     fn rows(&self) -> Option<u64> {
         Some(self.left.len() as u64)
+    }
+
+    fn is_array(&self) -> bool {
+        true
     }
 
     fn parts(&self) -> Option<u64> {

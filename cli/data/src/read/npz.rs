@@ -1,14 +1,15 @@
 //! NumPy's `.npz`: a zip archive of `.npy` arrays, of which one is read.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::Reading;
 use super::input::Input;
 use super::npy::Npy;
+use super::{Expect, Reading};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
@@ -16,6 +17,8 @@ use crate::error::{DataError, shorten};
 pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
 /// What an archive without files starts with.
 pub(super) const MAGIC_OF_NONE: &[u8] = b"PK\x05\x06";
+/// Endings of tables that somebody may have packed.
+const TABLES: [&str; 4] = [".csv", ".tsv", ".txt", ".parquet"];
 /// Names of arrays that a message has.
 const MOST_NAMED: usize = 8;
 
@@ -23,7 +26,7 @@ const MOST_NAMED: usize = 8;
 pub(super) fn open(
     input: Input,
     name: &str,
-    columns: usize,
+    expect: Expect<'_>,
     reading: &Reading<'_>,
 ) -> Result<Npy, DataError> {
     let mut archive = ZipArchive::new(input).map_err(|error| damaged(name, &error.to_string()))?;
@@ -50,7 +53,7 @@ pub(super) fn open(
         }
     };
     let member = Member { content: CrcReader::new(content), crc, size, read: 0 };
-    Npy::new(Input::Pipe(Box::new(member)), name, columns, reading.by_column)
+    Npy::new(Input::Pipe(Box::new(member)), name, expect, reading.by_column)
 }
 
 /// The number of the array to read.
@@ -68,10 +71,10 @@ fn choose(archive: &ZipArchive<Input>, name: &str, array: Option<&str>) -> Resul
     let refused =
         |message: String, help: &str| Err(DataError::new(codes::WHICH_ARRAY, name, message).help(help));
     match (array, arrays.as_slice()) {
-        (_, []) => refused(
-            "the zip archive holds no .npy array".to_owned(),
-            "name an archive that numpy.savez has written, or a file of another format",
-        ),
+        (_, []) => {
+            let (message, help) = without_arrays(archive);
+            refused(message, help)
+        }
         (None, &[(at, _)]) => Ok(at),
         (None, several) => refused(
             format!("the archive holds {} arrays: {listed}", several.len()),
@@ -84,6 +87,28 @@ fn choose(archive: &ZipArchive<Input>, name: &str, array: Option<&str>) -> Resul
                 "name one of its arrays after --array",
             ),
         },
+    }
+}
+
+/// The message and the way out of an archive without arrays.
+fn without_arrays(archive: &ZipArchive<Input>) -> (String, &'static str) {
+    let files: Vec<_> = archive.file_names().flatten().take(MOST_NAMED).collect();
+    if files.iter().any(|file| file.starts_with("xl/")) {
+        return ("this is a workbook of Excel".to_owned(), "save the sheet as CSV in UTF-8");
+    }
+    let is_table = |file: &&Cow<'_, str>| TABLES.iter().any(|ending| file.ends_with(ending));
+    match files.iter().find(is_table) {
+        Some(file) => (
+            format!(
+                "this is a zip archive with \"{}\", and only arrays are read from archives",
+                shorten(file)
+            ),
+            "unpack it first; a pipe does: unzip -p FILE | schedc predict MODEL",
+        ),
+        None => (
+            "the zip archive holds no .npy array".to_owned(),
+            "name an archive that numpy.savez has written, or a file of another format",
+        ),
     }
 }
 

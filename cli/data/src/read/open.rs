@@ -111,11 +111,8 @@ pub(super) fn reader<'a>(
             .help("give CSV text, a NumPy array or a Parquet or Arrow file with one column per feature of the model"));
     }
     let Some(format) = Format::of(&head) else {
-        let kind = foreign(&head).unwrap_or("of an unknown format");
-        return Err(DataError::new(codes::UNKNOWN_FORMAT, name, format!("this is {kind}")).help(
-            "schedc reads CSV text in UTF-8, .npy, .npz, Parquet and Arrow: convert the data, e.g. with pandas' to_csv or \
-             numpy.save",
-        ));
+        let (kind, way_out) = foreign(&head).unwrap_or(("of an unknown format", CONVERT));
+        return Err(DataError::new(codes::UNKNOWN_FORMAT, name, format!("this is {kind}")).help(way_out));
     };
     if format.needs_file() && !input.is_seekable() {
         let message =
@@ -138,8 +135,8 @@ pub(super) fn reader<'a>(
         );
     }
     Ok(match format {
-        Format::Npy => Box::new(npy::Npy::new(input, name, expect.columns, reading.by_column)?),
-        Format::Npz => Box::new(npz::open(input, name, expect.columns, reading)?),
+        Format::Npy => Box::new(npy::Npy::new(input, name, expect, reading.by_column)?),
+        Format::Npz => Box::new(npz::open(input, name, expect, reading)?),
         Format::Parquet => Box::new(arrow::open_parquet(input, name, expect, reading)?),
         Format::Arrow => Box::new(arrow::open_arrow(input, name, expect, reading)?),
         Format::ArrowStream => Box::new(arrow::open_stream(input, name, expect, reading)?),
@@ -147,15 +144,62 @@ pub(super) fn reader<'a>(
     })
 }
 
-/// What a file is that is of no format that is read.
-fn foreign(head: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&[u8], &str); 5] = [
-        (b"\x1f\x8b", "gzip-compressed"),
-        (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
-        (b"\xff\xfe", "text in UTF-16"),
-        (b"\xfe\xff", "text in UTF-16"),
-        (b"PARE", "an encrypted Parquet file"),
-    ];
-    let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|&(_, kind)| kind);
-    known.or_else(|| head.contains(&0).then_some("neither text nor an array nor a table"))
+const CONVERT: &str = "schedc reads CSV text in UTF-8, .npy, .npz, Parquet and Arrow: convert the data, for example with \
+                       pandas' to_csv or numpy.save";
+const UNPACK: &str =
+    "unpack it first; a pipe does: zcat, bzcat, xzcat or zstdcat FILE | schedc predict MODEL";
+const TO_UTF8: &str = "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW";
+
+/// Other formats: the bytes that a file begins with, its name, and the way out.
+const FOREIGN: [(&[u8], &str, &str); 15] = [
+    (b"\x1f\x8b", "gzip-compressed", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed", UNPACK),
+    (b"BZh", "bzip2-compressed", UNPACK),
+    (b"\xfd7zXZ\0", "xz-compressed", UNPACK),
+    (b"\xff\xfe", "text in UTF-16", TO_UTF8),
+    (b"\xfe\xff", "text in UTF-16", TO_UTF8),
+    (b"PARE", "an encrypted Parquet file", "save it again without encryption"),
+    (
+        b"FEA1",
+        "a Feather file of version 1",
+        "save it as version 2: pyarrow.feather.write_feather(table, FILE, version=2)",
+    ),
+    (
+        b"ORC",
+        "an ORC file",
+        "save it as Parquet, for example with pyarrow.orc.read_table and pyarrow.parquet.write_table",
+    ),
+    (b"\x89HDF", "an HDF5 file", CONVERT),
+    (b"SQLite format 3\0", "an SQLite database", "export the table as CSV or Parquet"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of Excel 97", "save the sheet as CSV in UTF-8"),
+    (b"RDX", "data of R", CONVERT),
+    (b"\x80\x04", "a pickle of Python", CONVERT),
+    (b"\x80\x05", "a pickle of Python", CONVERT),
+];
+
+/// The name of a format that is not read, and the way out.
+fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let known = FOREIGN.iter().find(|(magic, ..)| head.starts_with(magic));
+    known.map(|&(_, kind, way_out)| (kind, way_out)).or_else(|| zeros(head))
+}
+
+/// The kind of data with zero bytes: text in UTF-16 without its mark has one in each second place.
+fn zeros(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let zeros = head.iter().filter(|byte| **byte == 0).count();
+    if zeros == 0 {
+        return None;
+    }
+    let printable = head.iter().filter(|byte| **byte >= b' ' || byte.is_ascii_whitespace()).count();
+    let is_text = printable + zeros == head.len() && zeros <= printable;
+    let in_places = |first: usize| head.iter().skip(first).step_by(2).all(|byte| *byte == 0);
+    if is_text && (in_places(0) || in_places(1)) {
+        return Some((
+            "text in UTF-16 without a byte order mark",
+            "convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 FILE > NEW",
+        ));
+    }
+    Some(match is_text && zeros * 4 < head.len() {
+        true => ("text with NUL bytes", "remove them: tr -d '\\000' < FILE > NEW"),
+        false => ("neither text nor an array nor a table", CONVERT),
+    })
 }

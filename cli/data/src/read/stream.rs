@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrow_schema::FieldRef;
 
-use super::{Batch, Expect, Reader, Reading, Source, Values, beside, folder, open};
+use super::{Batch, Expect, Reader, Reading, Source, Values, beside, categories, folder, open};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
@@ -160,8 +160,8 @@ impl<'a> RowStream<'a> {
         while let Some((reader, name)) = &mut self.current {
             let mut batch = reader.next(most.max(1))?;
             if let Some(batch) = &mut batch {
-                if let Some(categories) = self.expect.categories {
-                    categories.check(batch, self.expect.columns, name)?;
+                if let Some(categories) = self.expect.categories.filter(|_| reader.is_array()) {
+                    categories::encode(categories, batch, self.expect.columns, self.given, name)?;
                 }
                 if let Some(missing) = self.expect.missing {
                     missing.mark(batch);

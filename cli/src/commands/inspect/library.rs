@@ -93,9 +93,12 @@ impl Library {
         }
         line(out, "built by", &format!("schedc {}", shown(&first["schedc"])))?;
         for (key, value) in first["model"].as_object().into_iter().flatten() {
-            let title = if key == "feature_names" { "names" } else { key };
-            let text = if key == "categories" { shown_categories(value) } else { shown(value) };
-            line(out, title, &text)?;
+            match key.as_str() {
+                "feature_names" => line(out, "names", &shown(value))?,
+                "categories" => line(out, key, &shown_categories(value))?,
+                "whole_numbers" => line(out, "integers", &shown_whole_numbers(value))?,
+                _ => line(out, key, &shown(value))?,
+            }
         }
         if let Some(outputs) = first["outputs"].as_object() {
             let columns: Vec<String> = outputs.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
@@ -150,6 +153,11 @@ fn shown_categories(value: &Value) -> String {
     let counts: Vec<usize> = features.map(Vec::len).filter(|count| *count > 0).collect();
     let names: usize = counts.iter().sum();
     format!("{names} names in {} features; others: {}", counts.len(), shown(&value["unseen"]))
+}
+
+/// The types that whole numbers of rows become.
+fn shown_whole_numbers(value: &Value) -> String {
+    format!("{} in tables, {} in arrays", shown(&value["tables"]), shown(&value["arrays"]))
 }
 
 /// The newest of several versions of a library's symbols, which includes the others.

@@ -2,11 +2,12 @@
 
 use sched_forest::{Float, Predicate, Target, Types};
 use schedc_driver::Model;
+use schedc_driver::categories::has_names;
 
 /// Each difference in a sentence.
 pub fn differences(model: &Model) -> Vec<&'static str> {
     let forest = &model.forest;
-    let named = forest.categories.iter().any(|names| !names.is_empty());
+    let named = has_names(forest);
     let single = forest.types == Types::all(Float::F32);
     let is_vector = forest.trees.iter().any(|tree| tree.target == Target::All);
     let old = model.version.first().is_some_and(|major| *major < 3);

@@ -6,8 +6,8 @@ use schedc_data::{KeptColumns, Layout, Number};
 use serde_json::Value;
 
 use crate::args::Output;
+use sched_categories::label_of_json;
 use schedc_driver::Failure;
-use schedc_driver::categories::label_of_json;
 
 /// The labels of a model's classes, in the order of their numbers; empty where classes are numbers from 0 on.
 #[derive(Clone, Debug, Default)]

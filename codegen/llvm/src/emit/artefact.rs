@@ -13,7 +13,9 @@ use crate::target::Machine;
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
-use inkwell::values::{BasicValue, BasicValueEnum, FunctionValue, GlobalValue, IntValue, PointerValue};
+use inkwell::values::{
+    BasicValue, BasicValueEnum, FloatValue, FunctionValue, GlobalValue, IntValue, PointerValue,
+};
 use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
 
@@ -182,7 +184,9 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             // A name that C cannot hold is none there.
             let mut known: Vec<_> =
                 feature.iter().filter(|(name, _)| !name.as_bytes().contains(&0)).collect();
-            known.sort();
+            // Of two spellings of one text the first counts.
+            known.sort_by(|(one, _), (other, _)| one.cmp(other));
+            known.dedup_by(|(other, _), (one, _)| one == other);
             for (name, code) in known {
                 let text = self.context.const_string(name.as_bytes(), true);
                 names.push(self.constant("category", text.into()).as_pointer_value());
@@ -191,14 +195,15 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
             starts.push(codes.len() as u32);
         }
         let int = self.context.i32_type();
-        let ints = |name: &str, numbers: &[u32]| {
-            let all: Vec<IntValue> = numbers.iter().map(|n| int.const_int(u64::from(*n), false)).collect();
-            self.constant(name, int.const_array(&all).into()).as_pointer_value().into()
-        };
+        let starts: Vec<IntValue> = starts.iter().map(|n| int.const_int(u64::from(*n), false)).collect();
+        let starts = self.constant("starts", int.const_array(&starts).into()).as_pointer_value();
+        let double = self.context.f64_type();
+        let codes: Vec<FloatValue> = codes.iter().map(|code| double.const_float(*code)).collect();
+        let codes = self.constant("codes", double.const_array(&codes).into()).as_pointer_value();
         let table = types::pointer(self.context).const_array(&names);
         let table = self.constant("category_names", table.into()).as_pointer_value();
         let count = self.context.i64_type().const_int(entry.categories.len() as u64, false);
-        let fields = [count.into(), ints("starts", &starts), table.into(), ints("codes", &codes)];
+        let fields = [count.into(), starts.into(), table.into(), codes.into()];
         Some(self.constant("categories", self.context.const_struct(&fields, false).into()).as_pointer_value())
     }
 

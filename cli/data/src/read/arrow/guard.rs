@@ -1,13 +1,15 @@
 //! The one place where panics of the Parquet and Arrow crates end.
 //!
-//! Both mean to return errors on damaged files, and both have panicked on some: they index and multiply by numbers of the
-//! file in hundreds of places. What they build from a file is dropped after a panic, so that nothing half-made is seen
+//! Both mean to return errors, and both have panicked: on damaged files, since they index and multiply by numbers of the
+//! file in hundreds of places, and on whole files with types that they do not support. What they build from a file is dropped after a panic, so that nothing half-made is seen
 //! again; results that are being written are beside their place until they are whole.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::damaged;
+use super::shorten_error;
+use crate::codes;
 use crate::error::DataError;
 
 thread_local! {
@@ -15,7 +17,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is about to become an error of a damaged file. Panic hooks say nothing then.
+/// Whether a panic of this thread is about to become an error. Panic hooks say nothing then.
 pub fn panics_are_errors() -> bool {
     GUARDED.get()
 }
@@ -28,13 +30,20 @@ pub(in crate::read) fn guarded<T>(
     let outer = GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(outer);
-    result.unwrap_or_else(|_| Err(damaged(name, "its parts contradict each other")))
+    result.unwrap_or_else(|panic| Err(gave_up(name, panic.as_ref())))
+}
+
+/// The error of a reader that panicked with `panic`.
+fn gave_up(name: &str, panic: &(dyn Any + Send)) -> DataError {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    let why = shorten_error(text.unwrap_or("it gave no reason").trim());
+    DataError::new(codes::READER_LIMIT, name, format!("the reader of Parquet and Arrow files gave up: {why}"))
+        .help("save the columns with plain types, or as CSV; if other programs cannot read the file either, it is damaged")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes;
 
     #[test]
     fn a_panic_becomes_an_error() {
@@ -42,7 +51,9 @@ mod tests {
         std::panic::set_hook(Box::new(|_| assert!(panics_are_errors())));
         let result = guarded::<()>("rows", || panic!("index out of bounds"));
         std::panic::set_hook(hook);
-        assert_eq!(result.map_err(|error| error.code), Err(codes::DAMAGED));
+        let error = result.unwrap_err();
+        assert_eq!(error.code, codes::READER_LIMIT);
+        assert!(error.to_string().contains("gave up: index out of bounds"), "{error}");
         assert!(!panics_are_errors());
         assert_eq!(guarded("rows", || Ok(1)).ok(), Some(1));
     }

@@ -20,7 +20,7 @@ use self::named::NamedColumn;
 use super::columns::matching::{
     Named, by_position, check_order, find_columns, find_kept, remark, without_names_of_the_model,
 };
-use super::{Batch, Expect, Names, Reader, Values};
+use super::{Batch, Expect, Names, Precision, Reader, Values};
 use crate::codes;
 use crate::error::{DataError, count, shorten};
 
@@ -57,10 +57,12 @@ struct Plan<'a> {
     kept_fields: Vec<FieldRef>,
     /// What is worth telling of columns that were found by name.
     remark: Option<String>,
-    /// Whether single precision cannot hold all values.
+    /// Whether some values are in double precision.
     wide: bool,
-    /// The same of each feature.
+    /// Whether values are in double precision, by feature.
     widths: Vec<bool>,
+    /// The precision to which whole numbers are rounded.
+    whole: Precision,
 }
 
 impl<'a> Plan<'a> {
@@ -85,15 +87,27 @@ impl<'a> Plan<'a> {
         let (mut widths, mut all_named) = (Vec::new(), Vec::with_capacity(features.len()));
         for (feature, (field, &column)) in feature_fields.iter_mut().zip(&features).enumerate() {
             let of_names = named::column_of_names(field, column, expect.lookup(feature));
-            if of_names.is_some() {
-                *field = Arc::new(Field::new(field.name().clone(), DataType::Float32, true));
+            if let Some(named) = &of_names {
+                let codes = if named.is_wide() { DataType::Float64 } else { DataType::Float32 };
+                *field = Arc::new(Field::new(field.name().clone(), codes, true));
             }
-            widths.push(values::is_wide(field, column, name)?);
+            widths.push(values::is_wide(field, column, expect.whole.of_tables, name)?);
             all_named.push(of_names);
         }
         let (features, kept) = (places(&features), places(&kept));
         let (wide, fields) = (widths.contains(&true), feature_fields);
-        Ok(Plan { read, features, kept, fields, named: all_named, kept_fields, remark, wide, widths })
+        Ok(Plan {
+            read,
+            features,
+            kept,
+            fields,
+            named: all_named,
+            kept_fields,
+            remark,
+            wide,
+            widths,
+            whole: expect.whole.of_tables,
+        })
     }
 }
 
@@ -191,7 +205,7 @@ impl<'a> Table<'a> {
 
     /// Appends the rows of a piece: to each column, if there are some, else to rows.
     fn append(&self, piece: &RecordBatch, batch: &mut Batch) -> Result<(), DataError> {
-        let (rows, columns) = (piece.num_rows(), self.features(piece)?);
+        let (rows, columns) = ((piece.num_rows(), self.plan.whole), self.features(piece)?);
         if self.by_column {
             for ((column, field), to) in columns.iter().zip(&self.plan.fields).zip(&mut batch.columns) {
                 let (column, field) = (std::slice::from_ref(column), std::slice::from_ref(field));

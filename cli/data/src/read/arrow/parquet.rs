@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
@@ -9,6 +10,7 @@ use ::parquet::arrow::arrow_reader::{
 };
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 
 use super::guard::guarded;
@@ -86,8 +88,34 @@ impl Source {
             Source::File(file) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
             Source::Memory(bytes) => ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()),
         };
-        loaded.map_err(|error| unusable(name, &error))
+        let loaded = loaded.map_err(|error| unusable(name, &error))?;
+        let Some(schema) = without_odd_dictionaries(loaded.schema()) else { return Ok(loaded) };
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+        ArrowReaderMetadata::try_new(Arc::clone(loaded.metadata()), options)
+            .map_err(|error| unusable(name, &error))
     }
+}
+
+/// The schema with plain columns in place of dictionaries that the reader does not build, such as those of truth values
+/// that pandas writes for a category; `None` if there are none.
+fn without_odd_dictionaries(schema: &Schema) -> Option<Schema> {
+    let plain = |field: &FieldRef| match field.data_type() {
+        DataType::Dictionary(_, values) if !is_built(values) => {
+            Some(Arc::new(field.as_ref().clone().with_data_type(values.as_ref().clone())))
+        }
+        _ => None,
+    };
+    let fields: Vec<FieldRef> =
+        schema.fields().iter().map(|field| plain(field).unwrap_or_else(|| Arc::clone(field))).collect();
+    let differs = fields.iter().zip(schema.fields()).any(|(one, other)| !Arc::ptr_eq(one, other));
+    differs.then(|| Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// Whether the reader builds dictionaries of these values.
+fn is_built(values: &DataType) -> bool {
+    matches!(values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary)
+        || values.is_integer()
+        || values.is_floating()
 }
 
 /// The row groups of a file.

@@ -10,6 +10,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 use super::{damaged, quoted};
 use crate::codes;
 use crate::error::DataError;
+use crate::read::Precision;
 
 /// Rows that are turned at a time: as many as stay in the cache, in columns and in rows.
 const BLOCK: usize = 1024;
@@ -20,12 +21,17 @@ pub(in crate::read) trait Real: Copy {
     const MISSING: Self;
     /// The value itself, where this type can hold it.
     fn of(value: f64) -> Self;
+    /// A value of single precision.
+    fn of_single(value: f32) -> Self;
 }
 
 impl Real for f32 {
     const MISSING: f32 = f32::NAN;
     fn of(value: f64) -> f32 {
         value as f32
+    }
+    fn of_single(value: f32) -> f32 {
+        value
     }
 }
 
@@ -34,15 +40,17 @@ impl Real for f64 {
     fn of(value: f64) -> f64 {
         value
     }
+    fn of_single(value: f32) -> f64 {
+        f64::from(value)
+    }
 }
 
-/// Whether single precision cannot hold every value of a column's type, the same as for arrays of NumPy: 8-byte integers
-/// beyond 2^53 are rounded, as CSV's are.
+/// Whether the values of a column are given in double precision. Whole numbers of 4 and 8 bytes are rounded to `whole`.
 ///
 /// # Errors
 ///
 /// `D0020` for types that are no numbers.
-pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
+pub(super) fn is_wide(field: &Field, column: usize, whole: Precision, name: &str) -> Result<bool, DataError> {
     match field.data_type() {
         DataType::Null
         | DataType::Boolean
@@ -52,9 +60,10 @@ pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, 
         | DataType::UInt16
         | DataType::Float16
         | DataType::Float32 => Ok(false),
-        DataType::Int32 | DataType::UInt32 | DataType::Int64 | DataType::UInt64 | DataType::Float64 => {
-            Ok(true)
+        DataType::Int32 | DataType::UInt32 | DataType::Int64 | DataType::UInt64 => {
+            Ok(whole == Precision::Double)
         }
+        DataType::Float64 => Ok(true),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
             refuse_text(field, column, name)
         }
@@ -68,7 +77,7 @@ pub(super) fn is_wide(field: &Field, column: usize, name: &str) -> Result<bool, 
 
 /// Whether a column holds numbers.
 pub(in crate::read) fn is_number(field: &Field) -> bool {
-    is_wide(field, 0, "").is_ok()
+    is_wide(field, 0, Precision::Double, "").is_ok()
 }
 
 /// Whether a column holds text as CSV has it.
@@ -130,7 +139,7 @@ fn describe(data_type: &DataType) -> (String, &'static str) {
 pub(super) fn append<T: Real>(
     columns: &[ArrayRef],
     fields: &[FieldRef],
-    rows: usize,
+    (rows, whole): (usize, Precision),
     values: &mut Vec<T>,
     name: &str,
 ) -> Result<(), DataError> {
@@ -149,7 +158,7 @@ pub(super) fn append<T: Real>(
                     &format!("a part of column {} is of another kind", quoted(field.name())),
                 ));
             }
-            put(&column.slice(first, number), places).ok_or_else(|| {
+            put(&column.slice(first, number), whole, places).ok_or_else(|| {
                 damaged(name, &format!("column {} has a type that contradicts itself", quoted(field.name())))
             })?;
         }
@@ -157,11 +166,20 @@ pub(super) fn append<T: Real>(
     Ok(())
 }
 
-/// Puts the values of a column into their places, which are missing as yet.
+/// Puts the values of a column into their places, which are missing as yet. Whole numbers are rounded to `whole`, once.
 pub(in crate::read) fn put<'v, T: Real + 'v>(
     column: &ArrayRef,
+    whole: Precision,
     places: impl Iterator<Item = &'v mut T>,
 ) -> Option<()> {
+    macro_rules! whole_numbers {
+        ($type:ty) => {
+            match whole {
+                Precision::Single => numbers::<$type, T>(column, places, |value| T::of_single(value as f32)),
+                Precision::Double => numbers::<$type, T>(column, places, |value| T::of(value as f64)),
+            }
+        };
+    }
     match column.data_type() {
         DataType::Null => Some(()),
         DataType::Boolean => {
@@ -171,17 +189,17 @@ pub(in crate::read) fn put<'v, T: Real + 'v>(
             }
             Some(())
         }
-        DataType::Int8 => numbers::<Int8Type, T>(column, places, f64::from),
-        DataType::UInt8 => numbers::<UInt8Type, T>(column, places, f64::from),
-        DataType::Int16 => numbers::<Int16Type, T>(column, places, f64::from),
-        DataType::UInt16 => numbers::<UInt16Type, T>(column, places, f64::from),
-        DataType::Int32 => numbers::<Int32Type, T>(column, places, f64::from),
-        DataType::UInt32 => numbers::<UInt32Type, T>(column, places, f64::from),
-        DataType::Int64 => numbers::<Int64Type, T>(column, places, |value| value as f64),
-        DataType::UInt64 => numbers::<UInt64Type, T>(column, places, |value| value as f64),
-        DataType::Float16 => numbers::<Float16Type, T>(column, places, |value| value.to_f64()),
-        DataType::Float32 => numbers::<Float32Type, T>(column, places, f64::from),
-        DataType::Float64 => numbers::<Float64Type, T>(column, places, |value| value),
+        DataType::Int8 => numbers::<Int8Type, T>(column, places, |value| T::of(f64::from(value))),
+        DataType::UInt8 => numbers::<UInt8Type, T>(column, places, |value| T::of(f64::from(value))),
+        DataType::Int16 => numbers::<Int16Type, T>(column, places, |value| T::of(f64::from(value))),
+        DataType::UInt16 => numbers::<UInt16Type, T>(column, places, |value| T::of(f64::from(value))),
+        DataType::Int32 => whole_numbers!(Int32Type),
+        DataType::UInt32 => whole_numbers!(UInt32Type),
+        DataType::Int64 => whole_numbers!(Int64Type),
+        DataType::UInt64 => whole_numbers!(UInt64Type),
+        DataType::Float16 => numbers::<Float16Type, T>(column, places, |value| T::of(value.to_f64())),
+        DataType::Float32 => numbers::<Float32Type, T>(column, places, |value| T::of(f64::from(value))),
+        DataType::Float64 => numbers::<Float64Type, T>(column, places, T::of),
         _ => None,
     }
 }
@@ -189,18 +207,18 @@ pub(in crate::read) fn put<'v, T: Real + 'v>(
 fn numbers<'v, A: ArrowPrimitiveType, T: Real + 'v>(
     column: &ArrayRef,
     places: impl Iterator<Item = &'v mut T>,
-    value: impl Fn(A::Native) -> f64,
+    value: impl Fn(A::Native) -> T,
 ) -> Option<()> {
     let column = column.as_any().downcast_ref::<PrimitiveArray<A>>()?;
     match column.nulls().filter(|nulls| nulls.null_count() > 0) {
         None => {
             for (place, &number) in places.zip(column.values()) {
-                *place = T::of(value(number));
+                *place = value(number);
             }
         }
         Some(nulls) => {
             for (place, (&number, is_there)) in places.zip(column.values().iter().zip(nulls.iter())) {
-                *place = if is_there { T::of(value(number)) } else { T::MISSING };
+                *place = if is_there { value(number) } else { T::MISSING };
             }
         }
     }

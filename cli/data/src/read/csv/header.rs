@@ -166,10 +166,7 @@ impl Line {
         for (at, value) in records.record.iter().map(parse).enumerate() {
             let lookup = expect.lookup(at).filter(|_| is_row && value.is_none());
             match value {
-                None if lookup
-                    .zip(line.cells.get(at))
-                    .is_some_and(|(lookup, cell)| lookup.is_known(cell)) =>
-                {
+                None if lookup.zip(line.cells.get(at)).is_some_and(|(lookup, cell)| lookup.is_name(cell)) => {
                     line.numbers += 1;
                 }
                 None => line.text += 1,

@@ -1,10 +1,14 @@
 //! The element types of arrays, and their values as floats.
 
+use crate::read::Precision;
+
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     kind: Kind,
     big_endian: bool,
+    /// The precision to which whole numbers of 4 and 8 bytes are rounded.
+    whole: Precision,
 }
 
 /// A type apart from its byte order.
@@ -43,7 +47,7 @@ impl Element {
             "f8" => Kind::F64,
             _ => return None,
         };
-        let element = Element { kind, big_endian: order == ">" };
+        let element = Element { kind, big_endian: order == ">", whole: Precision::Double };
         let ordered = match order {
             "<" | ">" => true,
             // "Not applicable": only single bytes have no order.
@@ -51,6 +55,11 @@ impl Element {
             _ => false,
         };
         ordered.then_some(element)
+    }
+
+    /// The type whose whole numbers are rounded to this precision.
+    pub(super) fn with_whole(self, whole: Precision) -> Self {
+        Element { whole, ..self }
     }
 
     /// The size of an element in bytes.
@@ -63,9 +72,13 @@ impl Element {
         }
     }
 
-    /// Whether single precision cannot hold every value of the type.
+    /// Whether values are given in double precision.
     pub(super) fn wide(self) -> bool {
-        matches!(self.kind, Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 | Kind::F64)
+        match self.kind {
+            Kind::F64 => true,
+            Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => self.whole == Precision::Double,
+            _ => false,
+        }
     }
 
     /// Appends the values of whole elements. For types that are not [`wide`](Self::wide); others give nothing.
@@ -78,7 +91,11 @@ impl Element {
             Kind::U16 => self.each(bytes, values, |raw| f32::from(u16::from_le_bytes(raw))),
             Kind::F16 => self.each(bytes, values, |raw| widen_half(u16::from_le_bytes(raw))),
             Kind::F32 => self.each(bytes, values, f32::from_le_bytes),
-            Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 | Kind::F64 => {}
+            Kind::I32 => self.each(bytes, values, |raw| i32::from_le_bytes(raw) as f32),
+            Kind::U32 => self.each(bytes, values, |raw| u32::from_le_bytes(raw) as f32),
+            Kind::I64 => self.each(bytes, values, |raw| i64::from_le_bytes(raw) as f32),
+            Kind::U64 => self.each(bytes, values, |raw| u64::from_le_bytes(raw) as f32),
+            Kind::F64 => {}
         }
     }
 

@@ -1,0 +1,150 @@
+//! The categories of all features of a model, and the user's choices.
+
+use std::collections::HashMap;
+
+use crate::label::Label;
+use crate::lookup::Lookup;
+use crate::names::{Names, Naming, is_wide};
+
+/// The treatment of a category that the model does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unseen {
+    /// An error (XGBoost from release 3.1 on).
+    #[default]
+    Error,
+    /// A missing value (LightGBM).
+    Missing,
+    /// A category that no test asks for (CatBoost).
+    Other,
+}
+
+impl Unseen {
+    /// The treatment by a trainer, named as `Source::trainer` of a model names it.
+    pub fn of_trainer(trainer: &str) -> Unseen {
+        match trainer {
+            "LightGBM" => Unseen::Missing,
+            "CatBoost" => Unseen::Other,
+            _ => Unseen::Error,
+        }
+    }
+
+    /// The word for it in options and in texts about libraries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Unseen::Error => "error",
+            Unseen::Missing => "missing",
+            Unseen::Other => "other",
+        }
+    }
+
+    /// The treatment with this word, if there is one.
+    pub fn of_word(word: &str) -> Option<Unseen> {
+        [Unseen::Error, Unseen::Missing, Unseen::Other].into_iter().find(|unseen| unseen.word() == word)
+    }
+}
+
+/// The meaning of plain numbers in columns of categories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumbersAs {
+    /// A number is the name of a category.
+    Names,
+    /// A number is the code of a category.
+    Codes,
+}
+
+impl NumbersAs {
+    /// The meaning with this word, `names` or `codes`, if there is one.
+    pub fn of_word(word: &str) -> Option<NumbersAs> {
+        match word {
+            "names" => Some(NumbersAs::Names),
+            "codes" => Some(NumbersAs::Codes),
+            _ => None,
+        }
+    }
+}
+
+/// The kind of input that cells come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A table: CSV, Parquet, Arrow or a data frame, whose columns have types and names of their own.
+    Table,
+    /// An array of numbers: NumPy, or rows of the C interface.
+    Array,
+}
+
+/// The user's choices; `None` leaves one to the rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The treatment of unknown categories; by default that of the trainer.
+    pub unseen: Option<Unseen>,
+    /// The meaning of plain numbers; by default names in tables and codes in arrays.
+    pub numbers: Option<NumbersAs>,
+}
+
+/// The names of the categories of a model's features, ready to look cells up.
+#[derive(Clone, Debug, Default)]
+pub struct Categories {
+    features: Vec<Known>,
+    choices: Choices,
+    /// The treatment of unknown categories where the user chose none.
+    of_trainer: Unseen,
+}
+
+impl Categories {
+    /// Categories of a model, with the names of each feature.
+    pub fn new(names: impl IntoIterator<Item = Names>, choices: Choices, of_trainer: Unseen) -> Categories {
+        Categories { features: names.into_iter().map(Known::new).collect(), choices, of_trainer }
+    }
+
+    /// The lookup of a feature's cells; `None` if they are numbers or codes as they stand.
+    pub fn lookup(&self, feature: usize, origin: Origin) -> Option<Lookup<'_>> {
+        let known = self.features.get(feature).filter(|known| !known.names.are_codes())?;
+        Some(Lookup::new(known, self.choices, self.choices.unseen.unwrap_or(self.of_trainer), origin))
+    }
+}
+
+/// The categories of one feature, indexed by their names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) names: Names,
+    pub(crate) texts: HashMap<String, f64>,
+    pub(crate) integers: HashMap<i64, f64>,
+    /// By the bits of the number, with one zero.
+    pub(crate) numbers: HashMap<u64, f64>,
+    /// Whether some code needs double precision.
+    pub(crate) wide: bool,
+}
+
+/// The bits of a number, the same for both zeros.
+pub(crate) fn bits(number: f64) -> u64 {
+    (number + 0.0).to_bits()
+}
+
+impl Known {
+    fn new(names: Names) -> Known {
+        let mut known = Known::default();
+        for (place, label) in names.labels.iter().enumerate() {
+            let code = names.code(place);
+            known.wide |= is_wide(code);
+            // The first one of equal names, as trainers find them.
+            match label {
+                Label::Text(text) => known.texts.entry(text.clone()).or_insert(code),
+                Label::Integer(number) => known.integers.entry(*number).or_insert(code),
+                Label::Number(number) => known.numbers.entry(bits(*number)).or_insert(code),
+            };
+        }
+        known.names = names;
+        known
+    }
+
+    /// Whether some names are numbers.
+    pub(crate) fn has_numbers(&self) -> bool {
+        !self.integers.is_empty() || !self.numbers.is_empty()
+    }
+
+    /// Whether a truth value is a name.
+    pub(crate) fn has_truths(&self) -> bool {
+        self.names.naming == Naming::Spelled
+            || ["True", "False"].iter().any(|text| self.texts.contains_key(*text))
+    }
+}

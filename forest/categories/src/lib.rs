@@ -1,0 +1,32 @@
+//! Categories of features: their names, and the numbers that stand for them in rows.
+//!
+//! A cell of a table is a *name*, a cell of an array is a *code*. `docs/categories.md` has the rule with a table of
+//! trainers, kinds of input and cells; [`Lookup`] is its only implementation, which the command line, libraries and
+//! the Python packages share.
+//!
+//! ```
+//! use sched_categories::{Categories, Cell, Choices, Form, Label, Names, Naming, Origin, Unseen};
+//!
+//! let months = (1..=12).map(Label::Integer).collect();
+//! let names = vec![Names { labels: months, naming: Naming::Listed }];
+//! let categories = Categories::new(names, Choices::default(), Unseen::Missing);
+//! let table = categories.lookup(0, Origin::Table).ok_or("no categories")?;
+//! assert_eq!(table.code(Cell::Integer(3), Form::Plain), Ok(2.0));
+//! let array = categories.lookup(0, Origin::Array).ok_or("no categories")?;
+//! assert_eq!(array.code(Cell::Integer(3), Form::Plain), Ok(3.0));
+//! # Ok::<(), &str>(())
+//! ```
+
+mod categories;
+mod json;
+mod label;
+mod lookup;
+mod names;
+mod refusal;
+
+pub use categories::{Categories, Choices, NumbersAs, Origin, Unseen};
+pub use json::{from_json, json_of_label, label_of_json, to_json};
+pub use label::Label;
+pub use lookup::{Cell, Form, Lookup};
+pub use names::{Names, Naming, is_wide};
+pub use refusal::{Refusal, Words};

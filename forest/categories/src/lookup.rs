@@ -1,0 +1,249 @@
+//! From a cell to the number that stands for its category.
+
+use crate::categories::{Choices, Known, NumbersAs, Origin, Unseen, bits};
+use crate::names::{EXACT, Naming};
+use crate::refusal::Refusal;
+
+/// A cell of a column with a type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// A missing value.
+    Missing,
+    /// A text.
+    Text(&'a str),
+    /// A whole number.
+    Integer(i64),
+    /// A whole number without a sign.
+    Unsigned(u64),
+    /// A floating-point number; NaN is missing.
+    Number(f64),
+    /// A truth value.
+    Truth(bool),
+}
+
+/// The form in which a column holds cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The values themselves.
+    Plain,
+    /// A dictionary (pandas: a category), whose entries are names whatever their type is.
+    Dictionary,
+}
+
+/// The lookup of one feature's cells.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    known: &'a Known,
+    unseen: Unseen,
+    choices: Choices,
+    origin: Origin,
+}
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn new(known: &'a Known, choices: Choices, unseen: Unseen, origin: Origin) -> Lookup<'a> {
+        Lookup { known, unseen, choices, origin }
+    }
+
+    /// Whether some code needs double precision.
+    pub fn is_wide(&self) -> bool {
+        self.known.wide
+    }
+
+    /// Whether plain numbers are codes as they stand, so that no cell of a numeric column changes.
+    pub fn takes_codes(&self) -> bool {
+        let chosen = self.choices.numbers;
+        let codes = chosen.unwrap_or(match self.origin {
+            Origin::Table => NumbersAs::Names,
+            Origin::Array => NumbersAs::Codes,
+        });
+        codes == NumbersAs::Codes && self.known.names.naming != Naming::Spelled
+    }
+
+    /// Names that are texts, in no order.
+    pub fn texts(&self) -> impl Iterator<Item = &'a str> {
+        self.known.texts.keys().map(String::as_str)
+    }
+
+    /// The number that stands for a cell's category, NaN for a missing one.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if the cell is no category for certain.
+    pub fn code(&self, cell: Cell<'_>, form: Form) -> Result<f64, Refusal> {
+        match cell {
+            Cell::Missing => Ok(f64::NAN),
+            Cell::Number(number) if number.is_nan() => Ok(f64::NAN),
+            Cell::Text(text) => self.of_text(text),
+            Cell::Truth(truth) => self.of_truth(truth),
+            Cell::Integer(_) | Cell::Unsigned(_) | Cell::Number(_) => match self.known.names.naming {
+                Naming::Spelled => self.of_spelled_number(cell),
+                _ if form == Form::Plain && self.takes_codes() => self.of_code(cell),
+                naming => {
+                    let doubtful = naming == Naming::Doubtful && form == Form::Plain;
+                    if doubtful && self.choices.numbers.is_none() {
+                        return Err(Refusal::Doubtful(text_of(cell)));
+                    }
+                    self.of_number(cell, form)
+                }
+            },
+        }
+    }
+
+    /// The number that stands for a cell of text without types, as CSV has it. `value` is the number that the cell spells,
+    /// if it spells one, and NaN if it means a missing value; it is called at most once, for cells that are no name.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if the cell is no category for certain.
+    pub fn code_of_untyped(&self, cell: &str, value: impl FnOnce() -> Option<f64>) -> Result<f64, Refusal> {
+        let plain = cell.trim();
+        if let Some(code) = self.of_letters(cell) {
+            return if plain.is_empty() { Err(Refusal::Empty) } else { Ok(code) };
+        }
+        let is = |word: &str| plain.eq_ignore_ascii_case(word);
+        if self.known.has_truths()
+            && self.known.names.naming != Naming::Spelled
+            && (is("true") || is("false"))
+        {
+            return self.of_truth(is("true"));
+        }
+        match value() {
+            Some(value) if value.is_nan() => Ok(f64::NAN),
+            Some(_) if self.known.names.naming == Naming::Spelled => self.of_unknown(plain),
+            Some(_) if is("true") || is("false") => self.of_unknown(plain),
+            Some(value) => {
+                let whole = plain.parse().ok().map(Cell::Integer);
+                self.of_untyped_number(whole.unwrap_or(Cell::Number(value)), plain)
+            }
+            None => self.of_unknown(plain),
+        }
+    }
+
+    /// Whether a text is a name as it stands.
+    pub fn is_name(&self, text: &str) -> bool {
+        self.of_letters(text).is_some()
+    }
+
+    fn of_untyped_number(&self, number: Cell<'_>, text: &str) -> Result<f64, Refusal> {
+        match self.code(number, Form::Plain) {
+            // Somebody who chose a treatment of unknown names may have names that look like numbers.
+            Err(Refusal::NumberAmongTexts(_)) if self.choices.unseen.is_some() => self.of_unknown(text),
+            Err(Refusal::Unseen(_)) => self.of_unknown(text),
+            found => found,
+        }
+    }
+
+    fn of_letters(&self, text: &str) -> Option<f64> {
+        let texts = &self.known.texts;
+        texts.get(text).or_else(|| texts.get(text.trim())).copied()
+    }
+
+    fn of_text(&self, text: &str) -> Result<f64, Refusal> {
+        match self.of_letters(text) {
+            Some(code) => Ok(code),
+            None if self.known.names.labels.is_empty() => Err(Refusal::NoNames(text.to_owned())),
+            None if self.known.texts.is_empty() => Err(Refusal::TextAmongNumbers(text.to_owned())),
+            None => self.of_unknown(text),
+        }
+    }
+
+    fn of_truth(&self, truth: bool) -> Result<f64, Refusal> {
+        if self.known.names.labels.is_empty() {
+            return Err(Refusal::NoNames(truth.to_string()));
+        }
+        if !self.known.has_truths() {
+            return Err(Refusal::Truth(truth));
+        }
+        let name = if truth { "True" } else { "False" };
+        self.known.texts.get(name).copied().map_or_else(|| self.of_unknown(name), Ok)
+    }
+
+    /// The code of a number among names of which a whole number is found by its digits.
+    fn of_spelled_number(&self, number: Cell<'_>) -> Result<f64, Refusal> {
+        let name = match number {
+            Cell::Number(number) if number.fract() != 0.0 || number.is_infinite() => {
+                return Err(Refusal::Fraction(number));
+            }
+            Cell::Number(number) if number.abs() >= EXACT as f64 => return Err(Refusal::Inexact(number)),
+            // Both zeros are spelled alike.
+            Cell::Number(number) => (number as i64).to_string(),
+            _ => text_of(number),
+        };
+        match self.known.texts.get(&name) {
+            Some(code) => Ok(*code),
+            None => self.of_unknown(&name),
+        }
+    }
+
+    /// The code of a number among names, some of which are numbers.
+    fn of_number(&self, number: Cell<'_>, form: Form) -> Result<f64, Refusal> {
+        if let Some(code) = self.number_name(number) {
+            return Ok(code);
+        }
+        let known = self.known;
+        match known.has_numbers() || form == Form::Dictionary || known.names.labels.is_empty() {
+            true => self.of_unknown(&text_of(number)),
+            false => Err(Refusal::NumberAmongTexts(text_of(number))),
+        }
+    }
+
+    /// The code of a number that is a name. Numbers are compared by value, whatever their types.
+    fn number_name(&self, number: Cell<'_>) -> Option<f64> {
+        let known = self.known;
+        let by_value = |number: f64| {
+            const BOUND: f64 = 9_223_372_036_854_775_808.0;
+            let whole = number == number.trunc() && (-BOUND..BOUND).contains(&number);
+            let as_integer = || known.integers.get(&(number as i64)).filter(|_| whole);
+            known.numbers.get(&bits(number)).or_else(as_integer).copied()
+        };
+        match number {
+            Cell::Integer(number) => {
+                let exact = known.integers.get(&number).copied();
+                exact.or_else(|| Some(number as f64).filter(|&x| x as i64 == number).and_then(by_value))
+            }
+            Cell::Unsigned(number) => match i64::try_from(number) {
+                Ok(number) => self.number_name(Cell::Integer(number)),
+                // XGBoost's names from 2^63 on are kept as text.
+                Err(_) => known.texts.get(&number.to_string()).copied(),
+            },
+            Cell::Number(number) => by_value(number),
+            _ => None,
+        }
+    }
+
+    /// The number itself, which is a code. In an array, one that is no code and is a name was meant as a name.
+    fn of_code(&self, number: Cell<'_>) -> Result<f64, Refusal> {
+        let value = match number {
+            Cell::Integer(number) => number as f64,
+            Cell::Unsigned(number) => number as f64,
+            Cell::Number(number) => number,
+            _ => f64::NAN,
+        };
+        let count = self.known.names.labels.len();
+        let beyond = value >= count as f64 && self.choices.numbers.is_none();
+        if beyond && self.known.names.naming == Naming::Listed && self.number_name(number).is_some() {
+            return Err(Refusal::NameAmongCodes(value, count));
+        }
+        Ok(value)
+    }
+
+    /// The number that stands for an unknown category.
+    fn of_unknown(&self, name: &str) -> Result<f64, Refusal> {
+        if self.known.names.labels.is_empty() {
+            return Err(Refusal::NoNames(name.to_owned()));
+        }
+        match self.unseen {
+            Unseen::Error => Err(Refusal::Unseen(name.to_owned())),
+            Unseen::Missing => Ok(f64::NAN),
+            Unseen::Other => Ok(self.known.names.other()),
+        }
+    }
+}
+
+/// The digits of a number, for messages and for names that they spell.
+fn text_of(number: Cell<'_>) -> String {
+    match number {
+        Cell::Integer(number) => number.to_string(),
+        Cell::Unsigned(number) => number.to_string(),
+        Cell::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,134 @@
+//! The names of one feature's categories, and the code of each.
+
+use crate::label::Label;
+
+/// How names and codes belong together, which differs by trainer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// The code of a name is its place in the list (LightGBM, XGBoost).
+    #[default]
+    Listed,
+    /// As `Listed`, but the model's file does not say which feature the list belongs to. Plain numbers of a table may be
+    /// names or codes, and are refused until the user chooses (LightGBM).
+    Doubtful,
+    /// Every name is a text, and a whole number is the name that its decimal digits spell. There are no codes: in rows of
+    /// numbers a whole number stands for itself (CatBoost).
+    Spelled,
+}
+
+/// The names of one feature's categories. The default has none: the feature's values are numbers or codes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Names {
+    /// The names, in the order of the model's file. Of two equal ones the first counts.
+    pub labels: Vec<Label>,
+    /// How names and codes belong together.
+    pub naming: Naming,
+}
+
+/// Whole numbers below this bound, without their sign, differ from each other in double precision.
+pub(crate) const EXACT: u64 = 1 << 53;
+
+impl Names {
+    /// Names whose places are their codes.
+    pub fn listed(labels: Vec<Label>) -> Names {
+        Names { labels, naming: Naming::Listed }
+    }
+
+    /// Names of a CatBoost model.
+    pub fn spelled(names: impl IntoIterator<Item = String>) -> Names {
+        Names { labels: names.into_iter().map(Label::Text).collect(), naming: Naming::Spelled }
+    }
+
+    /// Categories that have names which the model's file does not give, or not in a way that can be relied on.
+    pub fn unknown() -> Names {
+        Names { labels: Vec::new(), naming: Naming::Doubtful }
+    }
+
+    /// Whether numbers of tables are codes for certain, since nobody ever gave the categories names.
+    pub fn are_codes(&self) -> bool {
+        self.labels.is_empty() && self.naming == Naming::Listed
+    }
+
+    /// The number that stands in rows for the name at `place`.
+    ///
+    /// Names that spell no whole number below 2^53 get codes that no such number has: -0.5, -1.5, -2.5 and so on.
+    pub fn code(&self, place: usize) -> f64 {
+        match (self.naming, self.labels.get(place)) {
+            (Naming::Spelled, Some(Label::Text(name))) => {
+                spelled_number(name).map_or(-(place as f64 + 0.5), |number| number as f64)
+            }
+            _ => place as f64,
+        }
+    }
+
+    /// The number that stands for a category which no test asks for, whatever the trainer's rule. LightGBM, XGBoost and
+    /// ONNX refuse negative numbers.
+    pub fn other(&self) -> f64 {
+        match self.naming {
+            Naming::Listed | Naming::Doubtful => -1.0,
+            Naming::Spelled => -0.25,
+        }
+    }
+
+    /// Each name as text, with its code, for lookups by text alone. A whole number that is not an integer by its type
+    /// (`3.0`) is there with and without its point.
+    pub fn spellings(&self) -> Vec<(String, f64)> {
+        let mut all = Vec::with_capacity(self.labels.len());
+        for (place, label) in self.labels.iter().enumerate() {
+            if let Label::Number(number) = label
+                && number.fract() == 0.0
+            {
+                all.push((format!("{number:.1}"), self.code(place)));
+            }
+            all.push((label.to_string(), self.code(place)));
+        }
+        all
+    }
+}
+
+/// The number that a name spells, if it is written as decimal digits without anything superfluous and below 2^53.
+pub(crate) fn spelled_number(name: &str) -> Option<i64> {
+    let number: i64 = name.parse().ok()?;
+    (number.unsigned_abs() < EXACT && number.to_string() == name).then_some(number)
+}
+
+/// Whether single precision cannot tell a code from all other codes of whole numbers.
+pub fn is_wide(code: f64) -> bool {
+    const SINGLE: f64 = 16_777_216.0;
+    code.abs() >= SINGLE || f64::from(code as f32) != code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_names_have_their_places_as_codes() {
+        let names = Names::listed(vec![Label::Integer(7), Label::Text("a".into())]);
+        assert_eq!([names.code(0), names.code(1)], [0.0, 1.0]);
+        assert_eq!(names.other(), -1.0);
+    }
+
+    #[test]
+    fn spelled_numbers_stand_for_themselves() {
+        let names = ["5", "05", "1.0", "red", "-3", "-0", "+1", "99999999", "9007199254740992", ""];
+        let names = Names::spelled(names.map(String::from));
+        let codes: Vec<f64> = (0..names.labels.len()).map(|place| names.code(place)).collect();
+        assert_eq!(codes, [5.0, -1.5, -2.5, -3.5, -3.0, -5.5, -6.5, 99_999_999.0, -8.5, -9.5]);
+        assert!(codes.iter().all(|code| *code != names.other()));
+    }
+
+    #[test]
+    fn codes_beyond_single_precision_are_wide() {
+        assert!(![0.0, -0.5, 16_777_215.0, -16_777_215.0].into_iter().any(is_wide));
+        assert!([16_777_216.0, 16_777_217.0, -16_777_216.0, 0.1].into_iter().all(is_wide));
+    }
+
+    #[test]
+    fn spellings_have_points_where_numbers_have() {
+        let labels = vec![Label::Number(3.0), Label::Number(2.5), Label::Integer(4)];
+        let spellings = Names::listed(labels).spellings();
+        let wanted = [("3.0", 0.0), ("3", 0.0), ("2.5", 1.0), ("4", 2.0)];
+        assert_eq!(spellings, wanted.map(|(text, code)| (text.to_owned(), code)));
+    }
+}

@@ -1,0 +1,125 @@
+//! Cells that are no category for certain, and the words about them.
+
+/// A reason why a cell gets no code.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// A name that the model does not know.
+    Unseen(String),
+    /// An empty cell of text, where the model has a category with an empty name.
+    Empty,
+    /// A number, where all names are text.
+    NumberAmongTexts(String),
+    /// A text, where all names are numbers.
+    TextAmongNumbers(String),
+    /// A truth value, where no name is one.
+    Truth(bool),
+    /// A number that may be a name or a code, because the model's file does not say whose names it lists.
+    Doubtful(String),
+    /// A name, where the model's file gives no names that can be relied on.
+    NoNames(String),
+    /// A number of an array that is no code, and is a name. The second number is how many codes there are.
+    NameAmongCodes(f64, usize),
+    /// A number with a fraction, where names are whole numbers and text.
+    Fraction(f64),
+    /// A whole number of an array that double precision does not tell from its neighbours.
+    Inexact(f64),
+}
+
+/// The way in which a message names the user's choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// Options of a command: `--categories codes`.
+    Options,
+    /// Arguments of Python: `categories="codes"`.
+    Arguments,
+}
+
+impl Words {
+    /// A choice as the user writes it.
+    fn choice(self, option: &str, value: &str) -> String {
+        match self {
+            Words::Options => format!("--{option} {value}"),
+            Words::Arguments => format!("{option}=\"{value}\""),
+        }
+    }
+}
+
+impl Refusal {
+    /// Whether a category is unknown, in contrast to a cell with several meanings.
+    pub fn is_unseen(&self) -> bool {
+        matches!(self, Refusal::Unseen(_))
+    }
+
+    /// The sentence that says why, without the place. Names are shortened and made fit to print by `quote`.
+    pub fn message(&self, quote: impl Fn(&str) -> String) -> String {
+        match self {
+            Refusal::Unseen(name) => format!("{} is no category that the model knows", quote(name)),
+            Refusal::Empty => "the cell is empty, and the model has a category of this name".to_owned(),
+            Refusal::NumberAmongTexts(number) => {
+                format!("{} is a number, and the model's names of these categories are text", quote(number))
+            }
+            Refusal::TextAmongNumbers(text) => {
+                format!("{} is text, and the model's names of these categories are numbers", quote(text))
+            }
+            Refusal::Truth(truth) => {
+                format!("{truth} is a truth value, and no name of these categories is one")
+            }
+            Refusal::Doubtful(number) => format!(
+                "{} may be a name or a code: the model's file lists names without saying which feature they belong to",
+                quote(number)
+            ),
+            Refusal::NoNames(name) => {
+                format!(
+                    "{} is a name, and the model's file gives no names of these categories to rely on",
+                    quote(name)
+                )
+            }
+            Refusal::NameAmongCodes(number, count) => format!(
+                "{number} is the name of a category, and numbers of an array are codes, here from 0 to {}",
+                count.saturating_sub(1)
+            ),
+            Refusal::Fraction(number) => {
+                format!("{number} is no category: these are whole numbers and text to CatBoost")
+            }
+            Refusal::Inexact(number) => {
+                format!(
+                    "{number} may stand for several whole numbers, which arrays do not tell apart from 2^53 on"
+                )
+            }
+        }
+    }
+
+    /// The way out.
+    pub fn help(&self, words: Words) -> String {
+        let (names, codes) = (words.choice("categories", "names"), words.choice("categories", "codes"));
+        match self {
+            Refusal::Unseen(_) => format!(
+                "{} takes such values as missing, and {} as a category that is in no set",
+                words.choice("unseen", "missing"),
+                words.choice("unseen", "other")
+            ),
+            Refusal::Empty => {
+                "save the rows as Parquet or Arrow, in which an empty text is not missing".to_owned()
+            }
+            Refusal::NumberAmongTexts(_) => format!(
+                "write the names that the model was trained on; or, if the numbers are codes from 0 on in the order of the \
+                 model's names, say {codes}"
+            ),
+            Refusal::TextAmongNumbers(_) => "save the column as numbers, as it was in training".to_owned(),
+            Refusal::Truth(_) => "write the names that the model was trained on".to_owned(),
+            Refusal::Doubtful(_) => {
+                format!(
+                    "say {codes} if the model was trained on these numbers, and {names} if they are names"
+                )
+            }
+            Refusal::NameAmongCodes(..) => {
+                format!("write codes, or say {names} to find the numbers of the array by their names")
+            }
+            Refusal::NoNames(_) => format!("write the categories' codes, as in training, and say {codes}"),
+            Refusal::Fraction(_) => {
+                "save the column as whole numbers or as text, as it was in training".to_owned()
+            }
+            Refusal::Inexact(_) => "save the column as text, or in a table such as Parquet".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The table of `docs/categories.md`, cell by cell.
+
+use sched_categories::{
+    Categories, Cell, Choices, Form, Label, Lookup, Names, Naming, NumbersAs, Origin, Refusal, Unseen,
+};
+use std::error::Error;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const PAGE: &str = include_str!("../../../docs/categories.md");
+
+fn names(model: &str) -> Result<Names> {
+    let numbers = || [10, 20, 30].map(Label::Integer).to_vec();
+    let texts = |names: &[&str]| names.iter().map(|name| Label::Text((*name).to_owned())).collect();
+    Ok(match model {
+        "T" => Names::listed(texts(&["red", "green"])),
+        "N" => Names::listed(numbers()),
+        "B" => Names::listed(texts(&["False", "True"])),
+        "D" => Names { labels: numbers(), naming: Naming::Doubtful },
+        "C" => Names::spelled(["red", "5", "05"].map(String::from)),
+        other => return Err(format!("the page names a model {other}").into()),
+    })
+}
+
+/// A cell as the page writes it: its kind and its spelling.
+#[derive(Clone, Copy)]
+struct Written<'a> {
+    kind: &'a str,
+    text: &'a str,
+}
+
+impl<'a> Written<'a> {
+    fn of(cell: &'a str) -> Result<Written<'a>> {
+        if cell == "missing" {
+            return Ok(Written { kind: "missing", text: "" });
+        }
+        let (kind, text) = cell.split_once(' ').ok_or("a cell has a kind and a value")?;
+        Ok(Written { kind, text: text.trim_matches('`') })
+    }
+
+    fn typed(self) -> Result<Cell<'a>> {
+        Ok(match self.kind {
+            "text" => Cell::Text(self.text),
+            "number" if self.text.contains('.') => Cell::Number(self.text.parse()?),
+            "number" => Cell::Integer(self.text.parse()?),
+            "truth" => Cell::Truth(self.text == "true"),
+            "missing" => Cell::Missing,
+            other => return Err(format!("the page has a cell of kind {other}").into()),
+        })
+    }
+
+    /// The code of the cell in CSV.
+    fn in_csv(self, lookup: Lookup<'_>) -> std::result::Result<f64, Refusal> {
+        lookup.code_of_untyped(self.text, || match self.kind {
+            "missing" => Some(f64::NAN),
+            "truth" => Some(1.0),
+            _ => self.text.parse().ok(),
+        })
+    }
+}
+
+/// The outcome in the page's words.
+fn outcome(found: std::result::Result<f64, Refusal>, cell: Written<'_>, names: &Names) -> String {
+    match found {
+        Err(Refusal::Unseen(_)) => "unknown".to_owned(),
+        Err(_) => "refused".to_owned(),
+        Ok(code) if code.is_nan() => "missing".to_owned(),
+        Ok(code) => {
+            let is_place = (0..names.labels.len()).any(|place| names.code(place) == code);
+            let is_itself = cell.text.parse() == Ok(code) && names.naming != Naming::Spelled;
+            if is_place && !is_itself { format!("code {code}") } else { "itself".to_owned() }
+        }
+    }
+}
+
+#[test]
+fn every_cell_of_the_page_holds() -> Result<()> {
+    let table =
+        PAGE.split("## The table").nth(1).and_then(|rest| rest.split("## ").next()).ok_or("no table")?;
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let mut cells = 0;
+    for row in rows.filter(|row| row.split(" | ").count() == 6 && !row.starts_with("model")) {
+        let parts: Vec<&str> = row.split(" | ").collect();
+        let names = names(parts[0])?;
+        let categories = Categories::new([names.clone()], Choices::default(), Unseen::Error);
+        let of = |origin| categories.lookup(0, origin).ok_or("a feature without names");
+        let (table, array) = (of(Origin::Table)?, of(Origin::Array)?);
+        let cell = Written::of(parts[1])?;
+        let found = [
+            cell.in_csv(table),
+            table.code(cell.typed()?, Form::Plain),
+            table.code(cell.typed()?, Form::Dictionary),
+            array.code(cell.typed()?, Form::Plain),
+        ];
+        for (found, wanted) in found.into_iter().zip(&parts[2..]).filter(|(_, wanted)| **wanted != "-") {
+            assert_eq!(outcome(found, cell, &names), *wanted, "{row}");
+            cells += 1;
+        }
+    }
+    assert!(cells > 100, "the page has {cells} cells");
+    Ok(())
+}
+
+fn lookup_of(
+    names: Names,
+    choices: Choices,
+    origin: Origin,
+    cell: Cell<'_>,
+) -> std::result::Result<f64, Refusal> {
+    let categories = Categories::new([names], choices, Unseen::Error);
+    let lookup = categories.lookup(0, origin).ok_or(Refusal::Empty)?;
+    lookup.code(cell, Form::Plain)
+}
+
+#[test]
+fn numbers_are_what_the_user_says() -> Result<()> {
+    let chosen = |numbers| Choices { numbers: Some(numbers), unseen: None };
+    let cases = [
+        ("N", NumbersAs::Codes, Origin::Table, Ok(20.0)),
+        ("N", NumbersAs::Names, Origin::Array, Ok(1.0)),
+        ("D", NumbersAs::Codes, Origin::Table, Ok(20.0)),
+        ("D", NumbersAs::Names, Origin::Table, Ok(1.0)),
+        ("T", NumbersAs::Codes, Origin::Table, Ok(20.0)),
+        ("T", NumbersAs::Names, Origin::Array, Err(Refusal::NumberAmongTexts("20".into()))),
+        ("C", NumbersAs::Codes, Origin::Table, Err(Refusal::Unseen("20".into()))),
+    ];
+    for (model, numbers, origin, wanted) in cases {
+        let found = lookup_of(names(model)?, chosen(numbers), origin, Cell::Integer(20));
+        assert_eq!(found, wanted, "{model} {numbers:?} {origin:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn unknown_names_are_what_the_user_says() -> Result<()> {
+    let cases = [("T", Unseen::Other, -1.0), ("C", Unseen::Other, -0.25)];
+    for (model, unseen, wanted) in cases {
+        let choices = Choices { unseen: Some(unseen), numbers: None };
+        assert_eq!(
+            lookup_of(names(model)?, choices, Origin::Table, Cell::Text("blue")),
+            Ok(wanted),
+            "{model}"
+        );
+    }
+    // Names that look like numbers: a number of CSV is an unknown one of them only where the user says so.
+    let listed = Names::listed(vec![Label::Text("01".into()), Label::Text("02".into())]);
+    let number = |choices| {
+        let categories = Categories::new([listed.clone()], choices, Unseen::Missing);
+        let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
+        Ok::<_, &str>(lookup.code_of_untyped("3", || Some(3.0)))
+    };
+    assert_eq!(number(Choices::default())?, Err(Refusal::NumberAmongTexts("3".into())));
+    let chosen = Choices { unseen: Some(Unseen::Other), numbers: None };
+    assert_eq!(number(chosen)?, Ok(-1.0));
+    Ok(())
+}
+
+#[test]
+fn whole_numbers_keep_all_digits() {
+    let large = 9_007_199_254_740_993;
+    let listed = Names::listed(vec![Label::Integer(large - 1), Label::Integer(large)]);
+    let of = |names: &Names, origin, cell| lookup_of(names.clone(), Choices::default(), origin, cell);
+    assert_eq!(of(&listed, Origin::Table, Cell::Integer(large)), Ok(1.0));
+    let spelled = Names::spelled([(large - 1).to_string(), large.to_string()]);
+    assert_eq!(of(&spelled, Origin::Table, Cell::Integer(large)), Ok(-1.5));
+    assert_eq!(of(&spelled, Origin::Array, Cell::Number(large as f64)), Err(Refusal::Inexact(large as f64)));
+    let unsigned = Names::listed(vec![Label::Integer(1), Label::Text(u64::MAX.to_string())]);
+    assert_eq!(of(&unsigned, Origin::Table, Cell::Unsigned(u64::MAX)), Ok(1.0));
+}
+
+#[test]
+fn empty_cells_are_refused_where_a_name_is_empty() {
+    let categories = Categories::new([Names::spelled([String::new()])], Choices::default(), Unseen::Other);
+    let lookup = categories.lookup(0, Origin::Table);
+    let untyped = lookup.map(|lookup| lookup.code_of_untyped("", || Some(f64::NAN)));
+    assert_eq!(untyped, Some(Err(Refusal::Empty)));
+    assert_eq!(lookup.map(|lookup| lookup.code(Cell::Text(""), Form::Plain)), Some(Ok(-0.5)));
+}

@@ -1,0 +1,165 @@
+//! The features to which lists of names belong: each list to one feature, in the order of the features.
+
+/// A column of training.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    /// Whether trees treat it as categorical.
+    pub is_categorical: bool,
+    /// Fewest names of a list whose codes are the values that training met; `None` if these are no codes.
+    pub names_needed: Option<usize>,
+}
+
+impl Column {
+    /// Whether a list of `names` names can be that of the column.
+    fn fits(self, names: usize) -> bool {
+        self.names_needed.is_some_and(|needed| needed <= names)
+    }
+}
+
+/// The list of a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// No list is the feature's.
+    None,
+    /// The list of this number is the feature's.
+    Certain(usize),
+    /// The list is the feature's unless the user named categorical features beside pandas' own.
+    Likely(usize),
+    /// Several lists, or one and none, can be the feature's.
+    Unclear,
+}
+
+/// Products of features and lists up to which all assignments are looked at.
+const MOST_PAIRS: usize = 10_000_000;
+
+/// The owner of each list of so many names, by feature.
+///
+/// LightGBM's package makes all columns of pandas' type `category` categorical features, unless the user names these. So
+/// the lists are as a rule those of the categorical features, and are certain where no other assignment fits.
+pub(super) fn owners(columns: &[Column], lists: &[usize]) -> Vec<Owner> {
+    let categorical: Vec<usize> = (0..columns.len()).filter(|&at| columns[at].is_categorical).collect();
+    let by_rule = categorical.len() == lists.len()
+        && categorical.iter().zip(lists).all(|(&at, &names)| columns[at].fits(names));
+    let choices = match columns.len().saturating_mul(lists.len()) <= MOST_PAIRS {
+        true => choices(columns, lists),
+        false => None,
+    };
+    let owner = |at: usize| {
+        let choice = choices.as_ref().map_or(Choice::Many, |choices| choices[at]);
+        let rule = categorical.binary_search(&at).ok().filter(|_| by_rule);
+        match (rule, choice) {
+            (Some(list), Choice::List(_)) => Owner::Certain(list),
+            (Some(list), _) => Owner::Likely(list),
+            (None, _) if by_rule => Owner::None,
+            (None, Choice::List(list)) => Owner::Certain(list),
+            (None, Choice::Nothing) => Owner::None,
+            (None, Choice::Many) if choices.is_none() && !columns[at].is_categorical => Owner::None,
+            (None, Choice::Many) => Owner::Unclear,
+        }
+    };
+    (0..columns.len()).map(owner).collect()
+}
+
+/// The lists that a feature has in all assignments that fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Nothing,
+    List(usize),
+    Many,
+}
+
+impl Choice {
+    /// The choices of two sets of assignments together.
+    fn or(before: Option<Choice>, more: Choice) -> Option<Choice> {
+        match before {
+            None => Some(more),
+            Some(before) if before == more => Some(before),
+            Some(_) => Some(Choice::Many),
+        }
+    }
+}
+
+/// The choice of each feature; `None` if no assignment fits.
+fn choices(columns: &[Column], lists: &[usize]) -> Option<Vec<Choice>> {
+    let (features, count) = (columns.len(), lists.len());
+    // Whether the first `l` lists fit among the first `f` features, and the lists from `l` on among features from `f` on.
+    let mut before = vec![vec![false; count + 1]; features + 1];
+    let mut after = vec![vec![false; count + 1]; features + 1];
+    before[0][0] = true;
+    after[features][count] = true;
+    for f in 0..features {
+        for l in 0..=count {
+            let placed = l > 0 && before[f][l - 1] && columns[f].fits(lists[l - 1]);
+            before[f + 1][l] = before[f][l] || placed;
+        }
+    }
+    for f in (0..features).rev() {
+        for l in 0..=count {
+            let placed = l < count && after[f + 1][l + 1] && columns[f].fits(lists[l]);
+            after[f][l] = after[f + 1][l] || placed;
+        }
+    }
+    let choice = |f: usize| {
+        let mut choice = None;
+        for l in 0..=count {
+            if before[f][l] && after[f + 1][l] {
+                choice = Choice::or(choice, Choice::Nothing);
+            }
+            if l < count && before[f][l] && columns[f].fits(lists[l]) && after[f + 1][l + 1] {
+                choice = Choice::or(choice, Choice::List(l));
+            }
+        }
+        choice
+    };
+    (0..features).map(choice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn categorical(needed: usize) -> Column {
+        Column { is_categorical: true, names_needed: Some(needed) }
+    }
+
+    fn numeric(needed: Option<usize>) -> Column {
+        Column { is_categorical: false, names_needed: needed }
+    }
+
+    #[test]
+    fn lists_belong_to_categorical_features() {
+        let columns = [categorical(3), numeric(None), categorical(5)];
+        assert_eq!(owners(&columns, &[3, 9]), [Owner::Certain(0), Owner::None, Owner::Certain(1)]);
+    }
+
+    #[test]
+    fn another_column_of_codes_makes_doubt() {
+        let columns = [categorical(4), numeric(Some(5)), numeric(None)];
+        assert_eq!(owners(&columns, &[5]), [Owner::Likely(0), Owner::None, Owner::None]);
+        // Too many values for the list: the other column cannot be its owner.
+        assert_eq!(owners(&columns, &[4]), [Owner::Certain(0), Owner::None, Owner::None]);
+    }
+
+    #[test]
+    fn ordered_categories_are_found_where_one_assignment_fits() {
+        let columns = [numeric(Some(3)), categorical(4), numeric(None)];
+        assert_eq!(owners(&columns, &[3, 4]), [Owner::Certain(0), Owner::Certain(1), Owner::None]);
+        let columns = [numeric(Some(3)), numeric(Some(3)), categorical(4)];
+        assert_eq!(owners(&columns, &[3, 4]), [Owner::Unclear; 3]);
+    }
+
+    #[test]
+    fn lists_that_fit_nowhere_leave_categorical_features_without_names() {
+        let columns = [categorical(4), numeric(None)];
+        assert_eq!(owners(&columns, &[2]), [Owner::Unclear, Owner::None]);
+        assert_eq!(owners(&columns, &[4, 4]), [Owner::Unclear, Owner::None]);
+    }
+
+    #[test]
+    fn very_many_pairs_are_not_looked_at() {
+        let columns = vec![categorical(1); 4_000];
+        assert!(owners(&columns, &vec![1; 4_000]).iter().all(|owner| matches!(owner, Owner::Likely(_))));
+        let owners = owners(&columns, &vec![1; 3_000]);
+        assert!(owners.iter().all(|owner| *owner == Owner::Unclear));
+    }
+}
