@@ -1,5 +1,6 @@
 //! The native part of the Python packages: libraries that `schedc build` made, called on arrays.
 
+mod categories;
 mod columns;
 mod library;
 mod model;
@@ -19,6 +20,8 @@ pyo3::create_exception!(
 mod _native {
     #[pymodule_export]
     use super::SchedcError;
+    #[pymodule_export]
+    use super::categories::Categories;
     #[pymodule_export]
     use super::model::{Model, load};
 }

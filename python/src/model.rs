@@ -19,6 +19,8 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "schedc_runtime")]
 pub struct Model {
     library: Arc<Library>,
+    /// The type of NumPy that whole numbers of arrays become.
+    whole: &'static str,
 }
 
 /// Loads a library that `schedc build` made, from its path or its bytes.
@@ -35,7 +37,16 @@ pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
             py.detach(|| Library::open(&path))
         }
     };
-    Ok(Model { library: Arc::new(loaded.map_err(PyOSError::new_err)?) })
+    let library = loaded.map_err(PyOSError::new_err)?;
+    let whole = whole_numbers(&library.loaded.info());
+    Ok(Model { library: Arc::new(library), whole })
+}
+
+/// The type of NumPy that whole numbers of arrays become, by what a library says of its model. Libraries of older releases
+/// say nothing.
+fn whole_numbers(info: &str) -> &'static str {
+    let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
+    if about["model"]["whole_numbers"]["arrays"] == "f32" { "float32" } else { "float64" }
 }
 
 #[pymethods]
@@ -73,6 +84,7 @@ impl Model {
         let taken = Taken {
             features: self.library.loaded.num_features(),
             takes_columns: self.library.takes_columns(),
+            whole: self.whole,
         };
         let rows = rows_of(rows, taken)?;
         let wanted = Wanted { kind, rows: rows.slice.count, threads, base_margin };

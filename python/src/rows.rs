@@ -34,12 +34,15 @@ pub struct Taken {
     pub features: usize,
     /// Whether it takes rows that are columns.
     pub takes_columns: bool,
+    /// The type of NumPy that whole numbers become.
+    pub whole: &'static str,
 }
 
 /// The rows of an object.
 ///
 /// Arrays of single or double precision are taken as they are: as rows where these are contiguous, as columns where the
-/// library takes these. Others are copied once by NumPy: whole numbers and booleans become doubles, half precision single.
+/// library takes these. Others are copied once by NumPy: whole numbers and booleans become what the
+/// library says, half precision single.
 pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'py>> {
     if let Some(rows) = in_place(object, taken)? {
         return Ok(rows);
@@ -51,7 +54,8 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'
     let bytes: usize = array.getattr("dtype")?.getattr("itemsize")?.extract()?;
     let dtype = match (kind.as_str(), bytes) {
         ("f", 2 | 4) => "float32",
-        ("f", 8) | ("i" | "u" | "b", _) => "float64",
+        ("f", 8) => "float64",
+        ("i" | "u" | "b", _) => taken.whole,
         _ => {
             let name: String = array.getattr("dtype")?.str()?.extract()?;
             return Err(PyTypeError::new_err(format!(
@@ -59,9 +63,6 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'
             )));
         }
     };
-    if bytes == 8 && kind != "f" {
-        fits_in_doubles(&numpy, &array)?;
-    }
     let array = numpy.call_method1(intern!(object.py(), "ascontiguousarray"), (array, dtype))?;
     in_place(&array, taken)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
 }
@@ -78,16 +79,6 @@ fn refuse_frames(object: &Bound<'_, PyAny>) -> PyResult<()> {
         }
     }
     Ok(())
-}
-
-/// Whole numbers of 64 bits of which some are rounded in doubles are refused: the model would see other numbers.
-fn fits_in_doubles(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>) -> PyResult<()> {
-    let doubles = array.call_method1("astype", ("float64",))?;
-    let back = doubles.call_method1("astype", (array.getattr("dtype")?,))?;
-    if numpy.call_method1("array_equal", (array, back))?.extract()? {
-        return Ok(());
-    }
-    Err(PyValueError::new_err("rows hold whole numbers above 2^53, which doubles do not tell apart"))
 }
 
 /// The rows of an array that a library can read where they are.
@@ -114,7 +105,7 @@ fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Ro
 fn placed<'py, T: numpy::Element>(
     array: &Bound<'py, PyArray2<T>>,
     (element, kind): (Dtype, ColumnType),
-    Taken { features, takes_columns }: Taken,
+    Taken { features, takes_columns, .. }: Taken,
 ) -> PyResult<Option<Rows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
     if columns != features {

@@ -52,7 +52,7 @@ fn formats(table: &RecordBatch) -> [Vec<u8>; 3] {
 
 #[test]
 fn names_in_text_are_codes() {
-    let text = "floor,colour,x\n10,red,1\n30.0,green ,2\n20,,3\n,NA,4\n10,7,5\n10,?,7\n";
+    let text = "floor,colour,x\n10,red,1\n30.0,green,2\n20,,3\n,NA,4\n10,7,5\n10,?,7\n";
     let shown = show(&rows(text.as_bytes(), Unseen::Error, false).unwrap());
     // "NA" and "7" are names.
     assert_eq!(shown, "0 1 0 | 3 2 2 | nan 3 1 | 1 4 nan | 2 5 0 | nan 7 0");
@@ -164,6 +164,10 @@ fn cells_with_several_meanings_are_refused() {
     assert_eq!(
         refused(b"floor,colour,x\n10,1,1\n"),
         format!("D0028: rows, line 2, column 2 (colour): {among_texts}")
+    );
+    assert_eq!(
+        refused(b"floor,colour,x\n10,green ,1\n"),
+        "D0028: rows, line 2, column 2 (colour): \"green \" has blanks around it, and is a category without them"
     );
     let x: ArrayRef = Arc::new(Float32Array::from(vec![1.0]));
     let table = |colour: ArrayRef, floor: ArrayRef| {

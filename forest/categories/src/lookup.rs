@@ -60,7 +60,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Names that are texts, in no order.
-    pub fn texts(&self) -> impl Iterator<Item = &'a str> {
+    pub fn texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.known.texts.keys().map(String::as_str)
     }
 
@@ -95,8 +95,14 @@ impl<'a> Lookup<'a> {
     /// A [`Refusal`] if the cell is no category for certain.
     pub fn code_of_untyped(&self, cell: &str, value: impl FnOnce() -> Option<f64>) -> Result<f64, Refusal> {
         let plain = cell.trim();
-        if let Some(code) = self.of_letters(cell) {
-            return if plain.is_empty() { Err(Refusal::Empty) } else { Ok(code) };
+        if let Some(code) = self.known.texts.get(cell).copied() {
+            let number = plain.parse().ok().and_then(|number| self.number_name(Cell::Number(number)));
+            return match number.filter(|number| *number != code && self.known.names.naming != Naming::Spelled)
+            {
+                _ if plain.is_empty() => Err(Refusal::Empty),
+                Some(_) => Err(Refusal::TextAndNumber(cell.to_owned())),
+                None => Ok(code),
+            };
         }
         let is = |word: &str| plain.eq_ignore_ascii_case(word);
         if self.known.has_truths()
@@ -113,13 +119,13 @@ impl<'a> Lookup<'a> {
                 let whole = plain.parse().ok().map(Cell::Integer);
                 self.of_untyped_number(whole.unwrap_or(Cell::Number(value)), plain)
             }
-            None => self.of_unknown(plain),
+            None => self.of_unknown(cell),
         }
     }
 
     /// Whether a text is a name as it stands.
     pub fn is_name(&self, text: &str) -> bool {
-        self.of_letters(text).is_some()
+        self.known.texts.contains_key(text)
     }
 
     fn of_untyped_number(&self, number: Cell<'_>, text: &str) -> Result<f64, Refusal> {
@@ -131,13 +137,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    fn of_letters(&self, text: &str) -> Option<f64> {
-        let texts = &self.known.texts;
-        texts.get(text).or_else(|| texts.get(text.trim())).copied()
-    }
-
     fn of_text(&self, text: &str) -> Result<f64, Refusal> {
-        match self.of_letters(text) {
+        match self.known.texts.get(text).copied() {
             Some(code) => Ok(code),
             None if self.known.names.labels.is_empty() => Err(Refusal::NoNames(text.to_owned())),
             None if self.known.texts.is_empty() => Err(Refusal::TextAmongNumbers(text.to_owned())),
@@ -229,6 +230,11 @@ impl<'a> Lookup<'a> {
     fn of_unknown(&self, name: &str) -> Result<f64, Refusal> {
         if self.known.names.labels.is_empty() {
             return Err(Refusal::NoNames(name.to_owned()));
+        }
+        // Blanks around a name are most likely a mistake. To trainers it is an unknown name.
+        if self.choices.unseen.is_none() && name.trim() != name && self.known.texts.contains_key(name.trim())
+        {
+            return Err(Refusal::Blanks(name.to_owned()));
         }
         match self.unseen {
             Unseen::Error => Err(Refusal::Unseen(name.to_owned())),

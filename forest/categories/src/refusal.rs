@@ -15,6 +15,10 @@ pub enum Refusal {
     Truth(bool),
     /// A number that may be a name or a code, because the model's file does not say whose names it lists.
     Doubtful(String),
+    /// A name of the model with blanks around it.
+    Blanks(String),
+    /// A cell without a type that is a name as a text and another one as a number.
+    TextAndNumber(String),
     /// A name, where the model's file gives no names that can be relied on.
     NoNames(String),
     /// A number of an array that is no code, and is a name. The second number is how many codes there are.
@@ -68,6 +72,15 @@ impl Refusal {
                 "{} may be a name or a code: the model's file lists names without saying which feature they belong to",
                 quote(number)
             ),
+            Refusal::Blanks(name) => {
+                format!("{} has blanks around it, and is a category without them", quote(name))
+            }
+            Refusal::TextAndNumber(cell) => {
+                format!(
+                    "{} is the name of one category as a text and of another one as a number",
+                    quote(cell)
+                )
+            }
             Refusal::NoNames(name) => {
                 format!(
                     "{} is a name, and the model's file gives no names of these categories to rely on",
@@ -114,6 +127,13 @@ impl Refusal {
             }
             Refusal::NameAmongCodes(..) => {
                 format!("write codes, or say {names} to find the numbers of the array by their names")
+            }
+            Refusal::Blanks(_) => format!(
+                "remove the blanks; or say {}, which takes the cell as an unknown category",
+                words.choice("unseen", "other")
+            ),
+            Refusal::TextAndNumber(_) => {
+                "save the rows as Parquet or Arrow, whose columns have types".to_owned()
             }
             Refusal::NoNames(_) => format!("write the categories' codes, as in training, and say {codes}"),
             Refusal::Fraction(_) => {

@@ -35,7 +35,10 @@ impl<'a> Written<'a> {
             return Ok(Written { kind: "missing", text: "" });
         }
         let (kind, text) = cell.split_once(' ').ok_or("a cell has a kind and a value")?;
-        Ok(Written { kind, text: text.trim_matches('`') })
+        Ok(Written {
+            kind,
+            text: text.strip_prefix('`').and_then(|text| text.strip_suffix('`')).unwrap_or(text),
+        })
     }
 
     fn typed(self) -> Result<Cell<'a>> {
@@ -153,6 +156,18 @@ fn unknown_names_are_what_the_user_says() -> Result<()> {
     let chosen = Choices { unseen: Some(Unseen::Other), numbers: None };
     assert_eq!(number(chosen)?, Ok(-1.0));
     Ok(())
+}
+
+#[test]
+fn texts_and_numbers_of_one_spelling_are_told_apart_by_type() {
+    let mixed = Names::listed(vec![Label::Integer(1), Label::Text("1".into()), Label::Text("a".into())]);
+    let categories = Categories::new([mixed], Choices::default(), Unseen::Missing);
+    let lookup = categories.lookup(0, Origin::Table);
+    let code = |cell| lookup.map(|lookup| lookup.code(cell, Form::Plain));
+    assert_eq!(code(Cell::Text("1")), Some(Ok(1.0)));
+    assert_eq!(code(Cell::Integer(1)), Some(Ok(0.0)));
+    let untyped = lookup.map(|lookup| lookup.code_of_untyped("1", || Some(1.0)));
+    assert_eq!(untyped, Some(Err(Refusal::TextAndNumber("1".into()))));
 }
 
 #[test]

@@ -71,6 +71,9 @@ class Model:
 
     def _set_up(self) -> None:
         self._native = schedc_runtime.load(self._code.library)
+        naming = (self.info["model"].get("categories") or {}).get("naming", [])
+        # CatBoost's names are found in arrays, too.
+        self._names_in_arrays = "spelled" in naming
         self._variants: dict[tuple[str, bool], Model] = {}
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
         self._lock = threading.Lock()
@@ -150,6 +153,7 @@ class Model:
         columns: Sequence[str | None] | Mapping[str, str | None] | None = None,
         by_position: bool | None = None,
         unseen: Literal["error", "missing", "other"] | None = None,
+        categories: Literal["names", "codes"] | None = None,
     ) -> Array:
         """Predicts rows: what the object's own ``predict`` returns, in shape, type and value.
 
@@ -161,18 +165,21 @@ class Model:
         ``threads`` is the most threads to use, and 0 leaves it to the library. ``columns`` says which columns of a table are the
         features, as a list of names or a dict from features to names, where None stands for a feature that is absent;
         ``by_position=True`` takes them in their order. ``unseen`` is what becomes of categories that the model does not know, by
-        default what its trainer does.
+        default what its trainer does. ``categories`` is the meaning of plain numbers where categories have names: ``"names"`` or
+        ``"codes"``, by default names in tables and codes in arrays.
 
         Raises ValueError for rows that the model does not take, TypeError for what are no rows, and SchedcError for what the
         library refuses.
         """
         if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not self._single:
             wanted: Any = self._answers.output if output is None else output
-            if output is not None or type(self._answers) is Answers:
+            plain = not self._names_in_arrays and categories is None
+            if plain and (output is not None or type(self._answers) is Answers):
                 return self._native.predict(X, wanted, out=out, threads=threads)
         model = self._variant(iteration_range, base_margin is not None)
         more = {
             "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position, "columns": columns,
+            "categories": categories,
         }
         if output is not None:
             return model._call(X, output, out, more)
@@ -222,7 +229,9 @@ class Model:
         return lambda kind: self._call(X, kind, None, options)
 
     def _options(self, more: Mapping[str, Any]) -> dict[str, Any]:
-        known = {"base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None}
+        known = {
+            "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None, "categories": None,
+        }
         unknown = next((name for name in more if name not in known), None)
         if unknown is not None:
             raise TypeError(f"predictions take no argument {unknown!r}")
@@ -234,8 +243,10 @@ class Model:
         if is_sparse(X):
             return predict_sparse(self._native, X, output, self.info["model"], self._single, out, plain)
         if isinstance(X, (list, tuple)):
-            X = numpy.asarray(X)
-        if isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None:
+            # Of a list with numbers among texts, NumPy makes texts of all.
+            X = numpy.asarray(X) if numpy.asarray(X).dtype.kind in "fiub" else numpy.asarray(X, dtype=object)
+        plain_array = isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None
+        if plain_array and not self._names_in_arrays and more["categories"] is None:
             rows = X.astype("float32", copy=False) if self._single else X
             return self._native.predict(rows, output, out=out, **plain)
         predictor = self._predictor(X, output, more)
@@ -252,12 +263,13 @@ class Model:
             columns = self._names
         elif isinstance(columns, Mapping) and self._names is not None:
             columns = renamed(self._names, columns)
-        key = (output, by_position, more["unseen"], repr(columns))
+        key = (output, by_position, more["unseen"], more["categories"], repr(columns))
         with self._lock:
             found = self._predictors.get(key)
             if found is None:
                 found = BatchPredictor(
-                    self._native, columns, output, by_position=bool(by_position), unseen=more["unseen"]
+                    self._native, columns, output, by_position=bool(by_position), unseen=more["unseen"],
+                    categories=more["categories"],
                 )
                 self._predictors[key] = found
             return found

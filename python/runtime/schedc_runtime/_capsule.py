@@ -153,7 +153,7 @@ def _column(field: _Schema, array: _Array, offset: int, count: int) -> Column:
         names = _texts_or_numbers(field.dictionary.contents, array.dictionary.contents)
         places = _view(array, 1, _NUMBERS[field.format], first + count)[first:].astype("int64")
         validity = _validity(array, first, count)
-        return Names(names, places if validity is None else numpy.where(validity.absent(count), -1, places))
+        return Names(names, places if validity is None else numpy.where(validity.absent(count), -1, places), True)
     if field.format in _NUMBERS:
         values = _view(array, 1, _NUMBERS[field.format], first + count)[first:]
         return Numbers(values, None, _validity(array, first, count))
@@ -202,7 +202,7 @@ def _together(pieces: list[Column], field: _Schema) -> Column:
         for piece in (piece for piece in pieces if isinstance(piece, Names)):
             places.append(numpy.where(piece.places < 0, -1, piece.places + len(names)))
             names += piece.names
-        return Names(names, numpy.concatenate(places))
+        return Names(names, numpy.concatenate(places), pieces[0].dictionary)
     numbers = [piece for piece in pieces if isinstance(piece, Numbers)]
     masks = [piece.absent() for piece in numbers]
     missing = None

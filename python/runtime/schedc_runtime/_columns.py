@@ -33,37 +33,41 @@ class Numbers(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Values of a dictionary, and for each row its place there; -1 is a missing value."""
+    """Different values, and for each row the place of its value; -1 is a missing value."""
 
     names: list[Any]
     places: numpy.ndarray
+    dictionary: bool = False
+    """Whether the column has a dictionary (pandas: a category), whose numbers are names."""
 
 
 Column = Numbers | Names
 
 
-def column(values: Any) -> Column:
-    """The column that an array of NumPy, pyarrow, pandas or Polars is, or a list.
+def column(values: Any, named: bool = False) -> Column:
+    """The column that an array of NumPy, pyarrow, pandas or Polars is, or a list. Objects of several types are names where
+    the feature's categories have ``named`` ones.
 
     Raises TypeError for what is neither numbers nor names, and ValueError for objects that are too large numbers."""
     if isinstance(values, (Numbers, Names)):
         return values
-    readers = {"pyarrow": _of_arrow, "pandas": _of_pandas, "polars": _of_polars}
+    readers: dict[str, Any] = {"pyarrow": _of_arrow, "pandas": _of_pandas, "polars": _of_polars}
     reader = readers.get(type(values).__module__.partition(".")[0], _of_numpy)
-    return reader(values)
+    found: Column = reader(values, named)
+    return found
 
 
 def _refused(kind: object) -> TypeError:
     return TypeError(f"holds values of type {kind}; give the numbers that the model was trained on")
 
 
-def _of_numpy(values: Any) -> Column:
+def _of_numpy(values: Any, named: bool) -> Column:
     missing = None
     if isinstance(values, numpy.ma.MaskedArray):
         missing, values = numpy.ma.getmaskarray(values), values.data
     array = numpy.asarray(values)
-    if array.dtype.kind == "U" and not isinstance(values, numpy.ndarray):
-        # Of a list with numbers among texts, NumPy makes texts of all.
+    if not isinstance(values, numpy.ndarray) and (named or array.dtype.kind == "U"):
+        # Of a list with values of several types, NumPy makes one type of all.
         array = numpy.asarray(values, dtype=object)
     if array.ndim != 1:
         raise TypeError(f"has {array.ndim} dimensions; a column has one")
@@ -74,7 +78,7 @@ def _of_numpy(values: Any) -> Column:
         names, places = numpy.unique(array, return_inverse=True)
         return Names(names.tolist(), _where(places, missing))
     if kind in "OT":
-        return _of_objects(array.tolist(), missing)
+        return _of_objects(array.tolist(), missing, named)
     raise _refused(array.dtype)
 
 
@@ -86,31 +90,43 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or isinstance(value, float) and value != value
 
 
-def _of_objects(values: list[Any], missing: numpy.ndarray | None) -> Column:
+def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -> Column:
     absent = numpy.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
     absent = absent if missing is None else absent | missing
     there = [value for value, is_absent in zip(values, absent) if not is_absent]
     kinds = {type(value) for value in there}
-    if kinds and all(issubclass(kind, str) for kind in kinds):
-        names = list(dict.fromkeys(there))
-        numbers = {name: at for at, name in enumerate(names)}
+    if kinds and (named or all(issubclass(kind, str) for kind in kinds)):
+        # Numbers and truth values may be equal and of different types.
+        different = {(type(value), value): value for value in there}
+        numbers = {key: at for at, key in enumerate(different)}
         places = numpy.full(len(values), -1, dtype="int64")
-        places[~absent] = [numbers[name] for name in there]
-        return Names(names, places)
+        places[~absent] = [numbers[type(value), value] for value in there]
+        return Names(list(different.values()), places)
     numeric = (bool, int, float, numpy.bool_, numpy.integer, numpy.floating)
     wrong = next((kind for kind in kinds if not issubclass(kind, numeric)), None)
     if wrong is not None:
         raise _refused(wrong.__name__ if len(kinds) == 1 else " and ".join(sorted(kind.__name__ for kind in kinds)))
     doubles = numpy.full(len(values), numpy.nan)
     doubles[~absent] = [float(value) for value in there]
-    if any(isinstance(value, (int, numpy.integer)) and int(float(value)) != int(value) for value in there):
-        raise ValueError("holds whole numbers above 2^53, which doubles do not tell apart")
+    if kinds and all(issubclass(kind, (int, numpy.integer)) and not issubclass(kind, bool) for kind in kinds) and not absent.any():
+        whole = _whole(there)
+        if whole is not None:
+            return Numbers(whole)
     if kinds and all(issubclass(kind, (bool, numpy.bool_)) for kind in kinds):
         return Numbers(doubles == 1, absent)
     return Numbers(doubles, None)
 
 
-def _of_arrow(values: Any) -> Column:
+def _whole(values: list[Any]) -> numpy.ndarray | None:
+    """Whole numbers of Python as an array of a type that holds all of them; None if there is none."""
+    for kind in ("int64", "uint64"):
+        limits = numpy.iinfo(kind)
+        if all(limits.min <= int(value) <= limits.max for value in values):
+            return numpy.array([int(value) for value in values], dtype=kind)
+    return None
+
+
+def _of_arrow(values: Any, named: bool) -> Column:
     import pyarrow
     import pyarrow.compute
 
@@ -126,7 +142,7 @@ def _of_arrow(values: Any) -> Column:
         values = values.cast(pyarrow.large_string()).dictionary_encode()
     if texts or types.is_dictionary(kind):
         places = values.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return Names(values.dictionary.to_pylist(), places)
+        return Names(values.dictionary.to_pylist(), places, not texts)
     if types.is_null(kind):
         return Numbers(numpy.full(len(values), numpy.nan, dtype="float32"))
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
@@ -144,18 +160,18 @@ def _of_arrow(values: Any) -> Column:
     return Numbers(numbers, None, Validity(numpy.frombuffer(bits, dtype="uint8"), values.offset))
 
 
-def _of_pandas(series: Any) -> Column:
+def _of_pandas(series: Any, named: bool) -> Column:
     import pandas
 
     kind = series.dtype
     if isinstance(kind, pandas.CategoricalDtype):
-        return Names(series.cat.categories.tolist(), series.cat.codes.to_numpy().astype("int64"))
+        return Names(series.cat.categories.tolist(), series.cat.codes.to_numpy().astype("int64"), True)
     if isinstance(kind, numpy.dtype):
-        return _of_numpy(series.to_numpy())
+        return _of_numpy(series.to_numpy(), named)
     if isinstance(kind, pandas.SparseDtype):
-        return _of_numpy(numpy.asarray(series))
+        return _of_numpy(numpy.asarray(series), named)
     if hasattr(pandas, "ArrowDtype") and isinstance(kind, pandas.ArrowDtype):
-        return _of_arrow(series.array.__arrow_array__())
+        return _of_arrow(series.array.__arrow_array__(), named)
     if isinstance(kind, pandas.StringDtype):
         places, names = pandas.factorize(series)
         return Names(list(names), places.astype("int64"))
@@ -168,7 +184,7 @@ def _of_pandas(series: Any) -> Column:
     return Numbers(series.fillna(plain.type(0)).to_numpy(dtype=plain), missing)
 
 
-def _of_polars(series: Any) -> Column:
+def _of_polars(series: Any, named: bool) -> Column:
     import polars
 
     kind = series.dtype
@@ -177,7 +193,7 @@ def _of_polars(series: Any) -> Column:
         names = series.drop_nulls().unique().to_list()
         places = series.replace_strict(names, range(len(names)), default=None, return_dtype=polars.Int64) if names else None
         blank = numpy.full(len(series), -1, dtype="int64")
-        return Names(names, blank if places is None else places.fill_null(-1).to_numpy())
+        return Names(names, blank if places is None else places.fill_null(-1).to_numpy(), kind != polars.String)
     if kind == polars.Null:
         return Numbers(numpy.full(len(series), numpy.nan, dtype="float32"))
     if not (kind.is_integer() or kind.is_float() or kind == polars.Boolean) or "128" in str(kind):

@@ -9,6 +9,34 @@ class SchedcError(RuntimeError):
     """What a library says of a call that it could not make."""
 
 @final
+class Categories:
+    """The categories of a library's model, under the caller's choices."""
+
+    def __init__(self, about: str, unseen: str | None, numbers: str | None) -> None:
+        """``about`` is :attr:`Model.info_json`. Raises ValueError for a choice that there is not."""
+
+    def has_names(self, feature: int) -> bool:
+        """Whether a feature's categories have names."""
+
+    def texts(self, feature: int) -> list[str]:
+        """Names of a feature's categories that are texts."""
+
+    def codes(
+        self, feature: int, values: Sequence[Any], *, dictionary: bool, table: bool
+    ) -> list[float | tuple[str, str, str | None]]:
+        """For each value the number that stands for its category, or the message, the way out and the unknown name."""
+
+    def encoded(
+        self,
+        feature: int,
+        values: numpy.typing.NDArray[Any],
+        absent: numpy.typing.NDArray[Any] | None,
+        *,
+        table: bool,
+    ) -> tuple[numpy.typing.NDArray[Any], None] | tuple[None, tuple[int, tuple[str, str, str | None]]]:
+        """The numbers that stand for the categories of a column, or the first row without one and why."""
+
+@final
 class Model:
     """A model that ``schedc build`` compiled.
 

@@ -26,9 +26,9 @@ from typing import Any, Literal, NamedTuple
 import numpy
 
 from . import _columns
-from ._categories import Known, known_categories
+from ._categories import Feature
 from ._names import find_columns, quoted, wanted_columns
-from ._native import Model, load
+from ._native import Categories, Model, load
 from ._tables import Table, _Matrix, table_of
 
 Output = Literal["value", "raw", "class", "leaf"]
@@ -99,7 +99,9 @@ class BatchPredictor:
     that each tree reaches. ``keep`` names columns of the input that come before the results, such as an identifier.
 
     ``threads`` is the most threads of a call, and 0 leaves it to the library. ``unseen`` is what becomes of a category that the
-    model does not know: ``"error"``, ``"missing"`` or ``"other"``, by default what its trainer does.
+    model does not know: ``"error"``, ``"missing"`` or ``"other"``, by default what its trainer does. ``categories`` is the meaning of
+    plain numbers in columns of categories that have names: ``"names"`` or ``"codes"``, by default names in tables and codes in
+    arrays of two dimensions.
 
     Predictors may be used by many threads at once. They are pickled with the bytes of their library, which a process loads
     once, however often it gets one. Pickles, like libraries, run code: both should come from a trusted place.
@@ -117,6 +119,7 @@ class BatchPredictor:
         threads: int = 0,
         by_position: bool = False,
         unseen: Literal["error", "missing", "other"] | None = None,
+        categories: Literal["names", "codes"] | None = None,
     ) -> None:
         if isinstance(artefact, Model):
             library = _bytes_of(artefact)
@@ -135,6 +138,7 @@ class BatchPredictor:
         self._options: dict[str, Any] = {
             "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None else list(columns),
             "output": output, "keep": tuple(keep), "threads": threads, "by_position": by_position, "unseen": unseen,
+            "categories": categories,
         }
         self._set_up()
 
@@ -148,7 +152,9 @@ class BatchPredictor:
         self._wanted: list[str | None] | None = None
         if not options["by_position"]:
             self._wanted = self._named(options["columns"])
-        self._categories = known_categories(self._about, options["unseen"])
+        self._categories = Categories(self._model.info_json, options["unseen"], options.get("categories"))
+        whole = self._about.get("whole_numbers", {})
+        self._whole_arrays_are_single = whole.get("arrays") == "f32"
         self._columns = int(about["outputs"][options["output"]])
         if self._columns == 0:
             raise ValueError(f"the model has no output \"{options['output']}\"")
@@ -338,12 +344,19 @@ class BatchPredictor:
         """The numbers of a feature; None if it is absent."""
         if at is None:
             return None
-        known = self._categories[feature]
+        named = self._categories.has_names(feature)
+        is_array = isinstance(source, _Matrix)
         try:
-            column = _columns.column(source.column(at))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"column {quoted(names[at])} {error}") from None
-        found = _numbers(column, known, names[at])
+            column = _columns.column(source.column(at), named)
+            if named:
+                known = Feature(self._categories, feature, not is_array)
+                found = _Feature(_codes(column, known, names[at]))
+            else:
+                found = _numbers(column, names[at])
+        except TypeError as error:
+            raise TypeError(f"column {quoted(names[at])} {error}") from None
+        if is_array and self._whole_arrays_are_single and found.values.dtype.kind in "iu":
+            found = found._replace(values=found.values.astype("float32"))
         if len(found.values) != rows:
             raise ValueError(f"column {quoted(names[at])} has {len(found.values)} rows, and the table {rows}")
         return found
@@ -377,30 +390,18 @@ def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPred
     return predictor
 
 
-def _numbers(column: _columns.Column, known: Known | None, name: str) -> _Feature:
-    """The numbers of a column: those of its names, where the feature has categories."""
+def _codes(column: _columns.Column, known: Feature, name: str) -> numpy.ndarray:
+    """The codes of a column of categories."""
     if isinstance(column, _columns.Names):
-        if known is None:
-            raise TypeError(
-                f"column {quoted(name)} holds text or a dictionary (pandas: a category), and the model does not say which numbers "
-                "stand for it; give the numbers that stood for it in training"
-            )
-        return _Feature(known.codes(column.names, column.places, name, 0), None)
-    values, missing, validity = column
-    if known is not None and values.dtype == bool and known.has_truths:
-        absent = column.absent()
-        places = values.astype("int64") if absent is None else numpy.where(absent, -1, values)
-        return _Feature(known.codes([False, True], places, name, 0), None)
-    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and not _fits_in_doubles(values):
-        raise ValueError(f"column {quoted(name)} holds whole numbers above 2^53, which doubles do not tell apart")
-    if known is not None:
-        absent = column.absent()
-        known.check(values if absent is None else values[~absent], name)
-    return _Feature(values, missing, validity)
+        return known.of_names(column, name)
+    return known.of_numbers(column, name)
 
 
-def _fits_in_doubles(values: numpy.ndarray) -> bool:
-    if len(values) == 0 or (values.max() <= 2**53 and values.min() >= -(2**53)):
-        return True
-    with numpy.errstate(invalid="ignore"):
-        return bool(numpy.array_equal(values, values.astype("float64").astype(values.dtype)))
+def _numbers(column: _columns.Column, name: str) -> _Feature:
+    """The numbers of a column whose feature has no categories with names."""
+    if isinstance(column, _columns.Names):
+        raise TypeError(
+            "holds text or a dictionary (pandas: a category), and the model does not say which numbers stand for it; give the "
+            "numbers that stood for it in training"
+        )
+    return _Feature(*column)

@@ -11,7 +11,7 @@ use sched_diagnostics::Code;
 
 /// The code, the message and the help of the error for a refused cell.
 pub(super) fn refused(lookup: Lookup<'_>, refusal: &Refusal) -> (Code, String, String) {
-    let message = refusal.message(|name| format!("\"{}\"", shorten(name.trim())));
+    let message = refusal.message(|name| format!("\"{}\"", shorten(name)));
     let help = refusal.help(Words::Options);
     let Refusal::Unseen(name) = refusal else {
         return (codes::AMBIGUOUS_CATEGORY, message, help);

@@ -158,11 +158,18 @@ pub(super) fn parse(cell: &[u8]) -> Option<f64> {
 }
 
 /// What cells may hold apart from numbers, of which `nan` and `inf` are two.
-const WORDS: [(&[u8], f64); 9] = [
+const WORDS: [(&[u8], f64); 16] = [
     (b"", f64::NAN),
     (b"na", f64::NAN),
     (b"n/a", f64::NAN),
     (b"<na>", f64::NAN),
+    (b"#na", f64::NAN),
+    (b"#n/a", f64::NAN),
+    (b"#n/a n/a", f64::NAN),
+    (b"1.#ind", f64::NAN),
+    (b"-1.#ind", f64::NAN),
+    (b"1.#qnan", f64::NAN),
+    (b"-1.#qnan", f64::NAN),
     (b"null", f64::NAN),
     (b"none", f64::NAN),
     (b"?", f64::NAN),

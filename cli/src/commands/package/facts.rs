@@ -79,13 +79,14 @@ fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
     let Some(names) = names else {
         return vec![Tensor { name: "rows".to_owned(), element: number, columns: count }];
     };
-    let has_names =
-        |at: usize| names.get(at).and_then(Value::as_array).is_some_and(|names| !names.is_empty());
-    let tensor = |(at, name): (usize, &String)| Tensor {
-        name: name.clone(),
-        element: if has_names(at) { Element::Text } else { number },
-        columns: 1,
+    // A tensor has one type, in which names that are numbers have to be missing, too.
+    let element = |at: usize| match names.get(at).and_then(Value::as_array) {
+        Some(names) if names.iter().any(Value::is_string) => Element::Text,
+        Some(names) if !names.is_empty() => Element::F64,
+        _ => number,
     };
+    let tensor =
+        |(at, name): (usize, &String)| Tensor { name: name.clone(), element: element(at), columns: 1 };
     features.iter().enumerate().map(tensor).collect()
 }
 

@@ -1,0 +1,195 @@
+//! Names of categories in columns from Python, and the numbers that stand for them.
+
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+use sched_categories::{Cell, Choices, Form, Lookup, NumbersAs, Origin, Refusal, Unseen, Words, from_json};
+
+/// The categories of a library's model, under the caller's choices.
+#[pyclass(frozen, module = "schedc_runtime")]
+pub struct Categories {
+    all: sched_categories::Categories,
+}
+
+/// The number that stands for a category, or the reason why there is none.
+#[derive(IntoPyObject)]
+enum Found {
+    Code(f64),
+    Refused(Refused),
+}
+
+/// A cell without a code: the message, the way out, and the name if it is unknown.
+type Refused = (String, String, Option<String>);
+
+#[pymethods]
+impl Categories {
+    /// The categories of the text that a library gives about its model, as JSON.
+    #[new]
+    fn new(about: &str, unseen: Option<&str>, numbers: Option<&str>) -> PyResult<Categories> {
+        let value: serde_json::Value =
+            serde_json::from_str(about).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let choices = Choices {
+            unseen: unseen.map(|word| chosen("unseen", word, Unseen::of_word, UNSEEN)).transpose()?,
+            numbers: numbers
+                .map(|word| chosen("categories", word, NumbersAs::of_word, NUMBERS))
+                .transpose()?,
+        };
+        let (names, of_trainer) = from_json(&value["model"]["categories"]).unwrap_or_default();
+        Ok(Categories { all: sched_categories::Categories::new(names, choices, of_trainer) })
+    }
+
+    /// Whether a feature's categories have names.
+    fn has_names(&self, feature: usize) -> bool {
+        self.all.lookup(feature, Origin::Table).is_some()
+    }
+
+    /// Names of a feature's categories that are texts.
+    fn texts(&self, feature: usize) -> Vec<String> {
+        let lookup = self.all.lookup(feature, Origin::Table);
+        lookup.into_iter().flat_map(|lookup| lookup.texts()).map(str::to_owned).collect()
+    }
+
+    /// For each value of a column the number that stands for its category, or why there is none.
+    #[pyo3(signature = (feature, values, *, dictionary, table))]
+    fn codes(
+        &self,
+        feature: usize,
+        values: Vec<Bound<'_, PyAny>>,
+        dictionary: bool,
+        table: bool,
+    ) -> PyResult<Vec<Found>> {
+        let lookup = self.lookup(feature, table)?;
+        let form = if dictionary { Form::Dictionary } else { Form::Plain };
+        let code = |value: &Bound<'_, PyAny>| {
+            let code = with_cell(value, |cell| lookup.code(cell, form))?;
+            Ok(code.map_or_else(|refusal| Found::Refused(refused(refusal)), Found::Code))
+        };
+        values.iter().map(code).collect()
+    }
+
+    /// The numbers that stand for the categories of a column of numbers or truth values; `absent` marks missing ones.
+    /// None if they stand for themselves; the first row without a code and why, if there is one.
+    #[pyo3(signature = (feature, values, absent, *, table))]
+    fn encoded<'py>(
+        &self,
+        py: Python<'py>,
+        feature: usize,
+        values: &Bound<'py, PyUntypedArray>,
+        absent: Option<Bound<'py, PyArray1<bool>>>,
+        table: bool,
+    ) -> PyResult<Encoded<'py>> {
+        let lookup = self.lookup(feature, table)?;
+        let absent = absent.map(|absent| absent.readonly().as_array().to_vec());
+        let is_absent = |row: usize| absent.as_ref().is_some_and(|absent| absent.get(row) == Some(&true));
+        let cells = Cells { lookup, is_absent: &is_absent };
+        let found = None
+            .or_else(|| cells.of::<i64>(values, Cell::Integer))
+            .or_else(|| cells.of::<i32>(values, |x| Cell::Integer(x.into())))
+            .or_else(|| cells.of::<i16>(values, |x| Cell::Integer(x.into())))
+            .or_else(|| cells.of::<i8>(values, |x| Cell::Integer(x.into())))
+            .or_else(|| cells.of::<u64>(values, Cell::Unsigned))
+            .or_else(|| cells.of::<u32>(values, |x| Cell::Unsigned(x.into())))
+            .or_else(|| cells.of::<u16>(values, |x| Cell::Unsigned(x.into())))
+            .or_else(|| cells.of::<u8>(values, |x| Cell::Unsigned(x.into())))
+            .or_else(|| cells.of::<f64>(values, Cell::Number))
+            .or_else(|| cells.of::<f32>(values, |x| Cell::Number(x.into())))
+            .or_else(|| cells.of::<bool>(values, Cell::Truth));
+        match found {
+            Some(Ok(codes)) => Ok((Some(PyArray1::from_vec(py, codes)), None)),
+            Some(Err((row, refusal))) => Ok((None, Some((row, refused(refusal))))),
+            None => Err(PyTypeError::new_err(format!("holds values of type {}", values.dtype()))),
+        }
+    }
+}
+
+/// Codes, or the first row without one and why.
+type Encoded<'py> = (Option<Bound<'py, PyArray1<f64>>>, Option<(usize, Refused)>);
+
+const UNSEEN: &str = "error, missing, other";
+const NUMBERS: &str = "names, codes";
+
+/// The choice that a word stands for.
+fn chosen<T>(option: &str, word: &str, of_word: fn(&str) -> Option<T>, all: &str) -> PyResult<T> {
+    of_word(word).ok_or_else(|| PyValueError::new_err(format!("{option} is one of {all}, not '{word}'")))
+}
+
+fn refused(refusal: Refusal) -> Refused {
+    let message = refusal.message(|name| format!("\"{}\"", shortened(name)));
+    let name = match &refusal {
+        Refusal::Unseen(name) => Some(name.clone()),
+        _ => None,
+    };
+    (message, refusal.help(Words::Arguments), name)
+}
+
+/// A name as messages have it.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 80;
+    match name.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// The result of `code` for a value of Python.
+fn with_cell<T>(value: &Bound<'_, PyAny>, code: impl FnOnce(Cell<'_>) -> T) -> PyResult<T> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(code(Cell::Text(&text.to_cow()?)));
+    }
+    let cell = if value.is_none() {
+        Cell::Missing
+    } else if is_truth(value) {
+        Cell::Truth(value.is_truthy()?)
+    } else if value.hasattr("__index__")? {
+        let signed = value.extract().map(Cell::Integer);
+        signed
+            .or_else(|_| value.extract().map(Cell::Unsigned))
+            .or_else(|_| value.extract().map(Cell::Number))?
+    } else {
+        Cell::Number(value.extract().map_err(|_| {
+            let kind = value.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+            PyTypeError::new_err(format!(
+                "holds values of type {kind}; categories are texts, numbers or truth values"
+            ))
+        })?)
+    };
+    Ok(code(cell))
+}
+
+/// Whether a value is a truth value of Python or of NumPy.
+fn is_truth(value: &Bound<'_, PyAny>) -> bool {
+    let of_numpy = || value.get_type().name().is_ok_and(|name| name == "bool" || name == "bool_");
+    value.is_instance_of::<PyBool>() || of_numpy()
+}
+
+/// How the cells of a column get codes.
+struct Cells<'a> {
+    lookup: Lookup<'a>,
+    is_absent: &'a dyn Fn(usize) -> bool,
+}
+
+impl Cells<'_> {
+    /// The codes of an array of this type, or the first row without one; `None` for an array of another type.
+    fn of<T: numpy::Element + Copy>(
+        &self,
+        values: &Bound<'_, PyUntypedArray>,
+        cell: impl Fn(T) -> Cell<'static>,
+    ) -> Option<Result<Vec<f64>, (usize, Refusal)>> {
+        let array = values.cast::<PyArray1<T>>().ok()?;
+        let array = array.readonly();
+        let code = |(row, value): (usize, &T)| match (self.is_absent)(row) {
+            true => Ok(f64::NAN),
+            false => self.lookup.code(cell(*value), Form::Plain).map_err(|refusal| (row, refusal)),
+        };
+        Some(array.as_array().iter().enumerate().map(code).collect())
+    }
+}
+
+impl Categories {
+    fn lookup(&self, feature: usize, table: bool) -> PyResult<Lookup<'_>> {
+        let origin = if table { Origin::Table } else { Origin::Array };
+        let lookup = self.all.lookup(feature, origin);
+        lookup.ok_or_else(|| PyValueError::new_err("the feature's categories have no names"))
+    }
+}
