@@ -69,7 +69,7 @@ static void on_device(Outcome *outcome, Handle stream, int64_t first, int64_t co
     size_t row_bytes = (size_t)count * work.row_bytes, bytes = (size_t)count * work.margin_bytes + GUARD;
     unsigned char *out = output(count);
     Memory rows = device_memory(row_bytes), to = device_memory(bytes);
-    must(cu.upload(rows, work.rows + (size_t)first * work.row_bytes, row_bytes), "a copy");
+    upload(rows, work.rows + (size_t)first * work.row_bytes, row_bytes, stream);
     must(cu.fill_async(to, 0xff, bytes, stream), "a fill");
     predict((void *)(uintptr_t)rows, count, (void *)(uintptr_t)to, &stream);
     must(cu.download_async(out, to, bytes, stream), "a copy");

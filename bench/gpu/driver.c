@@ -54,6 +54,11 @@ Handle new_stream(void)
     return stream;
 }
 
+void upload(Memory to, const void *from, size_t bytes, Handle stream)
+{
+    must(cu.upload_async(to, from, bytes, stream), "a copy");
+}
+
 double micros_between(Handle start, Handle end)
 {
     float milliseconds = 0;

@@ -24,7 +24,6 @@ typedef void *Handle;    /* a context, module, function, stream or event */
     X(free, "cuMemFree_v2", (Memory memory))                                                                           \
     X(alloc_pinned, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                                   \
     X(free_pinned, "cuMemFreeHost", (void *memory))                                                                    \
-    X(upload, "cuMemcpyHtoD_v2", (Memory to, const void *from, size_t bytes))                                          \
     X(upload_async, "cuMemcpyHtoDAsync_v2", (Memory to, const void *from, size_t bytes, Handle stream))                \
     X(download_async, "cuMemcpyDtoHAsync_v2", (void *to, Memory from, size_t bytes, Handle stream))                    \
     X(copy_async, "cuMemcpyDtoDAsync_v2", (Memory to, Memory from, size_t bytes, Handle stream))                       \
@@ -61,6 +60,10 @@ Memory device_memory(size_t bytes);
 
 /* A stream that waits for no other. */
 Handle new_stream(void);
+
+/* Copies from memory of the host to the device, in a stream. Without one the last part of such a copy may be under way when
+ * the call for it returns, and streams that wait for no other do not wait for that. */
+void upload(Memory to, const void *from, size_t bytes, Handle stream);
 
 /* Microseconds between two events. */
 double micros_between(Handle start, Handle end);

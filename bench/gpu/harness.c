@@ -187,7 +187,7 @@ static void once(void)
     Memory rows = device_memory((size_t)work.n_rows * work.row_bytes);
     Memory out = device_memory((size_t)work.n_rows * work.margin_bytes);
     Handle stream = new_stream();
-    must(cu.upload(rows, work.rows, (size_t)work.n_rows * work.row_bytes), "a copy");
+    upload(rows, work.rows, (size_t)work.n_rows * work.row_bytes, stream);
     predict((void *)(uintptr_t)rows, work.n_rows, (void *)(uintptr_t)out, &stream);
     must(cu.stream_synchronize(stream), "a call");
     begin_line("once");

@@ -27,8 +27,8 @@ void hold(Handle stream)
         must(cu.fill_async(filled, (unsigned char)i, (size_t)hold_bytes(), stream), "a fill");
 }
 
-/* Puts the rows into the device's memory, several times where they are few. */
-static void make_resident(void)
+/* Puts the rows into the device's memory, several times where they are few. They are there for all streams then. */
+static void make_resident(Handle stream)
 {
     int64_t copies = 1, bytes = work.n_rows * (int64_t)work.row_bytes;
     if (options.rows >= MANY && bytes < BEYOND_CACHES)
@@ -37,7 +37,8 @@ static void make_resident(void)
     rows_on_device = device_memory((size_t)num_resident * work.row_bytes);
     out_on_device = device_memory((size_t)num_resident * work.margin_bytes);
     for (int64_t i = 0; i < copies; i++)
-        must(cu.upload(rows_on_device + (uint64_t)(i * bytes), work.rows, (size_t)bytes), "a copy");
+        upload(rows_on_device + (uint64_t)(i * bytes), work.rows, (size_t)bytes, stream);
+    must(cu.stream_synchronize(stream), "a copy");
 }
 
 /* A call on the next rows, which no cache has. */
@@ -120,8 +121,8 @@ void time_calls(void)
     const int64_t batches[] = {1, 64, 1024, 16384, 1000000};
     open_work(0);
     start_driver();
-    make_resident();
     Handle stream = new_stream(), events[2];
+    make_resident(stream);
     unsigned char *out = allocate((size_t)work.n_rows * work.margin_bytes);
     for (int i = 0; i < 2; i++)
         must(cu.event_create(&events[i], 0), "an event");
