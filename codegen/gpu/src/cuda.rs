@@ -5,7 +5,7 @@ use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
 use cust::error::CudaError;
 use cust::event::{Event, EventFlags};
-use cust::memory::DeviceBuffer;
+use cust::memory::{AsyncCopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use sched_llvm::Jit;
 use sched_llvm::runtime::{self, Call, Dtype, Kind, Status};
@@ -78,14 +78,14 @@ impl<'a> Resident<'a> {
         let copies = BEYOND_CACHES.div_ceil(once.len().max(1)).max(1);
         let room = once.len() / row_bytes;
         let count = room * copies;
-        let rows = DeviceBuffer::from_slice(&once.repeat(copies)).map_err(failed)?;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed)?;
+        let rows = resident(&once.repeat(copies), &stream).map_err(failed)?;
         // SAFETY: nobody reads of it; calls write to it.
         let out = unsafe { DeviceBuffer::uninitialized(room * margins * WIDEST) }.map_err(failed)?;
         // SAFETY: nobody reads of it.
         let filled = unsafe { DeviceBuffer::uninitialized(BEYOND_CACHES) }.map_err(failed)?;
         let event = || Event::new(EventFlags::DEFAULT).map_err(failed);
-        let (events, stream) =
-            ([event()?, event()?], Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed)?);
+        let events = [event()?, event()?];
         Ok(Resident {
             model,
             rows,
@@ -146,6 +146,16 @@ impl Drop for Resident<'_> {
         // The buffers go after this; if waiting fails, so has all that could use them.
         let _ = CurrentContext::synchronize();
     }
+}
+
+/// Copies bytes to the GPU, in the stream that reads them: it waits for no other.
+fn resident(bytes: &[u8], stream: &Stream) -> Result<DeviceBuffer<u8>, CudaError> {
+    // SAFETY: nobody reads of it before all of it has been copied.
+    let mut buffer = unsafe { DeviceBuffer::uninitialized(bytes.len()) }?;
+    // SAFETY: the bytes live until the stream has been waited for.
+    let copied = unsafe { buffer.async_copy_from(bytes, stream) };
+    stream.synchronize()?;
+    copied.map(|()| buffer)
 }
 
 /// Rows in the type that the model reads.
