@@ -13,25 +13,31 @@ static size_t rounded(int64_t bytes)
     return ((size_t)bytes + TABLE_ALIGN - 1) & ~(size_t)(TABLE_ALIGN - 1);
 }
 
-int32_t schedc_area_device(schedc_device *device, schedc_area *area, size_t bytes)
+int32_t schedc_area_device(schedc_lane *lane, schedc_area *area, size_t bytes)
 {
     if (bytes <= area->size)
         return SCHEDC_OK;
-    const schedc_driver *driver = device->driver;
+    const schedc_driver *driver = lane->device->driver;
+    int32_t status = SCHEDC_OK;
+    /* Kernels of this call, or of the last one, may not be done. Drivers need not wait for them. */
+    if (area->device && !schedc_seeded(SCHEDC_GROWTH_NOT_AWAITED))
+        status = schedc_driver_status(driver->stream_synchronize(lane->stream));
+    if (status != SCHEDC_OK)
+        return status;
     if (area->device)
         driver->free(area->device);
     *area = (schedc_area){0};
-    int32_t status = schedc_driver_status(driver->alloc(&area->device, bytes));
+    status = schedc_driver_status(driver->alloc(&area->device, bytes));
     if (status == SCHEDC_OK)
         area->size = bytes;
     return status;
 }
 
-int32_t schedc_area_pinned(schedc_device *device, schedc_area *area, size_t bytes)
+int32_t schedc_area_pinned(schedc_lane *lane, schedc_area *area, size_t bytes)
 {
     if (bytes <= area->size)
         return SCHEDC_OK;
-    const schedc_driver *driver = device->driver;
+    const schedc_driver *driver = lane->device->driver;
     if (area->pinned)
         driver->free_pinned(area->pinned);
     *area = (schedc_area){0};
@@ -68,24 +74,45 @@ static int32_t load_code(schedc_device *device, int32_t capability)
     return status;
 }
 
-/* Copies the tables, all into one piece of memory. */
-static int32_t load_tables(schedc_device *device, const void *const *tables)
+/* Puts copies of the tables into a stream, all to one piece of memory. */
+static int32_t copy_tables(schedc_device *device, const void *const *tables, cu_handle stream)
 {
     const schedc_gpu *gpu = device->gpu;
-    size_t bytes = TABLE_ALIGN;
-    for (int32_t i = 0; i < gpu->num_tables; i++)
-        bytes += rounded(gpu->table_bytes[i]);
-    int32_t status = schedc_driver_status(device->driver->alloc(&device->memory, bytes));
+    int32_t status = SCHEDC_OK;
     cu_pointer to = device->memory;
     for (int32_t i = 0; i < gpu->num_tables && status == SCHEDC_OK; i++) {
+        size_t bytes = (size_t)gpu->table_bytes[i];
         device->tables[i] = (const void *)(uintptr_t)to;
-        if (gpu->table_bytes[i])
-            status = schedc_driver_status(device->driver->upload(to, tables[i], (size_t)gpu->table_bytes[i]));
+        if (bytes)
+            status = schedc_driver_status(device->driver->upload_async(to, tables[i], bytes, stream));
         to += rounded(gpu->table_bytes[i]);
     }
     return status;
 }
 
+/* Copies the tables, which are in pageable memory: copies of that may be under way when the call for them has returned, and
+ * the streams of calls wait for no other. So the stream of the copies is waited for, also before their memory is freed
+ * because one has failed. */
+static int32_t load_tables(schedc_device *device, const void *const *tables)
+{
+    const schedc_driver *driver = device->driver;
+    size_t bytes = TABLE_ALIGN;
+    for (int32_t i = 0; i < device->gpu->num_tables; i++)
+        bytes += rounded(device->gpu->table_bytes[i]);
+    cu_handle stream;
+    int32_t error = driver->alloc(&device->memory, bytes);
+    if (error == CU_OK)
+        error = driver->stream_create(&stream, CU_STREAM_NON_BLOCKING);
+    if (error != CU_OK)
+        return schedc_driver_status(error);
+    int32_t status = copy_tables(device, tables, stream);
+    if (!schedc_seeded(SCHEDC_TABLES_NOT_AWAITED))
+        error = driver->stream_synchronize(stream);
+    driver->stream_destroy(stream);
+    return status == SCHEDC_OK ? schedc_driver_status(error) : status;
+}
+
+/* Its context is current, if there is anything on the device. */
 static void unload(schedc_device *device)
 {
     if (device->memory)
@@ -153,16 +180,20 @@ static schedc_device *add(const schedc_gpu *gpu, const void *const *tables, int3
     *status = context_of(driver, ordinal, &device->context);
     if (*status == SCHEDC_OK)
         *status = schedc_driver_status(driver->push(device->context));
-    if (*status == SCHEDC_OK) {
+    bool is_current = *status == SCHEDC_OK;
+    if (is_current)
         *status = load(device, tables);
-        if (*status == SCHEDC_OK) {
-            device->next = *gpu->state;
-            __atomic_store_n(gpu->state, device, __ATOMIC_RELEASE);
-            return device;
-        }
-        schedc_device_leave(device);
+    if (*status == SCHEDC_OK) {
+        device->next = *gpu->state;
+        __atomic_store_n(gpu->state, device, __ATOMIC_RELEASE);
+        return device;
     }
+    cu_handle context;
+    if (is_current && schedc_seeded(SCHEDC_UNLOAD_WITHOUT_CONTEXT))
+        driver->pop(&context);
     unload(device);
+    if (is_current && !schedc_seeded(SCHEDC_UNLOAD_WITHOUT_CONTEXT))
+        driver->pop(&context);
     return NULL;
 }
 
@@ -223,6 +254,8 @@ static void end_area(schedc_device *device, schedc_area *area)
 static void end_session(schedc_device *device, schedc_session *session)
 {
     const schedc_driver *driver = device->driver;
+    if (session->pending && !schedc_seeded(SCHEDC_RELEASE_NOT_AWAITED))
+        driver->event_synchronize(session->lanes[0].done);
     for (schedc_lane *lane = session->lanes; lane < session->lanes + SCHEDC_LANES; lane++) {
         schedc_area *areas[] = {&lane->rows_in, &lane->results_out, &lane->rows, &lane->margins, &lane->out};
         for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)

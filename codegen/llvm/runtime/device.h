@@ -3,6 +3,7 @@
 #define SCHEDC_DEVICE_H
 
 #include "driver.h"
+#include "fault.h"
 #include "plan.h"
 
 /* Memory that grows, and is kept for the next call. */
@@ -38,7 +39,7 @@ enum { SCHEDC_LANES = 2 };
 typedef struct schedc_session {
     struct schedc_session *next;
     schedc_lane lanes[SCHEDC_LANES];
-    bool pending; /* the last call has been put into a stream of its caller, and may not be done */
+    bool pending; /* a call before has been put into a stream of its caller, and may not be done: lanes[0].done tells */
 } schedc_session;
 
 /* A model on one device. */
@@ -64,15 +65,16 @@ void schedc_device_leave(schedc_device *device);
 schedc_session *schedc_session_take(schedc_device *device, int32_t *status);
 void schedc_session_give(schedc_device *device, schedc_session *session);
 
-/* Makes an area at least so large; what it held is lost. */
-int32_t schedc_area_device(schedc_device *device, schedc_area *area, size_t bytes);
-int32_t schedc_area_pinned(schedc_device *device, schedc_area *area, size_t bytes);
+/* Makes an area of a lane at least so large; what it held is lost. Pinned memory must not be in use. Where memory of the
+ * device may be, the lane's stream is waited for. */
+int32_t schedc_area_device(schedc_lane *lane, schedc_area *area, size_t bytes);
+int32_t schedc_area_pinned(schedc_lane *lane, schedc_area *area, size_t bytes);
 
 /* The compute capability of a device, ten times the major number plus the minor one; 0 if there is no such device, or no
  * driver. */
 int32_t schedc_rt_capability(int32_t ordinal);
 
-/* Gives back all that a model has on devices. No call may be running. */
+/* Gives back all that a model has on devices, after the calls that have been put into streams. No other may be running. */
 void schedc_rt_release_devices(const schedc_gpu *gpu);
 
 #endif

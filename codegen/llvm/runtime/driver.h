@@ -28,7 +28,8 @@ enum {
     CU_EVENT_NO_TIMING = 2,
 };
 
-/* The functions that are used, by their names in both; each returns CU_OK or an error. */
+/* The functions that are used, by their names in both; each returns CU_OK or an error. Copies without a stream are none of
+ * them: no stream of ours would wait for those. */
 #define SCHEDC_DRIVER_FUNCTIONS(X) \
     X(init, "cuInit", "hipInit", \
       (unsigned flags)) \
@@ -58,8 +59,6 @@ enum {
       (void **memory, size_t bytes, unsigned flags)) \
     X(free_pinned, "cuMemFreeHost", "hipHostFree", \
       (void *memory)) \
-    X(upload, "cuMemcpyHtoD_v2", "hipMemcpyHtoD", \
-      (cu_pointer to, const void *from, size_t bytes)) \
     X(upload_async, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", \
       (cu_pointer to, const void *from, size_t bytes, cu_handle stream)) \
     X(download_async, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", \

@@ -4,6 +4,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod launches;
+mod standin;
 
 use launches::{ALL, WALKS, compiled, examples, model};
 use sched_forest::{Float, Forest, Types};
@@ -15,6 +16,7 @@ use sched_llvm::{
 };
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
+use standin::{compiler, driver, folder, source, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,55 +24,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
-}
-
-fn folder() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
-        fs::create_dir_all(&folder).expect("a folder for test programs");
-        folder
-    })
-}
-
-fn compiler() -> Command {
-    let mut command = Command::new("cc");
-    command.args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread"]);
-    command
-}
-
-fn succeed(command: &mut Command, what: &str) {
-    let output = command.output().expect("a C compiler, or a program that it made");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{what}: {command:?}: {}\n{text}", output.status);
-}
-
-/// The driver, as a library with the functions of both makers.
-fn driver() -> &'static Path {
-    static DRIVER: OnceLock<PathBuf> = OnceLock::new();
-    DRIVER.get_or_init(|| {
-        let library = folder().join("driver.so");
-        let mut cc = compiler();
-        cc.args(["-shared", "-fPIC", "-fvisibility=hidden", "-o"]).arg(&library).arg(source("hip.c"));
-        succeed(&mut cc, "the driver");
-        library
-    })
-}
-
 /// The program of `bench/gpu`, which measures artefacts on machines that have a GPU and little else.
 fn harness() -> &'static Path {
     static HARNESS: OnceLock<PathBuf> = OnceLock::new();
-    HARNESS.get_or_init(|| {
-        let program = folder().join("harness");
-        let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
-        let parts = ["harness.c", "driver.c", "check.c", "timing.c", "device.c"];
-        let mut cc = compiler();
-        cc.args(parts.map(|part| bench.join("gpu").join(part))).arg(bench.join("input.c"));
-        succeed(cc.arg("-o").arg(&program).args(["-ldl", "-lm"]), "the harness");
-        program
-    })
+    HARNESS.get_or_init(|| compile_harness("harness", &[]))
+}
+
+fn compile_harness(name: &str, options: &[&str]) -> PathBuf {
+    let program = folder().join(name);
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
+    let parts = ["harness.c", "driver.c", "check.c", "timing.c", "device.c"];
+    let mut cc = compiler();
+    cc.args(options).args(parts.map(|part| bench.join("gpu").join(part))).arg(bench.join("input.c"));
+    succeed(cc.arg("-o").arg(&program).args(["-ldl", "-lm"]), name);
+    program
 }
 
 /// A model as an artefact, with rows and what is to come out of them.
@@ -231,7 +198,11 @@ fn calls_are_cut_into_pieces() {
     let forest = model();
     let mut module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
     module.rows_per_run = Some(70);
-    Case::new("pieces", &forest, &module, &some_rows(&mut Rng(3), &forest, 300)).run(&[], &[]);
+    let case = Case::new("pieces", &forest, &module, &some_rows(&mut Rng(3), &forest, 300));
+    // In the order in which work was put into streams, in others, and with a driver that waits for pageable memory.
+    for mode in ["", "turns:1", "turns:2", "pageable:1"] {
+        case.run(&[], &[("FAKE_CUDA", mode)]);
+    }
 }
 
 #[test]
@@ -394,9 +365,20 @@ fn harnessed(case: &Case, forest: &Forest, schedule: &str, name: &str) -> PathBu
 
 /// Runs a part of the harness: its exit status, what it prints, and what it says is wrong.
 fn measured(case: &Case, part: &str, arguments: &[&str]) -> (bool, String, String) {
-    let mut program = Command::new(harness());
+    measured_by(harness(), "", case, part, arguments)
+}
+
+/// Runs a part of a harness over a driver in some mode.
+fn measured_by(
+    harness: &Path,
+    mode: &str,
+    case: &Case,
+    part: &str,
+    arguments: &[&str],
+) -> (bool, String, String) {
+    let mut program = Command::new(harness);
     program.arg(part).args(arguments).current_dir(&case.folder);
-    program.env_remove("FAKE_CUDA").env("SCHEDC_CUDA_DRIVER", driver());
+    program.env("FAKE_CUDA", mode).env("SCHEDC_CUDA_DRIVER", driver());
     let output = program.output().expect("the harness runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), text(&output.stdout), text(&output.stderr))
@@ -439,7 +421,22 @@ fn the_harness_measures_and_compares() {
     let late = ok("time", &[&on_device[..], &["--until", "1"]].concat());
     assert!(late.contains("\"batch\":1,\"left_out\":\"no time\""), "{late}");
     assert!(ok("once", &on_device).contains("\"rows\":1000"));
+    harness_copies_in_the_stream(&case, &on_device);
     harness_sees_what_is_wrong(&case, &forest, &given);
+}
+
+/// A harness that copies rows in the default stream, for which the stream of the call does not wait, is found out.
+fn harness_copies_in_the_stream(case: &Case, on_device: &[&str]) {
+    let (ok, out, err) = measured_by(harness(), "turns:1", case, "check", on_device);
+    assert!(ok, "{err}{out}");
+    let default_stream =
+        "-Dupload_async(to, from, bytes, stream)=upload_async(to, from, bytes, ((void)(stream), NULL))";
+    let faulty = compile_harness("faulty_harness", &[default_stream]);
+    let (ok, out, err) = measured_by(&faulty, "", case, "check", on_device);
+    assert!(
+        !ok && err.contains("memory of the device is freed while work in a stream uses it"),
+        "{err}{out}"
+    );
 }
 
 /// Programs of the CUDA toolkit as the script calls them: one runs the harness, the other counts what it would have run.

@@ -1,242 +1,33 @@
 /* A driver without a device, for tests: libcuda's functions that the runtime, the harness of bench/gpu and the crate
- * sched-gpu call, over the processor.
+ * sched-gpu call, over the processor. streams.h has the order in which work is done, blocks.h the kernels.
  *
- * What is put into a stream is done as late as it may be, stream by stream, so that nothing can rely on work that nobody
- * has waited for. Memory of the device cannot be touched but by what is done in streams. Modules are shared libraries with
- * a function for each kernel, as schedc emits them for this machine; the threads of a block run in turns, each on a stack
- * of its own, from barrier to barrier.
+ * Memory of the device cannot be touched but by what is done in streams, and holds garbage at first. Modules are shared
+ * libraries with a function for each kernel, as schedc emits them for this machine. Functions that need a context fail
+ * without one.
  *
  * FAKE_CUDA says what goes wrong: "devices:0", "capability:70", "shared:1000" (bytes of a block), and "alloc:3", "load:1",
- * "launch:2" (the call of this number fails). */
+ * "stream:1", "record:1", "launch:2" (the call of this number fails). */
+#include "streams.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NOT_FOUND = 500,
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NO_CONTEXT = 201, NOT_FOUND = 500,
        NOT_READY = 600, ILLEGAL = 700 };
-enum { STACK = 1 << 17, MOST_THREADS = 1024, MOST_ARGUMENTS = 64, MOST_MEMORY = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int contexts; /* that are current for some thread */
-
-/* The number that FAKE_CUDA gives for a word, or else another one. */
-static long said(const char *word, long otherwise)
-{
-    const char *text = getenv("FAKE_CUDA");
-    const char *found = text ? strstr(text, word) : NULL;
-    return found ? strtol(found + strlen(word), NULL, 10) : otherwise;
-}
+static _Thread_local int own_contexts;
+static int modules; /* that are loaded */
 
 static bool fails(const char *word, long *count)
 {
     return ++*count == said(word, -1);
-}
-
-/* Memory of the device: open while work is done, closed otherwise. */
-
-static struct {
-    void *at;
-    size_t bytes;
-} pieces[MOST_MEMORY];
-static int num_pieces;
-
-static void open_memory(int how)
-{
-    for (int i = 0; i < num_pieces; i++)
-        if (pieces[i].at && mprotect(pieces[i].at, pieces[i].bytes, how) != 0)
-            abort();
-}
-
-/* Streams. */
-
-typedef struct stream stream;
-
-/* One record of an event: whoever waits does so for the newest one that there is then. */
-typedef struct mark {
-    stream *in;
-    bool done;
-    struct timespec at;
-} mark;
-
-typedef struct event {
-    mark *newest;
-    bool is_timed;
-} event;
-
-typedef struct kernel {
-    void (*run)(const void *thread, void *const *arguments);
-    int num_arguments;
-    long most_shared;
-} kernel;
-
-typedef struct work {
-    struct work *next;
-    enum { COPY, FILL, LAUNCH, RECORD, WAIT } what;
-    void *to;
-    const void *from;
-    size_t bytes;
-    int value;
-    kernel *kernel;
-    unsigned grid[3], block[3], shared;
-    uint64_t arguments[MOST_ARGUMENTS];
-    mark *mark;
-} work;
-
-struct stream {
-    work *first, **last;
-};
-
-static stream standard = {NULL, &standard.first};
-static stream *all_streams[256] = {&standard};
-static int num_streams = 1;
-
-static work *add(stream *to, int what)
-{
-    to = to ? to : &standard;
-    work *new = calloc(1, sizeof *new);
-    new->what = what;
-    *to->last = new;
-    to->last = &new->next;
-    return new;
-}
-
-/* Threads of a block. */
-
-typedef struct thread {
-    uint32_t block[3], number[3];
-    unsigned char *shared;
-    void (*barrier)(void *fiber);
-    void *fiber;
-} thread;
-
-typedef struct fiber {
-    ucontext_t context;
-    thread thread;
-    bool done;
-} fiber;
-
-static ucontext_t scheduler;
-static fiber *current;
-static work *launched;
-static void *pointers[MOST_ARGUMENTS];
-
-static void wait_for_others(void *self)
-{
-    fiber *of = self;
-    swapcontext(&of->context, &scheduler);
-}
-
-static void run_fiber(void)
-{
-    launched->kernel->run(&current->thread, pointers);
-    current->done = true;
-}
-
-static void run_block(work *w, const unsigned *block, fiber *fibers, unsigned char *stacks, unsigned char *shared)
-{
-    unsigned count = w->block[0] * w->block[1] * w->block[2], left = count;
-    memset(shared, 0xa5, w->shared);
-    for (unsigned i = 0; i < count; i++) {
-        fiber *f = &fibers[i];
-        f->done = false;
-        f->thread = (thread){{block[0], block[1], block[2]},
-                             {i % w->block[0], i / w->block[0] % w->block[1], i / w->block[0] / w->block[1]},
-                             shared,
-                             wait_for_others,
-                             f};
-        getcontext(&f->context);
-        f->context.uc_stack = (stack_t){.ss_sp = stacks + (size_t)i * STACK, .ss_size = STACK};
-        f->context.uc_link = &scheduler;
-        makecontext(&f->context, run_fiber, 0);
-    }
-    while (left) {
-        left = 0;
-        for (unsigned i = 0; i < count; i++) {
-            current = &fibers[i];
-            if (!current->done)
-                swapcontext(&scheduler, &current->context);
-            left += !current->done;
-        }
-    }
-}
-
-static void run_grid(work *w)
-{
-    unsigned threads = w->block[0] * w->block[1] * w->block[2], block[3];
-    fiber *fibers = calloc(threads, sizeof *fibers);
-    unsigned char *stacks = mmap(NULL, (size_t)threads * STACK, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    unsigned char *shared = aligned_alloc(128, (w->shared + 255u) & ~127u);
-    for (int i = 0; i < w->kernel->num_arguments; i++)
-        pointers[i] = &w->arguments[i];
-    launched = w;
-    for (block[2] = 0; block[2] < w->grid[2]; block[2]++)
-        for (block[1] = 0; block[1] < w->grid[1]; block[1]++)
-            for (block[0] = 0; block[0] < w->grid[0]; block[0]++)
-                run_block(w, block, fibers, stacks, shared);
-    free(shared);
-    munmap(stacks, (size_t)threads * STACK);
-    free(fibers);
-}
-
-static void run_until(stream *s, mark *m)
-{
-    while (s->first && (!m || !m->done)) {
-        work *w = s->first;
-        s->first = w->next;
-        if (!s->first)
-            s->last = &s->first;
-        switch (w->what) {
-        case COPY:
-            memcpy(w->to, w->from, w->bytes);
-            break;
-        case FILL:
-            memset(w->to, w->value, w->bytes);
-            break;
-        case LAUNCH:
-            run_grid(w);
-            break;
-        case RECORD:
-            clock_gettime(CLOCK_MONOTONIC, &w->mark->at);
-            w->mark->done = true;
-            break;
-        case WAIT:
-            run_until(w->mark->in, w->mark);
-            break;
-        }
-        free(w);
-    }
-}
-
-static void finish(stream *s, mark *m)
-{
-    open_memory(PROT_READ | PROT_WRITE);
-    run_until(s, m);
-    open_memory(PROT_NONE);
-}
-
-static void finish_event(const event *e)
-{
-    if (e->newest && !e->newest->done)
-        finish(e->newest->in, e->newest);
-}
-
-static void finish_all(void)
-{
-    for (int i = 0; i < num_streams; i++)
-        finish(all_streams[i], NULL);
 }
 
 /* The driver's functions. */
@@ -245,8 +36,15 @@ static void finish_all(void)
     pthread_mutex_lock(&lock); \
     int result = OK; \
     body; \
+    go_on(); \
     pthread_mutex_unlock(&lock); \
     return result
+
+/* The same, with a context. */
+#define IN_CONTEXT(result, body) \
+    if (!own_contexts) \
+        return NO_CONTEXT; \
+    LOCKED(result, body)
 
 EXPORT int cuInit(unsigned flags)
 {
@@ -309,17 +107,18 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 
 EXPORT int cuCtxSetCurrent(void *context)
 {
-    return context ? OK : INVALID;
+    own_contexts = context != NULL;
+    return OK;
 }
 
 EXPORT int cuCtxPushCurrent_v2(void *context)
 {
-    LOCKED(result, contexts++; result = context ? OK : INVALID);
+    LOCKED(result, contexts++; own_contexts++; result = context ? OK : INVALID);
 }
 
 EXPORT int cuCtxPopCurrent_v2(void **context)
 {
-    LOCKED(result, *context = NULL; contexts--);
+    IN_CONTEXT(result, *context = NULL; contexts--; own_contexts--);
 }
 
 /* How many contexts threads have left current. */
@@ -333,6 +132,8 @@ EXPORT int cuModuleLoadData(void **module, const void *image)
     static long count;
     char name[] = "/tmp/fake-cuda-XXXXXX";
     Elf64_Ehdr header;
+    if (!own_contexts)
+        return NO_CONTEXT;
     if (fails("load:", &count))
         return NO_MEMORY;
     memcpy(&header, image, sizeof header);
@@ -344,12 +145,19 @@ EXPORT int cuModuleLoadData(void **module, const void *image)
     close(file);
     *module = written ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
     unlink(name);
-    return *module ? OK : NO_IMAGE;
+    LOCKED(result, if (*module) modules++; else result = NO_IMAGE);
 }
 
 EXPORT int cuModuleUnload(void *module)
 {
-    return dlclose(module) == 0 ? OK : INVALID;
+    IN_CONTEXT(result, if (is_running(module)) refuse("a module is unloaded while its kernels run");
+               modules--; result = dlclose(module) == 0 ? OK : INVALID);
+}
+
+/* Modules that have not been unloaded. */
+EXPORT int fake_modules(void)
+{
+    return modules;
 }
 
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
@@ -358,6 +166,7 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
     snprintf(counted, sizeof counted, "%s_arguments", name);
     const int *num_arguments = dlsym(module, counted);
     kernel *new = calloc(1, sizeof *new);
+    new->module = module;
     *(void **)&new->run = dlsym(module, name);
     if (!new->run || !num_arguments || *num_arguments > MOST_ARGUMENTS)
         return NOT_FOUND;
@@ -378,54 +187,71 @@ EXPORT int cuFuncSetAttribute(void *function, int attribute, int value)
 EXPORT int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 {
     static long count;
-    if (fails("alloc:", &count) || num_pieces == MOST_MEMORY || bytes == 0)
+    if (!own_contexts)
+        return NO_CONTEXT;
+    if (fails("alloc:", &count) || bytes == 0)
         return NO_MEMORY;
-    void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return NO_MEMORY;
+    memset(at, 0xa5, bytes);
+    mprotect(at, bytes, PROT_NONE);
     *memory = (uintptr_t)at;
-    LOCKED(result, pieces[num_pieces].at = at; pieces[num_pieces++].bytes = bytes);
+    LOCKED(result, if (!new_piece(on_device, at, bytes)) result = NO_MEMORY);
 }
 
 EXPORT int cuMemFree_v2(uint64_t memory)
 {
-    pthread_mutex_lock(&lock);
-    finish_all();
-    int result = INVALID;
-    for (int i = 0; i < num_pieces; i++) {
-        if ((uintptr_t)pieces[i].at != memory)
-            continue;
-        munmap(pieces[i].at, pieces[i].bytes);
-        pieces[i].at = NULL;
-        result = OK;
-    }
-    pthread_mutex_unlock(&lock);
-    return result;
+    IN_CONTEXT(
+        result, piece *freed = piece_at(on_device, memory);
+        if (!freed) result = INVALID; else {
+            if (is_used(freed))
+                refuse("memory of the device is freed while work in a stream uses it");
+            munmap(freed->at, freed->bytes);
+            freed->at = NULL;
+        });
 }
 
-/* Bytes of memory that have not been freed. */
-EXPORT size_t fake_memory(void)
+static size_t bytes_in(const piece *all)
 {
     size_t bytes = 0;
-    for (int i = 0; i < num_pieces; i++)
-        bytes += pieces[i].at ? pieces[i].bytes : 0;
+    for (int i = 0; i < MOST_MEMORY; i++)
+        bytes += all[i].at ? all[i].bytes : 0;
     return bytes;
+}
+
+/* Bytes of memory that have not been freed, on the device and pinned. */
+EXPORT size_t fake_memory(void)
+{
+    return bytes_in(on_device) + bytes_in(pinned);
 }
 
 EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 {
-    *memory = flags ? NULL : malloc(bytes);
-    return *memory ? OK : NO_MEMORY;
+    IN_CONTEXT(result, *memory = flags ? NULL : malloc(bytes);
+               if (!*memory || !new_piece(pinned, *memory, bytes)) result = NO_MEMORY);
 }
 
 EXPORT int cuMemFreeHost(void *memory)
 {
-    LOCKED(result, finish_all(); free(memory));
+    IN_CONTEXT(
+        result, piece *freed = piece_at(pinned, (uintptr_t)memory);
+        if (!freed) result = INVALID; else {
+            if (is_used(freed))
+                refuse("pinned memory is freed while a copy in a stream uses it");
+            free(memory);
+            freed->at = NULL;
+        });
 }
 
 EXPORT int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 {
-    LOCKED(result, open_memory(PROT_READ | PROT_WRITE); memcpy((void *)(uintptr_t)to, from, bytes); open_memory(PROT_NONE));
+    IN_CONTEXT(result, copy_to_device((void *)(uintptr_t)to, from, bytes));
+}
+
+EXPORT int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
+{
+    IN_CONTEXT(result, put_copy(&standard, to, (const void *)(uintptr_t)from, bytes); finish(&standard, NULL));
 }
 
 static _Atomic size_t uploaded; /* by way of streams */
@@ -438,13 +264,7 @@ EXPORT size_t fake_uploaded(void)
 
 static int copy(void *to, const void *from, size_t bytes, stream *in)
 {
-    pthread_mutex_lock(&lock);
-    work *w = add(in, COPY);
-    w->to = to;
-    w->from = from;
-    w->bytes = bytes;
-    pthread_mutex_unlock(&lock);
-    return OK;
+    IN_CONTEXT(result, copy_async(in, to, from, bytes));
 }
 
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *in)
@@ -465,21 +285,19 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *in)
 {
-    pthread_mutex_lock(&lock);
-    work *w = add(in, FILL);
-    w->to = (void *)(uintptr_t)to;
-    w->value = value;
-    w->bytes = bytes;
-    pthread_mutex_unlock(&lock);
-    return OK;
+    IN_CONTEXT(result, work *w = add(in, FILL); w->to = (void *)(uintptr_t)to; w->value = value; w->bytes = bytes);
 }
 
 EXPORT int cuStreamCreate(void **made, unsigned flags)
 {
+    static long count;
+    if (fails("stream:", &count))
+        return NO_MEMORY;
     stream *new = calloc(1, sizeof *new);
     new->last = &new->first;
+    new->is_alone = flags & 1;
     *made = new;
-    LOCKED(result, if (num_streams == 256 || flags > 1) result = INVALID; else all_streams[num_streams++] = new);
+    IN_CONTEXT(result, if (num_streams == MOST_STREAMS || flags > 1) result = INVALID; else all_streams[num_streams++] = new);
 }
 
 EXPORT int cuStreamCreateWithPriority(void **made, unsigned flags, int priority)
@@ -490,23 +308,25 @@ EXPORT int cuStreamCreateWithPriority(void **made, unsigned flags, int priority)
 
 EXPORT int cuCtxSynchronize(void)
 {
-    LOCKED(result, finish_all());
+    IN_CONTEXT(result, finish_all());
 }
 
+/* What is in the stream is still done. */
 EXPORT int cuStreamDestroy_v2(void *ended)
 {
-    LOCKED(result, finish(ended, NULL));
+    IN_CONTEXT(result, ((stream *)ended)->is_destroyed = true);
 }
 
 EXPORT int cuStreamSynchronize(void *of)
 {
-    LOCKED(result, finish(of ? of : &standard, NULL));
+    IN_CONTEXT(result, if (of && ((stream *)of)->is_destroyed) refuse("a stream is waited for that has been destroyed");
+               finish(of, NULL));
 }
 
 EXPORT int cuStreamWaitEvent(void *in, void *for_event, unsigned flags)
 {
     event *e = for_event;
-    LOCKED(result, if (flags) result = INVALID; else if (e->newest) add(in, WAIT)->mark = e->newest);
+    IN_CONTEXT(result, if (flags) result = INVALID; else if (e->newest) add(in, WAIT)->mark = e->newest);
 }
 
 EXPORT int cuEventCreate(void **made, unsigned flags)
@@ -514,27 +334,29 @@ EXPORT int cuEventCreate(void **made, unsigned flags)
     event *new = calloc(1, sizeof *new);
     new->is_timed = !(flags & 2);
     *made = new;
-    return flags > 3 ? INVALID : OK;
+    return !own_contexts ? NO_CONTEXT : flags > 3 ? INVALID : OK;
 }
 
+/* Whoever waits for a record still does. */
 EXPORT int cuEventDestroy_v2(void *ended)
 {
-    event *e = ended;
-    LOCKED(result, finish_event(e); free(e));
+    IN_CONTEXT(result, free(ended));
 }
 
 EXPORT int cuEventRecord(void *made, void *in)
 {
+    static long count;
     event *e = made;
-    mark *new = calloc(1, sizeof *new);
-    new->in = in ? in : &standard;
-    LOCKED(result, e->newest = new; add(in, RECORD)->mark = new);
+    if (fails("record:", &count))
+        return ILLEGAL;
+    IN_CONTEXT(result, work *w = add(in, RECORD); w->mark = calloc(1, sizeof *w->mark);
+               w->mark->in = in ? in : &standard; e->newest = w->mark);
 }
 
 EXPORT int cuEventSynchronize(void *of)
 {
     event *e = of;
-    LOCKED(result, finish_event(e));
+    IN_CONTEXT(result, finish_event(e));
 }
 
 EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
@@ -559,15 +381,9 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
         return INVALID;
     if (fails("launch:", &count))
         return ILLEGAL;
-    pthread_mutex_lock(&lock);
-    work *w = add(in, LAUNCH);
-    w->kernel = k;
-    memcpy(w->grid, (unsigned[]){gx, gy, gz}, sizeof w->grid);
-    memcpy(w->block, (unsigned[]){bx, by, bz}, sizeof w->block);
-    w->shared = shared;
     /* The driver copies what is passed; nothing that is passed here has more than 8 bytes. */
-    for (int i = 0; i < k->num_arguments; i++)
-        memcpy(&w->arguments[i], arguments[i], 8);
-    pthread_mutex_unlock(&lock);
-    return OK;
+    IN_CONTEXT(result, launch *l = &add(in, LAUNCH)->launch; l->kernel = k; l->shared = shared;
+               memcpy(l->grid, (unsigned[]){gx, gy, gz}, sizeof l->grid);
+               memcpy(l->block, (unsigned[]){bx, by, bz}, sizeof l->block);
+               for (int i = 0; i < k->num_arguments; i++) memcpy(&l->arguments[i], arguments[i], 8));
 }

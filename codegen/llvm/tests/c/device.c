@@ -145,7 +145,8 @@ static void *many_calls(void *number)
 }
 
 /* The driver's functions that a program with rows on a device uses. */
-static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t);
+static int (*retain)(void **, int), (*push)(void *), (*pop)(void **);
+static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t, void *);
 static int (*download)(void *, uint64_t, size_t, void *), (*stream_create)(void **, unsigned), (*synchronize)(void *);
 static int (*current_contexts)(void);
 
@@ -154,14 +155,20 @@ static void on_device(int kind, void *driver)
     enum { CALLS = 3 };
     *(void **)&mem_alloc = dlsym(driver, "cuMemAlloc_v2");
     *(void **)&mem_free = dlsym(driver, "cuMemFree_v2");
-    *(void **)&upload = dlsym(driver, "cuMemcpyHtoD_v2");
+    *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
+    *(void **)&push = dlsym(driver, "cuCtxPushCurrent_v2");
+    *(void **)&pop = dlsym(driver, "cuCtxPopCurrent_v2");
+    *(void **)&upload = dlsym(driver, "cuMemcpyHtoDAsync_v2");
     *(void **)&download = dlsym(driver, "cuMemcpyDtoHAsync_v2");
     *(void **)&stream_create = dlsym(driver, "cuStreamCreate");
     *(void **)&synchronize = dlsym(driver, "cuStreamSynchronize");
     uint64_t from, to[CALLS];
     void *streams[CALLS] = {0}; /* the first is the default stream */
+    void *context;
+    CHECK(retain(&context, 0) == 0 && push(context) == 0);
     CHECK(mem_alloc(&from, (size_t)(n_rows * row_bytes)) == 0);
-    CHECK(upload(from, rows, (size_t)(n_rows * row_bytes)) == 0);
+    /* The other streams do not wait for the default stream. */
+    CHECK(upload(from, rows, (size_t)(n_rows * row_bytes), streams[0]) == 0 && synchronize(streams[0]) == 0);
     /* Calls in several streams, none of which has been waited for when the next one is made. */
     for (int i = 0; i < CALLS; i++) {
         CHECK(i == 0 || stream_create(&streams[i], 1) == 0);
@@ -182,7 +189,7 @@ static void on_device(int kind, void *driver)
         CHECK(mem_free(to[i]) == 0);
         free(out);
     }
-    CHECK(mem_free(from) == 0);
+    CHECK(mem_free(from) == 0 && pop(&context) == 0);
 }
 
 static void wrong_calls(void)
@@ -239,6 +246,8 @@ static void bytes_travel(char **said)
     size_t (*uploaded)(void);
     *(void **)&uploaded = dlsym(driver, "fake_uploaded");
     const int64_t counts[] = {0, 1, 63, 64, 65, least - 1, least, least + 1, n_rows};
+    /* The first call copies the tables, too. */
+    from_host(M_RAW, 0, 1);
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
             int64_t n = counts[i], wanted = 0;

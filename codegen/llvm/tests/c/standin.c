@@ -1,0 +1,225 @@
+/* The driver of cuda.c itself: what it shows early, what late, and what it refuses, as CUDA's documents say of copies ("API
+ * synchronization behavior") and of the default stream ("Stream synchronization behavior").
+ *
+ * standin MODULE: MODULE is kernels.c. With FAKE_CUDA=pageable:1 asynchronous copies of pageable memory take their time. */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef uint64_t pointer;
+typedef void *handle;
+
+int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxPushCurrent_v2(handle), cuCtxPopCurrent_v2(handle *);
+int cuMemAlloc_v2(pointer *, size_t), cuMemFree_v2(pointer), cuMemHostAlloc(void **, size_t, unsigned), cuMemFreeHost(void *);
+int cuMemcpyHtoD_v2(pointer, const void *, size_t), cuMemcpyDtoH_v2(void *, pointer, size_t);
+int cuMemcpyHtoDAsync_v2(pointer, const void *, size_t, handle), cuMemcpyDtoHAsync_v2(void *, pointer, size_t, handle);
+int cuMemcpyDtoDAsync_v2(pointer, pointer, size_t, handle), cuMemsetD8Async(pointer, unsigned char, size_t, handle);
+int cuStreamCreate(handle *, unsigned), cuStreamDestroy_v2(handle), cuStreamSynchronize(handle);
+int cuStreamWaitEvent(handle, handle, unsigned), cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle);
+int cuModuleLoadData(handle *, const void *), cuModuleUnload(handle), cuModuleGetFunction(handle *, handle, const char *);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1); \
+        } \
+    } while (0)
+
+enum { BYTES = 64, NON_BLOCKING = 1 };
+
+static unsigned char ones[BYTES], twos[BYTES], pageable[BYTES], *pinned;
+static pointer memory, seen;
+static handle alone, other, blocking, event; /* streams: the first two wait for none */
+
+/* What a stream sees in memory of the device; the other streams do nothing meanwhile. */
+static int seen_by(handle stream)
+{
+    unsigned char found[BYTES];
+    CHECK(cuMemcpyDtoDAsync_v2(seen, memory, BYTES, stream) == 0);
+    CHECK(cuMemcpyDtoHAsync_v2(found, seen, BYTES, stream) == 0);
+    CHECK(cuStreamSynchronize(stream) == 0);
+    return found[BYTES - 1];
+}
+
+/* Nothing is under way any more, and zeros are everywhere. */
+static void clear(void)
+{
+    handle all[] = {alone, other, blocking, NULL};
+    for (int i = 0; i < 4; i++)
+        CHECK(cuStreamSynchronize(all[i]) == 0);
+    memset(ones, 1, BYTES);
+    memset(twos, 2, BYTES);
+    memset(pageable, 0, BYTES);
+    memset(pinned, 0, BYTES);
+    CHECK(cuMemsetD8Async(memory, 0, BYTES, NULL) == 0 && cuStreamSynchronize(NULL) == 0);
+}
+
+static void copies_to_the_device(void)
+{
+    /* From pageable memory: it has been read, no more. Only streams that wait for the default stream see the copy. */
+    clear();
+    CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0);
+    memset(ones, 3, BYTES);
+    CHECK(seen_by(alone) == 0 && seen_by(blocking) == 1 && seen_by(alone) == 1);
+    clear();
+    CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0);
+    CHECK(seen_by(alone) == 0 && cuStreamSynchronize(NULL) == 0 && seen_by(alone) == 1);
+    /* It waits for what was in the default stream, though. */
+    clear();
+    CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0 && cuMemcpyHtoD_v2(memory, twos, BYTES) == 0 && seen_by(alone) == 1);
+    /* From pinned memory: it is there. */
+    clear();
+    memcpy(pinned, ones, BYTES);
+    CHECK(cuMemcpyHtoD_v2(memory, pinned, BYTES) == 0 && seen_by(alone) == 1);
+    /* In a stream: nobody else sees the copy before it waits for the stream. */
+    clear();
+    memcpy(pinned, ones, BYTES);
+    CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0);
+    CHECK(seen_by(other) == 0 && seen_by(blocking) == 0 && seen_by(NULL) == 0 && seen_by(alone) == 1 && seen_by(other) == 1);
+    clear();
+    memcpy(pinned, ones, BYTES);
+    CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0 && cuEventRecord(event, alone) == 0);
+    CHECK(cuStreamWaitEvent(other, event, 0) == 0 && seen_by(other) == 1);
+    /* Until then its source must stay as it is. */
+    clear();
+    memcpy(pinned, ones, BYTES);
+    CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0);
+    memcpy(pinned, twos, BYTES);
+    CHECK(seen_by(alone) == 2);
+    clear();
+    int waits = getenv("FAKE_CUDA") != NULL;
+    CHECK(cuMemcpyHtoDAsync_v2(memory, ones, BYTES, alone) == 0);
+    CHECK(seen_by(other) == waits);
+    memcpy(ones, twos, BYTES);
+    CHECK(seen_by(alone) == 2 - waits);
+}
+
+static void copies_to_the_host(void)
+{
+    clear();
+    CHECK(cuMemsetD8Async(memory, 1, BYTES, alone) == 0);
+    CHECK(cuMemcpyDtoHAsync_v2(pinned, memory, BYTES, alone) == 0 && pinned[0] == 0);
+    CHECK(cuStreamSynchronize(other) == 0 && pinned[0] == 0);
+    CHECK(cuStreamSynchronize(alone) == 0 && pinned[0] == 1);
+    clear();
+    int waits = getenv("FAKE_CUDA") != NULL;
+    CHECK(cuMemsetD8Async(memory, 1, BYTES, alone) == 0);
+    CHECK(cuMemcpyDtoHAsync_v2(pageable, memory, BYTES, alone) == 0 && pageable[0] == waits);
+    CHECK(cuStreamSynchronize(alone) == 0 && pageable[0] == 1);
+    /* Without a stream it is there, but other streams have not been waited for. */
+    clear();
+    CHECK(cuMemsetD8Async(memory, 1, BYTES, alone) == 0);
+    CHECK(cuMemcpyDtoH_v2(pageable, memory, BYTES) == 0 && pageable[0] == 0);
+    CHECK(cuMemcpyDtoH_v2(pinned, memory, BYTES) == 0 && pinned[0] == 0);
+    clear();
+    CHECK(cuMemsetD8Async(memory, 1, BYTES, blocking) == 0);
+    CHECK(cuMemcpyDtoH_v2(pageable, memory, BYTES) == 0 && pageable[0] == 1);
+}
+
+/* The default stream waits for what was put into blocking streams before, and these wait for it. */
+static void default_stream(void)
+{
+    clear();
+    CHECK(cuMemsetD8Async(memory, 1, BYTES, alone) == 0 && seen_by(NULL) == 0);
+    clear();
+    CHECK(cuMemsetD8Async(memory, 1, BYTES, blocking) == 0 && seen_by(NULL) == 1);
+    clear();
+    CHECK(cuMemsetD8Async(memory, 1, BYTES, NULL) == 0 && seen_by(alone) == 0 && seen_by(blocking) == 1);
+}
+
+static handle module, kernel;
+
+static void launch(handle stream)
+{
+    int64_t one = 1;
+    CHECK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, (void *[]){&memory, &seen, &one}, NULL) == 0);
+}
+
+static void free_of_a_fill(void)
+{
+    cuMemsetD8Async(memory, 1, BYTES, alone);
+    cuMemFree_v2(memory);
+}
+
+static void free_of_a_kernel(void)
+{
+    launch(alone);
+    cuMemFree_v2(seen);
+}
+
+static void free_of_a_copy(void)
+{
+    cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone);
+    cuMemFreeHost(pinned);
+}
+
+static void unload_of_a_kernel(void)
+{
+    launch(alone);
+    cuModuleUnload(module);
+}
+
+static void use_of_a_stream(void)
+{
+    cuStreamDestroy_v2(alone);
+    cuMemsetD8Async(memory, 1, BYTES, alone);
+}
+
+/* What is under way when its memory, its module or its stream ends. */
+static void refusals(void)
+{
+    void (*const all[])(void) = {free_of_a_fill, free_of_a_kernel, free_of_a_copy, unload_of_a_kernel, use_of_a_stream};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        clear();
+        pid_t child = fork();
+        if (child == 0) {
+            close(2);
+            all[i]();
+            _exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
+    /* What is in a stream is done, also after its end. */
+    clear();
+    handle ended;
+    CHECK(cuStreamCreate(&ended, NON_BLOCKING) == 0 && cuMemsetD8Async(memory, 1, BYTES, ended) == 0);
+    CHECK(cuEventRecord(event, ended) == 0 && cuStreamDestroy_v2(ended) == 0);
+    CHECK(seen_by(alone) == 0 && cuStreamWaitEvent(alone, event, 0) == 0 && seen_by(alone) == 1);
+}
+
+static void load(const char *path)
+{
+    static unsigned char image[1 << 20];
+    FILE *file = fopen(path, "rb");
+    CHECK(file && fread(image, 1, sizeof image, file) > 0);
+    fclose(file);
+    CHECK(cuModuleLoadData(&module, image) == 0 && cuModuleGetFunction(&kernel, module, "value") == 0);
+}
+
+int main(int argc, char **argv)
+{
+    handle context;
+    CHECK(argc == 2 && cuInit(0) == 0);
+    CHECK(cuMemAlloc_v2(&memory, BYTES) == 201); /* without a context */
+    CHECK(cuDevicePrimaryCtxRetain(&context, 0) == 0 && cuCtxPushCurrent_v2(context) == 0);
+    CHECK(cuMemAlloc_v2(&memory, BYTES) == 0 && cuMemAlloc_v2(&seen, BYTES) == 0);
+    CHECK(cuMemHostAlloc((void **)&pinned, BYTES, 0) == 0 && cuEventCreate(&event, 2) == 0);
+    CHECK(cuStreamCreate(&alone, NON_BLOCKING) == 0 && cuStreamCreate(&other, NON_BLOCKING) == 0);
+    CHECK(cuStreamCreate(&blocking, 0) == 0);
+    load(argv[1]);
+    copies_to_the_device();
+    copies_to_the_host();
+    default_stream();
+    refusals();
+    clear();
+    CHECK(cuModuleUnload(module) == 0 && cuMemFreeHost(pinned) == 0);
+    CHECK(cuMemFree_v2(memory) == 0 && cuMemFree_v2(seen) == 0 && cuCtxPopCurrent_v2(&context) == 0);
+    return 0;
+}

@@ -1,0 +1,334 @@
+/* Memory, streams and events of the stand-in driver, in the order that CUDA's documents promise ("API synchronization
+ * behavior", "Stream synchronization behavior") and in no better one.
+ *
+ * - Work of a stream is done in the order in which it was put there, and as late as may be: when somebody waits for it.
+ *   FAKE_CUDA=turns:SEED instead gives streams turns in a random order, whether anybody waits or not.
+ * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else does without an
+ *   event.
+ * - What may wait for work, such as cuMemFree, does not. Whoever ends what work in a stream still uses ends the program. */
+#ifndef STREAMS_H
+#define STREAMS_H
+
+#include "blocks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { MOST_MEMORY = 4096, MOST_STREAMS = 4096 };
+
+/* The number that FAKE_CUDA gives for a word, or else another one. */
+static long said(const char *word, long otherwise)
+{
+    const char *text = getenv("FAKE_CUDA");
+    const char *found = text ? strstr(text, word) : NULL;
+    return found ? strtol(found + strlen(word), NULL, 10) : otherwise;
+}
+
+/* Ends a program that relies on what no document promises. */
+__attribute__((format(printf, 1, 2))) static void refuse(const char *why, ...)
+{
+    va_list arguments;
+    va_start(arguments, why);
+    fputs("the driver for tests: ", stderr);
+    vfprintf(stderr, why, arguments);
+    fputs("\n", stderr);
+    va_end(arguments);
+    abort();
+}
+
+/* Memory. That of the device is open while work is done and closed otherwise. */
+
+typedef struct piece {
+    unsigned char *at;
+    size_t bytes;
+} piece;
+
+static piece on_device[MOST_MEMORY], pinned[MOST_MEMORY];
+
+/* The piece that all of these bytes are in; null: there is none. */
+static piece *piece_of(piece *all, const void *from, size_t bytes)
+{
+    uintptr_t start = (uintptr_t)from;
+    for (piece *p = all; p < all + MOST_MEMORY; p++)
+        if (p->at && start >= (uintptr_t)p->at && start - (uintptr_t)p->at <= p->bytes &&
+            bytes <= p->bytes - (start - (uintptr_t)p->at))
+            return p;
+    return NULL;
+}
+
+/* The piece that begins there. */
+static piece *piece_at(piece *all, uint64_t start)
+{
+    for (piece *p = all; p < all + MOST_MEMORY; p++)
+        if (p->at && (uintptr_t)p->at == start)
+            return p;
+    return NULL;
+}
+
+static piece *new_piece(piece *all, void *at, size_t bytes)
+{
+    for (piece *p = all; p < all + MOST_MEMORY; p++)
+        if (!p->at) {
+            *p = (piece){at, bytes};
+            return p;
+        }
+    return NULL;
+}
+
+static void open_memory(int how)
+{
+    for (int i = 0; i < MOST_MEMORY; i++)
+        if (on_device[i].at && mprotect(on_device[i].at, on_device[i].bytes, how) != 0)
+            abort();
+}
+
+/* Streams. */
+
+typedef struct stream stream;
+
+/* One record of an event: whoever waits does so for the newest one that there is then. */
+typedef struct mark {
+    stream *in;
+    bool done;
+    struct timespec at;
+} mark;
+
+typedef struct event {
+    mark *newest;
+    bool is_timed;
+} event;
+
+typedef struct work {
+    struct work *next;
+    enum { COPY, FILL, LAUNCH, RECORD, WAIT } what;
+    unsigned char *to;
+    const unsigned char *from;
+    void *staged; /* memory of the driver's own that `from` is in */
+    size_t bytes;
+    int value;
+    launch launch;
+    mark *mark;
+} work;
+
+struct stream {
+    work *first, **last;
+    bool is_alone; /* neither waits for the default stream nor makes it wait */
+    bool is_destroyed;
+};
+
+static stream standard = {.last = &standard.first};
+static stream *all_streams[MOST_STREAMS] = {&standard};
+static int num_streams = 1;
+
+static work *append(stream *to, int what)
+{
+    work *new = calloc(1, sizeof *new);
+    new->what = what;
+    *to->last = new;
+    to->last = &new->next;
+    return new;
+}
+
+static mark *record(stream *in)
+{
+    mark *new = calloc(1, sizeof *new);
+    new->in = in;
+    append(in, RECORD)->mark = new;
+    return new;
+}
+
+/* Lets what is put into a stream from now on wait for what is in another one. */
+static void put_behind(stream *later, stream *earlier)
+{
+    if (earlier != later && earlier->first)
+        append(later, WAIT)->mark = record(earlier);
+}
+
+static work *add(stream *to, int what)
+{
+    to = to ? to : &standard;
+    if (to->is_destroyed)
+        refuse("work is put into a stream that has been destroyed");
+    for (int i = 0; to == &standard && i < num_streams; i++)
+        if (!all_streams[i]->is_alone)
+            put_behind(&standard, all_streams[i]);
+    if (to != &standard && !to->is_alone)
+        put_behind(to, &standard);
+    return append(to, what);
+}
+
+/* Whether work that is not done may read or write some memory. A kernel may do so wherever its arguments point. */
+static bool is_used(const piece *memory)
+{
+    uintptr_t start = (uintptr_t)memory->at, end = start + memory->bytes;
+#define WITHIN(at, count) ((uintptr_t)(at) < end && (uintptr_t)(at) + (count) > start)
+    for (int i = 0; i < num_streams; i++)
+        for (const work *w = all_streams[i]->first; w; w = w->next) {
+            if ((w->what == COPY && (WITHIN(w->to, w->bytes) || WITHIN(w->from, w->bytes))) ||
+                (w->what == FILL && WITHIN(w->to, w->bytes)))
+                return true;
+            for (int j = 0; w->what == LAUNCH && j < w->launch.kernel->num_arguments; j++)
+                if (WITHIN(w->launch.arguments[j], 1))
+                    return true;
+        }
+#undef WITHIN
+    return false;
+}
+
+/* Whether a kernel of a module has been launched and is not done. */
+static bool is_running(const void *module)
+{
+    for (int i = 0; i < num_streams; i++)
+        for (const work *w = all_streams[i]->first; w; w = w->next)
+            if (w->what == LAUNCH && w->launch.kernel->module == module)
+                return true;
+    return false;
+}
+
+/* Work is done. */
+
+static bool is_blocked(const stream *s)
+{
+    return s->first->what == WAIT && !s->first->mark->done;
+}
+
+static void step(stream *s)
+{
+    work *w = s->first;
+    s->first = w->next;
+    if (!s->first)
+        s->last = &s->first;
+    switch (w->what) {
+    case COPY:
+        memcpy(w->to, w->from, w->bytes);
+        free(w->staged);
+        break;
+    case FILL:
+        memset(w->to, w->value, w->bytes);
+        break;
+    case LAUNCH:
+        run_grid(&w->launch);
+        break;
+    case RECORD:
+        clock_gettime(CLOCK_MONOTONIC, &w->mark->at);
+        w->mark->done = true;
+        break;
+    case WAIT:
+        break;
+    }
+    free(w);
+}
+
+/* A number below `count`, another one each time. */
+static unsigned drawn(unsigned count)
+{
+    static uint64_t state;
+    if (!state)
+        state = 0x9e3779b97f4a7c15u * (uint64_t)said("turns:", 1);
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned)(state >> 33) % count;
+}
+
+/* One of the streams in which something can be done; null: there is none. */
+static stream *any_stream(void)
+{
+    stream *chosen = NULL;
+    unsigned seen = 0;
+    for (int i = 0; i < num_streams; i++) {
+        stream *s = all_streams[i];
+        if (s->first && !is_blocked(s) && drawn(++seen) == 0)
+            chosen = s;
+    }
+    return chosen;
+}
+
+static void run_until(stream *s, mark *m)
+{
+    bool in_turns = said("turns:", 0) != 0;
+    while (s->first && (!m || !m->done)) {
+        if (in_turns)
+            step(any_stream());
+        else if (is_blocked(s))
+            run_until(s->first->mark->in, s->first->mark);
+        else
+            step(s);
+    }
+}
+
+static void finish(stream *s, mark *m)
+{
+    open_memory(PROT_READ | PROT_WRITE);
+    run_until(s ? s : &standard, m);
+    open_memory(PROT_NONE);
+}
+
+static void finish_event(const event *e)
+{
+    if (e->newest && !e->newest->done)
+        finish(e->newest->in, e->newest);
+}
+
+static void finish_all(void)
+{
+    for (int i = 0; i < num_streams; i++)
+        finish(all_streams[i], NULL);
+}
+
+/* What a device does while nobody waits. */
+static void go_on(void)
+{
+    if (!said("turns:", 0) || drawn(4) != 0)
+        return;
+    open_memory(PROT_READ | PROT_WRITE);
+    stream *s = any_stream();
+    if (s)
+        step(s);
+    open_memory(PROT_NONE);
+}
+
+/* Copies. */
+
+/* Whether memory of the host is pageable. */
+static bool is_pageable(const void *at, size_t bytes)
+{
+    return !piece_of(on_device, at, bytes) && !piece_of(pinned, at, bytes);
+}
+
+static work *put_copy(stream *in, void *to, const void *from, size_t bytes)
+{
+    work *w = add(in, COPY);
+    w->to = to;
+    w->from = from;
+    w->bytes = bytes;
+    return w;
+}
+
+/* A copy by a function with "Async" in its name. Between pageable memory and the device it may take until all is done, or
+ * be as asynchronous as others: FAKE_CUDA=pageable:1 says the former. */
+static void copy_async(stream *in, void *to, const void *from, size_t bytes)
+{
+    put_copy(in, to, from, bytes);
+    if (said("pageable:", 0) && (is_pageable(to, bytes) || is_pageable(from, bytes)))
+        finish(in, NULL);
+}
+
+/* A copy to the device by the function without that, which is in the default stream. Pageable memory has been read when it
+ * returns, and no more than that. */
+static void copy_to_device(void *to, const void *from, size_t bytes)
+{
+    if (!is_pageable(from, bytes)) {
+        put_copy(&standard, to, from, bytes);
+        finish(&standard, NULL);
+        return;
+    }
+    put_copy(&standard, to, from, 0);
+    finish(&standard, NULL);
+    void *staged = malloc(bytes);
+    memcpy(staged, from, bytes);
+    put_copy(&standard, to, staged, bytes)->staged = staged;
+}
+
+#endif
