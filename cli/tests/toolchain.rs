@@ -40,6 +40,13 @@ fn building_without_a_c_toolchain() -> Result<()> {
     assert!(expected.len() > 1000);
     assert_eq!(predictions, expected);
 
+    // Whatever functions predictions take.
+    let forest = concat!(env!("CARGO_MANIFEST_DIR"), "/../forest/tests/fixtures/treelite/isolation.tl");
+    std::fs::write(folder.path().join("four.csv"), "0.5,-1,0.25,2\n-0.1,0,3,-2\n")?;
+    succeeds(folder.path(), &["build", forest, "--cpu", "x86-64-v2", "-o", "isolation.so"])?;
+    let scores = succeeds(folder.path(), &["predict", forest, "-i", "four.csv", "-q"])?;
+    assert_eq!(succeeds(folder.path(), &["predict", "isolation.so", "-i", "four.csv", "-q"])?, scores);
+
     // An object works with any toolchain.
     succeeds(folder.path(), &["build", &model, "--cpu", "x86-64-v2", "--emit", "obj", "-o", "model.o"])?;
     let linked = Command::new("cc")

@@ -9,7 +9,7 @@ use crate::header::valid_prefix;
 use crate::jit::info_text;
 use crate::session::Session;
 use crate::target::{Cpu, Machine};
-use crate::{link, passes};
+use crate::{link, passes, system};
 use inkwell::targets::FileType;
 use sched_ir::lir;
 
@@ -96,6 +96,27 @@ pub fn build_named(versions: &[Version], name: ArtefactName, emit: Emit) -> Resu
         let help = "use letters, digits and underscores, with a letter first";
         return Err(LlvmError::new(codes::BAD_PREFIX, message).with_help(help));
     }
+    let code = compile(versions, prefix, emit)?;
+    let named = versions.iter().any(|version| version.entry.categories.iter().any(|names| !names.is_empty()));
+    let names = EXPORTS.iter().chain(named.then_some(&ENCODE));
+    let mut exports: Vec<String> = names.map(|name| format!("{prefix}_{name}")).collect();
+    exports.push(INTERFACE.to_string());
+    if cfg!(debug_assertions) && matches!(emit, Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary) {
+        system::check(&code)?;
+    }
+    match emit {
+        Emit::SharedLibrary => link::shared_library(&code, &exports, name.file),
+        Emit::Object => link::object(&code, &exports),
+        Emit::StaticLibrary => {
+            let object = link::object(&code, &exports)?;
+            link::archive(&object, name.file.unwrap_or("model.o"))
+        }
+        Emit::Llvm | Emit::Asm => Ok(code),
+    }
+}
+
+/// Compiles versions of one model to an object without the runtime, or to a text for people.
+pub(crate) fn compile(versions: &[Version], prefix: &str, emit: Emit) -> Result<Vec<u8>, LlvmError> {
     let session = Session::new();
     let mut compiled = Vec::new();
     for Version { module, cpu, entry, launches } in versions {
@@ -126,18 +147,5 @@ pub fn build_named(versions: &[Version], name: ArtefactName, emit: Emit) -> Resu
         Emit::Asm => FileType::Assembly,
         Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => FileType::Object,
     };
-    let code = passes::generate(&session, emitted, machine, file)?;
-    let named = versions.iter().any(|version| version.entry.categories.iter().any(|names| !names.is_empty()));
-    let names = EXPORTS.iter().chain(named.then_some(&ENCODE));
-    let mut exports: Vec<String> = names.map(|name| format!("{prefix}_{name}")).collect();
-    exports.push(INTERFACE.to_string());
-    match emit {
-        Emit::SharedLibrary => link::shared_library(code.as_slice(), &exports, name.file),
-        Emit::Object => link::object(code.as_slice(), &exports),
-        Emit::StaticLibrary => {
-            let object = link::object(code.as_slice(), &exports)?;
-            link::archive(&object, name.file.unwrap_or("model.o"))
-        }
-        Emit::Llvm | Emit::Asm => Ok(code.as_slice().to_vec()),
-    }
+    Ok(passes::generate(&session, emitted, machine, file)?.as_slice().to_vec())
 }

@@ -33,6 +33,7 @@ mod passes;
 mod ptxas;
 pub mod runtime;
 mod session;
+mod system;
 mod tables;
 mod target;
 mod text;

@@ -1,0 +1,258 @@
+use super::*;
+use crate::aot::{self, Emit, Version};
+use crate::entry_info::EntryInfo;
+use crate::runtime::{Dtype, RUNTIME_OBJECT};
+use crate::target::Cpu;
+use sched_forest::{Float, Forest, ForestParts, Output, Sigmoid, Softmax, Transform, Types};
+use sched_ir::lir::*;
+use sched_ir::{Budget, compile};
+use sched_nest::Variants;
+use sched_testing::forests;
+use std::path::Path;
+use std::process::Command;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// What C compilers may make of the runtime: of no function of the library its own code, or checked copies of them.
+const OPTIONS: [&[&str]; 3] =
+    [&["-O0", "-fno-builtin"], &["-O2", "-D_FORTIFY_SOURCE=2", "-fstack-protector-strong"], &["-Os"]];
+
+/// The runtime as other compilers may compile it, and the one that is linked.
+fn runtimes() -> Result<Vec<Vec<u8>>> {
+    let folder = tempfile::tempdir()?;
+    let object = folder.path().join("runtime.o");
+    let mut all = vec![RUNTIME_OBJECT.to_vec()];
+    for options in OPTIONS {
+        let mut cc = Command::new("cc");
+        cc.args(["-std=c11", "-fPIC", "-w", "-c", "-o"]).arg(&object).args(options);
+        cc.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/runtime.c"));
+        assert!(cc.status()?.success(), "{options:?}");
+        all.push(std::fs::read(&object)?);
+    }
+    Ok(all)
+}
+
+#[test]
+fn the_table_has_what_the_runtime_calls() -> Result<()> {
+    // The linker adds `start.c`, which has the function that no library of the system has.
+    let start = include_str!("../../linker/start.c");
+    for runtime in runtimes()? {
+        let missing: Vec<String> =
+            unlisted(&runtime)?.into_iter().filter(|name| !start.contains(&format!(" {name}("))).collect();
+        assert!(missing.is_empty(), "linker/system.txt lacks {missing:?}");
+    }
+    Ok(())
+}
+
+/// Processors that code is compiled for, whatever this one is.
+const CPUS: [Cpu; 3] = [Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
+
+/// Checks that a module compiles to an object for all processors that asks for what the table has; returns the names that
+/// any of these ask for.
+fn asked(module: &Module) -> Result<BTreeSet<String>> {
+    let entry = EntryInfo {
+        num_features: 1,
+        num_margins: 1,
+        num_values: 1,
+        num_trees: 1,
+        own_rows: Dtype::F32,
+        ns_per_row: 1.0,
+        info: "{}".to_string(),
+        ..EntryInfo::default()
+    };
+    let mut all = BTreeSet::new();
+    for cpu in CPUS {
+        let version = Version { module, cpu, entry: &entry, launches: None };
+        let object = aot::compile(&[version], "m", Emit::Object)?;
+        check(&object)?;
+        all.extend(undefined(&object)?);
+    }
+    Ok(all)
+}
+
+/// A module of one kernel.
+fn module(function: Function, scalar: Scalar) -> Module {
+    Module {
+        types: Interface { rows: scalar, margins: scalar, results: Scalar::F32 },
+        kernels: vec![(KernelKind::Raw, function)],
+        tables: Vec::new(),
+        rows_per_run: None,
+        places: Variants::only(Place::Host),
+        columns: None,
+        columns_from: None,
+        transfer: None,
+    }
+}
+
+/// A kernel that stores results of two vectors for each row.
+fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Value>) -> Function {
+    let mut b = Builder::new("pairs");
+    let (input, output) =
+        (b.buffer("in", Space::Input, ty.scalar), b.buffer("out", Space::Output, ty.scalar));
+    let (zero, n) = (b.int(0), b.rows());
+    b.for_loop((zero, n, 1), &[], |b, i, _| {
+        let pair = Address { buffer: input, index: i, stride: 2 * ty.bytes(), offset: 0 };
+        let (x, y) = (b.load(ty, pair), b.load(ty, Address { offset: ty.bytes(), ..pair }));
+        let mut offset = 0;
+        for value in results(b, x, y) {
+            b.store(Address { buffer: output, index: i, stride: 4096, offset }, value);
+            offset += b.ty(value).bytes();
+        }
+        Vec::new()
+    });
+    b.finish()
+}
+
+/// The function after this one, of all functions of the C library.
+fn after(math: Math) -> Option<Math> {
+    match math {
+        Math::Exp => Some(Math::Log),
+        Math::Log => Some(Math::LogOnePlus),
+        Math::LogOnePlus => Some(Math::PowerOfTwo),
+        Math::PowerOfTwo => Some(Math::Sqrt),
+        Math::Sqrt => None,
+    }
+}
+
+#[test]
+fn the_table_has_the_functions_of_the_library() -> Result<()> {
+    for scalar in [Scalar::F32, Scalar::F64] {
+        for math in std::iter::successors(Some(Math::Exp), |math| after(*math)) {
+            for lanes in [1, 4] {
+                let function = of_pairs(Ty::vector(scalar, lanes), |b, x, _| vec![b.math(math, x)]);
+                let asked = asked(&module(function, scalar))?;
+                // A square root is an instruction for all processors.
+                assert!(math == Math::Sqrt || asked.iter().any(|name| listed().contains(name.as_str())));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All that is defined for elements of a type, as far as one of two operands can be anything.
+fn operations(b: &mut Builder, x: Value, y: Value) -> Vec<Value> {
+    let ty = b.ty(x);
+    let seven = |b: &mut Builder| b.int_of(ty, 7);
+    let mut all = Vec::new();
+    let (arithmetic, comparisons): (&[Bin], &[Cmp]) = match ty.scalar.is_float() {
+        true => (
+            &[Bin::Add, Bin::Sub, Bin::Mul, Bin::Div, Bin::Min, Bin::Max],
+            &[Cmp::OLt, Cmp::OLe, Cmp::ULt, Cmp::ULe, Cmp::Uno],
+        ),
+        false => (
+            &[Bin::Add, Bin::Sub, Bin::Mul, Bin::And, Bin::Or, Bin::Xor, Bin::Shr, Bin::Min, Bin::Max],
+            &[Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::UnsignedLt],
+        ),
+    };
+    all.extend(arithmetic.iter().map(|op| b.bin(*op, x, y)));
+    for cmp in comparisons {
+        let truth = b.cmp(*cmp, x, y);
+        all.push(b.select(truth, x, y));
+    }
+    let floats = [Scalar::F32, Scalar::F64];
+    if ty.scalar.is_float() {
+        let others = floats.into_iter().filter(|to| *to != ty.scalar);
+        all.extend(others.map(|to| b.cast(Cast::Float, x, ty.with(to))));
+    } else {
+        let seven = seven(b);
+        all.push(b.bin(Bin::IDiv, x, seven));
+        all.extend(floats.map(|to| b.cast(Cast::IntToFloat, x, ty.with(to))));
+        for to in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64] {
+            match to.bytes().cmp(&ty.scalar.bytes()) {
+                std::cmp::Ordering::Less => all.push(b.cast(Cast::Trunc, x, ty.with(to))),
+                std::cmp::Ordering::Equal => {}
+                std::cmp::Ordering::Greater => {
+                    all.push(b.cast(Cast::ZExt, x, ty.with(to)));
+                    all.push(b.cast(Cast::SExt, x, ty.with(to)));
+                }
+            }
+        }
+    }
+    if ty == Ty::I64 {
+        let count = b.pop_count(x);
+        all.push(count);
+    }
+    all
+}
+
+/// Operations that a processor has no instruction for may become calls of functions.
+#[test]
+fn operations_call_no_other_function() -> Result<()> {
+    for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
+        let ty = |lanes| if lanes == 1 { Ty::of(scalar) } else { Ty::vector(scalar, lanes) };
+        for lanes in [1, 3, 16] {
+            asked(&module(of_pairs(ty(lanes), operations), scalar))?;
+        }
+    }
+    Ok(())
+}
+
+/// Every step from margins to results, in every form, with the number of margins.
+fn steps() -> Vec<(Transform, usize)> {
+    use Transform as T;
+    let all = vec![
+        (T::Scale { factor: 0.5, bias: vec![1.0, 2.0] }, 2),
+        (T::Divide { by: 3.0 }, 2),
+        (T::Sigmoid(Sigmoid::Bounded), 1),
+        (T::Sigmoid(Sigmoid::Plain { slope: 2.0 }), 1),
+        (T::Sigmoid(Sigmoid::Mirrored), 1),
+        (T::Hinge, 1),
+        (T::Exp, 1),
+        (T::LogOnePlusExp, 1),
+        (T::SignedSquare, 1),
+        (T::Probit, 1),
+        (T::PowerOfTwo { by: 3.0 }, 1),
+        (T::Softmax(Softmax::Doubled), 3),
+        (T::Softmax(Softmax::Plain), 3),
+        (T::Softmax(Softmax::ZeroAside), 3),
+        (T::Ascending, 3),
+        (T::Complement, 1),
+        (T::ArgMax, 3),
+    ];
+    // A new step does not compile before it has a number, and has to be in the list then.
+    let number = |step: &Transform| match step {
+        T::Scale { .. } => 0,
+        T::Divide { .. } => 1,
+        T::Sigmoid(Sigmoid::Bounded) => 2,
+        T::Sigmoid(Sigmoid::Plain { .. }) => 3,
+        T::Sigmoid(Sigmoid::Mirrored) => 4,
+        T::Hinge => 5,
+        T::Exp => 6,
+        T::LogOnePlusExp => 7,
+        T::SignedSquare => 8,
+        T::Probit => 9,
+        T::PowerOfTwo { .. } => 10,
+        T::Softmax(Softmax::Doubled) => 11,
+        T::Softmax(Softmax::Plain) => 12,
+        T::Softmax(Softmax::ZeroAside) => 13,
+        T::Ascending => 14,
+        T::Complement => 15,
+        T::ArgMax => 16,
+    };
+    assert!(all.iter().map(|(step, _)| number(step)).eq(0..=16), "a step is missing in the list");
+    all
+}
+
+#[test]
+fn the_table_has_what_steps_of_output_call() -> Result<()> {
+    for float in [Float::F32, Float::F64] {
+        for (step, margins) in steps() {
+            let parts = ForestParts {
+                num_margins: margins,
+                base: vec![0.5; margins],
+                types: Types { input: Float::F32, ..Types::all(float) },
+                output: Output::of(step),
+                ..ForestParts::default()
+            };
+            let forest = Forest::new(parts)?;
+            let options = sched_lang::Options {
+                model: Some(forests::info(&forest).into()),
+                ..sched_lang::Options::default()
+            };
+            let nests = sched_lang::check("", &options).nests.ok_or("the plain nest")?;
+            let kinds = [KernelKind::Raw, KernelKind::Value];
+            asked(&compile(forest, None, nests, &kinds, &Budget::default())?.lir)?;
+        }
+    }
+    Ok(())
+}
