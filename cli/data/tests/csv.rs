@@ -113,8 +113,20 @@ fn errors_say_what_and_where() {
         (
             "text after CRLF",
             "1",
-            "a\r\n\r\n1\r\nx\r\n",
-            "D0005: rows, line 4, column 1 (a): \"x\" is not a number",
+            "a\r\n1\r\nx\r\n",
+            "D0005: rows, line 3, column 1 (a): \"x\" is not a number",
+        ),
+        (
+            "an empty line of one column",
+            "1",
+            "\r\na\r\n1\r\n\r\n2\r\n",
+            "D0005: rows, line 4: the line is empty: it may be a missing value, or no row",
+        ),
+        (
+            "an empty line at the end",
+            "1",
+            "a\n1\n\n",
+            "D0005: rows, line 3: the line is empty: it may be a missing value, or no row",
         ),
         ("text, no line end", "1", "a\n1\nx", "D0005: rows, line 3, column 1 (a): \"x\" is not a number"),
         (

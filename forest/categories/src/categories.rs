@@ -142,9 +142,18 @@ impl Known {
         !self.integers.is_empty() || !self.numbers.is_empty()
     }
 
-    /// Whether a truth value is a name.
+    /// The names of false and true. CatBoost makes numbers of columns of truth values.
+    pub(crate) fn truths(&self) -> [&'static str; 2] {
+        if self.names.naming == Naming::Spelled { ["0", "1"] } else { ["False", "True"] }
+    }
+
+    /// Whether a truth value is a name. In a model of CatBoost whose names are `True` and `False` it may be one or not, as
+    /// training had columns of objects or of truth values.
     pub(crate) fn has_truths(&self) -> bool {
-        self.names.naming == Naming::Spelled
-            || ["True", "False"].iter().any(|text| self.texts.contains_key(*text))
+        let has_any = |texts: [&str; 2]| texts.iter().any(|text| self.texts.contains_key(*text));
+        match self.names.naming {
+            Naming::Spelled => !has_any(["False", "True"]) || has_any(self.truths()),
+            Naming::Listed | Naming::Doubtful => has_any(self.truths()),
+        }
     }
 }

@@ -105,10 +105,7 @@ impl<'a> Lookup<'a> {
             };
         }
         let is = |word: &str| plain.eq_ignore_ascii_case(word);
-        if self.known.has_truths()
-            && self.known.names.naming != Naming::Spelled
-            && (is("true") || is("false"))
-        {
+        if self.known.has_truths() && (is("true") || is("false")) {
             return self.of_truth(is("true"));
         }
         match value() {
@@ -153,7 +150,8 @@ impl<'a> Lookup<'a> {
         if !self.known.has_truths() {
             return Err(Refusal::Truth(truth));
         }
-        let name = if truth { "True" } else { "False" };
+        let [no, yes] = self.known.truths();
+        let name = if truth { yes } else { no };
         self.known.texts.get(name).copied().map_or_else(|| self.of_unknown(name), Ok)
     }
 

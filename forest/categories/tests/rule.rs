@@ -159,6 +159,18 @@ fn unknown_names_are_what_the_user_says() -> Result<()> {
 }
 
 #[test]
+fn truth_values_are_numbers_to_catboost() {
+    let code = |names: &[&str], cell| {
+        let names = Names::spelled(names.iter().map(|name| (*name).to_owned()));
+        lookup_of(names, Choices::default(), Origin::Table, cell)
+    };
+    assert_eq!(code(&["0", "1"], Cell::Truth(true)), Ok(1.0));
+    assert_eq!(code(&["0", "1", "True"], Cell::Truth(false)), Ok(0.0));
+    assert_eq!(code(&["False", "True"], Cell::Truth(true)), Err(Refusal::Truth(true)));
+    assert_eq!(code(&["a"], Cell::Truth(true)), Err(Refusal::Unseen("1".into())));
+}
+
+#[test]
 fn texts_and_numbers_of_one_spelling_are_told_apart_by_type() {
     let mixed = Names::listed(vec![Label::Integer(1), Label::Text("1".into()), Label::Text("a".into())]);
     let categories = Categories::new([mixed], Choices::default(), Unseen::Missing);

@@ -200,8 +200,11 @@ impl<R: Read> Records<R> {
     /// Steps to the next line that is not blank; false at the end.
     fn next(&mut self) -> Result<bool, DataError> {
         loop {
+            let before = self.reader.position().line();
             let more = self.reader.read_byte_record(&mut self.record);
-            if !more.map_err(|error| unreadable(&self.name, &error.into()))? {
+            let more = more.map_err(|error| unreadable(&self.name, &error.into()))?;
+            self.check_empty_lines(before, more)?;
+            if !more {
                 return Ok(false);
             }
             // Every record is followed by a line end, unless it reaches into the end of the file with an open quote.
@@ -214,6 +217,19 @@ impl<R: Read> Records<R> {
                 return Ok(true);
             }
         }
+    }
+
+    /// Refuses empty lines of a file with one column, which begin at line `before`. The csv crate passes over them, and
+    /// some programs write them for missing values. `more` says whether a record follows.
+    fn check_empty_lines(&self, before: u64, more: bool) -> Result<(), DataError> {
+        let end = if more { self.line() } else { self.reader.position().line() };
+        if !self.narrow || self.reader.position().record() <= 1 || end <= before {
+            return Ok(());
+        }
+        let message = "the line is empty: it may be a missing value, or no row";
+        Err(DataError::new(codes::NOT_A_NUMBER, &self.name, message)
+            .line(before)
+            .help("write NA for a missing value, or remove the line"))
     }
 
     /// The line on which the record starts. The position that the csv crate notes is that of the blank lines before
