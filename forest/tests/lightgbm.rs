@@ -125,7 +125,7 @@ fn pandas_categories_get_their_features() {
     let label = |name: &str| Label::Text(name.into());
     let colours = ["NA", "blue, \"dark\"", "green", "red"].map(label);
     let sizes = [3, 10, 200].map(Label::Integer);
-    let truths = ["False", "True"].map(label);
+    let truths = [false, true].map(Label::Truth);
     let listed = |labels: &[Label]| Names::listed(labels.to_vec());
     let expected = [Names::default(), listed(&colours), listed(&sizes), listed(&truths)];
     assert_eq!(forest.categories, expected);

@@ -55,6 +55,7 @@ fn label(label: &Label) -> Value {
     match label {
         Label::Integer(number) => (*number).into(),
         Label::Number(number) => (*number).into(),
+        Label::Truth(truth) => (*truth).into(),
         Label::Text(text) => text.as_str().into(),
     }
 }

@@ -277,7 +277,7 @@ def test_categories_that_are_refused(libraries):
     array[0, houses.features.index("floor")] = 30
     with pytest.raises(ValueError, match="30 is the name of a category, and numbers of an array are codes"):
         houses.values(array)
-    with pytest.raises(ValueError, match="is a number, and the model's names"):
+    with pytest.raises(ValueError, match="is a number, and no name"):
         BatchPredictor(libraries["houses"], categories="names").values(array)
     for name, wrong, words in [
         ("country", [2, 0], 'row 1: "2" is a number.*categories="codes"'), ("floor", ["10", "20"], '"10" is text'),

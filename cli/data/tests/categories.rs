@@ -137,7 +137,8 @@ fn columns_of_every_kind_have_names() {
 
 #[test]
 fn truth_values_have_names() {
-    let truths = of_trainer(vec![texts(&["True", "False"])], Unseen::Error);
+    let truths =
+        of_trainer(vec![Names::listed(vec![Label::Truth(true), Label::Truth(false)])], Unseen::Error);
     let names = ["a".to_owned()];
     let column: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]));
     for bytes in formats(&columns([("a", column)])) {
@@ -160,7 +161,7 @@ fn truth_values_have_names() {
 #[test]
 fn cells_with_several_meanings_are_refused() {
     let refused = |bytes: &[u8]| words(&rows(bytes, Unseen::Missing, false).unwrap_err());
-    let among_texts = "\"1\" is a number, and the model's names of these categories are text";
+    let among_texts = "\"1\" is a number, and no name of these categories is one";
     assert_eq!(
         refused(b"floor,colour,x\n10,1,1\n"),
         format!("D0028: rows, line 2, column 2 (colour): {among_texts}")
@@ -185,7 +186,7 @@ fn cells_with_several_meanings_are_refused() {
         format!("D0028: rows, column 1 (colour): {among_texts}, {place}")
     );
     let red: ArrayRef = Arc::new(StringArray::from(vec!["red"]));
-    let among_numbers = "\"10\" is text, and the model's names of these categories are numbers";
+    let among_numbers = "\"10\" is text, and no name of these categories is one";
     assert_eq!(
         refused(&table(Arc::clone(&red), Arc::new(StringArray::from(vec!["10"])))),
         format!("D0028: rows, column 3 (floor): {among_numbers}, {place}")

@@ -111,6 +111,8 @@ pub(crate) struct Known {
     pub(crate) integers: HashMap<i64, f64>,
     /// By the bits of the number, with one zero.
     pub(crate) numbers: HashMap<u64, f64>,
+    /// The codes of false and of true.
+    truths: [Option<f64>; 2],
     /// Whether some code needs double precision.
     pub(crate) wide: bool,
 }
@@ -131,6 +133,7 @@ impl Known {
                 Label::Text(text) => known.texts.entry(text.clone()).or_insert(code),
                 Label::Integer(number) => known.integers.entry(*number).or_insert(code),
                 Label::Number(number) => known.numbers.entry(bits(*number)).or_insert(code),
+                Label::Truth(truth) => known.truths[usize::from(*truth)].get_or_insert(code),
             };
         }
         known.names = names;
@@ -142,18 +145,19 @@ impl Known {
         !self.integers.is_empty() || !self.numbers.is_empty()
     }
 
-    /// The names of false and true. CatBoost makes numbers of columns of truth values.
-    pub(crate) fn truths(&self) -> [&'static str; 2] {
-        if self.names.naming == Naming::Spelled { ["0", "1"] } else { ["False", "True"] }
+    /// The code of a truth value, if it is a name. CatBoost makes numbers of columns of truth values.
+    pub(crate) fn truth(&self, truth: bool) -> Option<f64> {
+        match self.names.naming {
+            Naming::Spelled => self.texts.get(if truth { "1" } else { "0" }).copied(),
+            Naming::Listed | Naming::Doubtful => self.truths[usize::from(truth)],
+        }
     }
 
-    /// Whether a truth value is a name. In a model of CatBoost whose names are `True` and `False` it may be one or not, as
-    /// training had columns of objects or of truth values.
-    pub(crate) fn has_truths(&self) -> bool {
-        let has_any = |texts: [&str; 2]| texts.iter().any(|text| self.texts.contains_key(*text));
-        match self.names.naming {
-            Naming::Spelled => !has_any(["False", "True"]) || has_any(self.truths()),
-            Naming::Listed | Naming::Doubtful => has_any(self.truths()),
-        }
+    /// Whether a truth value is a name or may be an unknown one. In a model of CatBoost whose names are `True` and `False` it
+    /// may be one of these or not, as training had columns of objects or of truth values.
+    pub(crate) fn takes_truths(&self) -> bool {
+        let some = self.truth(false).or(self.truth(true)).is_some();
+        let texts = ["False", "True"].iter().any(|text| self.texts.contains_key(*text));
+        some || self.names.naming == Naming::Spelled && !texts
     }
 }

@@ -53,6 +53,7 @@ pub fn json_of_label(label: &Label) -> Value {
     match label {
         Label::Integer(number) => json!(number),
         Label::Number(number) => json!(number),
+        Label::Truth(truth) => json!(truth),
         Label::Text(text) => json!(text),
     }
 }
@@ -61,6 +62,7 @@ pub fn json_of_label(label: &Label) -> Value {
 pub fn label_of_json(value: &Value) -> Option<Label> {
     match value {
         Value::String(text) => Some(Label::Text(text.clone())),
+        Value::Bool(truth) => Some(Label::Truth(*truth)),
         Value::Null => Some(Label::Number(f64::NAN)),
         _ => match value.as_i64() {
             Some(number) => Some(Label::Integer(number)),
@@ -82,6 +84,7 @@ mod tests {
                 Label::Number(3.0),
                 Label::Text("a".into()),
             ]),
+            Names::listed(vec![Label::Truth(false), Label::Truth(true)]),
             Names::default(),
             Names { labels: vec![Label::Integer(4)], naming: Naming::Doubtful },
             Names::spelled(["07".to_owned()]),

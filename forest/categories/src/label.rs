@@ -2,14 +2,16 @@
 
 use std::fmt;
 
-/// The name of a class or of a category.
+/// The name of a class or of a category. Truth values are shown as Python spells them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
     /// A whole number.
     Integer(i64),
     /// Another number.
     Number(f64),
-    /// A text. Truth values are the texts `True` and `False`, as Python spells them.
+    /// A truth value.
+    Truth(bool),
+    /// A text.
     Text(String),
 }
 
@@ -18,6 +20,7 @@ impl fmt::Display for Label {
         match self {
             Label::Integer(number) => write!(f, "{number}"),
             Label::Number(number) => write!(f, "{number}"),
+            Label::Truth(truth) => f.write_str(if *truth { "True" } else { "False" }),
             Label::Text(text) => f.write_str(text),
         }
     }

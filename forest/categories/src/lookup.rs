@@ -105,7 +105,7 @@ impl<'a> Lookup<'a> {
             };
         }
         let is = |word: &str| plain.eq_ignore_ascii_case(word);
-        if self.known.has_truths() && (is("true") || is("false")) {
+        if self.known.takes_truths() && (is("true") || is("false")) {
             return self.of_truth(is("true"));
         }
         match value() {
@@ -128,7 +128,7 @@ impl<'a> Lookup<'a> {
     fn of_untyped_number(&self, number: Cell<'_>, text: &str) -> Result<f64, Refusal> {
         match self.code(number, Form::Plain) {
             // Somebody who chose a treatment of unknown names may have names that look like numbers.
-            Err(Refusal::NumberAmongTexts(_)) if self.choices.unseen.is_some() => self.of_unknown(text),
+            Err(Refusal::NumberAmongOthers(_)) if self.choices.unseen.is_some() => self.of_unknown(text),
             Err(Refusal::Unseen(_)) => self.of_unknown(text),
             found => found,
         }
@@ -138,7 +138,7 @@ impl<'a> Lookup<'a> {
         match self.known.texts.get(text).copied() {
             Some(code) => Ok(code),
             None if self.known.names.labels.is_empty() => Err(Refusal::NoNames(text.to_owned())),
-            None if self.known.texts.is_empty() => Err(Refusal::TextAmongNumbers(text.to_owned())),
+            None if self.known.texts.is_empty() => Err(Refusal::TextAmongOthers(text.to_owned())),
             None => self.of_unknown(text),
         }
     }
@@ -147,12 +147,11 @@ impl<'a> Lookup<'a> {
         if self.known.names.labels.is_empty() {
             return Err(Refusal::NoNames(truth.to_string()));
         }
-        if !self.known.has_truths() {
-            return Err(Refusal::Truth(truth));
+        match self.known.truth(truth) {
+            Some(code) => Ok(code),
+            None if self.known.takes_truths() => self.of_unknown(if truth { "True" } else { "False" }),
+            None => Err(Refusal::Truth(truth)),
         }
-        let [no, yes] = self.known.truths();
-        let name = if truth { yes } else { no };
-        self.known.texts.get(name).copied().map_or_else(|| self.of_unknown(name), Ok)
     }
 
     /// The code of a number among names of which a whole number is found by its digits.
@@ -180,7 +179,7 @@ impl<'a> Lookup<'a> {
         let known = self.known;
         match known.has_numbers() || form == Form::Dictionary || known.names.labels.is_empty() {
             true => self.of_unknown(&text_of(number)),
-            false => Err(Refusal::NumberAmongTexts(text_of(number))),
+            false => Err(Refusal::NumberAmongOthers(text_of(number))),
         }
     }
 

@@ -7,10 +7,10 @@ pub enum Refusal {
     Unseen(String),
     /// An empty cell of text, where the model has a category with an empty name.
     Empty,
-    /// A number, where all names are text.
-    NumberAmongTexts(String),
-    /// A text, where all names are numbers.
-    TextAmongNumbers(String),
+    /// A number, where no name is one.
+    NumberAmongOthers(String),
+    /// A text, where no name is one.
+    TextAmongOthers(String),
     /// A truth value, where no name is one.
     Truth(bool),
     /// A number that may be a name or a code, because the model's file does not say whose names it lists.
@@ -59,11 +59,11 @@ impl Refusal {
         match self {
             Refusal::Unseen(name) => format!("{} is no category that the model knows", quote(name)),
             Refusal::Empty => "the cell is empty, and the model has a category of this name".to_owned(),
-            Refusal::NumberAmongTexts(number) => {
-                format!("{} is a number, and the model's names of these categories are text", quote(number))
+            Refusal::NumberAmongOthers(number) => {
+                format!("{} is a number, and no name of these categories is one", quote(number))
             }
-            Refusal::TextAmongNumbers(text) => {
-                format!("{} is text, and the model's names of these categories are numbers", quote(text))
+            Refusal::TextAmongOthers(text) => {
+                format!("{} is text, and no name of these categories is one", quote(text))
             }
             Refusal::Truth(truth) => {
                 format!("{truth} is a truth value, and no name of these categories is one")
@@ -114,11 +114,13 @@ impl Refusal {
             Refusal::Empty => {
                 "save the rows as Parquet or Arrow, in which an empty text is not missing".to_owned()
             }
-            Refusal::NumberAmongTexts(_) => format!(
+            Refusal::NumberAmongOthers(_) => format!(
                 "write the names that the model was trained on; or, if the numbers are codes from 0 on in the order of the \
                  model's names, say {codes}"
             ),
-            Refusal::TextAmongNumbers(_) => "save the column as numbers, as it was in training".to_owned(),
+            Refusal::TextAmongOthers(_) => {
+                "save the column as numbers or truth values, as it was in training".to_owned()
+            }
             Refusal::Truth(_) => "write the names that the model was trained on".to_owned(),
             Refusal::Doubtful(_) => {
                 format!(

@@ -15,7 +15,7 @@ fn names(model: &str) -> Result<Names> {
     Ok(match model {
         "T" => Names::listed(texts(&["red", "green"])),
         "N" => Names::listed(numbers()),
-        "B" => Names::listed(texts(&["False", "True"])),
+        "B" => Names::listed(vec![Label::Truth(false), Label::Truth(true)]),
         "D" => Names { labels: numbers(), naming: Naming::Doubtful },
         "C" => Names::spelled(["red", "5", "05"].map(String::from)),
         other => return Err(format!("the page names a model {other}").into()),
@@ -124,7 +124,7 @@ fn numbers_are_what_the_user_says() -> Result<()> {
         ("D", NumbersAs::Codes, Origin::Table, Ok(20.0)),
         ("D", NumbersAs::Names, Origin::Table, Ok(1.0)),
         ("T", NumbersAs::Codes, Origin::Table, Ok(20.0)),
-        ("T", NumbersAs::Names, Origin::Array, Err(Refusal::NumberAmongTexts("20".into()))),
+        ("T", NumbersAs::Names, Origin::Array, Err(Refusal::NumberAmongOthers("20".into()))),
         ("C", NumbersAs::Codes, Origin::Table, Err(Refusal::Unseen("20".into()))),
     ];
     for (model, numbers, origin, wanted) in cases {
@@ -152,7 +152,7 @@ fn unknown_names_are_what_the_user_says() -> Result<()> {
         let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
         Ok::<_, &str>(lookup.code_of_untyped("3", || Some(3.0)))
     };
-    assert_eq!(number(Choices::default())?, Err(Refusal::NumberAmongTexts("3".into())));
+    assert_eq!(number(Choices::default())?, Err(Refusal::NumberAmongOthers("3".into())));
     let chosen = Choices { unseen: Some(Unseen::Other), numbers: None };
     assert_eq!(number(chosen)?, Ok(-1.0));
     Ok(())
@@ -167,7 +167,7 @@ fn truth_values_are_numbers_to_catboost() {
     assert_eq!(code(&["0", "1"], Cell::Truth(true)), Ok(1.0));
     assert_eq!(code(&["0", "1", "True"], Cell::Truth(false)), Ok(0.0));
     assert_eq!(code(&["False", "True"], Cell::Truth(true)), Err(Refusal::Truth(true)));
-    assert_eq!(code(&["a"], Cell::Truth(true)), Err(Refusal::Unseen("1".into())));
+    assert_eq!(code(&["a"], Cell::Truth(true)), Err(Refusal::Unseen("True".into())));
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn names_needed(info: &str) -> Option<usize> {
     }
 }
 
-/// A category's name. Truth values are named as Python does.
+/// A category's name.
 struct Name(Label);
 
 impl<'de> Deserialize<'de> for Name {
@@ -139,7 +139,7 @@ impl Visitor<'_> for NameVisitor {
     }
 
     fn visit_bool<E>(self, truth: bool) -> Result<Name, E> {
-        Ok(Name(Label::Text(if truth { "True" } else { "False" }.to_owned())))
+        Ok(Name(Label::Truth(truth)))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Name, E> {

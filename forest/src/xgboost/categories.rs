@@ -201,11 +201,12 @@ fn check_segments(all: &[Vec<Label>], segments: &[i32]) -> Result<(), ModelError
 fn by_name(left: &Label, right: &Label) -> Ordering {
     match (left, right) {
         (Label::Text(left), Label::Text(right)) => left.cmp(right),
+        (Label::Truth(left), Label::Truth(right)) => left.cmp(right),
         (Label::Integer(left), Label::Integer(right)) => left.cmp(right),
         (Label::Number(left), Label::Number(right)) => (left + 0.0).total_cmp(&(right + 0.0)),
         // Whole numbers that are too large for a sign are texts.
-        (Label::Text(_), _) => Ordering::Greater,
-        (_, Label::Text(_)) => Ordering::Less,
+        (Label::Text(_), _) | (_, Label::Truth(_)) => Ordering::Greater,
+        (_, Label::Text(_)) | (Label::Truth(_), _) => Ordering::Less,
         (Label::Integer(_), Label::Number(_)) => Ordering::Less,
         (Label::Number(_), Label::Integer(_)) => Ordering::Greater,
     }

@@ -13,6 +13,7 @@ pub enum Element {
     F64,
     I32,
     I64,
+    Truth,
     Text,
 }
 
@@ -82,6 +83,7 @@ fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
     // A tensor has one type, in which names that are numbers have to be missing, too.
     let element = |at: usize| match names.get(at).and_then(Value::as_array) {
         Some(names) if names.iter().any(Value::is_string) => Element::Text,
+        Some(names) if names.iter().any(Value::is_boolean) => Element::Truth,
         Some(names) if !names.is_empty() => Element::F64,
         _ => number,
     };

@@ -29,6 +29,7 @@ fn tensor(tensor: &Tensor) -> Value {
         Element::F64 => "FP64",
         Element::I32 => "INT32",
         Element::I64 => "INT64",
+        Element::Truth => "BOOL",
         Element::Text => "BYTES",
     };
     json!({ "name": tensor.name, "datatype": datatype, "shape": [-1, tensor.columns] })

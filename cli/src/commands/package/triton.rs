@@ -53,6 +53,7 @@ fn write_tensor(out: &mut String, what: &str, tensor: &Tensor) -> std::fmt::Resu
         Element::F64 => "TYPE_FP64",
         Element::I32 => "TYPE_INT32",
         Element::I64 => "TYPE_INT64",
+        Element::Truth => "TYPE_BOOL",
         Element::Text => "TYPE_STRING",
     };
     let Tensor { name, columns, .. } = tensor;

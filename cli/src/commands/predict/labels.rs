@@ -37,7 +37,7 @@ impl Labels {
     }
 
     fn are_numbers(&self) -> bool {
-        self.0.iter().all(|label| !matches!(label, Label::Text(_)))
+        self.0.iter().all(|label| !matches!(label, Label::Text(_) | Label::Truth(_)))
     }
 
     /// The columns of a table of results: probabilities are named by their classes.
@@ -81,7 +81,7 @@ impl Labels {
                 Ok(match label(class)? {
                     Label::Integer(number) => *number as f64,
                     Label::Number(number) => *number,
-                    Label::Text(_) => f64::NAN,
+                    Label::Text(_) | Label::Truth(_) => f64::NAN,
                 })
             };
             return classes
