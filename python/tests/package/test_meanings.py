@@ -1,0 +1,134 @@
+"""What a cell of a category means, by trainer and kind of input: the table of docs/categories.md beside the trainers themselves.
+
+Every input is predicted as its trainer predicts the frame of training, or refused where the table says so."""
+
+import os
+import subprocess
+
+import lightgbm
+import numpy
+import pytest
+import schedc
+import xgboost
+
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+arrow = pytest.importorskip("pyarrow")
+catboost = pytest.importorskip("catboost")
+pq = pytest.importorskip("pyarrow.parquet")
+
+#: Names of categories by model, as the page has them: text, whole numbers, truth values, whole numbers from 0 on in order.
+NAMES = {"T": ["red", "green", "blue"], "N": [10, 20, 30], "B": [False, True], "0": [0, 1, 2]}
+
+#: Inputs that are refused, for the trainers whose names have types.
+REFUSED = {("T", "codes"), ("B", "codes"), ("N", "texts"), ("0", "texts"), ("B", "texts")}
+
+
+def training(names):
+    """A frame of training, whose categories come in the order of ``names``, and its target."""
+    rng = numpy.random.default_rng(7)
+    places = rng.integers(0, len(names), 300)
+    values = pandas.Series([names[at] for at in places])
+    frame = pandas.DataFrame({"k": pandas.Categorical(values, categories=names), "x": rng.normal(size=300)})
+    return frame, numpy.array([3.0, -2.0, 7.0])[places] + frame["x"].to_numpy()
+
+
+def trained(trainer, names):
+    """A model, the frame of a few rows of its training, and its own answer for them."""
+    frame, target = training(names)
+    rows = frame[:40]
+    if trainer == "lightgbm":
+        model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1, cat_smooth=1, verbose=-1)
+        return model.fit(frame, target), rows, model.predict(rows)
+    if trainer == "xgboost":
+        model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, enable_categorical=True, tree_method="hist")
+        return model.fit(frame, target), rows, model.predict(rows)
+    plain = frame.astype({"k": object if isinstance(names[0], str) else type(names[0])})
+    model = catboost.CatBoostRegressor(iterations=5, depth=3, one_hot_max_size=10, verbose=0, allow_writing_files=False)
+    pool = catboost.Pool(plain, target, cat_features=["k"])
+    model.fit(pool)
+    model.pool = pool
+    return model, rows, model.predict(plain[:40])
+
+
+def inputs(rows, names):
+    """The rows in every kind of input, by name: what ``predict`` takes, or the bytes of a file with its ending."""
+    values = rows["k"].tolist()
+    plain = rows.assign(k=values)
+    codes = rows["k"].cat.codes.to_numpy()
+    other = pandas.Categorical(values, categories=names[::-1])
+    table = arrow.table({"k": arrow.array(values), "x": arrow.array(rows["x"].to_numpy())})
+    yield "frame", rows
+    yield "frame of another order", rows.assign(k=other)
+    yield "plain frame", plain
+    yield "polars", polars.DataFrame({"k": values, "x": rows["x"].to_numpy()})
+    yield "arrow", table
+    yield "arrow dictionary", table.set_column(0, "k", table["k"].dictionary_encode())
+    yield "dict", {"k": values, "x": rows["x"].to_numpy()}
+    yield "texts", rows.assign(k=[str(value) for value in values])
+    yield "codes", rows.assign(k=codes.astype("int64"))
+    yield "array", numpy.column_stack([codes, rows["x"]])
+    if not isinstance(names[0], str):
+        yield "array of names", numpy.column_stack([numpy.array(values, dtype="float64"), rows["x"]])
+    yield "csv", plain.to_csv(index=False).encode()
+    sink = arrow.BufferOutputStream()
+    pq.write_table(table, sink)
+    yield "parquet", sink.getvalue().to_pybytes()
+
+
+def answer(model, path, kind, given, folder):
+    """The prediction for an input, by the program for files; ValueError or TypeError if it is refused."""
+    if not isinstance(given, bytes):
+        return model.predict(given)
+    program = os.environ.get("SCHEDC")
+    if program is None:
+        pytest.skip("files need the program schedc")
+    rows, out = folder / f"rows.{kind}", folder / "out.npy"
+    rows.write_bytes(given)
+    ran = subprocess.run([program, "predict", path, "-q", "-i", rows, "-o", out, "--output", "raw"], capture_output=True, text=True)
+    if ran.returncode:
+        raise ValueError(ran.stderr)
+    return numpy.load(out)
+
+
+def save(trainer, model, path):
+    """The file of a model."""
+    if trainer == "lightgbm":
+        model.booster_.save_model(path)
+    elif trainer == "xgboost":
+        model.save_model(path)
+    else:
+        model.save_model(str(path), format="json", pool=model.pool)
+
+
+@pytest.mark.parametrize("letter", NAMES)
+@pytest.mark.parametrize("trainer", ["lightgbm", "xgboost", "catboost"])
+def test_every_kind_of_input(trainer, letter, tmp_path):
+    if trainer == "xgboost" and letter == "B":
+        pytest.skip("XGBoost takes no categories that are truth values")
+    model, rows, expected = trained(trainer, NAMES[letter])
+    path = tmp_path / ("model.txt" if trainer == "lightgbm" else "model.json")
+    save(trainer, model, path)
+    ours = schedc.compile(path)
+    seen = set()
+    for kind, given in inputs(rows, NAMES[letter]):
+        seen.add(kind)
+        refused = (letter, kind) in REFUSED and trainer != "catboost"
+        # XGBoost refuses names that it does not know.
+        refused |= (trainer, letter, kind) == ("xgboost", "N", "codes")
+        try:
+            found = numpy.asarray(answer(ours, path, kind, given, tmp_path)).ravel()
+        except (TypeError, ValueError) as error:
+            assert refused, f"{kind}: {error}"
+            continue
+        assert not refused, f"{kind}: {found[:3]}"
+        if trainer == "catboost":
+            # Codes are whole numbers to CatBoost: other names, but for those from 0 on in order.
+            is_other = kind in ("codes", "array") and letter in "TN" or kind == "texts" and letter == "B"
+            assert numpy.array_equal(found, expected) != is_other, kind
+        elif letter == "N" and kind in ("codes", "array of names"):
+            # Numbers of a table are names, and 0, 1 and 2 are none of these; those of an array are codes.
+            assert not numpy.array_equal(found, expected)
+        else:
+            assert numpy.array_equal(found, expected), kind
+    assert len(seen) >= 12
