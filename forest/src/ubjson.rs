@@ -20,11 +20,13 @@ pub(crate) struct Error {
     pub message: String,
     /// Whether the bytes are well formed and merely hold something else than expected.
     pub is_data: bool,
+    /// Whether a text is not UTF-8.
+    pub is_encoding: bool,
 }
 
 impl Error {
     fn syntax(message: impl Into<String>) -> Error {
-        Error { message: message.into(), is_data: false }
+        Error { message: message.into(), is_data: false, is_encoding: false }
     }
 }
 
@@ -38,7 +40,7 @@ impl std::error::Error for Error {}
 
 impl serde::de::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Error {
-        Error { message: message.to_string(), is_data: true }
+        Error { message: message.to_string(), is_data: true, is_encoding: false }
     }
 }
 
@@ -123,7 +125,10 @@ impl<'de> Reader<'de> {
     fn string(&mut self, marker: u8) -> Result<&'de str, Error> {
         let length = self.count(marker, 1)?;
         let bytes = self.take(length)?;
-        std::str::from_utf8(bytes).map_err(|_| Error::syntax("a string is not valid UTF-8"))
+        std::str::from_utf8(bytes).map_err(|error| {
+            self.position -= length - error.valid_up_to();
+            Error { is_encoding: true, ..Error::syntax("a string is not valid UTF-8") }
+        })
     }
 
     /// The optional type and count after the opening bracket of a container.

@@ -380,6 +380,9 @@ fn literals_of_early_releases_are_read() {
     assert_eq!(read(with.as_bytes()).unwrap(), plain);
     let threshold = text.find("\"split_conditions\":[").unwrap() + "\"split_conditions\":[".len();
     let end = threshold + text[threshold..].find(',').unwrap();
+    let infinite = read(format!("{}-Infinity{}", &text[..threshold], &text[end..]).as_bytes()).unwrap();
+    let predicate = Predicate::Numeric { threshold: f64::NEG_INFINITY };
+    assert_eq!(infinite.trees[0].inner[0].predicate, predicate);
     let error = read(format!("{}NaN{}", &text[..threshold], &text[end..]).as_bytes()).unwrap_err();
     let place = "learner.gradient_booster.model.trees[0].split_conditions[0]";
     assert_eq!((error.code.to_string().as_str(), error.place.to_string().as_str()), ("M0015", place));

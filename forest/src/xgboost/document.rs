@@ -210,7 +210,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// A single-precision number, rounded once from its decimal text; `null` is NaN, see `json.rs`.
+/// A single-precision number, rounded once from its decimal text. Infinity and NaN are numbers, and `null` is NaN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Real(pub f32);
 

@@ -3,8 +3,9 @@
 //! The first pass keeps no track of where it is, because that costs time on every value. Only when a value has the
 //! wrong type is the document read a second time with the path recorded.
 
+mod bare;
+
 use sched_diagnostics::Place;
-use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
@@ -16,8 +17,7 @@ const RETRAIN: &str = "the file was probably damaged or cut short; copy it again
 const STRUCTURE: &str =
     "the file was changed by hand or by another program; save the model again with XGBoost";
 
-/// Reads a JSON document. `NaN` and `Infinity`, which are not JSON but are written by XGBoost before release 3, are
-/// read as `null`.
+/// Reads a JSON document. `NaN`, `Infinity` and `-Infinity`, which are not JSON but are written by XGBoost, are numbers.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError> {
     let error = match serde_json::from_slice(bytes) {
         Ok(value) => return Ok(value),
@@ -26,18 +26,33 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelErr
     if error.is_data() {
         return Err(locate_json::<T>(bytes, &error));
     }
-    let (clean, grown) = without_literals(bytes);
-    if let Cow::Owned(clean) = &clean {
-        return match serde_json::from_slice(clean) {
-            Ok(value) => Ok(value),
-            Err(error) if error.is_data() => Err(locate_json::<T>(clean, &error)),
-            Err(error) => Err(json_syntax(clean, &error, &grown)),
-        };
+    let offset = offset(bytes, &error);
+    match bare::stands_at(bytes, offset) {
+        true => with_bare_numbers(bytes),
+        false => Err(json_syntax(bytes, &without_position(&error), offset)),
     }
-    Err(json_syntax(bytes, &error, &[]))
 }
 
-fn json_syntax(bytes: &[u8], error: &serde_json::Error, grown: &[usize]) -> ModelError {
+/// Reads a document in which serde_json met a bare number.
+fn with_bare_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError> {
+    let mut reader = bare::Reader::new(bytes);
+    let error = match T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value)) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    if !error.is_data {
+        return Err(json_syntax(bytes, &error.message, reader.position()));
+    }
+    let located = serde_path_to_error::deserialize::<_, T>(&mut bare::Reader::new(bytes));
+    let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();
+    Err(structure(&error.message, place))
+}
+
+/// The byte up to which serde_json could read.
+fn offset(bytes: &[u8], error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        return bytes.len();
+    }
     let line_start = match error.line() {
         0 | 1 => 0,
         line => bytes
@@ -47,14 +62,30 @@ fn json_syntax(bytes: &[u8], error: &serde_json::Error, grown: &[usize]) -> Mode
             .nth(line - 2)
             .map_or(0, |(at, _)| at + 1),
     };
-    let offset = match error.is_eof() {
-        true => bytes.len(),
-        false => (line_start + error.column().saturating_sub(1)).min(bytes.len()),
-    };
-    let offset = offset - grown.partition_point(|&at| at < offset);
-    ModelError::new(codes::SYNTAX, format!("the JSON cannot be read: {}", without_position(error)))
+    (line_start + error.column().saturating_sub(1)).min(bytes.len())
+}
+
+/// The error for a document that breaks the rules of JSON at a byte.
+fn json_syntax(bytes: &[u8], message: &str, offset: usize) -> ModelError {
+    // Letters have at most four bytes.
+    let read = &bytes[..bytes.len().min(offset + 4)];
+    if let Some(error) = std::str::from_utf8(read).err().filter(|error| error.error_len().is_some())
+        && error.valid_up_to() <= offset
+    {
+        return not_utf8("JSON", error.valid_up_to());
+    }
+    ModelError::new(codes::SYNTAX, format!("the JSON cannot be read: {message}"))
         .at(Place::Byte(offset))
         .help(RETRAIN)
+}
+
+/// The error for names in another encoding.
+fn not_utf8(format: &str, offset: usize) -> ModelError {
+    let message =
+        format!("the {format} has a text that is not UTF-8, such as a name in Latin-1 or Shift JIS");
+    ModelError::new(codes::SYNTAX, message).at(Place::Byte(offset)).help(
+        "give the features names in UTF-8 (in Python, `booster.feature_names = [...]`) and save the model again",
+    )
 }
 
 fn locate_json<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> ModelError {
@@ -71,6 +102,9 @@ pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelE
         Ok(value) => return Ok(value),
         Err(error) => error,
     };
+    if error.is_encoding {
+        return Err(not_utf8("UBJSON", reader.position()));
+    }
     if !error.is_data {
         return Err(ModelError::new(codes::SYNTAX, format!("the UBJSON cannot be read: {}", error.message))
             .at(Place::Byte(reader.position()))
@@ -95,62 +129,20 @@ fn without_position(error: &serde_json::Error) -> String {
     text[..end].to_owned()
 }
 
-/// Numbers that JSON does not have.
-const LITERALS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
-
-/// Replaces `NaN`, `Infinity` and `-Infinity` outside strings by `null`. Also returns, ascending, the positions in the
-/// new text where it is one byte longer than the old one.
-fn without_literals(bytes: &[u8]) -> (Cow<'_, [u8]>, Vec<usize>) {
-    let mut clean = Vec::new();
-    let mut grown = Vec::new();
-    let (mut copied, mut at, mut in_string) = (0, 0, false);
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let literal = match bytes[at] {
-            b'N' | b'I' | b'-' if !in_string => {
-                LITERALS.into_iter().find(|literal| rest.starts_with(literal))
-            }
-            _ => None,
-        };
-        match (literal, bytes[at]) {
-            (Some(literal), _) => {
-                clean.extend_from_slice(&bytes[copied..at]);
-                clean.extend_from_slice(b"null");
-                clean.extend(std::iter::repeat_n(b' ', literal.len().saturating_sub(4)));
-                at += literal.len();
-                copied = at;
-                if literal.len() < 4 {
-                    grown.push(clean.len());
-                }
-                continue;
-            }
-            (None, b'\\') if in_string => at += 1,
-            (None, b'"') => in_string = !in_string,
-            _ => {}
-        }
-        at += 1;
-    }
-    if copied == 0 {
-        return (Cow::Borrowed(bytes), grown);
-    }
-    clean.extend_from_slice(&bytes[copied..]);
-    (Cow::Owned(clean), grown)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn literals_become_null_outside_strings() {
-        let (clean, grown) = without_literals(br#"{"NaN\"NaN":[NaN,-Infinity,1]}"#);
-        assert_eq!(clean, &br#"{"NaN\"NaN":[null,null     ,1]}"#[..]);
-        assert_eq!(grown, [17]);
-    }
-
-    #[test]
     fn syntax_errors_say_the_byte() {
-        for (text, place) in [("[1,\n 2,\n x]", "byte 9"), ("[NaN,NaN,x]", "byte 9"), ("[1,2", "byte 4")] {
+        let cases = [
+            ("[1,\n 2,\n x]", "byte 9"),
+            ("[NaN,NaN,x]", "byte 9"),
+            ("[1,2", "byte 4"),
+            ("[-Infinity,2", "byte 12"),
+            ("[1,\n -Infinity,\n -Inf]", "byte 17"),
+        ];
+        for (text, place) in cases {
             let error = from_json::<Vec<Option<f32>>>(text.as_bytes()).err();
             let error = error.unwrap_or_else(|| panic!("{text} was read"));
             assert_eq!((error.code, error.place.to_string().as_str()), (codes::SYNTAX, place), "{text}");
@@ -158,9 +150,25 @@ mod tests {
     }
 
     #[test]
+    fn other_encodings_are_named() {
+        type Names = Vec<String>;
+        for (bytes, place) in [
+            (from_json::<Names>(b"[\"a\",\"M\xfcnchen\"]"), "byte 7"),
+            (from_ubjson::<Names>(b"[SU\x01aSU\x02M\xfc]"), "byte 9"),
+        ] {
+            let error = bytes.unwrap_err();
+            assert_eq!((error.code, error.place.to_string().as_str()), (codes::SYNTAX, place), "{error}");
+            assert!(error.message.contains("not UTF-8"), "{error}");
+            assert!(error.help.as_ref().unwrap().contains("feature_names"), "{error}");
+        }
+    }
+
+    #[test]
     fn structure_errors_say_the_path() {
         type Nested = std::collections::BTreeMap<String, Vec<i32>>;
         let error = from_json::<Nested>(br#"{"a":[1],"b":[1,"x"]}"#).unwrap_err();
+        assert_eq!((error.code, error.place.to_string().as_str()), (codes::STRUCTURE, "b[1]"));
+        let error = from_json::<Nested>(br#"{"a":[1],"b":[1,Infinity]}"#).unwrap_err();
         assert_eq!((error.code, error.place.to_string().as_str()), (codes::STRUCTURE, "b[1]"));
         let error = from_ubjson::<Nested>(b"{U\x01a[i\x01]U\x01b[i\x01SU\x01x]}").unwrap_err();
         assert_eq!((error.code, error.place.to_string().as_str()), (codes::STRUCTURE, "b[1]"));

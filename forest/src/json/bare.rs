@@ -1,0 +1,407 @@
+//! A reader of JSON that also has the bare numbers `NaN`, `Infinity` and `-Infinity`, which XGBoost writes.
+//!
+//! It reads what serde_json refuses: only containers and bare numbers are read here, and every other value is cut out
+//! and handed to serde_json. So values mean the same to both readers, and texts in quotes are never looked into.
+
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// Most containers inside each other, as in serde_json.
+const MAX_NESTING: u32 = 128;
+
+/// Bare numbers with their values.
+const LITERALS: [(&[u8], f64); 3] =
+    [(b"NaN", f64::NAN), (b"Infinity", f64::INFINITY), (b"-Infinity", f64::NEG_INFINITY)];
+
+/// The bare number with which the bytes begin, if there is one.
+fn literal(bytes: &[u8]) -> Option<(&'static [u8], f64)> {
+    LITERALS.into_iter().find(|(name, _)| bytes.starts_with(name))
+}
+
+/// Whether a bare number stands at a position, or one byte before it: serde_json looks at a sign first.
+pub(super) fn stands_at(bytes: &[u8], position: usize) -> bool {
+    let begins = |at: usize| bytes.get(at..).is_some_and(|rest| literal(rest).is_some());
+    begins(position) || position.checked_sub(1).is_some_and(begins)
+}
+
+/// The reader of a document.
+pub(super) struct Reader<'de> {
+    bytes: &'de [u8],
+    position: usize,
+    nesting: u32,
+}
+
+/// Why reading stopped.
+#[derive(Debug)]
+pub(super) struct Error {
+    /// What is wrong.
+    pub message: String,
+    /// Whether the document is well-formed and a value is not the one that was expected.
+    pub is_data: bool,
+}
+
+impl Error {
+    fn syntax(message: &str) -> Error {
+        Error { message: message.into(), is_data: false }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl de::Error for Error {
+    fn custom<T: std::fmt::Display>(message: T) -> Error {
+        Error { message: message.to_string(), is_data: true }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Error {
+        Error { message: super::without_position(&error), is_data: error.is_data() }
+    }
+}
+
+impl<'de> Reader<'de> {
+    pub(super) fn new(bytes: &'de [u8]) -> Reader<'de> {
+        Reader { bytes, position: 0, nesting: 0 }
+    }
+
+    /// The byte up to which the document was read.
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Checks that nothing follows.
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(Error::syntax("trailing characters")),
+        }
+    }
+
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Option<u8> {
+        let rest = self.bytes.get(self.position..)?;
+        let skipped = rest.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))?;
+        self.position += skipped;
+        rest.get(skipped).copied()
+    }
+
+    fn expect(&mut self, byte: u8, message: &str) -> Result<(), Error> {
+        match self.peek() {
+            Some(found) if found == byte => {
+                self.position += 1;
+                Ok(())
+            }
+            Some(_) => Err(Error::syntax(message)),
+            None => Err(self.ended()),
+        }
+    }
+
+    fn ended(&mut self) -> Error {
+        self.position = self.bytes.len();
+        Error::syntax("EOF while parsing a value")
+    }
+
+    /// Takes a bare number.
+    fn bare(&mut self) -> Option<f64> {
+        self.peek()?;
+        let (name, value) = literal(self.bytes.get(self.position..)?)?;
+        self.position += name.len();
+        Some(value)
+    }
+
+    /// Takes the bytes of a text, a number or a word.
+    fn scalar(&mut self) -> Result<&'de [u8], Error> {
+        let first = self.peek().ok_or_else(|| self.ended())?;
+        let rest = &self.bytes[self.position..];
+        let length = match first {
+            b'"' => end_of_text(rest).ok_or_else(|| self.ended())?,
+            _ => rest
+                .iter()
+                .position(
+                    |byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.'),
+                )
+                .unwrap_or(rest.len()),
+        };
+        if length == 0 {
+            return Err(Error::syntax("expected value"));
+        }
+        self.position += length;
+        Ok(&rest[..length])
+    }
+
+    /// Reads a value that is no container, by way of serde_json.
+    fn read<T>(
+        &mut self,
+        read: impl FnOnce(&mut serde_json::Deserializer<serde_json::de::SliceRead<'de>>) -> serde_json::Result<T>,
+    ) -> Result<T, Error> {
+        let bytes = self.scalar()?;
+        let begin = self.position - bytes.len();
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let value = read(&mut reader).and_then(|value| reader.end().map(|()| value));
+        value.map_err(|error| {
+            if !error.is_data() && !error.is_eof() {
+                self.position = begin;
+            }
+            error.into()
+        })
+    }
+
+    /// Reads what is inside of a container, with `begin` as its first byte.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Items<'_, 'de>) -> Result<T, Error>) -> Result<T, Error> {
+        if self.nesting == MAX_NESTING {
+            return Err(Error::syntax("recursion limit exceeded"));
+        }
+        let close = if self.bytes[self.position] == b'[' { b']' } else { b'}' };
+        self.position += 1;
+        self.nesting += 1;
+        let mut items = Items { reader: self, close, is_first: true, is_closed: false };
+        let value = read(&mut items)?;
+        if !items.is_closed && items.next()? {
+            return Err(de::Error::custom("a container has more values than expected"));
+        }
+        self.nesting -= 1;
+        Ok(value)
+    }
+}
+
+/// The length of a text with its quotes.
+fn end_of_text(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            match self.bare() {
+                Some(value) => visitor.visit_f64(value),
+                None if matches!(self.peek(), Some(b'[' | b'{')) => self.deserialize_any(visitor),
+                None => self.read(|reader| de::Deserializer::$method(reader, visitor)),
+            }
+        }
+    )*};
+}
+
+impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.peek() {
+            Some(b'[') => self.nested(|items| visitor.visit_seq(items)),
+            Some(b'{') => self.nested(|items| visitor.visit_map(items)),
+            _ => match self.bare() {
+                Some(value) => visitor.visit_f64(value),
+                None => self.read(|reader| de::Deserializer::deserialize_any(reader, visitor)),
+            },
+        }
+    }
+
+    // serde_json rounds numbers once to the type that is asked for.
+    numbers! { deserialize_f32 deserialize_f64 }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.peek() {
+            Some(b'n') => self.read(|reader| de::Deserializer::deserialize_option(reader, visitor)),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.peek() {
+            Some(b'[' | b'{') => self.deserialize_any(visitor),
+            _ => {
+                self.scalar()?;
+                visitor.visit_unit()
+            }
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 char str string bytes byte_buf unit unit_struct seq
+        tuple tuple_struct map struct enum identifier
+    }
+}
+
+/// The contents of a container.
+struct Items<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    close: u8,
+    is_first: bool,
+    is_closed: bool,
+}
+
+impl Items<'_, '_> {
+    /// Goes to the next item. False at the end.
+    fn next(&mut self) -> Result<bool, Error> {
+        if self.reader.peek() == Some(self.close) {
+            self.reader.position += 1;
+            self.is_closed = true;
+            return Ok(false);
+        }
+        if !std::mem::replace(&mut self.is_first, false) {
+            self.reader.expect(b',', "expected `,` or the end of a list or of an object")?;
+            if self.reader.peek() == Some(self.close) {
+                return Err(Error::syntax("trailing comma"));
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        match self.next()? {
+            true => seed.deserialize(&mut *self.reader).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        if !self.next()? {
+            return Ok(None);
+        }
+        match self.reader.peek() {
+            Some(b'"') => seed.deserialize(&mut *self.reader).map(Some),
+            Some(_) => Err(Error::syntax("key must be a string")),
+            None => Err(self.reader.ended()),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        self.reader.expect(b':', "expected `:`")?;
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::Value;
+    use std::collections::BTreeMap;
+
+    fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+        let mut reader = Reader::new(text.as_bytes());
+        T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value))
+    }
+
+    #[test]
+    fn bare_numbers_are_values() {
+        let values = parse::<Vec<f32>>(" [ NaN , -Infinity,Infinity, -1.5e0 ] ").unwrap();
+        assert!(values[0].is_nan());
+        assert_eq!(values[1..], [f32::NEG_INFINITY, f32::INFINITY, -1.5]);
+        assert_eq!(parse::<Vec<Option<f64>>>("[null,Infinity]").unwrap(), [None, Some(f64::INFINITY)]);
+    }
+
+    #[test]
+    fn texts_keep_the_names_of_bare_numbers() {
+        let text = r#"{"NaN\"NaN":"[Infinity,\\","\u00e9, -Infinity":"NaN"}"#;
+        let map = parse::<BTreeMap<String, String>>(text).unwrap();
+        assert_eq!(map["NaN\"NaN"], "[Infinity,\\");
+        assert_eq!(map["\u{e9}, -Infinity"], "NaN");
+    }
+
+    /// Documents without bare numbers mean the same to serde_json.
+    #[test]
+    fn values_are_those_of_serde_json() {
+        for text in [
+            r#"{"a":[1,-2,3.5e3,18446744073709551615,true,false,null,"x\n\ud83d\ude00"],"b":{},"c":[[]]}"#,
+            " [ ] ",
+            "\t\"text\"\r\n",
+            "-0",
+            "[1 ,2\n, 3]",
+        ] {
+            assert_eq!(parse::<Value>(text).unwrap(), serde_json::from_str::<Value>(text).unwrap(), "{text}");
+        }
+        // One rounding to single precision, not two by way of double.
+        let text = "[16777217.0000000001,1.00000017881393432617187499]";
+        assert_eq!(parse::<Vec<f32>>(text).unwrap(), serde_json::from_str::<Vec<f32>>(text).unwrap());
+    }
+
+    #[test]
+    fn nonsense_is_refused_as_by_serde_json() {
+        let cases = [
+            "",
+            "[",
+            "[1",
+            "[1,",
+            "[1,]",
+            "[1 2]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{1:2}",
+            "[01]",
+            "[+1]",
+            "[1.]",
+            "[nan]",
+            "[Infinit]",
+            "[--Infinity]",
+            "[InfinityInfinity]",
+            "[NaN1]",
+            "\"abc",
+            "\"\\x\"",
+            "[1]]",
+            "[}",
+            "{]",
+            "[tru]",
+            "[\u{1}]",
+            "\"\u{1}\"",
+        ];
+        for text in cases {
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+            let error = parse::<Value>(text).err().unwrap_or_else(|| panic!("{text} was read"));
+            assert!(!error.is_data, "{text}: {error}");
+        }
+        assert!(parse::<Vec<i32>>("[1,\"x\"]").unwrap_err().is_data);
+        assert!(parse::<Vec<i32>>("[1,Infinity]").unwrap_err().is_data);
+        assert!(parse::<(i32, i32)>("[1,2,3]").unwrap_err().is_data);
+    }
+
+    #[test]
+    fn deep_documents_are_refused() {
+        let nested = |depth: usize| format!("{}NaN{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse::<de::IgnoredAny>(&nested(128)).is_ok());
+        assert!(parse::<de::IgnoredAny>(&nested(129)).unwrap_err().message.contains("recursion"));
+        assert!(parse::<de::IgnoredAny>(&"[".repeat(1_000_000)).is_err());
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Known {
+        a: f32,
+    }
+
+    #[test]
+    fn unknown_keys_are_skipped() {
+        let text = r#"{"x":[NaN,{"y":"\"}"}],"a":1,"z":-Infinity}"#;
+        assert_eq!(parse::<Known>(text).unwrap(), Known { a: 1.0 });
+    }
+}
