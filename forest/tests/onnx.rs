@@ -161,7 +161,7 @@ fn remarks_are_made() {
 fn a_model_is_one_iteration() {
     let bytes = model("modes");
     let trees = |iterations| {
-        read_with(&bytes, &ReadOptions { iterations })
+        read_with(&bytes, &ReadOptions { iterations, ..ReadOptions::default() })
             .map(|forest| forest.trees.len())
             .map_err(|error| error.code)
     };
@@ -191,8 +191,14 @@ fn nodes_may_have_any_numbers_and_order() {
         [(9, 70, "BRANCH_LEQ", 40, 2_000_000_000), (9, 2_000_000_000, "LEAF", 0, 0), (9, 40, "LEAF", -1, -1)];
     assert_eq!((leaf(&odd, 0.0), leaf(&odd, 1.0)), ((40, 0), (2_000_000_000, 0)));
     // ONNX Runtime starts at the node that is listed first, which a note says.
-    let root_last = [(0, 1, "LEAF", 0, 0), (0, 2, "LEAF", 0, 0), (0, 0, "BRANCH_LEQ", 1, 2)];
-    assert_eq!((leaf(&root_last, 2.0), leaf(&root_last, 2.5)), ((1, 1), (2, 1)));
+    let root_second = [
+        (0, 1, "BRANCH_LEQ", 2, 3),
+        (0, 0, "BRANCH_LEQ", 1, 4),
+        (0, 2, "LEAF", 0, 0),
+        (0, 3, "LEAF", 0, 0),
+        (0, 4, "LEAF", 0, 0),
+    ];
+    assert_eq!((leaf(&root_second, 0.0), leaf(&root_second, 0.5)), ((2, 1), (3, 1)));
     // What no walk reaches is no part of the tree.
     let unreached = [STUMP[0], STUMP[1], STUMP[2], (0, 3, "LEAF", 0, 0)];
     assert_eq!(leaf(&unreached, 1.0), (2, 0));
@@ -254,10 +260,10 @@ fn nodes_that_form_no_tree_are_refused() {
         ),
         ("twice", vec![leaf(1), leaf(1)], codes::NOT_A_TREE, "nodes_nodeids[1]"),
         (
-            "several roots",
+            "unreached vote behind a first leaf",
             vec![leaf(2), (0, 0, "BRANCH_LT", 1, 2), leaf(1), (0, 4, "BRANCH_LT", 1, 2)],
-            codes::NODE_ORDER,
-            "nodes_nodeids[0]",
+            codes::UNSUPPORTED_ENSEMBLE,
+            "nodes_nodeids[2]",
         ),
         (
             "apart",

@@ -44,10 +44,11 @@ pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestPar
         false => outcome::count(attributes.int("n_targets")?.unwrap_or(0), "targets")?,
     };
     let votes = read_votes(context, &nodes, &runs, count)?;
+    let ballot = votes.ballot(count, &runs.ranges, |node| nodes.modes[node].is_none());
     let outcome = if is_classifier {
-        let ballot = votes.ballot(count, &runs.ranges, |node| nodes.modes[node].is_none());
         outcome::classifier(labels, post, &base, &ballot, notes)?
     } else {
+        let base = outcome::voted_base(base, &ballot)?;
         let average = is_average(attributes.text("aggregate_function")?)?.then_some(runs.ranges.len());
         outcome::regressor(count, post, average, &base)?
     };
@@ -249,10 +250,9 @@ impl Runs {
     }
 }
 
-/// The root of each tree: the node that is nobody's child.
+/// The root of each tree: the node that is listed first, wherever a walk from it leads, as ONNX Runtime has it.
 fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, ModelError> {
     let mut is_child = vec![false; nodes.ids.len()];
-    let mut roots = Vec::with_capacity(runs.ranges.len());
     let mut odd = None;
     for (tree, range) in runs.ranges.iter().enumerate() {
         for node in range.clone().filter(|&node| nodes.modes[node].is_some()) {
@@ -260,30 +260,17 @@ fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, 
                 is_child[runs.child(nodes, tree, node, side)?] = true;
             }
         }
-        let mut candidates = range.clone().filter(|&node| !is_child[node]);
-        let root = match (candidates.next(), candidates.next()) {
-            (Some(first), other) if first == range.start || other.is_none() => first,
-            (None, _) => {
-                let message = "each node of a tree is the child of another";
-                return Err(ModelError::new(codes::NOT_A_TREE, message).at(at("nodes_nodeids", range.start)));
-            }
-            (Some(_), _) => {
-                let message = "several nodes of a tree are no child of any other";
-                return Err(ModelError::new(codes::NODE_ORDER, message).at(at("nodes_nodeids", range.start)));
-            }
-        };
-        if root != range.start {
-            odd = odd.or(Some(tree));
+        if is_child[range.start] {
+            odd = odd.or(Some(range.start));
         }
-        roots.push(root as u32);
     }
-    if let Some(tree) = odd {
+    if let Some(node) = odd {
         notes.push(Note(format!(
-            "tree {tree} does not list its root first: walks start at the root, and those of ONNX Runtime at the node \
-             that is listed first"
+            "tree {} does not list its root first: walks start at node {}, which is listed first, as those of ONNX Runtime do",
+            nodes.tree_ids[node], nodes.ids[node]
         )));
     }
-    Ok(roots)
+    Ok(runs.ranges.iter().map(|range| range.start as u32).collect())
 }
 
 fn read_votes(context: &Context, nodes: &Nodes, runs: &Runs, count: usize) -> Result<VoteList, ModelError> {
@@ -356,7 +343,22 @@ fn build(
         };
         trees.add(root, target, expand)?;
     }
+    check_unreached(nodes, votes, &met)?;
     Ok(trees)
+}
+
+/// Refuses votes of leaves that no walk reaches where ONNX Runtime counts them for the first node of the list.
+fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &Met) -> Result<(), ModelError> {
+    let is_counted = nodes.modes.first().is_some_and(Option::is_none);
+    let unreached = |&node: &usize| !met.is_marked(node) && votes.of(node).len() > 0;
+    match (0..nodes.ids.len()).find(unreached).filter(|_| is_counted) {
+        None => Ok(()),
+        Some(node) => Err(unsupported(
+            "a leaf that no walk reaches has a vote, which ONNX Runtime counts for the first node of all",
+            "leave out nodes that no walk reaches, and their votes; a tree's walks start at the node that it lists first",
+        )
+        .at(at("nodes_nodeids", node))),
+    }
 }
 
 /// A set, written as nodes that ask for one number each and share what follows: the second is the first's child for

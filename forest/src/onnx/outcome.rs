@@ -106,6 +106,31 @@ pub(super) fn regressor(
     Ok(Outcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
 }
 
+/// Base values of a regressor as ONNX Runtime adds them: it gives a target without a vote 0, whatever its base value.
+///
+/// # Errors
+/// `M0041` for a base value of a target for which some rows get a vote and others may get none.
+pub(super) fn voted_base(base: Vec<f64>, ballot: &Ballot) -> Result<Vec<f64>, ModelError> {
+    // One target has a sum without votes, too. Other lengths are refused later.
+    if ballot.voted.len() == 1 || base.len() != ballot.voted.len() {
+        return Ok(base);
+    }
+    let added = |(target, value): (usize, f64)| {
+        match (ballot.always[target], ballot.voted[target]) {
+        (true, _) => Ok(value),
+        (false, false) => Ok(0.0),
+        (false, true) if value == 0.0 => Ok(value),
+        (false, true) => Err(unsupported(
+            format!("some rows may get no vote for target {target}, and then ONNX Runtime leaves out its base value"),
+            "give each leaf of one tree a vote for the target, with a weight of 0 where it has none, or add the base value to \
+             the weights",
+        )
+        .at(format!("base_values[{target}]"))),
+    }
+    };
+    base.into_iter().enumerate().map(added).collect()
+}
+
 /// The step that adds base values: ONNX Runtime adds them last.
 fn added(base: &[f64]) -> Option<Transform> {
     let is_needed = base.iter().any(|&value| value != 0.0);

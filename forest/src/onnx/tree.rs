@@ -159,6 +159,11 @@ impl Met {
         Met(vec![false; nodes])
     }
 
+    /// Whether a node was met.
+    pub fn is_marked(&self, node: usize) -> bool {
+        self.0.get(node) == Some(&true)
+    }
+
     /// Notes that a node was met.
     ///
     /// # Errors
