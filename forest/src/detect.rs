@@ -37,22 +37,46 @@ const LIGHTGBM: &str = "save the model with Booster.save_model(\"model.txt\") of
 const CATBOOST: &str = "save the model with CatBoost's save_model(\"model.json\", format=\"json\", pool=train_pool), as \
                         text; the training data is needed only where features are categorical";
 const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
-const UNPACK: &str = "unpack it first";
+const SERIALIZED: &str = "load the pickle or the RDS file that it comes from with XGBoost 3.0 or older, and save the booster with \
+                          save_model(\"model.json\")";
+const UTF16: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`: PowerShell's `>` makes UTF-16 of what a \
+                     program prints";
 
 /// What begins with these bytes is known and not read; a longer beginning comes before a shorter one.
 const FOREIGN: &[Foreign] = &[
+    Foreign {
+        magic: b"CONFIG-offset:",
+        name: "the memory of an XGBoost booster, as pickles and RDS files hold it",
+        help: SERIALIZED,
+    },
     Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
     Foreign { magic: b"bs64", name: "an XGBoost model in the old text format", help: RESAVE },
     Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: CATBOOST },
-    Foreign { magic: b"\x1f\x8b", name: "a gzip archive", help: UNPACK },
+    Foreign {
+        magic: b"\x1f\x8b",
+        name: "a file that gzip packed",
+        help: "unpack it, for example with `gzip -d`",
+    },
     Foreign {
         magic: b"PK\x03\x04",
         name: "a zip archive (NumPy .npz, skops and PyTorch files are such, too)",
-        help: UNPACK,
+        help: "unpack it, for example with `unzip`, and give the model that is in it",
     },
-    Foreign { magic: b"\x28\xb5\x2f\xfd", name: "a Zstandard archive", help: UNPACK },
-    Foreign { magic: b"BZh", name: "a bzip2 archive", help: UNPACK },
-    Foreign { magic: b"\xfd7zXZ\0", name: "an xz archive", help: UNPACK },
+    Foreign {
+        magic: b"\x28\xb5\x2f\xfd",
+        name: "a file that Zstandard packed",
+        help: "unpack it, for example with `zstd -d`",
+    },
+    Foreign {
+        magic: b"BZh",
+        name: "a file that bzip2 packed",
+        help: "unpack it, for example with `bzip2 -d`",
+    },
+    Foreign {
+        magic: b"\xfd7zXZ\0",
+        name: "a file that xz packed",
+        help: "unpack it, for example with `xz -d`",
+    },
     Foreign {
         magic: b"\x80",
         name: "a Python pickle",
@@ -94,6 +118,9 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
     if begins_as_treelite(bytes) {
         return Ok(Format::Treelite);
     }
+    if is_utf16(bytes) {
+        return Err(looks_like("a text in UTF-16", UTF16));
+    }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = text.trim_ascii_start();
     match text {
@@ -112,9 +139,49 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
         _ if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") => Ok(Format::LightgbmText(text)),
         _ => match FOREIGN.iter().find(|foreign| text.starts_with(foreign.magic)) {
             Some(foreign) => Err(looks_like(foreign.name, foreign.help)),
+            None if is_headless_xgboost(bytes) => {
+                Err(looks_like("an XGBoost model in the old binary format", RESAVE))
+            }
+            None if bytes.len() >= MANY_ZEROS && bytes[..MANY_ZEROS].iter().all(|&byte| byte == 0) => {
+                let message = "the file begins with zero bytes, as one that was not copied to its end does";
+                Err(ModelError::new(codes::UNKNOWN_FORMAT, message).help("copy or download it again"))
+            }
             None => unknown("this is no model format that is known"),
         },
     }
+}
+
+/// Zero bytes that no format begins with.
+const MANY_ZEROS: usize = 16;
+
+/// Bytes of the parameters that XGBoost's old binary format begins with.
+const LEGACY_PARAMETERS: usize = 136;
+
+/// Whether this is XGBoost's old binary format as releases up to 1.0 wrote it: without a mark at its beginning. The
+/// names of the objective and of the booster follow the parameters, each after its length.
+fn is_headless_xgboost(bytes: &[u8]) -> bool {
+    let names = bytes.get(LEGACY_PARAMETERS..);
+    let booster = names.and_then(legacy_name).and_then(|(_, rest)| legacy_name(rest));
+    booster.is_some_and(|(name, _)| matches!(name, b"gbtree" | b"gblinear" | b"dart"))
+}
+
+/// A name after its length, and what follows.
+fn legacy_name(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    rest.split_at_checked(length).filter(|(name, _)| (1..=64).contains(&name.len()))
+}
+
+/// Whether every second byte at the beginning is 0, and the others are of a text.
+fn is_utf16(bytes: &[u8]) -> bool {
+    let pairs = bytes.chunks_exact(2).take(4);
+    let is_text = |of: fn(&[u8]) -> (u8, u8)| {
+        bytes.len() >= 4 && pairs.clone().map(of).all(|(high, low)| high == 0 && low.is_ascii() && low != 0)
+    };
+    bytes.starts_with(b"\xff\xfe")
+        || bytes.starts_with(b"\xfe\xff")
+        || is_text(|pair| (pair[0], pair[1]))
+        || is_text(|pair| (pair[1], pair[0]))
 }
 
 /// JSON models of other trainers, by their first key.
@@ -175,7 +242,19 @@ mod tests {
 
     #[test]
     fn foreign_files_are_named() {
-        let cases: [(&[u8], sched_diagnostics::Code, &str); 11] = [
+        let mut headless = vec![0; LEGACY_PARAMETERS];
+        for name in ["binary:logistic", "gbtree"] {
+            headless.extend((name.len() as u64).to_le_bytes());
+            headless.extend(name.bytes());
+        }
+        let cases: [(&[u8], sched_diagnostics::Code, &str); 18] = [
+            (&headless, codes::UNSUPPORTED_FORMAT, "old binary"),
+            (&headless[..headless.len() - 1], codes::UNKNOWN_FORMAT, "zero bytes"),
+            (&[0; 100], codes::UNKNOWN_FORMAT, "zero bytes"),
+            (b"CONFIG-offset:\x01", codes::UNSUPPORTED_FORMAT, "memory of an XGBoost booster"),
+            (b"\xff\xfe{\0\"\0", codes::UNSUPPORTED_FORMAT, "UTF-16"),
+            (b"\0t\0r\0e\0e\0\n", codes::UNSUPPORTED_FORMAT, "UTF-16"),
+            (b"BZh91AY", codes::UNSUPPORTED_FORMAT, "bzip2"),
             (b"", codes::UNKNOWN_FORMAT, "empty"),
             (b"\x01\x02", codes::UNKNOWN_FORMAT, "no model format"),
             (b"\x08\x0a\x12\x08skl2onnx", codes::UNKNOWN_FORMAT, "no model format"),

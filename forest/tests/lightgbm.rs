@@ -63,7 +63,7 @@ fn numbers_are_those_of_lightgbm() {
         let rows = floats(&expected.rows);
         check(&name, &forest, &rows, &expected.all);
         if let Some(expected) = &expected.part {
-            let options = ReadOptions { iterations: Iterations::Range(1, 2) };
+            let options = ReadOptions { iterations: Iterations::Range(1, 2), ..ReadOptions::default() };
             check(&name, &read_with(text.as_bytes(), &options).unwrap(), &rows, expected);
             parts += 1;
         }
@@ -191,11 +191,31 @@ fn fuzzing_starts_from_models() {
 }
 
 #[test]
+fn leaves_that_are_no_numbers_say_where_they_come_from() {
+    let text = text("binary");
+    let at = text.find("leaf_value=").unwrap() + "leaf_value=".len();
+    let end = at + text[at..].find(' ').unwrap();
+    for nan in ["nan", "-nan"] {
+        let error = read(format!("{}{nan}{}", &text[..at], &text[end..]).as_bytes()).unwrap_err();
+        let place = "trees[0].leaf_value[0]";
+        assert_eq!((error.code.to_string().as_str(), error.place.to_string().as_str()), ("M0015", place));
+        let help = error.help.as_ref().unwrap();
+        assert!(help.contains("labels, weights") && !help.contains("save"), "{error}");
+    }
+}
+
+#[test]
 fn remarks_are_made() {
     let notes = |text: &str| {
         let notes = load(text.as_bytes(), &ReadOptions::default()).unwrap().notes;
         notes.into_iter().map(|note| note.0).collect::<Vec<_>>().join("; ")
     };
+    // Releases before 2.2.3 average, and those after it transform the average.
+    let forest = text("average-binary");
+    assert_eq!(notes(&forest), "");
+    let early = forest.replacen("version=v4", "version=v2", 1);
+    assert!(notes(&early).contains("2.0 to 2.2.2"), "{}", notes(&early));
+    assert_eq!(notes(&text("v2-average")), "");
     let text = text("multiclass");
     assert_eq!(notes(&text), "");
     assert!(notes(&text.replacen("version=v4", "version=v5", 1)).contains("version 5"));
@@ -362,7 +382,10 @@ fn what_needs_far_more_memory_than_the_file_has_bytes_is_refused() {
 fn iterations_are_chosen() {
     let text = text("multiclass");
     let with = |iterations: &str| {
-        read_with(text.as_bytes(), &ReadOptions { iterations: iterations.parse().unwrap() })
+        read_with(
+            text.as_bytes(),
+            &ReadOptions { iterations: iterations.parse().unwrap(), ..ReadOptions::default() },
+        )
     };
     let part = with("1..2").unwrap();
     assert_eq!(part.trees.iter().map(|tree| tree.source).collect::<Vec<_>>(), [3, 4, 5]);

@@ -16,6 +16,8 @@ pub(super) struct Header<'a> {
     pub objective: Option<&'a str>,
     /// Whether predictions are averages over iterations.
     pub averages: bool,
+    /// Whether the text is of version 2, which releases from 2.0 to 2.3 wrote.
+    pub is_version_2: bool,
     /// Names, unless they are those that LightGBM makes up.
     pub feature_names: Vec<String>,
     /// For each feature its range or its categories.
@@ -59,6 +61,7 @@ impl<'a> Header<'a> {
             num_features,
             num_margins,
             objective: fields.get("objective").map(str::trim).filter(|text| !text.is_empty()),
+            is_version_2: fields.get("version").is_some_and(|version| version.trim() == "v2"),
             averages: fields.get("average_output").is_some(),
             feature_names: feature_names(fields.text("feature_names")?, num_features)?,
             feature_infos: fields.get("feature_infos"),

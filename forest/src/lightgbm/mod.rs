@@ -23,6 +23,11 @@ use crate::loaded::{Iterations, Loaded, Note, Source};
 use header::Header;
 use text::{SAVE, Sections};
 
+/// A random forest of which the file does not say which of two things it means.
+const EARLY_FOREST: &str = "a random forest of LightGBM 2.0 to 2.2.2 predicts the average of its leaves, and one of a later release the \
+                            objective's transform of it, which is computed here; the file does not say its release: for an early \
+                            one, divide raw scores by the number of iterations";
+
 /// Reads a model from the bytes of a text file.
 pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
     let text = text::from_bytes(bytes)?;
@@ -55,6 +60,10 @@ fn forest(
     let categories = pandas::categories(sections, &header, notes)?;
     let mut output = found.output;
     if header.averages {
+        // Without a transform all releases average alike.
+        if header.is_version_2 && !output.value.is_empty() {
+            notes.push(Note(EARLY_FOREST.into()));
+        }
         output.value.insert(0, objective::average(last - first)?);
     }
     let mut sets = tree::Sets::of_file(sections.bytes);

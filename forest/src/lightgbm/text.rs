@@ -14,9 +14,11 @@ pub(super) const SAVE: &str = "save the model again with Booster.save_model(\"mo
 /// `M0003` with the byte that is no text.
 pub(super) fn from_bytes(bytes: &[u8]) -> Result<&str, ModelError> {
     std::str::from_utf8(bytes).map_err(|error| {
-        ModelError::new(codes::SYNTAX, "the file is no text in UTF-8")
-            .at(Place::Byte(error.valid_up_to()))
-            .help(SAVE)
+        let message = "the file has a text that is not UTF-8, such as a name in Latin-1 or Shift JIS";
+        ModelError::new(codes::SYNTAX, message).at(Place::Byte(error.valid_up_to())).help(
+            "write it as UTF-8, for example with `iconv -f LATIN1 -t UTF-8`, or give the features names in UTF-8 and save the model \
+             again",
+        )
     })
 }
 

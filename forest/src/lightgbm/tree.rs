@@ -115,11 +115,18 @@ pub(super) fn convert(
     Ok((tree, linear))
 }
 
+/// The way out of leaves that are NaN.
+const OVERFLOWN: &str = "LightGBM predicts NaN for rows that reach the leaf: labels, weights or gradients were NaN, infinite or too \
+                         large; scale or remove them and train again";
+
 /// A list of numbers, none of them NaN.
 fn numbers(lines: &Lines<'_>, key: &str, count: usize) -> Result<Vec<f64>, ModelError> {
     let numbers: Vec<f64> = lines.list(key, count)?;
     match numbers.iter().position(|number| number.is_nan()) {
-        Some(at) => Err(damaged(codes::BAD_VALUE, format!("`{key}` has a NaN"), key, at)),
+        Some(at) => {
+            let error = damaged(codes::BAD_VALUE, format!("`{key}` has a NaN"), key, at);
+            Err(if key == "threshold" { error } else { error.help(OVERFLOWN) })
+        }
         None => Ok(numbers),
     }
 }
