@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Forest;
+use crate::release::ReleaseRule;
 
 /// Which boosting iterations of a model are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,6 +122,8 @@ pub struct Source {
     pub trainer: &'static str,
     /// For each feature its type in the trainer's words, such as `float` or `c`; empty if the file does not say.
     pub feature_types: Vec<String>,
+    /// The meanings that releases of the trainer changed and that the model depends on.
+    pub rules: Vec<ReleaseRule>,
 }
 
 #[cfg(test)]

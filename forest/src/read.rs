@@ -7,6 +7,7 @@ use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::lightgbm;
 use crate::loaded::{Iterations, Loaded};
+use crate::release::Release;
 use crate::{onnx, treelite, xgboost};
 
 /// Choices when a model is read.
@@ -14,6 +15,8 @@ use crate::{onnx, treelite, xgboost};
 pub struct ReadOptions {
     /// Which iterations become trees of the forest.
     pub iterations: Iterations,
+    /// The release of XGBoost whose meaning the file has, in place of the one that saved it.
+    pub as_release: Option<Release>,
 }
 
 /// Reads a model with all its iterations.
@@ -38,6 +41,10 @@ pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelErr
 /// # Errors
 /// The same as [`read_with`].
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+    let of = |loaded: Result<Loaded, ModelError>| {
+        let loaded = loaded?;
+        refuse_release(loaded.source.trainer, options).map(|()| loaded)
+    };
     match detect(bytes)? {
         Format::XgboostJson(json) => {
             let is_foreign = |code| code == codes::UNKNOWN_FORMAT || code == codes::STRUCTURE;
@@ -45,17 +52,31 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
                 true => whose_json(json).unwrap_or(error),
                 false => error,
             };
-            match xgboost::read_json(json, &options.iterations) {
+            match xgboost::read_json(json, options) {
                 Err(error) if is_foreign(error.code) && is_catboost(json) => {
-                    catboost::read_json(json, &options.iterations)
+                    of(catboost::read_json(json, &options.iterations))
                 }
                 read => read.map_err(whose),
             }
         }
-        Format::LightgbmText(text) => lightgbm::read(text, &options.iterations),
-        Format::Onnx => onnx::read(bytes, &options.iterations),
-        Format::CatboostJson(json) => catboost::read_json(json, &options.iterations),
-        Format::Treelite => treelite::read(bytes, &options.iterations),
-        Format::XgboostUbjson => xgboost::read_ubjson(bytes, &options.iterations),
+        Format::LightgbmText(text) => of(lightgbm::read(text, &options.iterations)),
+        Format::Onnx => of(onnx::read(bytes, &options.iterations)),
+        Format::CatboostJson(json) => of(catboost::read_json(json, &options.iterations)),
+        Format::Treelite => of(treelite::read(bytes, &options.iterations)),
+        Format::XgboostUbjson => xgboost::read_ubjson(bytes, options),
     }
+}
+
+/// Refuses the meaning of a release of XGBoost for a file that it did not save.
+fn refuse_release(trainer: &str, options: &ReadOptions) -> Result<(), ModelError> {
+    let Some(release) = options.as_release else { return Ok(()) };
+    let whose = if trainer.is_empty() {
+        "the file is no file of XGBoost".into()
+    } else {
+        format!("this is a model of {trainer}")
+    };
+    let message = format!("the meaning that XGBoost {release} gives the model was asked for, and {whose}");
+    Err(ModelError::new(codes::OTHER_RELEASE, message).help(
+        "leave out `--as-release`: only files that XGBoost saved mean different things to its releases",
+    ))
 }

@@ -8,6 +8,7 @@ use crate::forest::{Float, Forest, Predicate, Target};
 use crate::loaded::Source;
 use crate::output::{Output, Transform};
 use sched_categories::Label;
+use crate::release::ReleaseRule;
 
 /// What `schedc inspect` shows of a model. Serialises to JSON with the field names given here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,6 +19,9 @@ pub struct ModelSummary {
     pub trainer: Option<&'static str>,
     /// The release of that program, such as `3.2.0`, if the file says.
     pub version: Option<String>,
+    /// The meanings that releases of that program changed and that the model depends on, if
+    /// [`ModelSummary::from_file`] says.
+    pub rules: Vec<ReleaseRule>,
     /// The trainer's name of the objective.
     pub objective: String,
     /// The steps from sums to predictions, in lower case.
@@ -147,6 +151,7 @@ impl ModelSummary {
         self.trainer = known(source.trainer);
         let parts: Vec<String> = version.iter().map(u64::to_string).collect();
         self.version = (!parts.is_empty()).then(|| parts.join("."));
+        self.rules.clone_from(&source.rules);
         for feature in &mut self.features {
             feature.trainer_type = source.feature_types.get(feature.feature as usize).cloned();
         }
@@ -162,6 +167,7 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
         format: None,
         trainer: None,
         version: None,
+        rules: Vec::new(),
         raw_steps: forest.output.raw.iter().map(Transform::name).collect(),
         value_steps: forest.output.value.iter().map(Transform::name).collect(),
         labels: labels(forest),

@@ -68,7 +68,7 @@ fn check_model(path: &Path) -> usize {
             "{name}: classes"
         );
     }
-    let options = ReadOptions { iterations: Iterations::Range(1, 2) };
+    let options = ReadOptions { iterations: Iterations::Range(1, 2), ..ReadOptions::default() };
     let slice = read_with(&bytes, &options).unwrap();
     assert_eq!(bits(&margins(&slice, &rows)), expected.slice, "{name}: one iteration");
     count

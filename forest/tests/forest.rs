@@ -424,7 +424,7 @@ fn summaries_say_what_values_are() {
     assert_eq!(summary.labels.as_deref().unwrap(), ["-1", "b"]);
     assert_eq!((summary.format, summary.trainer, &summary.version), (None, None, &None));
     let types = ["c", "float"].map(String::from).to_vec();
-    let source = Source { format: "JSON", trainer: "XGBoost", feature_types: types };
+    let source = Source { format: "JSON", trainer: "XGBoost", feature_types: types, ..Source::default() };
     let summary = summary.from_file(&source, &[3, 2, 0]);
     assert_eq!((summary.format, summary.trainer), (Some("JSON"), Some("XGBoost")));
     assert_eq!(summary.version.as_deref(), Some("3.2.0"));

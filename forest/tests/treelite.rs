@@ -84,14 +84,14 @@ fn iterations_are_turns_of_the_outputs() {
     let bytes = model("gb-classes.tl");
     let whole = read(&bytes).unwrap();
     assert_eq!((whole.trees.len(), whole.iteration_starts.clone()), (9, vec![0, 3, 6, 9]));
-    let options = ReadOptions { iterations: Iterations::Range(1, 2) };
+    let options = ReadOptions { iterations: Iterations::Range(1, 2), ..ReadOptions::default() };
     let slice = read_with(&bytes, &options).unwrap();
     assert_eq!(slice.trees[..], whole.trees[3..6]);
 }
 
 #[test]
 fn an_average_is_over_the_trees_that_are_used() {
-    let options = ReadOptions { iterations: Iterations::Range(0, 1) };
+    let options = ReadOptions { iterations: Iterations::Range(0, 1), ..ReadOptions::default() };
     let bytes = model("rf-targets.tl");
     let (one, all) = (read_with(&bytes, &options).unwrap(), read(&bytes).unwrap());
     let leaf = all.leaf(&all.trees[0], &[0.0f64; 4]);

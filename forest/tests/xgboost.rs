@@ -51,7 +51,7 @@ fn check_model(path: &Path, expected: &Expected) {
     let name = path.display();
     let rows = floats(&expected.rows);
     for (iterations, outputs_expected) in &expected.iterations {
-        let options = ReadOptions { iterations: iterations.parse().unwrap() };
+        let options = ReadOptions { iterations: iterations.parse().unwrap(), ..ReadOptions::default() };
         let forest = read_with(&bytes, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(forest.objective, expected.objective, "{name}");
         assert_eq!(rows.len(), expected.num_rows * forest.num_features, "{name}");
@@ -342,12 +342,14 @@ fn remarks_are_made() {
 fn iterations_that_do_not_exist_are_refused() {
     let bytes = std::fs::read(fixtures("3.2.0/early-stopped.json")).unwrap();
     for (iterations, message) in [("0..6", "has 5"), ("3..3", "empty")] {
-        let options = ReadOptions { iterations: iterations.parse().unwrap() };
+        let options = ReadOptions { iterations: iterations.parse().unwrap(), ..ReadOptions::default() };
         let error = read_with(&bytes, &options).unwrap_err();
         assert_eq!(error.code, codes::NO_SUCH_ITERATIONS);
         assert!(error.message.contains(message), "{error}");
     }
-    let sliced = read_with(&bytes, &ReadOptions { iterations: Iterations::Range(1, 3) }).unwrap();
+    let sliced =
+        read_with(&bytes, &ReadOptions { iterations: Iterations::Range(1, 3), ..ReadOptions::default() })
+            .unwrap();
     assert_eq!(sliced.trees.iter().map(|tree| tree.source).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(sliced.iteration_starts, [0, 1, 2]);
 }

@@ -7,7 +7,7 @@ pub fn check(bytes: &[u8]) {
         Err(error) => assert!(!error.message.is_empty()),
         Ok(forest) => {
             walk(&forest);
-            let first = ReadOptions { iterations: Iterations::Range(0, 1) };
+            let first = ReadOptions { iterations: Iterations::Range(0, 1), ..ReadOptions::default() };
             if let Ok(first) = read_with(bytes, &first) {
                 assert!(first.trees.len() <= forest.trees.len());
             }

@@ -32,7 +32,7 @@ fn models(folder: &Path, into: &mut Vec<(PathBuf, Forest)>) -> Result<()> {
         if path.is_dir() {
             models(&path, into)?;
         } else if path.extension().is_some_and(|extension| extension == "json") {
-            let options = ReadOptions { iterations: Iterations::All };
+            let options = ReadOptions { iterations: Iterations::All, ..ReadOptions::default() };
             let loaded = sched_forest::load(&fs::read(&path)?, &options);
             into.extend(loaded.ok().map(|loaded| (path, loaded.forest)));
         }

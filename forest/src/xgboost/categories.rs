@@ -1,7 +1,8 @@
 //! Categories: the sets that nodes test, each kept once, and the names that files from release 3.1 on hold.
 
 use super::document::{Cats, Names, Numbers};
-use crate::category::CategorySet;
+use super::releases::{Change, Rule, Rules};
+use crate::category::{CategoryRule, CategorySet};
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
@@ -15,15 +16,71 @@ pub(super) const FIRST_INVALID: u32 = 1 << 24;
 
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
+/// Members of all sets that are made of the others of their nodes, at most: 256 MB.
+const MOST_OTHERS: usize = 1 << 26;
+
+/// Bits of a word: XGBoost keeps sets as bits, in words.
+const WORD_BITS: u32 = 32;
+
 /// The sets of a forest.
-#[derive(Default)]
 pub(super) struct Sets {
     numbers: HashMap<CategorySet, u32>,
+    rule: Rule,
+    others_left: usize,
+}
+
+/// What a node tests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SetTest {
+    /// The number of a set.
+    pub set: u32,
+    /// Whether the categories of the set go to the right child of the file, as a rule; else they go to the left one.
+    pub is_right: bool,
 }
 
 impl Sets {
+    /// No sets, by the rules of a release.
+    pub(super) fn new(rules: &Rules) -> Sets {
+        let rule = rules.find(Change::Categories);
+        Sets { numbers: HashMap::new(), rule, others_left: MOST_OTHERS }
+    }
+
+    /// The test of a node that sends `members` to the right, and missing values where it says.
+    ///
+    /// Where categories above the bits of the set go with missing values to the right, the test is for the others
+    /// within the bits, which go left.
+    ///
+    /// # Errors
+    /// `M0019` if there are too many others.
+    pub(super) fn test(&mut self, members: CategorySet, default_left: bool) -> Result<SetTest, ModelError> {
+        if self.rule != Rule::CategoriesMissing || default_left {
+            return Ok(SetTest { set: self.number(members), is_right: true });
+        }
+        let last = members.members().last().copied().unwrap_or(0);
+        let bits = (last / WORD_BITS + 1) * WORD_BITS;
+        let others = bits as usize - members.members().len();
+        self.others_left = self.others_left.checked_sub(others).ok_or_else(|| {
+            let message = "categories that no set holds are too many to list, as XGBoost 1.6 needs";
+            ModelError::new(codes::TOO_LARGE, message)
+                .help("`--as-release 1.7` sends categories above those of a node's set to the left")
+        })?;
+        let others = (0..bits).filter(|&category| !members.contains(category)).collect();
+        Ok(SetTest { set: self.number(others), is_right: false })
+    }
+
+    /// How values become categories.
+    pub(super) fn category_rule(&self, rules: &mut Rules) -> CategoryRule {
+        if !self.numbers.is_empty() {
+            rules.apply(Change::Categories);
+        }
+        match self.rule {
+            Rule::CategoriesTruncated => CategoryRule::Truncated,
+            _ => CategoryRule::Positive { below: FIRST_INVALID.into() },
+        }
+    }
+
     /// The number of a set, a new one if there is none like it.
-    pub(super) fn number(&mut self, set: CategorySet) -> u32 {
+    fn number(&mut self, set: CategorySet) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(set).or_insert(next)
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 /// The top of a file: a saved model, or a snapshot of a whole training state that contains one.
 #[derive(Deserialize)]
@@ -36,6 +36,8 @@ pub(super) struct Learner {
     pub learner_model_param: LearnerParam,
     #[serde(default)]
     pub objective: Objective,
+    /// The parameters of training, which `Booster.save_config` gives and models do not hold.
+    pub learner_train_param: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]
@@ -46,6 +48,8 @@ pub(super) struct Attributes {
 #[derive(Deserialize)]
 pub(super) struct LearnerParam {
     pub base_score: Option<Text>,
+    /// Whether XGBoost estimates `base_score`: 0 where the user gave it. From release 1.7 on.
+    pub boost_from_average: Option<Text>,
     pub num_class: Option<Text>,
     pub num_feature: Option<Text>,
     pub num_target: Option<Text>,
@@ -65,6 +69,13 @@ pub(super) struct Booster {
     pub model: Option<Model>,
     pub gbtree: Option<Inner>,
     pub weight_drop: Option<Vec<Real>>,
+}
+
+impl Booster {
+    /// The trees, wherever they are.
+    pub(super) fn model(&self) -> Option<&Model> {
+        self.model.as_ref().or_else(|| self.gbtree.as_ref()?.model.as_ref())
+    }
 }
 
 #[derive(Deserialize)]

@@ -3,28 +3,31 @@
 //! What a file says is defined by what XGBoost computes from it; the pitfalls that this reader takes care of are
 //! written down beside the code that does.
 
+mod base;
 mod categories;
 mod document;
 mod objective;
+mod releases;
 mod tree;
 
-use crate::category::CategoryRule;
 use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
 use crate::loaded::{Iterations, Loaded, Note, Source};
+use crate::read::ReadOptions;
+use crate::release::Release;
 use crate::{MAX_FEATURES, MAX_MARGINS};
 use categories::Sets;
 use document::{Document, Learner, Model, NodeVectors, Real, Text, VectorDocument};
-use objective::{Objective, Scores};
+use releases::{Change, Rule, Rules};
 
-pub(crate) fn read_json(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
-    assemble("JSON", crate::json::from_json(bytes)?, &|| crate::json::from_json(bytes), iterations)
+pub(crate) fn read_json(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+    assemble("JSON", crate::json::from_json(bytes)?, &|| crate::json::from_json(bytes), options)
 }
 
-pub(crate) fn read_ubjson(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
-    assemble("UBJSON", crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), iterations)
+pub(crate) fn read_ubjson(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+    assemble("UBJSON", crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), options)
 }
 
 /// Reads the file once more, for vectors that are seldom wanted.
@@ -39,7 +42,7 @@ fn assemble(
     format: &'static str,
     document: Document,
     vectors: ReadVectors<'_>,
-    iterations: &Iterations,
+    options: &ReadOptions,
 ) -> Result<Loaded, ModelError> {
     let (learner, version, container) = match (document.learner, document.snapshot) {
         (Some(learner), _) => (Some(learner), document.version, ""),
@@ -59,20 +62,43 @@ fn assemble(
         notes
             .push(Note(format!("the model was saved by XGBoost {version}, which is newer than this reader")));
     }
-    let version = version.iter().map(|&part| part.max(0) as u64).collect();
+    let version: Vec<u64> = version.iter().map(|&part| part.max(0) as u64).collect();
+    let mut rules = Rules::of(release(&version, options, &mut notes));
     let mut learner = learner;
     let types = std::mem::take(&mut learner.feature_types);
-    let forest = forest(learner, vectors, iterations, &mut notes).map_err(|error| error.below(container))?;
+    let forest = forest(learner, vectors, &options.iterations, &mut rules, &mut notes)
+        .map_err(|error| error.below(container))?;
     let feature_types = for_each_feature(types, "types", forest.num_features, &mut notes);
-    Ok(Loaded { forest, version, notes, source: Source { format, trainer: "XGBoost", feature_types } })
+    let source = Source { format, trainer: "XGBoost", feature_types, rules: rules.applied() };
+    Ok(Loaded { forest, version, notes, source })
+}
+
+/// The release whose meaning the file has: the one that was asked for, or else the one that saved it.
+fn release(version: &[u64], options: &ReadOptions, notes: &mut Vec<Note>) -> Release {
+    let saved_by = version.first_chunk().map(|&[major, minor]| Release::of(major, minor));
+    match (options.as_release, saved_by) {
+        (Some(other), Some(saved_by)) if other != saved_by => notes.push(Note(format!(
+            "the model was saved by XGBoost {saved_by}, and has the meaning that XGBoost {other} gives it"
+        ))),
+        (None, None) => notes.push(Note(format!(
+            "the file does not say which release of XGBoost saved it: it has the meaning that XGBoost {} gives it",
+            Release::NEWEST
+        ))),
+        _ => {}
+    }
+    options.as_release.or(saved_by).unwrap_or(Release::NEWEST)
 }
 
 fn forest(
     learner: Learner,
     vectors: ReadVectors<'_>,
     iterations: &Iterations,
+    rules: &mut Rules,
     notes: &mut Vec<Note>,
 ) -> Result<Forest, ModelError> {
+    if learner.learner_train_param.is_some() && learner.gradient_booster.model().is_none() {
+        return Err(configuration());
+    }
     let Learner {
         attributes, feature_names, gradient_booster, learner_model_param: param, objective, ..
     } = learner;
@@ -83,17 +109,23 @@ fn forest(
         return Err(no_classes(&objective.name));
     }
     let num_margins = num_class.max(num_target).max(1);
-    let found = objective::find(&objective.name, num_margins);
+    let found = objective::find(&objective.name, num_margins, rules);
     if !found.is_known {
         notes.push(Note(format!(
             "the objective `{}` is not one of XGBoost's: predictions are the margins as they are",
             objective.name
         )));
     }
-    let base = base_margins(&param.base_score, num_margins, &objective.name, &found)?;
     let best_iteration = best_iteration(attributes.best_iteration, notes);
 
-    let (mut model, weights) = trees_of(gradient_booster)?;
+    let (mut model, weights) = trees_of(gradient_booster, rules)?;
+    let base = base::Model {
+        num_margins,
+        has_trees: model.trees.as_ref().is_some_and(|trees| !trees.is_empty()),
+        name: &objective.name,
+        objective: &found,
+    };
+    let base = base::margins(&param, &base, rules)?;
     let names = categories::names(std::mem::take(&mut model.cats), num_features, notes)
         .map_err(|error| error.below(&format!("{MODEL}.cats")))?;
     let targets = targets(&model, num_margins)?;
@@ -112,10 +144,12 @@ fn forest(
     if starts[first] == starts[last] {
         notes.push(Note("the model has no trees: it predicts the same for every row".into()));
     }
-    let mut sets = Sets::default();
+    let mut sets = Sets::new(rules);
     let facts =
         Facts { num_features, num_margins, targets, weights, vectors: node_vectors(&model, vectors)? };
     let trees = convert_trees(&model, starts[first]..starts[last], &facts, &mut sets)?;
+    let category_rule = sets.category_rule(rules);
+    let output = objective::output(found.output, &objective.name, (&trees, &base), rules)?;
     let parts = ForestParts {
         trees,
         num_features,
@@ -124,8 +158,8 @@ fn forest(
         comparison: Comparison::Less,
         types: Types::all(Float::F32),
         sets: sets.into_vec(),
-        category_rule: CategoryRule::Positive { below: categories::FIRST_INVALID.into() },
-        output: found.output,
+        category_rule,
+        output,
         objective: objective.name,
         feature_names: for_each_feature(feature_names, "names", num_features, notes),
         categories: names,
@@ -138,7 +172,7 @@ fn forest(
 
 /// The trees of the booster, and DART's weights (empty if there are none). DART files up to release 3.2 wrap the
 /// booster of trees in another object; later ones keep the weights beside the trees.
-fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError> {
+fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec<Real>), ModelError> {
     let place = "learner.gradient_booster";
     match booster.name.as_str() {
         "gblinear" => {
@@ -164,8 +198,16 @@ fn trees_of(booster: document::Booster) -> Result<(Model, Vec<Real>), ModelError
         return Err(ModelError::new(codes::STRUCTURE, "the booster has no `model`").at(place));
     };
     check_leaf_sizes(&model)?;
-    let weights = booster.weight_drop.or(model.weight_drop.take()).unwrap_or_default();
+    let weights = booster.weight_drop.or(model.weight_drop.take());
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
+    let lacks_weights = match &weights {
+        Some(weights) => weights.is_empty(),
+        None => booster.name == "dart",
+    };
+    if lacks_weights && num_trees > 0 && rules.apply(Change::DartWeights) == Rule::DartWeightsNeeded {
+        return Err(no_weights(rules.release));
+    }
+    let weights = weights.unwrap_or_default();
     if !weights.is_empty() && weights.len() != num_trees {
         let message = format!("`weight_drop` has {} entries for {num_trees} trees", weights.len());
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(format!("{place}.weight_drop")));
@@ -326,64 +368,31 @@ fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -
     }
 }
 
+/// The error for a booster's configuration in place of a model.
+fn configuration() -> ModelError {
+    let message =
+        "this is the configuration of a booster, as Booster.save_config gives it, which holds no trees";
+    ModelError::new(codes::UNSUPPORTED_FORMAT, message)
+        .help("save the model with Booster.save_model(\"model.json\") of XGBoost")
+}
+
+/// The error for trees of DART without weights: slicing with an open end lost them.
+fn no_weights(release: Release) -> ModelError {
+    let message =
+        format!("the booster is DART, and has no weights for its trees: XGBoost {release} refuses it, too");
+    ModelError::new(codes::LENGTH_MISMATCH, message).at("learner.gradient_booster.weight_drop").help(
+        "if the model is a slice such as `booster[:]`, which lost the weights, save the whole booster and choose its \
+         iterations here, as in `--iterations 0..10`; weights of 1, which XGBoost 3.3 and later take, are had with \
+         `--as-release 3.3`",
+    )
+}
+
 /// XGBoost trains and predicts such an objective only where it is told the number of classes.
 fn no_classes(objective: &str) -> ModelError {
     let message = format!("`num_class` is 0, and `{objective}` predicts one of several classes");
     ModelError::new(codes::BAD_PARAMETER, message)
         .at("learner.learner_model_param.num_class")
         .help("XGBoost refuses this model, too: train with `num_class`, the number of classes")
-}
-
-/// Reads `base_score`, one number or a bracketed list of them in a string, and turns it into margins.
-fn base_margins(
-    text: &Option<Text>,
-    num_margins: usize,
-    name: &str,
-    objective: &Objective,
-) -> Result<Vec<f64>, ModelError> {
-    let place = "learner.learner_model_param.base_score";
-    let Some(Text(text)) = text else {
-        return Err(ModelError::new(codes::STRUCTURE, "missing field `base_score`").at(place));
-    };
-    let bad = || {
-        let message =
-            format!("`base_score` should be a number or a list of numbers, not `{}`", text.escape_debug());
-        ModelError::new(codes::BAD_PARAMETER, message).at(place)
-    };
-    let bare = text.trim();
-    let list = [('[', ']'), ('(', ')')]
-        .iter()
-        .find_map(|&(open, close)| bare.strip_prefix(open)?.strip_suffix(close));
-    let scores = match list {
-        Some(list) => list.split(',').map(|score| score.trim().parse()).collect::<Result<Vec<f32>, _>>(),
-        None => bare.parse().map(|score| vec![score]),
-    };
-    let mut scores = scores.map_err(|_| bad())?;
-    if scores.len() == 1 {
-        scores = vec![scores[0]; num_margins];
-    }
-    if scores.len() != num_margins {
-        let message = format!("`base_score` has {} numbers for {num_margins} outputs", scores.len());
-        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place));
-    }
-    if let Some(&score) = scores.iter().find(|score| !score.is_finite() || !objective.scores.contain(**score))
-    {
-        let (code, allowed) = match score.is_finite() {
-            true => (codes::BAD_PARAMETER, objective.scores),
-            false => (codes::BAD_VALUE, Scores::Any),
-        };
-        let message = format!(
-            "`base_score` is `{}`, and for `{name}` it has to be {}",
-            text.escape_debug(),
-            allowed.as_str()
-        );
-        return Err(ModelError::new(code, message).at(place).help(
-            "XGBoost predicts no numbers with this model, either: train again without `base_score`, or with one that the \
-             objective takes",
-        ));
-    }
-    objective.base_margins.apply(&mut scores);
-    Ok(scores.into_iter().map(f64::from).collect())
 }
 
 /// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an error.

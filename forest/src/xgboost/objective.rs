@@ -4,6 +4,10 @@
 //! logarithm is off by one in the last place, and since every prediction starts from the base margin that would make
 //! most of them differ.
 
+use super::releases::{Change, Rule, Rules};
+use crate::codes;
+use crate::error::ModelError;
+use crate::forest::{Target, Tree};
 use crate::output::{ClassRule, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 
 /// What an objective name stands for.
@@ -23,15 +27,22 @@ pub(super) struct Objective {
 pub(super) enum BaseMargins {
     /// Each by itself.
     Each(fn(f32) -> f32),
+    /// The margins of probabilities, in one of two ways.
+    Logit,
     /// The inverse of [`Transform::Ascending`].
     Differences,
 }
 
 impl BaseMargins {
-    /// Turns base scores into margins.
-    pub(super) fn apply(self, scores: &mut [f32]) {
+    /// Turns base scores into margins, by the rules of a release.
+    pub(super) fn apply(self, scores: &mut [f32], rules: &Rules) {
+        let is_bounded = rules.find(Change::Logit) == Rule::LogitBounded;
         match self {
             BaseMargins::Each(margin) => scores.iter_mut().for_each(|score| *score = margin(*score)),
+            BaseMargins::Logit if is_bounded => {
+                scores.iter_mut().for_each(|score| *score = logit(score.clamp(LEAST, 1.0 - LEAST)));
+            }
+            BaseMargins::Logit => scores.iter_mut().for_each(|score| *score = logit(*score)),
             BaseMargins::Differences => {
                 for index in (1..scores.len()).rev() {
                     let step = (scores[index] - scores[index - 1] - GAP).max(GAP);
@@ -50,8 +61,10 @@ const GAP: f32 = EXPECTILE_GAP as f32;
 pub(super) enum Scores {
     /// Every number.
     Any,
-    /// Probabilities. Recent releases take 0 and 1, too, and keep their margins finite.
+    /// Probabilities with 0 and 1, whose margins releases from 3.2 on keep finite.
     Probabilities,
+    /// Probabilities without 0 and 1.
+    InnerProbabilities,
     /// Numbers from 0 on, since the margin is the logarithm.
     NotNegative,
     /// Numbers above 0: XGBoost refuses 0 for gamma regression alone.
@@ -64,6 +77,7 @@ impl Scores {
         match self {
             Scores::Any => true,
             Scores::Probabilities => (0.0..=1.0).contains(&score),
+            Scores::InnerProbabilities => score > 0.0 && score < 1.0,
             Scores::NotNegative => score >= 0.0,
             Scores::Positive => score > 0.0,
         }
@@ -74,6 +88,7 @@ impl Scores {
         match self {
             Scores::Any => "a finite number",
             Scores::Probabilities => "a probability, from 0 to 1",
+            Scores::InnerProbabilities => "a probability above 0 and below 1",
             Scores::NotNegative => "at least 0",
             Scores::Positive => "greater than 0",
         }
@@ -85,18 +100,30 @@ pub(super) fn needs_classes(name: &str) -> bool {
     matches!(name, "multi:softmax" | "multi:softprob")
 }
 
-/// Finds the objective of a model with so many outputs.
-pub(super) fn find(name: &str, num_margins: usize) -> Objective {
+/// Finds the objective of a model with `num_margins` outputs.
+pub(super) fn find(name: &str, num_margins: usize, rules: &mut Rules) -> Objective {
     let of = Output::of;
     let sigmoid = || of(Transform::Sigmoid(Sigmoid::Bounded));
+    let probabilities = match rules.find(Change::Logit) {
+        Rule::LogitBounded => Scores::Probabilities,
+        _ => Scores::InnerProbabilities,
+    };
+    let logistic = |output| Objective {
+        scores: probabilities,
+        base_margins: BaseMargins::Logit,
+        output,
+        is_known: true,
+    };
     let (scores, base_margin, output): (_, fn(f32) -> f32, _) = match name {
-        "binary:logistic" => {
-            (Scores::Probabilities, logit, sigmoid().with_classes(ClassRule::ValueAbove(0.5)))
-        }
-        "reg:logistic" => (Scores::Probabilities, logit, sigmoid()),
+        "binary:logistic" => return logistic(sigmoid().with_classes(ClassRule::ValueAbove(0.5))),
+        "reg:logistic" => return logistic(sigmoid()),
         "binary:hinge" => (Scores::Any, same, of(Transform::Hinge).with_classes(ClassRule::MarginAbove(0.0))),
         "binary:logitraw" => {
-            (Scores::Any, same, Output::identity().with_classes(ClassRule::MarginAbove(0.0)))
+            let output = Output::identity().with_classes(ClassRule::MarginAbove(0.0));
+            if rules.apply(Change::LogitRaw) == Rule::LogitRawProbability {
+                return logistic(output);
+            }
+            (Scores::Any, same, output)
         }
         "multi:softmax" => (Scores::Any, same, of(Transform::ArgMax).with_classes(ClassRule::LargestMargin)),
         "multi:softprob" => {
@@ -129,13 +156,59 @@ pub(super) fn find(name: &str, num_margins: usize) -> Objective {
     Objective { scores, base_margins: BaseMargins::Each(base_margin), output, is_known: true }
 }
 
+/// The output of a model, by the rules of a release that its trees depend on.
+pub(super) fn output(
+    output: Output,
+    name: &str,
+    (trees, base): (&[Tree], &[f64]),
+    rules: &mut Rules,
+) -> Result<Output, ModelError> {
+    let bounded = Transform::Sigmoid(Sigmoid::Bounded);
+    let is_unbounded = output.value.contains(&bounded)
+        && least_margin(trees, base) < LEAST_BOUNDED
+        && rules.apply(Change::Sigmoid) == Rule::SigmoidUnbounded;
+    if is_unbounded {
+        return Ok(Output { value: vec![Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 })], ..output });
+    }
+    let is_sorted = name == "reg:quantileerror"
+        && base.len() > 1
+        && rules.apply(Change::Quantiles) == Rule::QuantilesSorted;
+    if is_sorted {
+        let message =
+            format!("XGBoost {} sorts the quantiles of a row, which schedc does not", rules.release);
+        return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message)
+            .at("learner.objective.name")
+            .help("`--as-release 3.3` gives the quantiles in the order of the model: sort those of each row yourself"));
+    }
+    Ok(output)
+}
+
+/// Margins below this have the probability of this one, from release 1.6 on.
+const LEAST_BOUNDED: f64 = -88.7;
+
+/// A bound below all margins.
+fn least_margin(trees: &[Tree], base: &[f64]) -> f64 {
+    let mut margins = base.to_vec();
+    for tree in trees {
+        let least = |at: usize| tree.leaves.iter().map(|leaf| leaf.values[at]).fold(f64::INFINITY, f64::min);
+        match tree.target {
+            Target::One(margin) => margins[margin as usize] += least(0),
+            Target::All => margins.iter_mut().enumerate().for_each(|(at, margin)| *margin += least(at)),
+        }
+    }
+    // Sums in single precision are a little off.
+    let rounded = |margin: f64| margin - margin.abs() * 1e-3;
+    margins.into_iter().map(rounded).fold(f64::INFINITY, f64::min)
+}
+
 fn same(score: f32) -> f32 {
     score
 }
 
-/// The inverse of the sigmoid, kept away from both of its poles.
+/// How near to 0 and 1 bounded probabilities come.
+pub(super) const LEAST: f32 = 1e-6;
+
+/// The inverse of the sigmoid.
 fn logit(score: f32) -> f32 {
-    const MARGIN: f32 = 1e-6;
-    let score = score.clamp(MARGIN, 1.0 - MARGIN);
     -(1.0 / score - 1.0).ln()
 }

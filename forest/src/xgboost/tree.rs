@@ -4,9 +4,9 @@
 //! the right child of a leaf says which is its own, or, in files before release 3.1, in `base_weights`, one for each node.
 //!
 //! A categorical node sends a row to the **right** if the category is in its set, and to the left if it is in no set, is
-//! negative or too large. So its children change places here: members go left.
+//! negative or too large. So its children change places here: members go left. Release 1.6 is different ([`Sets::test`]).
 
-use super::categories::{FIRST_INVALID, Sets};
+use super::categories::{FIRST_INVALID, SetTest, Sets};
 use super::document::{self, Real};
 use crate::MAX_DEPTH;
 use crate::category::CategorySet;
@@ -31,6 +31,11 @@ pub(super) struct Context<'a> {
 
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
+/// The way out of leaves that are NaN.
+const OVERFLOWN: &str = "XGBoost predicts NaN for rows that reach it: labels or weights were near the largest number of single \
+                         precision, about 3.4e38, or gradients of an objective of your own were NaN; scale or remove them and \
+                         train again";
+
 /// Values of a leaf, as the file says; 1 if it does not.
 pub(super) fn leaf_size(tree: &document::Tree) -> Result<usize, ModelError> {
     let text = tree.tree_param.size_leaf_vector.as_ref().map_or("", |size| size.0.trim());
@@ -54,8 +59,8 @@ struct Source<'a> {
     tree: &'a document::Tree,
     context: &'a Context<'a>,
     values: Values<'a>,
-    /// For each node its set; empty for a tree without categorical nodes.
-    sets: Vec<Option<u32>>,
+    /// For each node its test of categories; empty for a tree without categorical nodes.
+    sets: Vec<Option<SetTest>>,
 }
 
 /// Where the values of leaves are.
@@ -109,7 +114,7 @@ pub(super) fn convert(
         }
         if let Some(children) = children {
             let parent = out.inner.len() - 1;
-            let swapped = source.set(node).is_some();
+            let swapped = source.set(node).is_some_and(|test| test.is_right);
             for (array, child) in ARRAYS.into_iter().zip(children) {
                 let is_left = (array == ARRAYS[0]) != swapped;
                 let link = Some(Link { parent, parent_node: node, is_left, array });
@@ -175,7 +180,7 @@ fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Valu
 }
 
 /// The set of each categorical node.
-fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<u32>>, ModelError> {
+fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<SetTest>>, ModelError> {
     let nodes = &tree.categories_nodes;
     let is_categorical = |node: usize| tree.split_type.get(node).is_some_and(|flag| flag.0);
     let mut found = Vec::new();
@@ -215,7 +220,9 @@ fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<u32>>,
             let message = format!("the set of node {node} has a category below 0 or from {FIRST_INVALID} on");
             return Err(damaged(codes::BAD_VALUE, message, "categories_nodes", index));
         };
-        found[node] = Some(sets.number(set));
+        let default_left = tree.default_left[node].0;
+        let test = sets.test(set, default_left);
+        found[node] = Some(test.map_err(|error| error.at(format!("categories_nodes[{index}]")))?);
     }
     Ok(found)
 }
@@ -254,8 +261,8 @@ fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
 }
 
 impl Source<'_> {
-    /// The set that a node tests, if it is categorical.
-    fn set(&self, node: usize) -> Option<u32> {
+    /// The categories that a node tests, if it is categorical.
+    fn set(&self, node: usize) -> Option<SetTest> {
         self.sets.get(node).copied().flatten()
     }
 
@@ -301,7 +308,7 @@ impl Source<'_> {
             values.iter().map(|value| f64::from(value.0 * self.context.weight)).collect();
         if let Some(index) = values.iter().position(|value| value.is_nan()) {
             let message = format!("the value of leaf {node} is not a number");
-            return Err(damaged(codes::BAD_VALUE, message, name, first + index));
+            return Err(damaged(codes::BAD_VALUE, message, name, first + index).help(OVERFLOWN));
         }
         out.leaves.push(Leaf { source: node as u32, values });
         Ok(out.leaves.len() as u32 - 1)
@@ -319,7 +326,7 @@ impl Source<'_> {
         let set = self.set(node);
         let predicate = match set {
             // The threshold of a categorical node is no number in files before release 3.
-            Some(set) => Predicate::Member { set },
+            Some(SetTest { set, .. }) => Predicate::Member { set },
             None if tree.split_type.get(node).is_some_and(|flag| flag.0) => {
                 let message = format!("node {node} is categorical and has no set of categories");
                 return Err(damaged(codes::LENGTH_MISMATCH, message, "split_type", node));
@@ -334,7 +341,7 @@ impl Source<'_> {
         out.inner.push(Inner {
             feature,
             predicate,
-            missing_left: tree.default_left[node].0 != set.is_some(),
+            missing_left: tree.default_left[node].0 != set.is_some_and(|test| test.is_right),
             left: waiting,
             right: waiting,
         });

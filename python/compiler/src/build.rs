@@ -87,7 +87,7 @@ pub fn build(
         cpus: cpu.iter().map(|text| cpu_of(text)).collect::<PyResult<_>>()?,
         rows: rows_of(rows)?,
         rules: RowRules { missing, base_margin },
-        reading: ReadOptions { iterations: iterations_of(iterations)? },
+        reading: ReadOptions { iterations: iterations_of(iterations)?, ..ReadOptions::default() },
         values,
         lock: LockUse { file: lock, locked, frozen },
     };

@@ -1,0 +1,223 @@
+//! Meanings of a file that releases of XGBoost changed: a model means what the release computed that saved it.
+//!
+//! The table has each meaning with the first release that computes it, as found in XGBoost's history and by trying
+//! the releases on both sides of a change.
+
+use crate::release::{Release, ReleaseRule};
+
+/// Something that releases disagree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The margin of a probability.
+    Logit,
+    /// `base_score` of `binary:logitraw`.
+    LogitRaw,
+    /// The margin of a model without trees whose user gave no `base_score`.
+    NoTrees,
+    /// Categories that a node's set has no bit for, and values that are no category.
+    Categories,
+    /// The probability of a margin.
+    Sigmoid,
+    /// Predictions of several quantiles.
+    Quantiles,
+    /// DART's weights, where a file has none.
+    DartWeights,
+}
+
+/// One of the meanings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    LogitUnbounded,
+    LogitBounded,
+    LogitRawProbability,
+    LogitRawMargin,
+    NoTreesBaseScore,
+    NoTreesHalf,
+    CategoriesTruncated,
+    CategoriesMissing,
+    CategoriesLeft,
+    SigmoidUnbounded,
+    SigmoidBounded,
+    QuantilesAsTrees,
+    QuantilesSorted,
+    DartWeightsNeeded,
+    DartWeightsOne,
+}
+
+/// A row of the table.
+struct Entry {
+    change: Change,
+    /// The first release with this meaning; the next entry of the same change ends it.
+    first: Release,
+    rule: Rule,
+    meaning: &'static str,
+}
+
+const fn entry(change: Change, major: u64, minor: u64, rule: Rule, meaning: &'static str) -> Entry {
+    Entry { change, first: Release::of(major, minor), rule, meaning }
+}
+
+/// Entries of a change are neighbours, and their releases ascend.
+const TABLE: &[Entry] = &[
+    entry(Change::Logit, 1, 0, Rule::LogitUnbounded, "a base_score within 1e-6 of 0 or 1 is taken as it is"),
+    entry(
+        Change::Logit,
+        3,
+        2,
+        Rule::LogitBounded,
+        "a base_score within 1e-6 of 0 or 1 counts as 1e-6 or 1 - 1e-6",
+    ),
+    entry(
+        Change::LogitRaw,
+        1,
+        0,
+        Rule::LogitRawProbability,
+        "base_score of binary:logitraw is a probability, and its margin is added",
+    ),
+    entry(
+        Change::LogitRaw,
+        1,
+        3,
+        Rule::LogitRawMargin,
+        "base_score of binary:logitraw is a margin, and is added as it is",
+    ),
+    entry(Change::NoTrees, 1, 0, Rule::NoTreesBaseScore, "a model without trees predicts its base_score"),
+    entry(
+        Change::NoTrees,
+        3,
+        1,
+        Rule::NoTreesHalf,
+        "a model without trees has margins of 0.5, unless its user gave a base_score",
+    ),
+    entry(
+        Change::Categories,
+        1,
+        0,
+        Rule::CategoriesTruncated,
+        "a value between -1 and 0 is category 0; a category that no set holds goes left",
+    ),
+    entry(
+        Change::Categories,
+        1,
+        6,
+        Rule::CategoriesMissing,
+        "a category above those of a node's set, rounded up to 32, goes where missing values go",
+    ),
+    entry(
+        Change::Categories,
+        1,
+        7,
+        Rule::CategoriesLeft,
+        "a category that no set holds goes left, as does a negative value",
+    ),
+    entry(Change::Sigmoid, 1, 0, Rule::SigmoidUnbounded, "the probability of a margin below -88.7 reaches 0"),
+    entry(
+        Change::Sigmoid,
+        1,
+        6,
+        Rule::SigmoidBounded,
+        "the probability of a margin below -88.7 is that of -88.7",
+    ),
+    entry(Change::Quantiles, 1, 0, Rule::QuantilesAsTrees, "quantiles of a row may cross each other"),
+    entry(Change::Quantiles, 3, 4, Rule::QuantilesSorted, "the quantiles of a row are sorted"),
+    entry(Change::DartWeights, 1, 0, Rule::DartWeightsNeeded, "DART's trees need weights"),
+    entry(Change::DartWeights, 3, 3, Rule::DartWeightsOne, "trees of DART without weights have weights of 1"),
+];
+
+/// The meanings of a release, and those that a model depends on.
+pub(super) struct Rules {
+    /// The release whose meanings they are.
+    pub release: Release,
+    applied: Vec<Rule>,
+}
+
+impl Rules {
+    pub(super) fn of(release: Release) -> Rules {
+        Rules { release, applied: Vec::new() }
+    }
+
+    /// The meaning that the release has.
+    pub(super) fn find(&self, change: Change) -> Rule {
+        let entries = TABLE.iter().filter(|entry| entry.change == change);
+        // Files are of release 1.0 or later; one that says less is taken for one of 1.0.
+        let entry = entries.take_while(|entry| entry.first <= self.release.max(Release::of(1, 0))).last();
+        entry.map_or(TABLE[0].rule, |entry| entry.rule)
+    }
+
+    /// The meaning that the release has, of something that the model depends on.
+    pub(super) fn apply(&mut self, change: Change) -> Rule {
+        let rule = self.find(change);
+        if !self.applied.contains(&rule) {
+            self.applied.push(rule);
+        }
+        rule
+    }
+
+    /// The meanings that the model depends on.
+    pub(super) fn applied(&self) -> Vec<ReleaseRule> {
+        let described = |(at, entry): (usize, &Entry)| {
+            let next = TABLE.get(at + 1).filter(|next| next.change == entry.change);
+            let releases = match next.map(|next| next.first.previous_minor()) {
+                None => format!("{} and later", entry.first),
+                Some(last) if last == entry.first => last.to_string(),
+                Some(last) => format!("{} to {last}", entry.first),
+            };
+            ReleaseRule { releases, meaning: entry.meaning }
+        };
+        let is_applied = |entry: &(usize, &Entry)| self.applied.contains(&entry.1.rule);
+        TABLE.iter().enumerate().filter(is_applied).map(described).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_have_their_meanings() {
+        let cases = [
+            (Change::Logit, (3, 1), Rule::LogitUnbounded),
+            (Change::Logit, (3, 2), Rule::LogitBounded),
+            (Change::LogitRaw, (1, 2), Rule::LogitRawProbability),
+            (Change::LogitRaw, (1, 3), Rule::LogitRawMargin),
+            (Change::NoTrees, (3, 0), Rule::NoTreesBaseScore),
+            (Change::NoTrees, (9, 0), Rule::NoTreesHalf),
+            (Change::Categories, (0, 90), Rule::CategoriesTruncated),
+            (Change::Categories, (1, 6), Rule::CategoriesMissing),
+            (Change::Categories, (2, 0), Rule::CategoriesLeft),
+        ];
+        for (change, (major, minor), rule) in cases {
+            assert_eq!(
+                Rules::of(Release::of(major, minor)).find(change),
+                rule,
+                "{change:?} in {major}.{minor}"
+            );
+        }
+    }
+
+    #[test]
+    fn meanings_say_their_releases() {
+        let releases = |major, minor, change| {
+            let mut rules = Rules::of(Release::of(major, minor));
+            rules.apply(change);
+            rules.apply(change);
+            rules.applied().into_iter().map(|rule| rule.releases).collect::<Vec<_>>()
+        };
+        assert_eq!(releases(2, 1, Change::Logit), ["1.0 to 3.1"]);
+        assert_eq!(releases(3, 2, Change::Logit), ["3.2 and later"]);
+        assert_eq!(releases(1, 6, Change::Categories), ["1.6"]);
+    }
+
+    #[test]
+    fn the_table_is_in_order() {
+        for pair in TABLE.windows(2).filter(|pair| pair[0].change == pair[1].change) {
+            assert!(pair[0].first < pair[1].first, "{:?}", pair[1].rule);
+        }
+        let starts = TABLE.chunk_by(|left, right| left.change == right.change);
+        let starts: Vec<_> = starts.map(|entries| entries[0].change).collect();
+        assert!(starts.iter().enumerate().all(|(at, change)| !starts[..at].contains(change)));
+        // What ends an entry is a release that has one before it.
+        let ends = TABLE.windows(2).filter(|pair| pair[0].change == pair[1].change).map(|pair| pair[1].first);
+        assert!(ends.into_iter().all(|end| end.previous_minor() < end));
+    }
+}
