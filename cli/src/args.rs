@@ -15,7 +15,7 @@ mod values;
 mod verify;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use sched_forest::{Iterations, ReadOptions};
+use sched_forest::{Iterations, ReadOptions, Release};
 use sched_lang::Target;
 use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
@@ -141,12 +141,18 @@ pub struct ModelOptions {
     /// Which boosting iterations count: all, best, or a range such as 0..10 [default: all]
     #[arg(long, value_name = "WHICH")]
     pub iterations: Option<Iterations>,
+    /// The release of XGBoost whose meaning the file has, such as 3.4 [default: the one that saved it]
+    #[arg(long, value_name = "RELEASE")]
+    pub as_release: Option<Release>,
 }
 
 impl ModelOptions {
     /// As what reads models takes it.
     pub fn options(&self) -> ReadOptions {
-        ReadOptions { iterations: self.iterations.clone().unwrap_or_default() }
+        ReadOptions {
+            iterations: self.iterations.clone().unwrap_or_default(),
+            as_release: self.as_release,
+        }
     }
 }
 

@@ -149,6 +149,24 @@ fn files_that_do_not_say_their_release_are_remarked_upon() {
 }
 
 #[test]
+fn early_sums_are_remarked_upon() {
+    let mut model = document("1.2.1-logitraw.json");
+    let note = |model: &Value| {
+        load_document(model).unwrap().notes.into_iter().map(|note| note.0).collect::<String>()
+    };
+    assert_eq!(note(&model), "", "one tree is rounded alike");
+    let booster = &mut model["learner"]["gradient_booster"]["model"];
+    let again = booster["trees"][0].clone();
+    booster["trees"].as_array_mut().unwrap().push(again);
+    booster["trees"][1]["id"] = 1.into();
+    booster["tree_info"] = serde_json::json!([0, 0]);
+    booster["gbtree_model_param"]["num_trees"] = "2".into();
+    assert!(note(&model).contains("XGBoost 1.2 adds the base score"), "{}", note(&model));
+    model["version"] = serde_json::json!([1, 3, 0]);
+    assert_eq!(note(&model), "");
+}
+
+#[test]
 fn models_on_which_releases_agree_have_no_rules() {
     for name in
         ["1.7.6/base-score.json", "3.2.0/binary-logistic.ubj", "3.4.1/expectiles.json", "2.1.4/dart.json"]

@@ -54,6 +54,7 @@ fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
     let decided = [
         ("--facts", args.facts),
         ("--iterations", args.reading.iterations.is_some()),
+        ("--as-release", args.reading.as_release.is_some()),
         ("--memory", args.memory),
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
@@ -143,6 +144,9 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     }
     if let Some(leaf) = summary.leaf_values {
         writeln!(out, "  leaves      {:.6} to {:.6}, mean {:.6}", leaf.min, leaf.max, leaf.mean)?;
+    }
+    for rule in &summary.rules {
+        writeln!(out, "  release     {rule}")?;
     }
     for note in &model.notes {
         writeln!(out, "  note        {note}")?;

@@ -268,6 +268,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--batch-size", values.batch_size.is_some()),
         ("--profile", values.profile.is_some()),
         ("--iterations", args.reading.iterations.is_some()),
+        ("--as-release", args.reading.as_release.is_some()),
         ("--cpu", args.cpu.is_some()),
         ("--target", values.target.is_some()),
         ("--simulate", args.simulate),

@@ -150,6 +150,14 @@ fn forest(
     let trees = convert_trees(&model, starts[first]..starts[last], &facts, &mut sets)?;
     let category_rule = sets.category_rule(rules);
     let output = objective::output(found.output, &objective.name, (&trees, &base), rules)?;
+    let is_rounded = trees.len() > num_margins && base.iter().any(|&base| base != 0.0);
+    if is_rounded && rules.find(Change::Order) == Rule::OrderBaseLast {
+        notes.push(Note(format!(
+            "XGBoost {} adds the base score to the sum of the trees, and sums begin with it here: margins may differ in the \
+             last digit",
+            rules.release
+        )));
+    }
     let parts = ForestParts {
         trees,
         num_features,
@@ -382,8 +390,8 @@ fn no_weights(release: Release) -> ModelError {
         format!("the booster is DART, and has no weights for its trees: XGBoost {release} refuses it, too");
     ModelError::new(codes::LENGTH_MISMATCH, message).at("learner.gradient_booster.weight_drop").help(
         "if the model is a slice such as `booster[:]`, which lost the weights, save the whole booster and choose its \
-         iterations here, as in `--iterations 0..10`; weights of 1, which XGBoost 3.3 and later take, are had with \
-         `--as-release 3.3`",
+         iterations here, as in `--iterations 0..10`; `--as-release 3.3` gives all trees weights of 1, as XGBoost 3.3 and \
+         later do",
     )
 }
 

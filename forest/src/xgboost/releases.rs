@@ -22,6 +22,8 @@ pub(super) enum Change {
     Quantiles,
     /// DART's weights, where a file has none.
     DartWeights,
+    /// The order in which trees and base score are added, which decides the last digit.
+    Order,
 }
 
 /// One of the meanings.
@@ -42,6 +44,8 @@ pub(super) enum Rule {
     QuantilesSorted,
     DartWeightsNeeded,
     DartWeightsOne,
+    OrderBaseLast,
+    OrderBaseFirst,
 }
 
 /// A row of the table.
@@ -122,6 +126,8 @@ const TABLE: &[Entry] = &[
     entry(Change::Quantiles, 3, 4, Rule::QuantilesSorted, "the quantiles of a row are sorted"),
     entry(Change::DartWeights, 1, 0, Rule::DartWeightsNeeded, "DART's trees need weights"),
     entry(Change::DartWeights, 3, 3, Rule::DartWeightsOne, "trees of DART without weights have weights of 1"),
+    entry(Change::Order, 1, 0, Rule::OrderBaseLast, "the base score is added to the sum of the trees"),
+    entry(Change::Order, 1, 3, Rule::OrderBaseFirst, "sums begin with the base score"),
 ];
 
 /// The meanings of a release, and those that a model depends on.

@@ -42,6 +42,9 @@ fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value,
     if let Some(iterations) = &args.reading.iterations {
         command.arg("--iterations").arg(iterations.to_string());
     }
+    if let Some(release) = &args.reading.as_release {
+        command.arg("--as-release").arg(release.to_string());
+    }
     if let Some(input) = &args.input {
         command.arg("--input").arg(input);
     }
