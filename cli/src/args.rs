@@ -149,10 +149,7 @@ pub struct ModelOptions {
 impl ModelOptions {
     /// As what reads models takes it.
     pub fn options(&self) -> ReadOptions {
-        ReadOptions {
-            iterations: self.iterations.clone().unwrap_or_default(),
-            as_release: self.as_release,
-        }
+        ReadOptions { iterations: self.iterations.clone().unwrap_or_default(), as_release: self.as_release }
     }
 }
 

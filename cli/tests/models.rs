@@ -342,7 +342,8 @@ fn random_case(path: &Path) -> Result<Case> {
 
 fn load(path: &Path) -> Result<Forest> {
     let bytes = fs::read(path)?;
-    Ok(sched_forest::load(&bytes, &ReadOptions { iterations: Iterations::All, ..ReadOptions::default() })?.forest)
+    Ok(sched_forest::load(&bytes, &ReadOptions { iterations: Iterations::All, ..ReadOptions::default() })?
+        .forest)
 }
 
 fn numbers(path: &Path, columns: usize) -> Result<Vec<f32>> {

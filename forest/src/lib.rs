@@ -60,11 +60,11 @@ pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
-pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, Source};
+pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
 pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 pub use prepared::{Column, Prepared, Recipe, SetTests};
 pub use profile::Profile;
-pub use read::{ReadOptions, load, read, read_with};
+pub use read::{load, read, read_with};
 pub use sched_categories::{Label, Names, Naming};
 pub use release::{ParseReleaseError, Release, ReleaseRule};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Forest;
-use crate::release::ReleaseRule;
+use crate::release::{Release, ReleaseRule};
 
 /// Which boosting iterations of a model are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,6 +94,15 @@ impl fmt::Display for Iterations {
             Iterations::Range(first, last) => write!(f, "{first}..{last}"),
         }
     }
+}
+
+/// Choices when a model is read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Which iterations become trees of the forest.
+    pub iterations: Iterations,
+    /// The release of XGBoost whose meaning the file has, in place of the one that saved it.
+    pub as_release: Option<Release>,
 }
 
 /// Something worth telling the user about a model that was read.

@@ -6,18 +6,8 @@ use crate::detect::{Format, detect, is_catboost, whose_json};
 use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::lightgbm;
-use crate::loaded::{Iterations, Loaded};
-use crate::release::Release;
+use crate::loaded::{Loaded, ReadOptions};
 use crate::{onnx, treelite, xgboost};
-
-/// Choices when a model is read.
-#[derive(Clone, Debug, Default)]
-pub struct ReadOptions {
-    /// Which iterations become trees of the forest.
-    pub iterations: Iterations,
-    /// The release of XGBoost whose meaning the file has, in place of the one that saved it.
-    pub as_release: Option<Release>,
-}
 
 /// Reads a model with all its iterations.
 ///

@@ -62,8 +62,15 @@ impl de::Error for Error {
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Error {
-        Error { message: super::without_position(&error), is_data: error.is_data() }
+        Error { message: without_position(&error), is_data: error.is_data() }
     }
+}
+
+/// The message without the ` at line 1 column 7` that serde_json appends.
+pub(super) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let end = text.rfind(" at line ").unwrap_or(text.len());
+    text[..end].to_owned()
 }
 
 impl<'de> Reader<'de> {

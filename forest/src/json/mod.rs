@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::codes;
 use crate::error::ModelError;
 use crate::ubjson;
+use bare::without_position;
 
 const RETRAIN: &str = "the file was probably damaged or cut short; copy it again or save the model again";
 const STRUCTURE: &str =
@@ -120,13 +121,6 @@ fn structure(message: &str, place: String) -> ModelError {
     ModelError::new(codes::STRUCTURE, format!("the document is not as expected: {message}"))
         .at(place)
         .help(STRUCTURE)
-}
-
-/// The message without the ` at line 1 column 7` that serde_json appends.
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let end = text.rfind(" at line ").unwrap_or(text.len());
-    text[..end].to_owned()
 }
 
 #[cfg(test)]
