@@ -65,8 +65,8 @@ pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Tr
 pub use prepared::{Column, Prepared, Recipe, SetTests};
 pub use profile::Profile;
 pub use read::{load, read, read_with};
-pub use sched_categories::{Label, Names, Naming};
 pub use release::{ParseReleaseError, Release, ReleaseRule};
+pub use sched_categories::{Label, Names, Naming};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use treelite::write_treelite;
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_trees};

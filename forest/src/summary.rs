@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::forest::{Float, Forest, Predicate, Target};
 use crate::loaded::Source;
 use crate::output::{Output, Transform};
-use sched_categories::Label;
 use crate::release::ReleaseRule;
+use sched_categories::Label;
 
 /// What `schedc inspect` shows of a model. Serialises to JSON with the field names given here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
