@@ -29,6 +29,7 @@ mod check;
 pub mod codes;
 mod compare;
 mod detect;
+mod encoded;
 mod error;
 mod fingerprint;
 mod forest;
@@ -55,6 +56,7 @@ pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategoryRule, CategorySet, NEARLY_ZERO, is_nearly_zero};
 pub use category_classes::{CategoryClasses, MOST_SET_BYTES};
 pub use check::ForestParts;
+pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
