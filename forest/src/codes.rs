@@ -33,4 +33,5 @@ sched_diagnostics::codes! { Model in "explain/";
     UNSUPPORTED_FEATURE 50 "M0050" Error "feature that is neither a number nor a category"
     TREELITE_VERSION 51 "M0051" Error "Treelite checkpoint of another version"
     NO_TREELITE 52 "M0052" Error "model that Treelite cannot hold"
+    OTHER_ANSWER 60 "M0060" Error "compiled model that predicts other numbers than its object"
 }

@@ -12,7 +12,7 @@ pub enum Unseen {
     /// An error (XGBoost from release 3.1 on).
     #[default]
     Error,
-    /// A missing value (LightGBM).
+    /// A missing value (LightGBM, scikit-learn).
     Missing,
     /// A category that no test asks for (CatBoost).
     Other,
@@ -22,7 +22,7 @@ impl Unseen {
     /// The treatment by a trainer, named as `Source::trainer` of a model names it.
     pub fn of_trainer(trainer: &str) -> Unseen {
         match trainer {
-            "LightGBM" => Unseen::Missing,
+            "LightGBM" | "scikit-learn" => Unseen::Missing,
             "CatBoost" => Unseen::Other,
             _ => Unseen::Error,
         }

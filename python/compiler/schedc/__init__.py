@@ -12,12 +12,13 @@ What the object's own ``predict`` returns, the compiled model returns.
 from schedc_runtime import BatchPredictor, SchedcError
 
 from ._compile import compile, load
-from .findings import Finding, Findings, Refused
+from .findings import Difference, Finding, Findings, Refused
 from .model import Model
 from .schedule import Nest, Schedule, check, format, nest
 
 __all__ = [
     "BatchPredictor",
+    "Difference",
     "Finding",
     "Findings",
     "Model",

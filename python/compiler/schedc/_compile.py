@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from . import _native
 from .answers import Answers
+from .checking import check_answers, is_checked
 from .findings import refused
 from .model import Code, Model, Output, Recipe
-from .origin import origin_of
+from .origin import Origin, origin_of
 from .schedule import schedule_text, values_of
 
 
@@ -32,6 +33,7 @@ def compile(
     lock: str | PathLike[str] | None = None,
     locked: bool = False,
     frozen: bool = False,
+    check: bool = True,
 ) -> Model:
     """Compiles a model.
 
@@ -54,15 +56,17 @@ def compile(
     as in ``"0..10"`` or ``"best"``, and ``base_margin=True`` prepares for calls that bring a base margin along; objects
     know their own ``missing`` and best iteration.
 
-    Raises :class:`Refused` for models and schedules that are wrong, with a way out.
+    A compiled object is compared with the object itself on a few dozen rows on and beside thresholds, with missing values and
+    with known and unknown categories; ``check=False`` leaves that out. A file has no object to compare with.
+
+    Raises :class:`Refused` for models and schedules that are wrong, with a way out, and :class:`Difference` where the compiled
+    model does not answer as its object does.
     """
     origin = origin_of(model)
     if missing is not None:
         origin = replace(origin, missing=missing)
     if iterations is not None:
         origin = replace(origin, iterations=iterations)
-    if output is not None:
-        origin = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
     recipe = Recipe(
         schedule=None if schedule is None else schedule_text(schedule),
         cpu=(cpu,) if isinstance(cpu, str) else tuple(cpu),
@@ -73,7 +77,14 @@ def compile(
         batch_size=batch_size,
         **_lock_of(model, schedule, lock, locked, frozen),
     )
-    return Model(built(origin.model, origin.name, origin.iterations, origin.missing, recipe), origin, recipe)
+    made = _made(origin, recipe, probes=check and is_checked(origin))
+    compiled = Model(_code(made), origin, recipe)
+    if made.probes is not None:
+        check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
+    if output is not None:
+        origin = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
+        compiled = Model(_code(made), origin, recipe)
+    return compiled
 
 
 def _lock_of(
@@ -95,28 +106,39 @@ def _lock_of(
     return {"lock": None if lock is None else fspath(lock), "locked": locked, "frozen": False}
 
 
-def built(model: bytes, name: str, iterations: str, missing: float | None, recipe: Recipe) -> Code:
+def built(origin: Origin, recipe: Recipe) -> Code:
     """The code of a model."""
+    return _code(_made(origin, recipe))
+
+
+def _code(made: _native.Artefact) -> Code:
+    return Code(made.library, made.header, tuple(made.schedules), tuple(made.notes), made.findings)
+
+
+def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artefact:
+    """The artefact of a model; ``probes`` asks for rows to compare predictions on."""
     try:
         made = _native.build(
-            model,
+            origin.model,
             values=values_of(dict(recipe.sets), recipe.target, recipe.batch_size),
-            name=name,
+            name=origin.name,
             schedule=recipe.schedule,
             cpu=list(recipe.cpu),
             rows=recipe.rows,
-            missing=missing,
+            missing=origin.missing,
             base_margin=recipe.base_margin,
-            iterations=iterations,
+            iterations=origin.iterations,
             lock=recipe.lock,
             locked=recipe.locked,
             frozen=recipe.frozen,
+            encoded=list(origin.encoded),
+            probes=probes,
         )
     except _native.Refused as error:
         raise refused(error) from None
     if made.miss is not None:
         warnings.warn(made.miss, stacklevel=3)
-    return Code(made.library, made.header, tuple(made.schedules), tuple(made.notes), made.findings)
+    return made
 
 
 def load(library: str | PathLike[str] | bytes) -> Model:

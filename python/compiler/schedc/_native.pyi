@@ -20,6 +20,7 @@ class Artefact:
     notes: list[str]
     findings: tuple[str, str, str]
     miss: str | None
+    probes: tuple[bytes, float] | None
 
 def build(
     model: bytes,
@@ -35,8 +36,13 @@ def build(
     lock: str | None = None,
     locked: bool = False,
     frozen: bool = True,
+    encoded: list[tuple[int, list[int] | list[str]]] = ...,
+    probes: bool = False,
 ) -> Artefact:
     """Compiles the bytes of a model's file to a shared library."""
+
+def difference(message: str, notes: list[str], help: str) -> tuple[str, str, str]:
+    """Findings about a compiled model that differs from its object, as JSON, as text and as coloured text."""
 
 def check(
     text: str,

@@ -68,6 +68,15 @@ class Classifier(Answers):
 
 
 @dataclass(frozen=True)
+class OneClass(Classifier):
+    """A forest that has met one class alone, which it always gives."""
+
+    def predict_proba(self, call: Call) -> Array:
+        probabilities = call("value")
+        return probabilities.reshape(len(probabilities), 1)
+
+
+@dataclass(frozen=True)
 class ByMargin(Classifier):
     """The class of the highest margin; of two classes the second one where the margin is above 0, or is 0, too."""
 

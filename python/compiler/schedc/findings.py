@@ -105,6 +105,33 @@ class Refused(ValueError):
         return self.findings._color.rstrip().splitlines()
 
 
+class Difference(Refused):
+    """A compiled model that predicts other numbers than the object that it was made of, on a row of the check.
+
+    Its code is ``M0060``."""
+
+    row: Any
+    """The row: an array of numbers, or a table of one row."""
+    method: str
+    """The object's method, such as ``predict_proba``."""
+    theirs: Any
+    """The answer of the object."""
+    ours: Any
+    """The answer of the compiled model, or the exception that it raises."""
+
+    def __init__(self, findings: Findings, row: Any, method: str, theirs: Any, ours: Any) -> None:
+        super().__init__(findings)
+        self.row, self.method, self.theirs, self.ours = row, method, theirs, ours
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        _, arguments = super().__reduce__()
+        return _different, (arguments, self.row, self.method, self.theirs, self.ours)
+
+
+def _different(arguments: tuple[Any, ...], row: Any, method: str, theirs: Any, ours: Any) -> Difference:
+    return Difference(_refused(*arguments).findings, row, method, theirs, ours)
+
+
 def _refused(found: str, text: str, color: str, all_of_them: list[Finding]) -> Refused:
     findings = Findings(found, text, color)
     findings._all = all_of_them

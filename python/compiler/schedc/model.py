@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -299,7 +300,7 @@ class Model:
                 recipe = self._recipe._replace(
                     base_margin=base_margin or self._recipe.base_margin, lock=None, locked=False, frozen=True
                 )
-                code = built(self._origin.model, self._origin.name, iterations, self._origin.missing, recipe)
+                code = built(replace(self._origin, iterations=iterations), recipe)
                 known = self._variants[key] = Model(code, self._origin, recipe)
             return known
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +13,11 @@ from typing import Any
 
 import numpy
 
-from .answers import Answers, ByClass, ByHalf, ByMargin, Classifier, Isolation, Staged
+from .answers import Answers, Array, ByClass, ByHalf, ByMargin, Classifier, Isolation, OneClass, Staged
+
+#: The first release of Treelite whose importer of scikit-learn's forests keeps the side of missing values, and the
+#: exponential of histogram gradient boosting.
+_LEAST_TREELITE = (4, 8)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,10 @@ class Origin:
     """The names of the features, where the object has them and the file has not."""
     by_position: bool = False
     """Whether the object was trained without names, and takes the columns of tables in their order."""
+    encoded: tuple[tuple[int, list[int] | list[str]], ...] = ()
+    """The features whose categories the object encodes, each with these in the order of their codes."""
+    family: str | None = None
+    """The family whose calls the check makes; None for what cannot predict."""
     answers: Answers = field(default_factory=Answers)
     """What its methods return."""
 
@@ -71,6 +81,7 @@ def model_bytes(model: Any) -> bytes:
 
 def _xgboost_booster(model: Any, **more: Any) -> Origin:
     more.setdefault("answers", Answers(leaves="float32"))
+    more.setdefault("family", "Booster of XGBoost")
     return Origin(bytes(model.save_raw("ubj")), name="the Booster", **more)
 
 
@@ -87,7 +98,7 @@ def _xgboost_model(model: Any) -> Origin:
         answers = ByHalf(
             leaves="float32", classes=numpy.arange(count), softmax=model.objective == "multi:softmax"
         )
-    return _xgboost_booster(booster, iterations=iterations, missing=missing, answers=answers)
+    return _xgboost_booster(booster, iterations=iterations, missing=missing, answers=answers, family="XGBoost")
 
 
 def _lightgbm_booster(model: Any, **more: Any) -> Origin:
@@ -96,6 +107,7 @@ def _lightgbm_booster(model: Any, **more: Any) -> Origin:
     names = model.feature_name()
     plain = names == [f"Column_{at}" for at in range(len(names))]
     text = model.model_to_string(num_iteration=-1)
+    more.setdefault("family", "Booster of LightGBM")
     return Origin(
         text.encode(), name="the Booster", iterations=iterations, names=tuple(names), by_position=plain, **more
     )
@@ -109,7 +121,7 @@ def _lightgbm_model(model: Any) -> Origin:
                 "the classifier has an objective of its own, which its file does not say; give its booster_, which predicts raw scores"
             )
         answers = Classifier(classes=numpy.asarray(model.classes_))
-    return _lightgbm_booster(model.booster_, answers=answers)
+    return _lightgbm_booster(model.booster_, answers=answers, family="LightGBM")
 
 
 def _catboost_model(model: Any) -> Origin:
@@ -123,11 +135,14 @@ def _catboost_model(model: Any) -> Origin:
     answers: Answers = Answers()
     if hasattr(type(model), "predict_proba"):
         classes = numpy.asarray(model.classes_)
-        answers = ByClass(classes=classes, column=len(classes) > 2)
+        # Labels come in a column where there is a margin for each class, of two classes, too.
+        answers = ByClass(classes=classes, column=numpy.size(model.get_scale_and_bias()[1]) > 1)
     elif name == "CatBoost":
         # The general class predicts margins unless it is told otherwise.
         answers = Answers(output="raw")
-    return Origin(content, name=f"the {name}", names=tuple(names) or None, by_position=plain, answers=answers)
+    return Origin(
+        content, name=f"the {name}", names=tuple(names) or None, by_position=plain, family="CatBoost", answers=answers
+    )
 
 
 def _onnx_model(model: Any) -> Origin:
@@ -135,24 +150,44 @@ def _onnx_model(model: Any) -> Origin:
 
 
 def _treelite_model(model: Any) -> Origin:
-    return Origin(bytes(model.serialize_bytes()), name="the model of Treelite")
+    return Origin(bytes(model.serialize_bytes()), name="the model of Treelite", family="Treelite")
 
 
-def _by_treelite(model: Any, answers: Answers, single: bool) -> Origin:
-    """A forest of scikit-learn, whose exact way into a file is Treelite's."""
-    name = type(model).__name__
+def _treelite(name: str) -> Any:
+    """Treelite with its importer of scikit-learn's forests."""
     try:
+        import treelite
         import treelite.sklearn
     except ImportError:
         raise ImportError(
-            f"a {name} of scikit-learn is read by way of Treelite, which is not installed: pip install treelite"
+            f"a {name} of scikit-learn is read by way of Treelite, which is not installed: pip install 'treelite>=4.8'"
         ) from None
+    found = tuple(int(part) for part in re.findall(r"[0-9]+", treelite.__version__)[:2])
+    if found < _LEAST_TREELITE:
+        raise ImportError(
+            f"a {name} of scikit-learn is read by way of Treelite, and Treelite {treelite.__version__} loses the side of "
+            "missing values and the exponential of some losses; install 4.8 or later: pip install -U 'treelite>=4.8'"
+        )
+    return treelite
+
+
+def _by_treelite(model: Any, answers: Answers, single: bool, **more: Any) -> Origin:
+    """A forest of scikit-learn, whose exact way into a file is Treelite's."""
+    name = type(model).__name__
+    treelite = _treelite(name)
     if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
         raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model for each")
-    content = bytes(treelite.sklearn.import_model(model).serialize_bytes())
+    made = treelite.sklearn.import_model(model)
+    if getattr(model, "loss", None) == "exponential":
+        # The probability is the sigmoid of twice the margin, which Treelite's importer leaves out.
+        made.get_header_accessor().set_field("sigmoid_alpha", numpy.array([2.0], dtype="float32"))
+    content = bytes(made.serialize_bytes())
     known = getattr(model, "feature_names_in_", None)
     names = None if known is None else tuple(known)
-    return Origin(content, name=f"the {name}", single=single, names=names, by_position=names is None, answers=answers)
+    return Origin(
+        content, name=f"the {name}", single=single, names=names, by_position=names is None, family="scikit-learn",
+        answers=answers, **more,
+    )
 
 
 def _forest_regressor(model: Any) -> Origin:
@@ -160,7 +195,9 @@ def _forest_regressor(model: Any) -> Origin:
 
 
 def _forest_classifier(model: Any) -> Origin:
-    return _by_treelite(model, Classifier(classes=numpy.asarray(model.classes_), leaves="int64"), single=True)
+    classes = numpy.asarray(model.classes_)
+    made = OneClass if len(classes) == 1 else Classifier
+    return _by_treelite(model, made(classes=classes, leaves="int64"), single=True)
 
 
 def _boosting_regressor(model: Any) -> Origin:
@@ -177,22 +214,58 @@ def _boosting_classifier(model: Any) -> Origin:
     return _by_treelite(model, answers, single=True)
 
 
-def _check_histogram(model: Any) -> None:
-    if getattr(model, "_preprocessor", None) is not None:
-        raise ValueError(
-            f"the {type(model).__name__} encodes categories itself, which Treelite's file does not say; encode them with an "
-            "OrdinalEncoder before it and give categorical_features"
-        )
-
-
 def _histogram_regressor(model: Any) -> Origin:
-    _check_histogram(model)
-    return _by_treelite(model, Answers(), single=False)
+    return _histogram(model, Answers())
 
 
 def _histogram_classifier(model: Any) -> Origin:
-    _check_histogram(model)
-    return _by_treelite(model, ByMargin(classes=numpy.asarray(model.classes_)), single=False)
+    return _histogram(model, ByMargin(classes=numpy.asarray(model.classes_)))
+
+
+def _histogram(model: Any, answers: Answers) -> Origin:
+    """Histogram gradient boosting. Where it encodes categories, its trees are imported as they are, over codes."""
+    plain = copy.copy(model)
+    if answers.kind == "classifier" and len(model.classes_) == 1:
+        # Its trees are those of two classes, and Treelite's importer asks for two.
+        plain.classes_ = numpy.arange(2)
+    encoder = getattr(model, "_preprocessor", None)
+    if encoder is None:
+        return _by_treelite(plain, answers, single=False)
+    features = numpy.flatnonzero(model.is_categorical_).tolist()
+    known = encoder.named_transformers_["encoder"].categories_
+    encoded = tuple((at, _categories(model, at, values)) for at, values in zip(features, known))
+    plain._preprocessor = _Codes(encoder, [numpy.arange(len(values)) for _, values in encoded])
+    return _by_treelite(plain, answers, single=False, encoded=encoded)
+
+
+class _Codes:
+    """A preprocessor that puts columns into the order of the trees and encodes nothing, as Treelite's importer reads it."""
+
+    def __init__(self, theirs: Any, codes: list[Array]) -> None:
+        (name, encoder, columns), *rest = theirs.transformers_
+        encoder = copy.copy(encoder)
+        encoder.categories_ = codes
+        self.transformers_ = [(name, encoder, columns), *rest]
+
+
+def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str]:
+    """The categories of a feature: whole numbers, or names. Missing ones are none."""
+    known = [value for value in values.tolist() if value is not None and value == value]
+    if all(isinstance(value, str) for value in known):
+        return known
+    if all(_is_code(value) for value in known):
+        return [int(value) for value in known]
+    odd = next(value for value in known if not _is_code(value))
+    raise ValueError(
+        f"the {type(model).__name__} has the category {odd!r} in feature {feature}, and schedc takes categories that are "
+        "all names or all whole numbers from 0 on; put sklearn.preprocessing.OrdinalEncoder before it, which numbers them "
+        "so, fit both again, and compile the fitted estimator"
+    )
+
+
+def _is_code(value: Any) -> bool:
+    """Whether a category is a whole number that a set can hold."""
+    return isinstance(value, (bool, int, float)) and 0 <= value < 2**32 and value == int(value)
 
 
 def _isolation_forest(model: Any) -> Origin:

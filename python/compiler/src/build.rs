@@ -1,17 +1,19 @@
 //! From the bytes of a model and the text of a schedule to a library.
 
 use crate::language::Values;
+use crate::rows::Probes;
 use crate::told::{Keeper, Told};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sched_diagnostics::Diagnostic;
-use sched_forest::{Float, Iterations, ReadOptions};
+use sched_diagnostics::{Diagnostic, Place};
+use sched_forest::{EncodedCategories, EncodedFeature, Float, Iterations, ReadOptions, codes};
 use sched_llvm::{ArtefactName, Cpu, Emit};
 use schedc_driver::compile::RowRules;
 use schedc_driver::versions::{Served, artefact, header_of, versions};
 use schedc_driver::{CodeDestination, Failure, Job, LockUse, Lookup, Model, RowTypes, Source};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the functions of a library begin with.
 const PREFIX: &str = "schedc";
@@ -31,6 +33,8 @@ pub struct Artefact {
     findings: (String, String, String),
     /// Why the lock does not serve, if it has entries for the model and they do not fit.
     miss: Option<String>,
+    /// If asked for, rows for a comparison with the object that the model comes from: doubles, and the largest sum.
+    probes: Option<(Py<PyBytes>, f64)>,
 }
 
 /// The same before it belongs to Python.
@@ -41,6 +45,28 @@ struct Built {
     notes: Vec<String>,
     findings: Told,
     miss: Option<String>,
+    probes: Option<Probes>,
+}
+
+/// The categories of a feature that an estimator encodes, in the order of its codes.
+#[derive(FromPyObject)]
+pub enum Encoded {
+    /// Whole numbers.
+    #[pyo3(transparent)]
+    Numbers(Vec<u32>),
+    /// Names.
+    #[pyo3(transparent)]
+    Names(Vec<String>),
+}
+
+impl Encoded {
+    fn of_feature(self, feature: u32) -> EncodedFeature {
+        let categories = match self {
+            Encoded::Numbers(numbers) => EncodedCategories::Numbers(numbers),
+            Encoded::Names(names) => EncodedCategories::Names(names),
+        };
+        EncodedFeature { feature, categories }
+    }
 }
 
 /// What to build.
@@ -54,15 +80,18 @@ struct Wishes<'a> {
     reading: ReadOptions,
     values: Values,
     lock: LockUse,
+    encoded: Vec<EncodedFeature>,
+    probes: bool,
 }
 
 /// Compiles the bytes of a model's file, under a schedule or under the one that schedc chooses, to a shared library for some
 /// processors. `name` is what messages call the model, and where a schedule of the lock is looked for unless it is `frozen`, the
-/// path of its file.
+/// path of its file. `encoded` has the categories that scikit-learn encodes before its trees see them, by feature; `probes` asks
+/// for rows to compare predictions on.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
-    base_margin = false, iterations = "all", lock = None, locked = false, frozen = true
+    base_margin = false, iterations = "all", lock = None, locked = false, frozen = true, encoded = vec![], probes = false
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub fn build(
@@ -79,6 +108,8 @@ pub fn build(
     lock: Option<PathBuf>,
     locked: bool,
     frozen: bool,
+    encoded: Vec<(u32, Encoded)>,
+    probes: bool,
 ) -> PyResult<Artefact> {
     let wishes = Wishes {
         model,
@@ -90,6 +121,8 @@ pub fn build(
         reading: ReadOptions { iterations: iterations_of(iterations)?, ..ReadOptions::default() },
         values,
         lock: LockUse { file: lock, locked, frozen },
+        encoded: encoded.into_iter().map(|(feature, known)| known.of_feature(feature)).collect(),
+        probes,
     };
     let built = py.detach(|| {
         let keeper = Keeper::default();
@@ -98,8 +131,12 @@ pub fn build(
             Err(failure) => Err(keeper.stopped(failure)),
         }
     });
-    let Built { library, header, schedules, notes, findings: Told { json, text, color }, miss } =
+    let Built { library, header, schedules, notes, findings: Told { json, text, color }, miss, probes } =
         built.map_err(Told::error)?;
+    let probes = probes.map(|Probes { values, magnitude }| {
+        let bytes: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
+        (PyBytes::new(py, &bytes).unbind(), magnitude)
+    });
     Ok(Artefact {
         library: PyBytes::new(py, &library).unbind(),
         header,
@@ -107,13 +144,23 @@ pub fn build(
         notes,
         findings: (json, text, color),
         miss,
+        probes,
     })
 }
 
 fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
-    let Wishes { model, name, schedule, cpus, rows, rules, reading, values, lock } = wishes;
+    let Wishes { model, name, schedule, cpus, rows, rules, reading, values, lock, encoded, probes } = wishes;
     let values = values.checked()?;
-    let model = Model::of_bytes(Path::new(name), model, &reading)?;
+    let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
+    if !encoded.is_empty() {
+        let forest = Arc::unwrap_or_clone(model.forest).of_encoded(&encoded);
+        model.forest = Arc::new(forest.map_err(|error| Failure::model(Path::new(name), error))?);
+        model.source.trainer = "scikit-learn";
+    }
+    let probes = probes.then(|| {
+        let float = if rows == RowTypes::F32 { Float::F32 } else { model.own_rows };
+        Probes::new(&model.forest, float)
+    });
     let first = cpus.first().copied().unwrap_or_default();
     let mut miss = None;
     let source = match schedule {
@@ -138,7 +185,16 @@ fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
         notes: job.notes(first),
         findings: Told::default(),
         miss,
+        probes,
     })
+}
+
+/// Findings about a compiled model that differs from its object, as JSON, as text and as coloured text.
+#[pyfunction]
+pub fn difference(message: &str, notes: Vec<String>, help: &str) -> (String, String, String) {
+    let diagnostic = Diagnostic::new(codes::OTHER_ANSWER, Place::Whole, message).help(help);
+    let Told { json, text, color } = Told::refused(Diagnostic { notes, ..diagnostic });
+    (json, text, color)
 }
 
 fn cpu_of(text: &str) -> PyResult<Cpu> {

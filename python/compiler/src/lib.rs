@@ -3,6 +3,7 @@
 
 mod build;
 mod language;
+mod rows;
 mod told;
 
 use pyo3::prelude::*;
@@ -20,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use super::Refused;
     #[pymodule_export]
-    use super::build::{Artefact, build};
+    use super::build::{Artefact, build, difference};
     #[pymodule_export]
     use super::language::{check, format, nest};
 }

@@ -29,6 +29,15 @@ impl Told {
         }
     }
 
+    /// A refusal that is about no text.
+    pub fn refused(diagnostic: Diagnostic) -> Told {
+        Told {
+            text: full::plain("", &diagnostic, false),
+            color: full::plain("", &diagnostic, true),
+            json: json::render("", "", &[diagnostic]),
+        }
+    }
+
     /// As an exception.
     pub fn error(self) -> PyErr {
         Refused::new_err((self.json, self.text, self.color))
@@ -49,11 +58,7 @@ impl Keeper {
     pub fn stopped(self, failure: Failure) -> Told {
         match failure {
             Failure::Findings | Failure::Told(_) => self.told(),
-            Failure::Refused(diagnostic) => Told {
-                text: full::plain("", &diagnostic, false),
-                color: full::plain("", &diagnostic, true),
-                json: json::render("", "", &[*diagnostic]),
-            },
+            Failure::Refused(diagnostic) => Told::refused(*diagnostic),
         }
     }
 }

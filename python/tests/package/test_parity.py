@@ -47,6 +47,15 @@ CASES = {
     "HistGradientBoostingRegressor": (lambda: ensemble.HistGradientBoostingRegressor(max_iter=12), "target", False),
     "HistGradientBoostingClassifier-2": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "two", False),
     "HistGradientBoostingClassifier-3": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "texts", False),
+    "HistGradientBoostingRegressor-poisson": (
+        lambda: ensemble.HistGradientBoostingRegressor(loss="poisson", max_iter=12), "positive", False),
+    "HistGradientBoostingRegressor-gamma": (
+        lambda: ensemble.HistGradientBoostingRegressor(loss="gamma", max_iter=12), "positive", False),
+    "GradientBoostingClassifier-exponential": (
+        lambda: ensemble.GradientBoostingClassifier(loss="exponential", **SMALL), "two-full", False),
+    "RandomForestClassifier-1": (lambda: ensemble.RandomForestClassifier(**SMALL), "one", False),
+    "ExtraTreesClassifier-1": (lambda: ensemble.ExtraTreesClassifier(**SMALL), "one", False),
+    "HistGradientBoostingClassifier-1": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "one", False),
     "IsolationForest": (lambda: ensemble.IsolationForest(**SMALL), "none-full", False),
 }
 
@@ -55,7 +64,8 @@ def fitted(name, rows, target, classes):
     make, learns, exact = CASES[name]
     learns, _, full = learns.partition("-")
     X = numpy.nan_to_num(rows) if full else rows
-    what = {"target": target, "two": two(classes), "three": three(classes), "texts": classes, "none": None}
+    what = {"target": target, "two": two(classes), "three": three(classes), "texts": classes, "none": None,
+            "positive": numpy.abs(target) + 0.1, "one": numpy.array(["bee"] * len(target))}
     if learns == "grades":
         return make().fit(X, three(classes), group=[100] * 4), X, exact
     return make().fit(X, what[learns]), X, exact
@@ -111,6 +121,79 @@ def test_doubles(rows, target):
         numpy.testing.assert_allclose(schedc.compile(theirs).predict(X), theirs.predict(X), rtol=1e-6)
 
 
+def test_exponential_loss():
+    """The probability is the sigmoid of twice the margin."""
+    rows, labels = numpy.arange(4.0).reshape(4, 1), [0, 0, 1, 1]
+    theirs = ensemble.GradientBoostingClassifier(loss="exponential", n_estimators=1, max_depth=1).fit(rows, labels)
+    ours = schedc.compile(theirs, "")
+    numpy.testing.assert_allclose(ours.predict_proba(rows)[:, 1], [0.450166] * 2 + [0.549834] * 2, atol=5e-7)
+    same(ours.predict_proba(rows), theirs.predict_proba(rows), False)
+    # The library has it too.
+    numpy.testing.assert_array_equal(schedc.load(ours.library).predict(rows.astype("float32")), ours.predict_proba(rows)[:, 1])
+
+
+def test_one_class(rows):
+    theirs = ensemble.RandomForestClassifier(**SMALL).fit(rows, ["bee"] * len(rows))
+    ours = schedc.compile(theirs, "")
+    assert list(ours.predict(rows)) == ["bee"] * len(rows)
+    same(ours.predict_proba(rows), numpy.ones((len(rows), 1)), True)
+
+
+#: Categories of a feature that histogram gradient boosting encodes.
+CATEGORIES = {
+    "codes": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+    "gaps": [0.0, 2.0, 7.0, 30.0, 31.0, 500.0],
+    "large": [1.0, 5000.0, 70000.0, 70001.0, 70002.0, 90000.0],
+}
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+@pytest.mark.parametrize("missing", [False, True])
+def test_histogram_codes(kind, missing, rows, target):
+    """Numbers that were no category go where missing ones go, with a fraction or below 0 too."""
+    codes = numpy.array(CATEGORIES[kind])[numpy.random.default_rng(4).integers(6, size=len(rows))]
+    learns = target + 20 * numpy.isin(codes, CATEGORIES[kind][::2])
+    X = numpy.column_stack((rows[:, 0], codes, rows[:, 1])).astype("float64")
+    if missing:
+        X[::9, 1] = numpy.nan
+        learns = learns - 30 * numpy.isnan(X[:, 1])
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, categorical_features=[1], min_samples_leaf=5).fit(X, learns)
+    ours = schedc.compile(theirs, "")
+    odd = X.copy()
+    for first, number in enumerate([99.0, -1.0, -0.5, 2.5, numpy.nan, 1e9, -7.0, -0.0]):
+        odd[first::16, 1] = number
+    for some in (X, odd):
+        same(ours.predict(some), theirs.predict(some), False)
+    numpy.testing.assert_array_equal(schedc.load(ours.library).predict(odd), ours.predict(odd))
+
+
+@pytest.mark.parametrize("names", [["red", "green", "blue", "grey"], [10, 20, 30, 40], [3, 0, 2, 1]])
+def test_histogram_names(names, rows, target):
+    pandas = pytest.importorskip("pandas")
+    values = numpy.array([*names, None], dtype=object)[numpy.arange(len(rows)) % 5]
+    frame = pandas.DataFrame({"a": rows[:, 0], "name": pandas.Categorical(values, categories=names), "c": rows[:, 1]})
+    learns = target + 20 * (values == names[2]) - 40 * (values == None)  # noqa: E711
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=5).fit(frame, learns)
+    ours = schedc.compile(theirs, "")
+    other = pandas.Categorical(frame["name"].astype(object), categories=[*names[::-1], "new" if names[0] == "red" else 77])
+    for some in (frame, frame.assign(name=other), frame.assign(name=other.add_categories([5]).fillna(other.categories[-1]))):
+        same(ours.predict(some), theirs.predict(some), False)
+
+
+@pytest.mark.parametrize("values", [[-3.0, 0.0, 1.0], [0.5, 1.0, 2.0]])
+def test_histogram_codes_that_are_refused(values, rows, target):
+    """The help leads to a model that compiles."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    X = numpy.array(values)[numpy.arange(len(rows)) % 3].reshape(-1, 1)
+    make = lambda: ensemble.HistGradientBoostingRegressor(max_iter=4, categorical_features=[0])  # noqa: E731
+    with pytest.raises(ValueError, match="put sklearn.preprocessing.OrdinalEncoder before it"):
+        schedc.compile(make().fit(X, target))
+    encoder, theirs = (both := make_pipeline(OrdinalEncoder(), make()).fit(X, target))[0], both[1]
+    same(schedc.compile(theirs, "").predict(encoder.transform(X)), both.predict(X), False)
+
+
 def test_early_stopping(rows, target):
     theirs = xgboost.XGBRegressor(n_estimators=60, early_stopping_rounds=2, learning_rate=0.9)
     theirs.fit(rows[:200], target[:200], eval_set=[(rows[200:], target[200:])], verbose=False)
@@ -159,6 +242,7 @@ def test_catboost(rows, target, classes):
         (catboost.CatBoostRegressor(**options), target),
         (catboost.CatBoostClassifier(**options), two(classes)),
         (catboost.CatBoostClassifier(**options), classes),
+        (catboost.CatBoostClassifier(loss_function="MultiClass", **options), two(classes)),
         (catboost.CatBoost({**options, "loss_function": "RMSE"}), target),
     ):
         theirs.fit(rows, what)

@@ -1,0 +1,334 @@
+"""The check that a compiled model answers as its object does, on rows that the compiler solves for it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import numpy
+
+from .answers import Array, Classifier, Isolation
+from .model import Model
+from .origin import Origin
+from .trial import CLOSE, Trial, codes_of
+
+#: A name that no model has for a category.
+_UNKNOWN_NAME = "no category of the model"
+
+
+def is_checked(origin: Origin) -> bool:
+    """Whether there is an object to compare with."""
+    return origin.family in _FAMILIES
+
+
+def check_answers(
+    theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool = False
+) -> int:
+    """Compares a compiled model with its object, and counts the methods that were compared.
+
+    ``is_asked_for`` says that the iterations are not the object's own.
+
+    Raises :class:`Difference` at the first row with another answer. Warns if the object itself predicts no row."""
+    if origin.family is None or ours.n_features_in_ == 0:
+        return 0
+    trial = Trial(theirs, ours, origin, probes, is_asked_for)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"), _one_thread():
+        warnings.simplefilter("ignore")
+        _FAMILIES[origin.family](trial)
+    if trial.failure is not None and trial.compared == 0:
+        warnings.warn(
+            f"the compiled model was not compared with {origin.name}, which does not predict the rows of the "
+            f"check: {trial.failure}; check=False leaves the check out",
+            stacklevel=3,
+        )
+    return trial.compared
+
+
+def _one_thread() -> Any:
+    """A context in which OpenMP starts no threads: for few rows they cost more than they save, most of all on a
+    machine with other work. It needs threadpoolctl, which scikit-learn has."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1, user_api="openmp")
+
+
+def _same_shape(answer: Any, like: Callable[[], Array]) -> Array:
+    """An answer in the shape of the compiled model's, where it has as many values."""
+    array, shape = numpy.asarray(answer), like().shape
+    return array.reshape(shape) if array.size == int(numpy.prod(shape)) else array
+
+
+# What is compared, family by family.
+
+
+def _xgboost(trial: Trial, booster: Any) -> Any:
+    """A context in which XGBoost prints nothing. On a device, XGBoost adds the base margin last."""
+    device = json.loads(booster.save_config())["learner"].get("generic_param", {})
+    if device.get("device", "cpu") != "cpu" or device.get("gpu_id", "-1") != "-1":
+        trial.slack = max(trial.slack, trial.magnitude * CLOSE)
+    return sys.modules["xgboost"].config_context(verbosity=0)
+
+
+def _of_xgboost(trial: Trial) -> None:
+    """An estimator: margins on all rows, results on a frame where the model has names of categories."""
+    theirs, ours, rows = trial.theirs, trial.ours, trial.rows
+    if trial.is_skipped:
+        return
+    if trial.origin.missing is not None and trial.origin.missing == theirs.missing:
+        absent = numpy.isnan(rows)
+        absent[::2] = False
+        rows[absent] = theirs.missing
+    more = {} if trial.span is None else {"iteration_range": trial.span}
+    frame = trial.frame(trial.about["categories"]["names"]) if trial.about.get("categories") else None
+    table = rows if frame is None else frame
+    with _xgboost(trial, theirs.get_booster()):
+        trial.compare(
+            "predict(output_margin=True)",
+            lambda: theirs.predict(rows, output_margin=True, **more),
+            lambda: ours.predict(rows, output="raw"),
+        )
+        counted = None
+        if trial.is_classifier:
+            counted = trial.decided(
+                trial.compare(
+                    "predict_proba",
+                    lambda: theirs.predict_proba(table, **more),
+                    lambda: ours.predict_proba(table),
+                    trial.close,
+                    table,
+                )
+            )
+        trial.compare(
+            "predict",
+            lambda: theirs.predict(table, **more),
+            lambda: ours.predict(table),
+            trial.close,
+            table,
+            counted,
+        )
+
+
+def _of_xgboost_booster(trial: Trial) -> None:
+    theirs, ours, rows = trial.theirs, trial.ours, trial.rows
+    if trial.is_skipped:
+        return
+    more = {} if trial.span is None else {"iteration_range": trial.span}
+    with _xgboost(trial, theirs):
+        matrix = sys.modules["xgboost"].DMatrix(
+            rows,
+            feature_names=theirs.feature_names,
+            feature_types=theirs.feature_types,
+            enable_categorical=True,
+        )
+        trial.compare(
+            "predict(output_margin=True)",
+            lambda: theirs.predict(matrix, output_margin=True, **more),
+            lambda: ours.predict(rows, output="raw"),
+        )
+        trial.compare(
+            "predict", lambda: theirs.predict(matrix, **more), lambda: ours.predict(rows), trial.close
+        )
+
+
+def _of_lightgbm(trial: Trial) -> None:
+    """An estimator or a Booster: raw scores on all rows, results on a frame where the model has names of categories."""
+    theirs, ours, rows = trial.theirs, trial.ours, trial.rows
+    if trial.is_skipped:
+        return
+    # In one thread, since the rows are few.
+    more: dict[str, Any] = {"verbosity": -1, "num_threads": 1}
+    if trial.span is not None:
+        more.update(start_iteration=trial.span[0], num_iteration=trial.span[1] - trial.span[0])
+    frame = _lightgbm_frame(trial)
+    table = rows if frame is None else frame
+    # The terms of linear leaves are fused where LightGBM was built so.
+    close = CLOSE if b"is_linear=1" in trial.origin.model else 0.0
+    trial.compare(
+        "predict(raw_score=True)",
+        lambda: theirs.predict(rows, raw_score=True, **more),
+        lambda: ours.predict(rows, output="raw"),
+        close,
+    )
+    close, counted = max(close, trial.close), None
+    if trial.is_classifier:
+        counted = trial.decided(
+            trial.compare(
+                "predict_proba",
+                lambda: theirs.predict_proba(table, **more),
+                lambda: ours.predict_proba(table),
+                close,
+                table,
+            )
+        )
+    trial.compare(
+        "predict", lambda: theirs.predict(table, **more), lambda: ours.predict(table), close, table, counted
+    )
+
+
+def _lightgbm_frame(trial: Trial) -> Any:
+    """A frame with the categories of the frame that LightGBM was trained with."""
+    booster = getattr(trial.theirs, "booster_", trial.theirs)
+    lists = booster.pandas_categorical or []
+    known = trial.about.get("categories")
+    labels: list[list[Any]] = known["names"] if known else []
+    places = [at for at, names in enumerate(labels) if names]
+    if not places or len(places) != len(lists):
+        return None
+    return trial.frame([list(lists[places.index(at)]) if names else [] for at, names in enumerate(labels)])
+
+
+def _of_catboost(trial: Trial) -> None:
+    theirs, ours, rows = trial.theirs, trial.ours, trial.rows
+    if trial.is_skipped:
+        return
+    more = {} if trial.span is None else {"ntree_start": trial.span[0], "ntree_end": trial.span[1]}
+    given: Any = rows
+    names_only = list(theirs.get_cat_feature_indices())
+    if names_only:
+        # No tree asks for these: CatBoost's file has no names, and a model that needs them is refused.
+        given = rows.astype(object)
+        given[:, names_only] = _UNKNOWN_NAME
+    raw = lambda: ours.predict(rows, output="raw")  # noqa: E731
+    trial.compare(
+        'predict(prediction_type="RawFormulaVal")',
+        lambda: _same_shape(theirs.predict(given, prediction_type="RawFormulaVal", **more), raw),
+        raw,
+    )
+    counted = None
+    if trial.is_classifier:
+        counted = trial.decided(
+            trial.compare(
+                "predict_proba",
+                lambda: theirs.predict_proba(given, **more),
+                lambda: ours.predict_proba(rows),
+                trial.close,
+            )
+        )
+    trial.compare(
+        "predict",
+        lambda: theirs.predict(given, **more),
+        lambda: ours.predict(rows),
+        trial.close,
+        counted=counted,
+    )
+
+
+def _of_scikit_learn(trial: Trial) -> None:
+    """A forest: predictions on a frame where it was fitted on one."""
+    if trial.is_skipped or trial.span is not None:
+        return
+    # In one thread and without a word; the estimator keeps its options.
+    theirs = copy.copy(trial.theirs)
+    for option, value in (("n_jobs", 1), ("verbose", 0)):
+        if hasattr(theirs, option):
+            setattr(theirs, option, value)
+    given, taken = _scikit_learn_rows(trial)
+    ours = trial.ours
+    if isinstance(trial.origin.answers, Isolation):
+        answers = trial.origin.answers
+        scores = trial.compare(
+            "score_samples",
+            lambda: theirs.score_samples(given),
+            lambda: ours.score_samples(taken),
+            CLOSE,
+            taken,
+        )
+        if scores is None:
+            return
+        decisions = scores - answers.offset
+        follows = _is_scikit_learns(theirs, "predict")
+        trial.compare(
+            "predict",
+            lambda: numpy.where(decisions < 0, -1, 1) if follows else theirs.predict(given),
+            lambda: ours.predict(taken),
+            0.0,
+            taken,
+            numpy.asarray(numpy.abs(decisions) > 4 * CLOSE),
+        )
+        return
+    labels, counted = (lambda: theirs.predict(given)), None
+    if trial.is_classifier:
+        shares = trial.compare(
+            "predict_proba",
+            lambda: theirs.predict_proba(given),
+            lambda: ours.predict_proba(taken),
+            CLOSE,
+            taken,
+        )
+        counted = trial.decided(shares)
+        if (
+            shares is not None
+            and type(trial.origin.answers) is Classifier
+            and _is_scikit_learns(theirs, "predict")
+        ):
+            labels = lambda: theirs.classes_[numpy.argmax(shares, axis=1)]  # noqa: E731
+    trial.compare("predict", labels, lambda: ours.predict(taken), CLOSE, taken, counted)
+
+
+def _is_scikit_learns(theirs: Any, method: str) -> bool:
+    """Whether a method is scikit-learn's own. Then classes of forests follow from their probabilities, and sides
+    from scores, which saves a walk through trees that Python starts one by one."""
+    module = getattr(getattr(type(theirs), method), "__module__", "")
+    return module.startswith("sklearn.") and method not in vars(theirs)
+
+
+def _scikit_learn_rows(trial: Trial) -> tuple[Any, Any]:
+    """Rows for the estimator and for the compiled model. Estimators that take no missing values get zeros."""
+    if not _takes_missing(trial.theirs):
+        trial.rows = numpy.nan_to_num(trial.rows, nan=0.0)
+    rows = trial.rows
+    encoded = dict(trial.origin.encoded)
+    named = {at: known for at, known in encoded.items() if known and isinstance(known[0], str)}
+    if not named:
+        frame = trial.frame([]) if trial.origin.names is not None else None
+        return (rows, rows) if frame is None else (frame, frame)
+    frame = trial.frame([list(named.get(at, [])) for at in range(rows.shape[1])])
+    if frame is not None:
+        return frame, frame
+    given = rows.astype(object)
+    for at, known in named.items():
+        codes = codes_of(rows[:, at], len(known))
+        given[:, at] = [known[code] if code >= 0 else numpy.nan for code in codes]
+    return given, rows
+
+
+def _takes_missing(theirs: Any) -> bool:
+    tags = getattr(theirs, "__sklearn_tags__", None)
+    if tags is not None:
+        return bool(tags().input_tags.allow_nan)
+    return bool(theirs._get_tags().get("allow_nan", False))
+
+
+def _of_treelite(trial: Trial) -> None:
+    """A model of Treelite: its own evaluator."""
+    if trial.is_skipped or trial.span is not None:
+        return
+    import treelite
+
+    rows = trial.rows.astype(trial.theirs.input_type)
+    mine = lambda: trial.ours.predict(rows)  # noqa: E731
+    trial.compare(
+        "gtil.predict",
+        lambda: _same_shape(treelite.gtil.predict(trial.theirs, rows), mine),
+        mine,
+        CLOSE,
+        rows,
+    )
+
+
+_FAMILIES: dict[str, Callable[[Trial], None]] = {
+    "XGBoost": _of_xgboost,
+    "Booster of XGBoost": _of_xgboost_booster,
+    "LightGBM": _of_lightgbm,
+    "Booster of LightGBM": _of_lightgbm,
+    "CatBoost": _of_catboost,
+    "scikit-learn": _of_scikit_learn,
+    "Treelite": _of_treelite,
+}

@@ -1,0 +1,179 @@
+"""A compiled model and its object on the rows of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from schedc_runtime import SchedcError
+
+from . import _native
+from .answers import Array
+from .findings import Difference, Findings
+from .model import Model
+from .origin import Origin
+
+#: Relative difference of results in single precision, and of those that scikit-learn and Treelite sum in
+#: another order.
+CLOSE = 1e-6
+#: Relative difference of results in double precision that an exponential of another C library makes.
+_DOUBLE = 1e-12
+#: Values of a row that a message shows.
+_SHOWN = 8
+
+
+class Trial:
+    """A compiled model, its object, and the rows that both predict."""
+
+    def __init__(
+        self, theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool
+    ) -> None:
+        self.theirs, self.ours, self.origin = theirs, ours, origin
+        self.about = ours.info["model"]
+        values, self.magnitude = probes
+        is_narrow = ours._recipe is not None and ours._recipe.rows == "f32"
+        kind = "float32" if is_narrow or self.about["types"]["rows"] == "f32" else "float64"
+        self.rows = numpy.frombuffer(values, "<f8").reshape(-1, ours.n_features_in_).astype(kind)
+        if origin.missing is not None:
+            self.rows[self.rows == origin.missing] = numpy.nan
+        self.compared = 0
+        self.failure: Exception | None = None
+        is_single = self.about["types"]["results"] == "f32"
+        #: Bound of the difference of sums in another order: docs/numerics.md.
+        self.slack = 0.0 if ours.order == "exact" else self.magnitude * (CLOSE if is_single else _DOUBLE)
+        #: Bound of the relative difference of results that an exponential made.
+        self.close = CLOSE if is_single else _DOUBLE
+        self.span = _span(origin.iterations) if is_asked_for else None
+        self.is_skipped = is_asked_for and self.span is None
+
+    @property
+    def is_classifier(self) -> bool:
+        return self.origin.answers.kind == "classifier"
+
+    def compare(
+        self,
+        method: str,
+        theirs: Callable[[], Any],
+        ours: Callable[[], Array],
+        close: float = 0.0,
+        rows: Any = None,
+        counted: Array | None = None,
+    ) -> Array | None:
+        """Compares the answers of a method, and returns the object's.
+
+        ``close`` bounds the difference, relative to the largest answer; ``counted`` says which rows count."""
+        try:
+            expected = numpy.asarray(theirs())
+        except Exception as error:
+            self.failure = error
+            return None
+        rows = self.rows if rows is None else rows
+        try:
+            found = numpy.asarray(ours())
+        except SchedcError:
+            # The library is for other processors, and says so whenever it is called here.
+            return None
+        except Exception as error:
+            self._refuse(method, rows, 0, expected[:1], error)
+        if found.shape != expected.shape:
+            self._refuse(method, rows, 0, expected[:1], found[:1])
+        wrong: Array = _unequal(expected, found, close, self.slack)
+        wrong = numpy.asarray(wrong.reshape(len(wrong), -1).any(axis=1))
+        if counted is not None:
+            wrong &= counted
+        self.compared += 1
+        if wrong.any():
+            at = int(numpy.argmax(wrong))
+            self._refuse(method, rows, at, expected[at], found[at])
+        return expected
+
+    def _refuse(self, method: str, rows: Any, at: int, expected: Any, found: Any) -> Any:
+        name = self.origin.name
+        mine = (
+            f"raises {type(found).__name__}: {found}"
+            if isinstance(found, Exception)
+            else f"gives {_shown(found)}"
+        )
+        row = rows.iloc[at : at + 1] if hasattr(rows, "iloc") else rows[at : at + 1]
+        told = _native.difference(
+            f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model {mine}",
+            [f"the row is {self._described(at)}"],
+            "if a `predict` of your own or an option of the trainer is meant to differ, check=False compiles the "
+            "model all the same; else report this, with the model",
+        )
+        raise Difference(Findings(*told), row, method, expected, found)
+
+    def _described(self, at: int) -> str:
+        names = self.origin.names or [str(feature) for feature in range(self.rows.shape[1])]
+        shown = [f"{name}={value:g}" for name, value in zip(names, self.rows[at].tolist())]
+        more = len(shown) - _SHOWN
+        return ", ".join(shown[:_SHOWN]) + (f" and {more} more values" if more > 0 else "")
+
+    def decided(self, answers: Array | None) -> Array | None:
+        """Finds the rows whose class no last digit changes, by their probabilities."""
+        if answers is None:
+            return None
+        if answers.ndim == 1 or answers.shape[1] == 1:
+            distances = numpy.abs(answers.reshape(len(answers)) - 0.5)
+        else:
+            ordered = numpy.sort(answers, axis=1)
+            distances = ordered[:, -1] - ordered[:, -2]
+        return numpy.asarray(distances > max(CLOSE, self.slack) * 4)
+
+    def frame(self, labels: list[list[Any]]) -> Any:
+        """The rows as a frame of pandas, with names where features have ``labels``; None without pandas."""
+        if any(_has_no_name(names) for names in labels):
+            return None
+        try:
+            import pandas
+        except ImportError:
+            return None
+        names = self.origin.names or [str(at) for at in range(self.rows.shape[1])]
+        columns: dict[str, Any] = {}
+        for at, name in enumerate(names):
+            values = self.rows[:, at]
+            known = labels[at] if at < len(labels) else []
+            columns[name] = (
+                values
+                if not known
+                else pandas.Categorical.from_codes(codes_of(values, len(known)), categories=known)
+            )
+        return pandas.DataFrame(columns) if len(columns) == self.rows.shape[1] else None
+
+
+def _span(iterations: str) -> tuple[int, int] | None:
+    """The first iteration and the one behind the last, if a text says them as ``a..b``."""
+    first, dots, end = iterations.partition("..")
+    return (int(first), int(end)) if dots and first.isdigit() and end.isdigit() else None
+
+
+def _unequal(expected: Array, found: Array, close: float, slack: float) -> Array:
+    """Finds the values that differ by more than their bound."""
+    if expected.dtype.kind not in "fc" or found.dtype.kind not in "fc":
+        return numpy.asarray(expected != found)
+    equal = (expected == found) | (numpy.isnan(expected) & numpy.isnan(found))
+    if close == 0.0 and slack == 0.0:
+        return numpy.asarray(~equal)
+    finite = numpy.abs(expected[numpy.isfinite(expected)])
+    scale = float(finite.max()) if finite.size else 0.0
+    near = numpy.abs(expected.astype("float64") - found) <= slack + close * scale
+    return numpy.asarray(~(equal | near))
+
+
+def codes_of(values: Array, count: int) -> Array:
+    """Codes for a column of names: those that the model does not know are missing."""
+    known = (values >= 0) & (values < count) & (values == numpy.floor(values))
+    codes: Array = numpy.where(known, values, -1).astype("int64")
+    return codes
+
+
+def _has_no_name(names: list[Any]) -> bool:
+    """Whether a list of names cannot be the categories of a column."""
+    return any(name is None or name != name for name in names) or len(set(map(repr, names))) < len(names)
+
+
+def _shown(answer: Any) -> str:
+    return numpy.array2string(numpy.asarray(answer), precision=9, separator=", ", threshold=_SHOWN).replace(
+        "\n", ""
+    )

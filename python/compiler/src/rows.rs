@@ -1,0 +1,106 @@
+//! Rows on which a compiled model and the object that it was made of are compared.
+
+use sched_forest::{Boundary, BoundaryOptions, Float, Forest, Predicate};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows on and beside thresholds.
+const SOLVED: usize = 24;
+/// Rows with more missing values and ordinary categories than those have.
+const MIXED: usize = 24;
+/// Most values of all rows, which bounds the memory for models with very many features.
+const MOST_VALUES: usize = 1 << 22;
+/// Most inner nodes that rows are solved for, about 5 ms of work; of larger models every n-th tree counts.
+const MOST_NODES: usize = 1 << 13;
+/// Most members of a feature's sets that are collected.
+const MOST_MEMBERS: usize = 1 << 12;
+/// Largest value where leaves are linear, whose products would overflow.
+const MOST_LINEAR: f64 = 1e6;
+
+/// Rows for a comparison, and how large sums can become.
+pub struct Probes {
+    /// The values, row after row.
+    pub values: Vec<f64>,
+    /// The sum over the trees of each tree's largest leaf, and the largest base value.
+    pub magnitude: f64,
+}
+
+impl Probes {
+    /// Rows of a type for a forest: finite values, with NaN for missing ones.
+    pub fn new(forest: &Forest, rows: Float) -> Probes {
+        let features = forest.num_features;
+        let count = (MOST_VALUES / features.max(1)).clamp(2, SOLVED + MIXED);
+        let solved = solved(&few_trees(forest), rows, count.div_ceil(2));
+        let choices = choices(forest);
+        let mut values = solved.concat();
+        for (number, row) in (0..count / 2).zip(solved.iter().cycle()) {
+            values.extend(row.iter().enumerate().map(
+                |(feature, value)| match choices.get(&(feature as u32)) {
+                    Some(choices) => choices[(number + feature) % choices.len()],
+                    None if (number + feature).is_multiple_of(4) => f64::NAN,
+                    None => *value,
+                },
+            ));
+        }
+        if forest.has_linear_leaves() {
+            values.iter_mut().for_each(|x| *x = x.clamp(-MOST_LINEAR, MOST_LINEAR));
+        }
+        Probes { values, magnitude: magnitude(forest) }
+    }
+}
+
+/// Rows that [`Boundary`] solves; rows of zeros for a forest without tests.
+fn solved(forest: &Forest, rows: Float, count: usize) -> Vec<Vec<f64>> {
+    let mut boundary = Boundary::new(forest, BoundaryOptions { rows, finite: true });
+    let mut made = Vec::with_capacity(count);
+    for _ in 0..count {
+        let mut row = vec![0.0; forest.num_features];
+        if !boundary.next_row(&mut row) {
+            row.fill(0.0);
+        }
+        made.push(row);
+    }
+    made
+}
+
+/// The forest, or one with fewer of its trees where it has too many nodes.
+fn few_trees(forest: &Forest) -> Cow<'_, Forest> {
+    let nodes: usize = forest.trees.iter().map(|tree| tree.inner.len()).sum();
+    if nodes <= MOST_NODES {
+        return Cow::Borrowed(forest);
+    }
+    let mut fewer = forest.clone();
+    let step = nodes.div_ceil(MOST_NODES);
+    fewer.trees = fewer.trees.into_iter().step_by(step).collect();
+    Cow::Owned(fewer)
+}
+
+/// For each feature with sets of categories the values that mixed rows take in turn: members, a number that is in no
+/// set, and NaN.
+fn choices(forest: &Forest) -> BTreeMap<u32, Vec<f64>> {
+    let mut members: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for node in forest.trees.iter().flat_map(|tree| &tree.inner) {
+        if let Predicate::Member { set } = node.predicate {
+            let known = members.entry(node.feature).or_default();
+            let set = forest.sets.get(set as usize).map_or(&[][..], |set| set.members());
+            known.extend(set.iter().take(MOST_MEMBERS.saturating_sub(known.len())));
+        }
+    }
+    let of_feature = |known: &BTreeSet<u32>| {
+        let step = known.len().div_ceil(MIXED - 2).max(1);
+        let mut values: Vec<f64> = known.iter().step_by(step).map(|it| f64::from(*it)).collect();
+        values.push(known.last().map_or(0.0, |last| f64::from(*last) + 1.0));
+        values.push(f64::NAN);
+        values
+    };
+    members.iter().map(|(feature, known)| (*feature, of_feature(known))).collect()
+}
+
+fn magnitude(forest: &Forest) -> f64 {
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).fold(0.0, f64::max);
+    let trees = forest.trees.iter().map(|tree| {
+        let mut values = tree.leaves.iter().flat_map(|leaf| leaf.values.iter().copied());
+        largest(&mut values)
+    });
+    trees.sum::<f64>() + largest(&mut forest.base.iter().copied())
+}
