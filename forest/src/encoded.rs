@@ -3,10 +3,11 @@
 //! Its trees know the places of categories in a list, and take a value that is not in the list for a missing one. A
 //! forest for such trees is rewritten to one for the values themselves.
 
-use crate::category::{CategoryRule, CategorySet, Label};
+use crate::category::{CategoryRule, CategorySet};
 use crate::error::ModelError;
 use crate::forest::{Forest, NodeRef, Predicate, Tree};
 use crate::grow::{Growing, Slot};
+use sched_categories::{Label, Names};
 use std::collections::HashMap;
 
 /// Codes below this bound have names as well, each its own number, so that dictionaries of numbers find them.
@@ -49,14 +50,14 @@ impl EncodedCategories {
     }
 
     /// Names in the order of the numbers that rows hold.
-    fn labels(&self) -> Vec<Label> {
-        match self {
+    fn names(&self) -> Names {
+        Names::listed(match self {
             EncodedCategories::Names(names) => names.iter().cloned().map(Label::Text).collect(),
             EncodedCategories::Numbers(numbers) => match numbers.iter().max() {
                 Some(&last) if last < MOST_NAMED => (0..=last).map(|it| Label::Integer(it.into())).collect(),
                 _ => Vec::new(),
             },
-        }
+        })
     }
 }
 
@@ -94,7 +95,7 @@ impl Forest {
         parts.sets = sets.all;
         parts.category_rule = CategoryRule::Whole;
         parts.categories = (0..parts.num_features as u32)
-            .map(|feature| by_feature.get(&feature).map_or_else(Vec::new, |known| known.labels()))
+            .map(|feature| by_feature.get(&feature).map(|known| known.names()).unwrap_or_default())
             .collect();
         Forest::new(parts)
     }
@@ -189,7 +190,7 @@ mod tests {
             let forest = stump(missing_left).of_encoded(&[EncodedFeature { feature: 0, categories }]);
             let forest = forest.expect("the forest is right");
             assert_eq!(leaves(&forest, &rows), [1, 2, 1, side, side, side, side, side]);
-            assert_eq!(forest.categories[0].len(), 301);
+            assert_eq!(forest.categories[0].labels.len(), 301);
         }
     }
 
@@ -200,7 +201,7 @@ mod tests {
         let forest = stump(true).of_encoded(&[EncodedFeature { feature: 0, categories }]);
         let forest = forest.expect("the forest is right");
         assert_eq!(leaves(&forest, &[0.0, 1.0, 2.0, 3.0]), [1, 2, 1, 1]);
-        assert_eq!(forest.categories[0][1], Label::Text("green".into()));
+        assert_eq!(forest.categories[0].labels[1], Label::Text("green".into()));
     }
 
     #[test]
@@ -208,7 +209,7 @@ mod tests {
         let categories = EncodedCategories::Numbers(vec![7, 1_000_000]);
         let forest = stump(false).of_encoded(&[EncodedFeature { feature: 0, categories }]);
         let forest = forest.expect("the forest is right");
-        assert!(forest.categories[0].is_empty());
+        assert!(forest.categories[0].are_codes());
         assert_eq!(leaves(&forest, &[7.0, 1e6]), [1, 2]);
     }
 }
