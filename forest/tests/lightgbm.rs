@@ -153,6 +153,9 @@ fn pandas_categories_get_their_features() {
     let fewer = text.replacen("[3, 10, 200]", "[3, 10]", 1);
     let (categories, said) = notes(&fewer);
     assert!(categories.contains(&Names::unknown()) && said.contains("3 pandas columns"), "{said}");
+    let infinite = text.replacen("[3, 10, 200]", "[3.0, Infinity, -Infinity]", 1);
+    let reals = [3.0, f64::INFINITY, f64::NEG_INFINITY].map(Label::Number);
+    assert_eq!(notes(&infinite).0[2], listed(&reals));
     let broken = text.replacen("[3, 10, 200]", "[3, 10, 200", 1);
     let error = read(broken.as_bytes()).unwrap_err();
     assert_eq!(

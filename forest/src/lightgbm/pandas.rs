@@ -77,8 +77,9 @@ fn lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
         return Err(ModelError::new(codes::TOO_LARGE, message).at("pandas_categorical").help(SAVE));
     }
     let lists: Option<Vec<Vec<Name>>> = match line {
-        Some(line) => serde_json::from_str(line).map_err(|error| {
-            let message = format!("the names of categories cannot be read: {error}");
+        // Categories that are floating-point numbers may be infinite, which Python writes as no JSON has it.
+        Some(line) => crate::json::from_json(line.as_bytes()).map_err(|error| {
+            let message = format!("the names of categories cannot be read: {}", error.message);
             ModelError::new(codes::SYNTAX, message).at("pandas_categorical").help(SAVE)
         })?,
         None => None,
@@ -148,6 +149,10 @@ impl Visitor<'_> for NameVisitor {
 
     fn visit_u64<E>(self, number: u64) -> Result<Name, E> {
         Ok(Name(i64::try_from(number).map_or(Label::Number(number as f64), Label::Integer)))
+    }
+
+    fn visit_unit<E>(self) -> Result<Name, E> {
+        Ok(Name(Label::Number(f64::NAN)))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Name, E> {

@@ -26,6 +26,7 @@ def compile(
     rows: Literal["f32", "f64", "both"] = "both",
     missing: float | None = None,
     iterations: str | None = None,
+    as_release: str | None = None,
     base_margin: bool = False,
     target: str | None = None,
     sets: Mapping[str, int] | None = None,
@@ -54,7 +55,8 @@ def compile(
     ``output`` is what ``predict`` returns: by default what the object's own ``predict`` does, or else ``"value"``, ``"raw"``,
     ``"class"`` or ``"leaf"``. ``missing`` is a number that stands for missing values beside NaN, ``iterations`` chooses some,
     as in ``"0..10"`` or ``"best"``, and ``base_margin=True`` prepares for calls that bring a base margin along; objects
-    know their own ``missing`` and best iteration.
+    know their own ``missing`` and best iteration. ``as_release`` gives a file of XGBoost the meaning that another release gives it,
+    as in ``"3.4"``.
 
     A compiled object is compared with the object itself on a few dozen rows on and beside thresholds, with missing values and
     with known and unknown categories; ``check=False`` leaves that out. A file has no object to compare with.
@@ -67,6 +69,10 @@ def compile(
         origin = replace(origin, missing=missing)
     if iterations is not None:
         origin = replace(origin, iterations=iterations)
+    if as_release is not None:
+        if origin.family is not None:
+            raise ValueError("as_release is for files: an object means what its own release computes")
+        origin = replace(origin, as_release=as_release)
     recipe = Recipe(
         schedule=None if schedule is None else schedule_text(schedule),
         cpu=(cpu,) if isinstance(cpu, str) else tuple(cpu),
@@ -128,6 +134,7 @@ def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artef
             missing=origin.missing,
             base_margin=recipe.base_margin,
             iterations=origin.iterations,
+            as_release=origin.as_release,
             lock=recipe.lock,
             locked=recipe.locked,
             frozen=recipe.frozen,

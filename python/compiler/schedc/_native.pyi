@@ -33,6 +33,7 @@ def build(
     missing: float | None = None,
     base_margin: bool = False,
     iterations: str = "all",
+    as_release: str | None = None,
     lock: str | None = None,
     locked: bool = False,
     frozen: bool = True,

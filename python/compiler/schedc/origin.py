@@ -29,6 +29,8 @@ class Origin:
     """What messages call it."""
     iterations: str = "all"
     """The iterations that the object predicts with."""
+    as_release: str | None = None
+    """The release of the trainer whose meaning of the file counts; None for the one that saved it."""
     missing: float | None = None
     """A number that stands for missing values, beside NaN."""
     single: bool = False

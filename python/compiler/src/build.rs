@@ -7,7 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sched_diagnostics::{Diagnostic, Place};
-use sched_forest::{EncodedCategories, EncodedFeature, Float, Iterations, ReadOptions, codes};
+use sched_forest::{
+    EncodedCategories, EncodedFeature, Float, Iterations, ParseReleaseError, ReadOptions, Release, codes,
+};
 use sched_llvm::{ArtefactName, Cpu, Emit};
 use schedc_driver::compile::RowRules;
 use schedc_driver::versions::{Served, artefact, header_of, versions};
@@ -87,11 +89,13 @@ struct Wishes<'a> {
 /// Compiles the bytes of a model's file, under a schedule or under the one that schedc chooses, to a shared library for some
 /// processors. `name` is what messages call the model, and where a schedule of the lock is looked for unless it is `frozen`, the
 /// path of its file. `encoded` has the categories that scikit-learn encodes before its trees see them, by feature; `probes` asks
-/// for rows to compare predictions on.
+/// for rows to compare predictions on. `as_release` is the release whose meaning of the file counts, by default the one that
+/// saved it.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
-    base_margin = false, iterations = "all", lock = None, locked = false, frozen = true, encoded = vec![], probes = false
+    base_margin = false, iterations = "all", lock = None, locked = false, frozen = true, encoded = vec![], probes = false,
+    as_release = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub fn build(
@@ -110,6 +114,7 @@ pub fn build(
     frozen: bool,
     encoded: Vec<(u32, Encoded)>,
     probes: bool,
+    as_release: Option<&str>,
 ) -> PyResult<Artefact> {
     let wishes = Wishes {
         model,
@@ -118,7 +123,10 @@ pub fn build(
         cpus: cpu.iter().map(|text| cpu_of(text)).collect::<PyResult<_>>()?,
         rows: rows_of(rows)?,
         rules: RowRules { missing, base_margin },
-        reading: ReadOptions { iterations: iterations_of(iterations)?, ..ReadOptions::default() },
+        reading: ReadOptions {
+            iterations: iterations_of(iterations)?,
+            as_release: as_release.map(release_of).transpose()?,
+        },
         values,
         lock: LockUse { file: lock, locked, frozen },
         encoded: encoded.into_iter().map(|(feature, known)| known.of_feature(feature)).collect(),
@@ -210,6 +218,10 @@ fn rows_of(text: &str) -> PyResult<RowTypes> {
         "both" => Ok(RowTypes::Both),
         _ => Err(PyValueError::new_err(format!("rows is one of f32, f64 and both, not {text:?}"))),
     }
+}
+
+fn release_of(text: &str) -> PyResult<Release> {
+    text.parse().map_err(|error: ParseReleaseError| PyValueError::new_err(error.to_string()))
 }
 
 fn iterations_of(text: &str) -> PyResult<Iterations> {

@@ -132,3 +132,18 @@ def test_every_kind_of_input(trainer, letter, tmp_path):
         else:
             assert numpy.array_equal(found, expected), kind
     assert len(seen) >= 12
+
+
+def test_files_have_the_meaning_of_a_release(tmp_path):
+    X, y = numpy.arange(8.0).reshape(-1, 1), numpy.arange(8) % 2
+    model = xgboost.XGBClassifier(n_estimators=1, base_score=1e-7).fit(X, y)
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    own, older = (schedc.compile(path, as_release=release).predict(X, output="raw") for release in (None, "3.1"))
+    # Up to release 3.1 a base score may be as far below 1e-6 as it wants.
+    assert numpy.allclose(own - older, numpy.log(10), atol=1e-4)
+    for wrong in ("soon", "99.1"):
+        with pytest.raises((ValueError, schedc.Refused), match="release"):
+            schedc.compile(path, as_release=wrong)
+    with pytest.raises(ValueError, match="as_release is for files"):
+        schedc.compile(model, as_release="3.1")
