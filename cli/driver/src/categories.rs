@@ -1,4 +1,4 @@
-//! What rows of a model mean: names of categories, and the types of whole numbers.
+//! The meaning of a model's rows: names of categories, and the types of whole numbers.
 
 use crate::model::Model;
 use sched_categories::{Categories, Choices, Names, Unseen, to_json};
@@ -37,9 +37,9 @@ pub fn has_names(forest: &Forest) -> bool {
 /// The types to which whole numbers of rows are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WholeNumbers {
-    /// That of cells of tables.
+    /// Type of whole numbers in cells of tables.
     pub of_tables: Float,
-    /// That of elements of arrays.
+    /// Type of whole numbers in elements of arrays.
     pub of_arrays: Float,
 }
 

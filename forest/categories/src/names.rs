@@ -2,7 +2,7 @@
 
 use crate::label::Label;
 
-/// How names and codes belong together, which differs by trainer.
+/// The relation of names and codes, which differs by trainer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// The code of a name is its place in the list (LightGBM, XGBoost).
@@ -21,7 +21,7 @@ pub enum Naming {
 pub struct Names {
     /// The names, in the order of the model's file. Of two equal ones the first counts.
     pub labels: Vec<Label>,
-    /// How names and codes belong together.
+    /// The relation of names and codes.
     pub naming: Naming,
 }
 

@@ -102,9 +102,9 @@ pub enum Precision {
 /// The precision to which whole numbers are rounded, once and from their own type, as the model's trainer does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WholeNumbers {
-    /// That of cells of tables.
+    /// Precision of whole numbers in cells of tables.
     pub of_tables: Precision,
-    /// That of elements of arrays.
+    /// Precision of whole numbers in elements of arrays.
     pub of_arrays: Precision,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Expect<'a> {
         Expect { by_position: insist, ..self }
     }
 
-    /// The same rows, whose whole numbers become those of these types.
+    /// Rows whose whole numbers are rounded to these precisions.
     pub fn with_whole_numbers(self, whole: WholeNumbers) -> Self {
         Expect { whole, ..self }
     }

@@ -13,7 +13,8 @@ use std::process::Command;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// What C compilers may make of the runtime: of no function of the library its own code, or checked copies of them.
+/// Options under which a C compiler calls other functions of the library for the same runtime: without code of its own for
+/// them, or with checked copies.
 const OPTIONS: [&[&str]; 3] =
     [&["-O0", "-fno-builtin"], &["-O2", "-D_FORTIFY_SOURCE=2", "-fstack-protector-strong"], &["-Os"]];
 
