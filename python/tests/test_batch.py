@@ -270,10 +270,10 @@ def test_categories_that_are_refused(libraries):
     houses = BatchPredictor(libraries["houses"])
     row = {"country": ["NL", "DE"], "size": ["L", None], "floor": [10, 20.0], "area": [157.4, 1.0]}
     codes = {"country": [2, 0], "size": [2, math.nan], "floor": [0, 1], "area": [157.4, 1.0]}
-    coded = BatchPredictor(libraries["houses"], categories="codes")
-    assert numpy.array_equal(houses.values(row), coded.values(codes))
+    by_codes = BatchPredictor(libraries["houses"], categories="codes")
+    assert numpy.array_equal(houses.values(row), by_codes.values(codes))
     array = numpy.array([codes[name] for name in houses.features]).T
-    assert numpy.array_equal(houses.values(array), coded.values(codes))
+    assert numpy.array_equal(houses.values(array), by_codes.values(codes))
     array[0, houses.features.index("floor")] = 30
     with pytest.raises(ValueError, match="30 is the name of a category, and numbers of an array are codes"):
         houses.values(array)
@@ -290,7 +290,7 @@ def test_categories_that_are_refused(libraries):
         strict.predict({**row, "country": ["NL", "nl"]})
     other = BatchPredictor(libraries["houses"], unseen="other")
     assert numpy.array_equal(other.values({**row, "country": ["XX", "DE"]}), BatchPredictor(libraries["houses"], categories="codes").values({**codes, "country": [-1, 0]}))
-    assert numpy.array_equal(houses.values({**row, "country": ["XX", "DE"]}), coded.values({**codes, "country": [math.nan, 0]}))
+    assert numpy.array_equal(houses.values({**row, "country": ["XX", "DE"]}), by_codes.values({**codes, "country": [math.nan, 0]}))
 
 
 def test_what_is_no_table(predictor):

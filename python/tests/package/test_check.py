@@ -66,7 +66,7 @@ def estimators(rows, target, classes):
     full, two, positive = numpy.nan_to_num(rows), (classes == "bee").astype(int), numpy.abs(target) + 0.1
     named, frame = pandas.DataFrame(rows, columns=list("abcdefgh")), colored(rows)
     learns = target + 20 * (frame["color"] == "blue") - 9 * (frame["month"] == 3)
-    coded = numpy.column_stack((rows[:, :2], numpy.arange(len(rows)) % 5 * 3.0))
+    by_codes = numpy.column_stack((rows[:, :2], numpy.arange(len(rows)) % 5 * 3.0))
     grades = numpy.searchsorted(["ant", "bee", "cat"], classes)
     eighty = numpy.nan_to_num(rows, nan=-9.0)
     make = {
@@ -83,7 +83,7 @@ def estimators(rows, target, classes):
         "xgb-names": lambda: xgboost.XGBRegressor(enable_categorical=True, **SMALL).fit(frame, learns),
         "xgb-codes": lambda: xgboost.XGBRegressor(
             enable_categorical=True, feature_types=["q", "q", "c"], **SMALL
-        ).fit(coded, target + coded[:, 2]),
+        ).fit(by_codes, target + by_codes[:, 2]),
         "xgb-booster": lambda: xgboost.XGBClassifier(**SMALL).fit(named, grades).get_booster(),
         "xgb-early": lambda: xgboost.XGBRegressor(
             n_estimators=50, early_stopping_rounds=2, learning_rate=0.9
@@ -96,7 +96,7 @@ def estimators(rows, target, classes):
         "lgb-linear": lambda: lightgbm.LGBMRegressor(linear_tree=True, **LIGHT).fit(rows, target),
         "lgb-names": lambda: lightgbm.LGBMRegressor(**LIGHT).fit(frame, learns),
         "lgb-codes": lambda: lightgbm.LGBMRegressor(**LIGHT).fit(
-            coded, target + coded[:, 2], categorical_feature=[2]
+            by_codes, target + by_codes[:, 2], categorical_feature=[2]
         ),
         "lgb-booster": lambda: lightgbm.LGBMRegressor(**LIGHT).fit(frame, learns).booster_,
         "lgb-one": lambda: lightgbm.LGBMRegressor(**LIGHT).fit(rows, target * 0),
@@ -126,7 +126,7 @@ def estimators(rows, target, classes):
         "histogram-names": lambda: ensemble.HistGradientBoostingRegressor(max_iter=8).fit(frame, learns),
         "histogram-codes": lambda: ensemble.HistGradientBoostingRegressor(
             max_iter=8, categorical_features=[2]
-        ).fit(coded, target + coded[:, 2]),
+        ).fit(by_codes, target + by_codes[:, 2]),
         "isolation": lambda: ensemble.IsolationForest(**SMALL).fit(rows),
         "one-class": lambda: ensemble.ExtraTreesClassifier(**SMALL).fit(rows, ["bee"] * len(rows)),
         "treelite": lambda: treelite.sklearn.import_model(
