@@ -156,6 +156,8 @@ fn pandas_categories_get_their_features() {
     let infinite = text.replacen("[3, 10, 200]", "[3.0, Infinity, -Infinity]", 1);
     let reals = [3.0, f64::INFINITY, f64::NEG_INFINITY].map(Label::Number);
     assert_eq!(notes(&infinite).0[2], listed(&reals));
+    let large = text.replacen("[3, 10, 200]", "[3, 9223372036854775813, 200]", 1);
+    assert_eq!(notes(&large).0[2].labels[1], label("9223372036854775813"));
     let broken = text.replacen("[3, 10, 200]", "[3, 10, 200", 1);
     let error = read(broken.as_bytes()).unwrap_err();
     assert_eq!(

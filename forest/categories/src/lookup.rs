@@ -173,6 +173,12 @@ impl<'a> Lookup<'a> {
 
     /// The code of a number among names, some of which are numbers.
     fn of_number(&self, number: Cell<'_>, form: Form) -> Result<f64, Refusal> {
+        if let Cell::Number(value) = number
+            && value.abs() >= EXACT as f64
+            && self.known.integers.keys().any(|name| name.unsigned_abs() >= EXACT)
+        {
+            return Err(Refusal::Inexact(value));
+        }
         if let Some(code) = self.number_name(number) {
             return Ok(code);
         }
@@ -216,7 +222,10 @@ impl<'a> Lookup<'a> {
             _ => f64::NAN,
         };
         let count = self.known.names.labels.len();
-        let beyond = value >= count as f64 && self.choices.numbers.is_none();
+        if value == -1.0 && self.origin == Origin::Table {
+            return Err(Refusal::MissingCode);
+        }
+        let beyond = !(0.0..count as f64).contains(&value) && self.choices.numbers.is_none();
         if beyond && self.known.names.naming == Naming::Listed && self.number_name(number).is_some() {
             return Err(Refusal::NameAmongCodes(value, count));
         }

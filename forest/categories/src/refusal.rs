@@ -25,7 +25,9 @@ pub enum Refusal {
     NameAmongCodes(f64, usize),
     /// A number with a fraction, where names are whole numbers and text.
     Fraction(f64),
-    /// A whole number of an array that double precision does not tell from its neighbours.
+    /// The number -1 among codes of a table, which pandas writes for a missing value.
+    MissingCode,
+    /// A whole number in a floating-point type that does not tell it from its neighbours.
     Inexact(f64),
 }
 
@@ -91,12 +93,13 @@ impl Refusal {
                 "{number} is the name of a category, and numbers of an array are codes, here from 0 to {}",
                 count.saturating_sub(1)
             ),
+            Refusal::MissingCode => "-1 is no code, and pandas writes it for a missing value".to_owned(),
             Refusal::Fraction(number) => {
                 format!("{number} is no category: these are whole numbers and text to CatBoost")
             }
             Refusal::Inexact(number) => {
                 format!(
-                    "{number} may stand for several whole numbers, which arrays do not tell apart from 2^53 on"
+                    "{number} may stand for several whole numbers, which floating-point numbers do not tell apart"
                 )
             }
         }
@@ -138,10 +141,11 @@ impl Refusal {
                 "save the rows as Parquet or Arrow, whose columns have types".to_owned()
             }
             Refusal::NoNames(_) => format!("write the categories' codes, as in training, and say {codes}"),
+            Refusal::MissingCode => "leave the cell empty if the value is missing".to_owned(),
             Refusal::Fraction(_) => {
                 "save the column as whole numbers or as text, as it was in training".to_owned()
             }
-            Refusal::Inexact(_) => "save the column as text, or in a table such as Parquet".to_owned(),
+            Refusal::Inexact(_) => "save the column as whole numbers or as text".to_owned(),
         }
     }
 }

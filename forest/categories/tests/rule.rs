@@ -183,11 +183,25 @@ fn texts_and_numbers_of_one_spelling_are_told_apart_by_type() {
 }
 
 #[test]
+fn numbers_that_pandas_writes_for_missing_values_are_no_codes() -> Result<()> {
+    let codes = Choices { numbers: Some(NumbersAs::Codes), unseen: None };
+    let of = |origin| Ok::<_, Box<dyn Error>>(lookup_of(names("N")?, codes, origin, Cell::Integer(-1)));
+    assert_eq!(of(Origin::Table)?, Err(Refusal::MissingCode));
+    assert_eq!(of(Origin::Array)?, Ok(-1.0));
+    // A negative name in an array is no code.
+    let negative = Names::listed(vec![Label::Integer(-3), Label::Integer(0)]);
+    let found = lookup_of(negative, Choices::default(), Origin::Array, Cell::Number(-3.0));
+    assert_eq!(found, Err(Refusal::NameAmongCodes(-3.0, 2)));
+    Ok(())
+}
+
+#[test]
 fn whole_numbers_keep_all_digits() {
     let large = 9_007_199_254_740_993;
     let listed = Names::listed(vec![Label::Integer(large - 1), Label::Integer(large)]);
     let of = |names: &Names, origin, cell| lookup_of(names.clone(), Choices::default(), origin, cell);
     assert_eq!(of(&listed, Origin::Table, Cell::Integer(large)), Ok(1.0));
+    assert_eq!(of(&listed, Origin::Table, Cell::Number(large as f64)), Err(Refusal::Inexact(large as f64)));
     let spelled = Names::spelled([(large - 1).to_string(), large.to_string()]);
     assert_eq!(of(&spelled, Origin::Table, Cell::Integer(large)), Ok(-1.5));
     assert_eq!(of(&spelled, Origin::Array, Cell::Number(large as f64)), Err(Refusal::Inexact(large as f64)));

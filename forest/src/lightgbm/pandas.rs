@@ -148,7 +148,8 @@ impl Visitor<'_> for NameVisitor {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Name, E> {
-        Ok(Name(i64::try_from(number).map_or(Label::Number(number as f64), Label::Integer)))
+        // Whole numbers from 2^63 on are kept as text, as those of XGBoost are.
+        Ok(Name(i64::try_from(number).map_or_else(|_| Label::Text(number.to_string()), Label::Integer)))
     }
 
     fn visit_unit<E>(self) -> Result<Name, E> {

@@ -135,6 +135,7 @@ def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artef
             base_margin=recipe.base_margin,
             iterations=origin.iterations,
             as_release=origin.as_release,
+            feature_names=list(origin.names or ()),
             lock=recipe.lock,
             locked=recipe.locked,
             frozen=recipe.frozen,

@@ -34,6 +34,7 @@ def build(
     base_margin: bool = False,
     iterations: str = "all",
     as_release: str | None = None,
+    feature_names: list[str] = [],
     lock: str | None = None,
     locked: bool = False,
     frozen: bool = True,

@@ -260,7 +260,8 @@ class Model:
         if columns is None and by_position is None:
             known = self._names or self._native.feature_names
             by_position = self._by_position and not (known and set(known) <= set(column_names(X)))
-        if columns is None and not by_position:
+        is_array = isinstance(X, numpy.ndarray)
+        if columns is None and not by_position and not is_array:
             columns = self._names
         elif isinstance(columns, Mapping) and self._names is not None:
             columns = renamed(self._names, columns)

@@ -267,7 +267,8 @@ def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str
 
 def _is_code(value: Any) -> bool:
     """Whether a category is a whole number that a set can hold."""
-    return isinstance(value, (bool, int, float)) and 0 <= value < 2**32 and value == int(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value < 2**32 and value == int(value)
 
 
 def _isolation_forest(model: Any) -> Origin:

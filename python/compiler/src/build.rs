@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sched_diagnostics::{Diagnostic, Place};
 use sched_forest::{
-    EncodedCategories, EncodedFeature, Float, Iterations, ParseReleaseError, ReadOptions, Release, codes,
+    EncodedCategories, EncodedFeature, Float, Forest, Iterations, ParseReleaseError, ReadOptions, Release,
+    codes,
 };
 use sched_llvm::{ArtefactName, Cpu, Emit};
 use schedc_driver::compile::RowRules;
@@ -84,18 +85,20 @@ struct Wishes<'a> {
     lock: LockUse,
     encoded: Vec<EncodedFeature>,
     probes: bool,
+    names: Vec<String>,
 }
 
 /// Compiles the bytes of a model's file, under a schedule or under the one that schedc chooses, to a shared library for some
 /// processors. `name` is what messages call the model, and where a schedule of the lock is looked for unless it is `frozen`, the
 /// path of its file. `encoded` has the categories that scikit-learn encodes before its trees see them, by feature; `probes` asks
 /// for rows to compare predictions on. `as_release` is the release whose meaning of the file counts, by default the one that
-/// saved it.
+/// saved it. `feature_names` are those of the object, which
+/// count where the file has none.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
     base_margin = false, iterations = "all", lock = None, locked = false, frozen = true, encoded = vec![], probes = false,
-    as_release = None
+    as_release = None, feature_names = vec![]
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub fn build(
@@ -115,6 +118,7 @@ pub fn build(
     encoded: Vec<(u32, Encoded)>,
     probes: bool,
     as_release: Option<&str>,
+    feature_names: Vec<String>,
 ) -> PyResult<Artefact> {
     let wishes = Wishes {
         model,
@@ -131,6 +135,7 @@ pub fn build(
         lock: LockUse { file: lock, locked, frozen },
         encoded: encoded.into_iter().map(|(feature, known)| known.of_feature(feature)).collect(),
         probes,
+        names: feature_names,
     };
     let built = py.detach(|| {
         let keeper = Keeper::default();
@@ -157,13 +162,19 @@ pub fn build(
 }
 
 fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
-    let Wishes { model, name, schedule, cpus, rows, rules, reading, values, lock, encoded, probes } = wishes;
+    let Wishes { model, name, schedule, cpus, rows, rules, reading, values, lock, encoded, probes, names } =
+        wishes;
     let values = values.checked()?;
     let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
     if !encoded.is_empty() {
         let forest = Arc::unwrap_or_clone(model.forest).of_encoded(&encoded);
         model.forest = Arc::new(forest.map_err(|error| Failure::model(Path::new(name), error))?);
         model.source.trainer = "scikit-learn";
+    }
+    if model.forest.feature_names.is_empty() && names.len() == model.forest.num_features {
+        let mut parts = Arc::unwrap_or_clone(model.forest).into_parts();
+        parts.feature_names = names;
+        model.forest = Arc::new(Forest::new(parts).map_err(|error| Failure::model(Path::new(name), error))?);
     }
     let probes = probes.then(|| {
         let float = if rows == RowTypes::F32 { Float::F32 } else { model.own_rows };

@@ -349,7 +349,9 @@ class BatchPredictor:
         try:
             column = _columns.column(source.column(at), named)
             if named:
-                known = Feature(self._categories, feature, not is_array)
+                # Texts among the values of an array make it a table.
+                texts = isinstance(column, _columns.Names) and any(isinstance(value, str) for value in column.names)
+                known = Feature(self._categories, feature, texts or not is_array)
                 found = _Feature(_codes(column, known, names[at]))
             else:
                 found = _numbers(column, names[at])

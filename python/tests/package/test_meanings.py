@@ -147,3 +147,26 @@ def test_files_have_the_meaning_of_a_release(tmp_path):
             schedc.compile(path, as_release=wrong)
     with pytest.raises(ValueError, match="as_release is for files"):
         schedc.compile(model, as_release="3.1")
+
+
+def test_libraries_keep_the_names_of_an_object(tmp_path):
+    from sklearn.ensemble import RandomForestRegressor
+
+    X = pandas.DataFrame(numpy.random.default_rng(1).normal(size=(60, 3)), columns=["a", "b", "c"])
+    theirs = RandomForestRegressor(n_estimators=5, random_state=1).fit(X, X["a"] * 3 + X["c"])
+    schedc.compile(theirs).save(tmp_path / "forest.so")
+    loaded = schedc.load(tmp_path / "forest.so")
+    assert list(loaded.feature_names_in_) == ["a", "b", "c"]
+    assert numpy.array_equal(loaded.predict(X[["c", "a", "b"]].astype("float32")), loaded.predict(X.astype("float32")))
+
+
+def test_arrays_of_estimators_take_the_choices():
+    frame, target = training(NAMES["N"])
+    model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1, verbose=-1).fit(frame, target)
+    ours = schedc.compile(model)
+    codes = numpy.column_stack([frame["k"].cat.codes, frame["x"]])
+    names = numpy.column_stack([frame["k"].astype("float64"), frame["x"]])
+    assert numpy.array_equal(ours.predict(codes, categories="codes"), model.predict(frame))
+    assert numpy.array_equal(ours.predict(names, categories="names"), model.predict(frame))
+    with pytest.raises(ValueError, match="-1 is no code"):
+        ours.predict(frame.assign(k=-1), categories="codes")

@@ -26,7 +26,7 @@ pub(super) struct NamedColumn<'a> {
     name: String,
 }
 
-/// The column of a feature whose cells get codes; `None` for a column of codes, and of a type without names.
+/// The column of a feature whose cells get codes; `None` for a column of a type without names.
 pub(super) fn column_of_names<'a>(
     field: &Field,
     column: usize,
@@ -41,10 +41,7 @@ pub(super) fn column_of_names<'a>(
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean | DataType::Null => {
             true
         }
-        number if number.is_integer() || number.is_floating() => {
-            form == Form::Dictionary || !lookup.takes_codes()
-        }
-        _ => false,
+        number => number.is_integer() || number.is_floating(),
     };
     let (data_type, name) = (field.data_type().clone(), field.name().clone());
     is_name.then_some(NamedColumn { lookup, form, data_type, column, name })
@@ -53,7 +50,8 @@ pub(super) fn column_of_names<'a>(
 impl NamedColumn<'_> {
     /// Whether codes need double precision.
     pub(super) fn is_wide(&self) -> bool {
-        self.lookup.is_wide()
+        // Codes of the user's own may be larger than those of the model.
+        self.lookup.is_wide() || self.lookup.takes_codes()
     }
 
     /// The codes of a part of the column, of which `before` rows have been read.
