@@ -99,6 +99,15 @@ fn what_is_not_computed_is_refused_with_a_way_out() {
     }
 }
 
+/// A model that was saved without training data has the names of features in another place.
+#[test]
+fn names_of_features_are_found_without_training_data() {
+    let text = std::fs::read_to_string(fixtures("catboost/categories.json")).unwrap();
+    let without = text.replace("\"feature_name\"", "\"left_out\"");
+    assert_ne!(text, without);
+    assert_eq!(read(without.as_bytes()).unwrap().feature_names, ["a", "color", "b", "size", "c"]);
+}
+
 #[test]
 fn oblivious_trees_are_complete_and_in_order() {
     let forest = read(&std::fs::read(fixtures("catboost/rmse.json")).unwrap()).unwrap();

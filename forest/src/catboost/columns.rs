@@ -54,10 +54,9 @@ impl Columns {
     pub fn new(features: Features, bytes: usize, notes: &mut Vec<Note>) -> Result<Columns, ModelError> {
         refuse_others(&features)?;
         let Features { float_features, categorical_features, cat_features_hash, .. } = features;
-        let places = float_features.iter().map(|it| (it.flat_feature_index, &it.feature_name));
-        let places: Vec<_> = places
-            .chain(categorical_features.iter().map(|it| (it.flat_feature_index, &it.feature_name)))
-            .collect();
+        let places = float_features.iter().map(|it| (it.flat_feature_index, it.name()));
+        let places: Vec<_> =
+            places.chain(categorical_features.iter().map(|it| (it.flat_feature_index, it.name()))).collect();
         let (count, names) = places_in_rows(&places, notes)?;
         let mut floats = HashMap::new();
         for (index, it) in float_features.iter().enumerate() {

@@ -42,6 +42,9 @@ pub(super) struct FloatFeature {
     pub flat_feature_index: u32,
     #[serde(default)]
     pub feature_name: String,
+    /// The name where the model was saved without training data, and `feature_name` is not there.
+    #[serde(default)]
+    pub feature_id: String,
     #[serde(default)]
     pub nan_value_treatment: String,
 }
@@ -52,8 +55,30 @@ pub(super) struct CategoricalFeature {
     pub flat_feature_index: u32,
     #[serde(default)]
     pub feature_name: String,
+    /// The name where the model was saved without training data, and `feature_name` is not there.
+    #[serde(default)]
+    pub feature_id: String,
     #[serde(default, deserialize_with = "list")]
     pub values: Vec<i64>,
+}
+
+impl FloatFeature {
+    /// The name; empty if there is none.
+    pub(super) fn name(&self) -> &String {
+        named(&self.feature_name, &self.feature_id)
+    }
+}
+
+impl CategoricalFeature {
+    /// The name; empty if there is none.
+    pub(super) fn name(&self) -> &String {
+        named(&self.feature_name, &self.feature_id)
+    }
+}
+
+/// The name of a feature that has one in either place.
+fn named<'a>(name: &'a String, id: &'a String) -> &'a String {
+    if name.is_empty() { id } else { name }
 }
 
 #[derive(Deserialize)]
