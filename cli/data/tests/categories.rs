@@ -195,7 +195,7 @@ fn cells_with_several_meanings_are_refused() {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }",
         &[0_f32, 1.0, 30.0].map(f32::to_le_bytes).concat(),
     );
-    let among_codes = "30 is the name of a category, and numbers of an array are codes, here from 0 to 2";
+    let among_codes = "30 is the name of a category, and numbers are codes here, from 0 to 2";
     assert_eq!(refused(&array), format!("D0028: rows, column 3: {among_codes}, {place}"));
     // A number that is neither goes where the trainer sends it.
     assert_eq!(show(&rows(b"floor,colour,x\n99,red,1\n", Unseen::Other, false).unwrap()), "0 1 -1");

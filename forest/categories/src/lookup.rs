@@ -95,6 +95,13 @@ impl<'a> Lookup<'a> {
     /// A [`Refusal`] if the cell is no category for certain.
     pub fn code_of_untyped(&self, cell: &str, value: impl FnOnce() -> Option<f64>) -> Result<f64, Refusal> {
         let plain = cell.trim();
+        // Where numbers are codes, a name that looks like a number is not meant.
+        if self.takes_codes()
+            && let Ok(number) = plain.parse::<f64>()
+            && !number.is_nan()
+        {
+            return self.code(plain.parse().map_or(Cell::Number(number), Cell::Integer), Form::Plain);
+        }
         if let Some(code) = self.known.texts.get(cell).copied() {
             let number = plain.parse().ok().and_then(|number| self.number_name(Cell::Number(number)));
             return match number.filter(|number| *number != code && self.known.names.naming != Naming::Spelled)
@@ -213,7 +220,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number itself, which is a code. In an array, one that is no code and is a name was meant as a name.
+    /// The number itself, which is a code. One that is no code and is a name was meant as a name, unless the user chose codes
+    /// for an array.
     fn of_code(&self, number: Cell<'_>) -> Result<f64, Refusal> {
         let value = match number {
             Cell::Integer(number) => number as f64,
@@ -225,8 +233,10 @@ impl<'a> Lookup<'a> {
         if value == -1.0 && self.origin == Origin::Table {
             return Err(Refusal::MissingCode);
         }
-        let beyond = !(0.0..count as f64).contains(&value) && self.choices.numbers.is_none();
-        if beyond && self.known.names.naming == Naming::Listed && self.number_name(number).is_some() {
+        let chosen = self.choices.numbers.is_some() && self.origin == Origin::Array;
+        let beyond = !(0.0..count as f64).contains(&value) && !chosen;
+        let may_be_name = self.origin == Origin::Table || self.known.names.naming == Naming::Listed;
+        if beyond && may_be_name && self.number_name(number).is_some() {
             return Err(Refusal::NameAmongCodes(value, count));
         }
         Ok(value)

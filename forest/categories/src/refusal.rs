@@ -21,7 +21,7 @@ pub enum Refusal {
     TextAndNumber(String),
     /// A name, where the model's file gives no names that can be relied on.
     NoNames(String),
-    /// A number of an array that is no code, and is a name. The second number is how many codes there are.
+    /// A number that is no code, and is a name, where numbers are codes. The second number is how many codes there are.
     NameAmongCodes(f64, usize),
     /// A number with a fraction, where names are whole numbers and text.
     Fraction(f64),
@@ -90,7 +90,7 @@ impl Refusal {
                 )
             }
             Refusal::NameAmongCodes(number, count) => format!(
-                "{number} is the name of a category, and numbers of an array are codes, here from 0 to {}",
+                "{number} is the name of a category, and numbers are codes here, from 0 to {}",
                 count.saturating_sub(1)
             ),
             Refusal::MissingCode => "-1 is no code, and pandas writes it for a missing value".to_owned(),
@@ -131,7 +131,7 @@ impl Refusal {
                 )
             }
             Refusal::NameAmongCodes(..) => {
-                format!("write codes, or say {names} to find the numbers of the array by their names")
+                format!("write codes in all columns of categories, or names in all of them and say {names}")
             }
             Refusal::Blanks(_) => format!(
                 "remove the blanks; or say {}, which takes the cell as an unknown category",

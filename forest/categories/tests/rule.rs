@@ -119,9 +119,10 @@ fn lookup_of(
 fn numbers_are_what_the_user_says() -> Result<()> {
     let chosen = |numbers| Choices { numbers: Some(numbers), unseen: None };
     let cases = [
-        ("N", NumbersAs::Codes, Origin::Table, Ok(20.0)),
+        ("N", NumbersAs::Codes, Origin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
+        ("N", NumbersAs::Codes, Origin::Array, Ok(20.0)),
         ("N", NumbersAs::Names, Origin::Array, Ok(1.0)),
-        ("D", NumbersAs::Codes, Origin::Table, Ok(20.0)),
+        ("D", NumbersAs::Codes, Origin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
         ("D", NumbersAs::Names, Origin::Table, Ok(1.0)),
         ("T", NumbersAs::Codes, Origin::Table, Ok(20.0)),
         ("T", NumbersAs::Names, Origin::Array, Err(Refusal::NumberAmongOthers("20".into()))),
@@ -130,6 +131,18 @@ fn numbers_are_what_the_user_says() -> Result<()> {
     for (model, numbers, origin, wanted) in cases {
         let found = lookup_of(names(model)?, chosen(numbers), origin, Cell::Integer(20));
         assert_eq!(found, wanted, "{model} {numbers:?} {origin:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn codes_of_csv_are_found_before_names_that_look_like_numbers() -> Result<()> {
+    let codes = Choices { numbers: Some(NumbersAs::Codes), unseen: None };
+    let listed = Names::listed(["2", "1", "x"].map(|name| Label::Text(name.into())).to_vec());
+    let categories = Categories::new([listed], codes, Unseen::Error);
+    let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
+    for (cell, wanted) in [("2", 2.0), ("1.0", 1.0), ("x", 2.0)] {
+        assert_eq!(lookup.code_of_untyped(cell, || None), Ok(wanted), "{cell}");
     }
     Ok(())
 }

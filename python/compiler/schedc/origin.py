@@ -179,6 +179,11 @@ def _by_treelite(model: Any, answers: Answers, single: bool, **more: Any) -> Ori
     treelite = _treelite(name)
     if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
         raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model for each")
+    trees = getattr(model, "estimators_", None)
+    if trees is not None:
+        # Treelite's importer believes the parameter, which early stopping and set_params leave different from the trees.
+        model = copy.copy(model)
+        model.n_estimators = len(trees)
     made = treelite.sklearn.import_model(model)
     if getattr(model, "loss", None) == "exponential":
         # The probability is the sigmoid of twice the margin, which Treelite's importer leaves out.

@@ -170,3 +170,18 @@ def test_arrays_of_estimators_take_the_choices():
     assert numpy.array_equal(ours.predict(names, categories="names"), model.predict(frame))
     with pytest.raises(ValueError, match="-1 is no code"):
         ours.predict(frame.assign(k=-1), categories="codes")
+
+
+def test_trees_that_were_fitted_count():
+    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+
+    X = numpy.random.default_rng(1).normal(size=(200, 3)).astype("float32")
+    for model in (GradientBoostingClassifier, GradientBoostingRegressor):
+        stopped = model(n_estimators=200, n_iter_no_change=2, random_state=1).fit(X, (X[:, 0] > 0).astype(int))
+        assert len(stopped.estimators_) < 200
+        assert numpy.allclose(schedc.compile(stopped).predict(X), stopped.predict(X))
+    forest = RandomForestRegressor(n_estimators=10, random_state=1).fit(X, X[:, 0])
+    for changed in (5, 100):
+        forest.set_params(n_estimators=changed)
+        assert numpy.allclose(schedc.compile(forest).predict(X), forest.predict(X))
+        assert forest.n_estimators == changed
