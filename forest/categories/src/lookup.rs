@@ -156,6 +156,7 @@ impl<'a> Lookup<'a> {
         }
         match self.known.truth(truth) {
             Some(code) => Ok(code),
+            None if self.known.integers.contains_key(&i64::from(truth)) => Err(Refusal::NumberOrTruth(truth)),
             None if self.known.takes_truths() => self.of_unknown(if truth { "True" } else { "False" }),
             None => Err(Refusal::Truth(truth)),
         }
@@ -190,6 +191,13 @@ impl<'a> Lookup<'a> {
             return Ok(code);
         }
         let known = self.known;
+        // To Python 1 and True are one name, to schedc a number and a truth value.
+        let truth = [("0", false), ("1", true)].into_iter().find(|(text, _)| text_of(number) == *text);
+        if let Some((_, truth)) = truth
+            && known.truth(truth).is_some()
+        {
+            return Err(Refusal::NumberOrTruth(truth));
+        }
         match known.has_numbers() || form == Form::Dictionary || known.names.labels.is_empty() {
             true => self.of_unknown(&text_of(number)),
             false => Err(Refusal::NumberAmongOthers(text_of(number))),
@@ -220,8 +228,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number itself, which is a code. One that is no code and is a name was meant as a name, unless the user chose codes
-    /// for an array.
+    /// The number itself, which is a code. One that is no code and is a name was meant as a name. Others go where the trainer
+    /// sends them, unless the user chose a treatment of unknown categories.
     fn of_code(&self, number: Cell<'_>) -> Result<f64, Refusal> {
         let value = match number {
             Cell::Integer(number) => number as f64,
@@ -233,13 +241,16 @@ impl<'a> Lookup<'a> {
         if value == -1.0 && self.origin == Origin::Table {
             return Err(Refusal::MissingCode);
         }
-        let chosen = self.choices.numbers.is_some() && self.origin == Origin::Array;
-        let beyond = !(0.0..count as f64).contains(&value) && !chosen;
-        let may_be_name = self.origin == Origin::Table || self.known.names.naming == Naming::Listed;
-        if beyond && may_be_name && self.number_name(number).is_some() {
+        let is_code = (0.0..count as f64).contains(&value);
+        let chosen = self.choices.numbers.is_some();
+        let may_be_name = chosen || self.known.names.naming == Naming::Listed;
+        if !is_code && may_be_name && self.number_name(number).is_some() {
             return Err(Refusal::NameAmongCodes(value, count));
         }
-        Ok(value)
+        match is_code || count == 0 || self.choices.unseen.is_none() {
+            true => Ok(value),
+            false => self.of_unknown(&text_of(number)),
+        }
     }
 
     /// The number that stands for an unknown category.

@@ -25,6 +25,8 @@ pub enum Refusal {
     NameAmongCodes(f64, usize),
     /// A number with a fraction, where names are whole numbers and text.
     Fraction(f64),
+    /// A number 0 or 1 where the truth value is a name, or the other way round.
+    NumberOrTruth(bool),
     /// The number -1 among codes of a table, which pandas writes for a missing value.
     MissingCode,
     /// A whole number in a floating-point type that does not tell it from its neighbours.
@@ -93,6 +95,12 @@ impl Refusal {
                 "{number} is the name of a category, and numbers are codes here, from 0 to {}",
                 count.saturating_sub(1)
             ),
+            Refusal::NumberOrTruth(truth) => {
+                format!(
+                    "the cell may be the number {} or the value {truth}, of which one is a name",
+                    u8::from(*truth)
+                )
+            }
             Refusal::MissingCode => "-1 is no code, and pandas writes it for a missing value".to_owned(),
             Refusal::Fraction(number) => {
                 format!("{number} is no category: these are whole numbers and text to CatBoost")
@@ -141,6 +149,7 @@ impl Refusal {
                 "save the rows as Parquet or Arrow, whose columns have types".to_owned()
             }
             Refusal::NoNames(_) => format!("write the categories' codes, as in training, and say {codes}"),
+            Refusal::NumberOrTruth(_) => "write the name in the type that it had in training".to_owned(),
             Refusal::MissingCode => "leave the cell empty if the value is missing".to_owned(),
             Refusal::Fraction(_) => {
                 "save the column as whole numbers or as text, as it was in training".to_owned()

@@ -120,7 +120,7 @@ fn numbers_are_what_the_user_says() -> Result<()> {
     let chosen = |numbers| Choices { numbers: Some(numbers), unseen: None };
     let cases = [
         ("N", NumbersAs::Codes, Origin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
-        ("N", NumbersAs::Codes, Origin::Array, Ok(20.0)),
+        ("N", NumbersAs::Codes, Origin::Array, Err(Refusal::NameAmongCodes(20.0, 3))),
         ("N", NumbersAs::Names, Origin::Array, Ok(1.0)),
         ("D", NumbersAs::Codes, Origin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
         ("D", NumbersAs::Names, Origin::Table, Ok(1.0)),
@@ -133,6 +133,30 @@ fn numbers_are_what_the_user_says() -> Result<()> {
         assert_eq!(found, wanted, "{model} {numbers:?} {origin:?}");
     }
     Ok(())
+}
+
+#[test]
+fn the_treatment_of_unknown_categories_holds_for_codes() -> Result<()> {
+    let code = |unseen, number| -> Result<f64> {
+        let choices = Choices { unseen, numbers: None };
+        let found = lookup_of(names("T")?, choices, Origin::Array, Cell::Number(number));
+        found.map_err(|refusal| format!("{refusal:?}").into())
+    };
+    assert_eq!(code(None, 99.0)?, 99.0);
+    assert_eq!(code(Some(Unseen::Other), 99.0)?, -1.0);
+    assert!(code(Some(Unseen::Missing), 99.0)?.is_nan());
+    assert!(code(Some(Unseen::Error), 99.0).is_err());
+    assert_eq!(code(Some(Unseen::Error), 1.0)?, 1.0);
+    Ok(())
+}
+
+#[test]
+fn numbers_and_truth_values_are_told_apart() {
+    let mixed = Names::listed(vec![Label::Truth(true), Label::Number(2.5), Label::Integer(0)]);
+    let code = |cell| lookup_of(mixed.clone(), Choices::default(), Origin::Table, cell);
+    assert_eq!(code(Cell::Integer(1)), Err(Refusal::NumberOrTruth(true)));
+    assert_eq!(code(Cell::Truth(false)), Err(Refusal::NumberOrTruth(false)));
+    assert_eq!([code(Cell::Truth(true)), code(Cell::Integer(0))], [Ok(0.0), Ok(2.0)]);
 }
 
 #[test]
