@@ -148,14 +148,17 @@ const CONVERT: &str = "schedc reads CSV text in UTF-8, .npy, .npz, Parquet and A
                        pandas' to_csv or numpy.save";
 const UNPACK: &str =
     "unpack it first; a pipe does: zcat, bzcat, xzcat or zstdcat FILE | schedc predict MODEL";
+const FROM_UTF32: &str = "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 FILE > NEW";
 const TO_UTF8: &str = "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW";
 
 /// Other formats: the bytes that a file begins with, its name, and the way out.
-const FOREIGN: [(&[u8], &str, &str); 15] = [
+const FOREIGN: [(&[u8], &str, &str); 17] = [
     (b"\x1f\x8b", "gzip-compressed", UNPACK),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed", UNPACK),
     (b"BZh", "bzip2-compressed", UNPACK),
     (b"\xfd7zXZ\0", "xz-compressed", UNPACK),
+    (b"\xff\xfe\0\0", "text in UTF-32", FROM_UTF32),
+    (b"\0\0\xfe\xff", "text in UTF-32", FROM_UTF32),
     (b"\xff\xfe", "text in UTF-16", TO_UTF8),
     (b"\xfe\xff", "text in UTF-16", TO_UTF8),
     (b"PARE", "an encrypted Parquet file", "save it again without encryption"),
@@ -192,11 +195,12 @@ fn zeros(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let printable = head.iter().filter(|byte| **byte >= b' ' || byte.is_ascii_whitespace()).count();
     let is_text = printable + zeros == head.len() && zeros <= printable;
     let in_places = |first: usize| head.iter().skip(first).step_by(2).all(|byte| *byte == 0);
-    if is_text && (in_places(0) || in_places(1)) {
-        return Some((
-            "text in UTF-16 without a byte order mark",
-            "convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 FILE > NEW",
-        ));
+    let kind = "text in UTF-16 without a byte order mark";
+    if is_text && in_places(1) {
+        return Some((kind, "convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 FILE > NEW"));
+    }
+    if is_text && in_places(0) {
+        return Some((kind, "convert it to UTF-8: iconv -f UTF-16BE -t UTF-8 FILE > NEW"));
     }
     Some(match is_text && zeros * 4 < head.len() {
         true => ("text with NUL bytes", "remove them: tr -d '\\000' < FILE > NEW"),
