@@ -59,7 +59,7 @@ fn wrong_arguments_are_refused() -> Result<()> {
     let out = tempfile::tempdir()?;
     let folder = out.path().join("out");
     let folder = folder.to_str().ok_or("a path that is no text")?;
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 13] = [
         (&["dist.sh"], 2, "usage: scripts/dist.sh OUT"),
         (&["dist.sh", "--help"], 2, "usage: scripts/dist.sh OUT"),
         (&["dist.sh", folder, "more"], 2, "usage: scripts/dist.sh OUT"),
@@ -72,6 +72,14 @@ fn wrong_arguments_are_refused() -> Result<()> {
         (&["test-wheels.sh"], 2, "usage: scripts/test-wheels.sh WHEELS..."),
         (&["test-wheels.sh", "missing.whl"], 1, "error: there is no wheel missing.whl"),
         (&["setup.sh", "--dynamic"], 2, "usage: scripts/setup.sh [--static]"),
+        (&["release-notes.sh"], 2, "usage: scripts/release-notes.sh VERSION"),
+        (
+            &["release-notes.sh", "9.9.9"],
+            1,
+            concat!("error: Cargo.toml has version ", env!("CARGO_PKG_VERSION"), ", not 9.9.9"),
+        ),
+        (&["site.sh"], 2, "usage: scripts/site.sh OUT"),
+        (&["fuzz.sh", "guess", "10"], 2, "error: there is no target `guess`; targets are check csv"),
         (&["test.sh", "most"], 2, "error: there is no part `most`"),
     ];
     for (words, status, message) in cases {

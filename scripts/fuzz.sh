@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Runs a fuzz target of fuzz/ on its seeds and on what earlier runs kept in fuzz/corpus.
+#
+#     scripts/fuzz.sh TARGET SECONDS
+#
+# A nightly Rust and cargo-fuzz must be installed. Inputs that break the target are left in fuzz/artifacts.
+set -euo pipefail
+
+if [ $# -ne 2 ] || ! [[ $2 =~ ^[0-9]+$ ]]; then
+    echo 'usage: scripts/fuzz.sh TARGET SECONDS' >&2
+    exit 2
+fi
+target=$1 seconds=$2
+cd "$(dirname "$0")/../fuzz"
+[ -f "fuzz_targets/$target.rs" ] || {
+    echo "error: there is no target \`$target\`; targets are $(cd fuzz_targets && ls | sed 's/\.rs$//' | paste -sd' ')" >&2
+    exit 2
+}
+words=("-max_total_time=$seconds" -timeout=25 -rss_limit_mb=4096)
+case $target in
+    parse | check | format) words+=(-dict=sched.dict) ;;
+    model*) words+=(-dict=model.dict) ;;
+esac
+mkdir -p "corpus/$target"
+seeds=()
+[ ! -d "seeds/$target" ] || seeds=("seeds/$target")
+cargo +nightly fuzz run "$target" "corpus/$target" "${seeds[@]}" -- "${words[@]}"
