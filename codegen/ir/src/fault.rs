@@ -1,7 +1,10 @@
 //! Seeded faults: deliberate mistakes, one per pass, that tests switch on to prove that the property tests
 //! see them.
 //!
-//! Without the feature `faults` every question is answered `false` at compile time.
+//! Every build contains them, so that programs and tests share the same compiled crates. Passes ask a few dozen
+//! times in a compilation, and generated code never.
+
+use std::cell::Cell;
 
 /// A deliberate mistake in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,38 +75,22 @@ pub enum Fault {
     CompareUnordered,
 }
 
-#[cfg(feature = "faults")]
-mod switch {
-    use super::Fault;
-    use std::cell::Cell;
+thread_local!(static SEEDED: Cell<Option<Fault>> = const { Cell::new(None) });
 
-    thread_local!(static SEEDED: Cell<Option<Fault>> = const { Cell::new(None) });
-
-    /// Runs `body` with one fault switched on in this thread.
-    pub fn with_fault<R>(fault: Fault, body: impl FnOnce() -> R) -> R {
-        struct Reset;
-        impl Drop for Reset {
-            fn drop(&mut self) {
-                SEEDED.set(None);
-            }
+/// Runs `body` with one fault switched on in this thread.
+pub fn with_fault<R>(fault: Fault, body: impl FnOnce() -> R) -> R {
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            SEEDED.set(None);
         }
-        SEEDED.set(Some(fault));
-        let _reset = Reset;
-        body()
     }
-
-    /// Whether a fault is switched on.
-    pub fn seeded(fault: Fault) -> bool {
-        SEEDED.get() == Some(fault)
-    }
+    SEEDED.set(Some(fault));
+    let _reset = Reset;
+    body()
 }
 
-#[cfg(feature = "faults")]
-pub use switch::{seeded, with_fault};
-
-/// Whether a fault is switched on: never.
-#[cfg(not(feature = "faults"))]
-#[inline(always)]
-pub fn seeded(_: Fault) -> bool {
-    false
+/// Whether a fault is switched on in this thread.
+pub fn seeded(fault: Fault) -> bool {
+    SEEDED.get() == Some(fault)
 }
