@@ -1,4 +1,4 @@
-//! The command line: what can be said, with examples where people look for them.
+//! The command line: commands, their arguments, and examples in their `--help`.
 
 mod bench;
 mod build;
@@ -45,25 +45,25 @@ pub use verify::Verify;
 Examples:
   schedc predict model.json -i rows.csv             predictions, compiled in memory
   schedc build model.json -o model.so               a shared library with a C header
-  schedc check fast.sched --model model.json        what is wrong with a schedule
+  schedc check fast.sched --model model.json        errors and lints of a schedule
   schedc fmt fast.sched                             its canonical layout
-  schedc verify model.json libmodel.so              whether code predicts what the model says
-  schedc explain S0022                              what an error means
+  schedc verify model.json libmodel.so              compares compiled code with the model
+  schedc explain S0022                              the meaning of an error code
 
 Exit status: 0 fine, 1 findings in a schedule or a difference, 2 wrong usage, unusable input or too
 little memory, 101 a bug in schedc (codes X0001 and up), 129, 130 and 143 ended by
 HUP, INT and TERM."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command and its arguments.
     #[command(subcommand)]
     pub command: Command,
     /// Colours in messages: auto, always or never
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     #[arg(hide_possible_values = true, display_order = 900)]
     pub color: Color,
-    /// How findings and errors are told: full, concise, json, sarif or github. `check` prints them to standard output, other
-    /// commands to standard error, which then holds nothing else
+    /// Message format: full, concise, json, sarif or github. `check` prints messages to standard output, other commands to
+    /// standard error, which then holds nothing else
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_possible_values = true, display_order = 901)]
     pub format: Format,
@@ -135,28 +135,28 @@ pub enum Command {
     Manual(Manual),
 }
 
-/// How a model is read.
+/// Options of reading a model.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ModelOptions {
     /// Which boosting iterations count: all, best, or a range such as 0..10 [default: all]
     #[arg(long, value_name = "WHICH")]
     pub iterations: Option<Iterations>,
-    /// The release of XGBoost whose meaning the file has, such as 3.4 [default: the one that saved it]
+    /// Read the file as this release of XGBoost does, such as 3.4 [default: the release that saved it]
     #[arg(long, value_name = "RELEASE")]
     pub as_release: Option<Release>,
 }
 
 impl ModelOptions {
-    /// As what reads models takes it.
+    /// The options as the readers of models take them.
     pub fn options(&self) -> ReadOptions {
         ReadOptions { iterations: self.iterations.clone().unwrap_or_default(), as_release: self.as_release }
     }
 }
 
-/// How a schedule is chosen.
+/// The schedule and values for it.
 #[derive(Clone, Debug, Args)]
 pub struct ScheduleOptions {
-    /// The schedule; without one, a good one for the model is chosen
+    /// The schedule [default: schedc chooses one for the model and the processor]
     #[arg(short, long, value_name = "FILE")]
     pub schedule: Option<PathBuf>,
     #[command(flatten)]
@@ -170,7 +170,7 @@ fn parse_set(text: &str) -> Result<(String, i64), String> {
     Ok((name.trim().to_string(), value))
 }
 
-/// What a prediction consists of.
+/// The kind of a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// The prediction as the trainer gives it.
@@ -182,7 +182,7 @@ pub enum Output {
     Class,
     /// The leaf that each tree ends in, by the model's own numbers.
     Leaf,
-    /// What each tree adds to its margin: the value of its leaf.
+    /// The leaf value that each tree adds to its margin.
     Tree,
 }
 
@@ -196,7 +196,7 @@ fn parse_gpu(text: &str) -> Result<Gpu, String> {
         .map_err(|error: sched_llvm::LlvmError| error.help.clone().unwrap_or_else(|| error.message.clone()))
 }
 
-/// How findings are printed.
+/// The format of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With source text, lineage and the nest.
@@ -212,7 +212,7 @@ pub enum Format {
     Github,
 }
 
-/// Which model a schedule is looked at with.
+/// The model that a schedule is checked with.
 #[derive(Clone, Debug, Args)]
 pub struct ModelChoice {
     /// Use this model instead of the one that the schedule names
@@ -249,10 +249,10 @@ pub struct Check {
     /// Correct the files where there is only one way to do it
     #[arg(long)]
     pub fix: bool,
-    /// With --fix, also correct what may have been meant in another way
+    /// With --fix, also apply fixes that may change the meaning
     #[arg(long, requires = "fix")]
     pub unsafe_fixes: bool,
-    /// What cannot be decided without a model is an error
+    /// Report questions that need a model as errors
     #[arg(long)]
     pub strict: bool,
 }
@@ -272,17 +272,17 @@ pub struct Fmt {
     /// Only list the files that would change
     #[arg(long)]
     pub check: bool,
-    /// Only show what would change
+    /// Only show the changes
     #[arg(long, conflicts_with = "check")]
     pub diff: bool,
 }
 
-/// What `schedc show` shows.
+/// A view of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
     /// The loop nest with its ranges.
     Nest,
-    /// Where each loop comes from and what became of it.
+    /// The origin of each loop, and the directives that replaced it.
     Lineage,
 }
 
@@ -295,7 +295,7 @@ Examples:
   schedc show lineage fast.sched
 Without a model the numbers of trees and features stay symbols.")]
 pub struct Show {
-    /// What to show
+    /// The view
     #[arg(value_enum)]
     pub what: What,
     /// The schedule, or - for standard input
@@ -325,7 +325,7 @@ Examples:
   schedc diff before.sched after.sched --model model.json
   schedc diff schedc.lock#model.json:1 schedc.lock#model.json:1024
   schedc diff before.lock schedc.lock
-Lines begin with + for what only the second nest has, - for what only the first one has, ~ for what changed.")]
+Lines begin with + for loops of the second nest alone, - for loops of the first alone, ~ for changes.")]
 pub struct Diff {
     /// The schedule as it was, or an entry of a lock as LOCK#ENTRY; or a lock, of which all entries are compared
     pub before: PathBuf,
@@ -350,8 +350,8 @@ pub struct Diff {
 #[command(after_help = "\
 Examples:
   schedc inspect model.json
-  schedc inspect libmodel.so                        what it was built from, and what it needs to run
-  schedc inspect model.json --memory                what trees take in each representation
+  schedc inspect libmodel.so                        its model, schedule and processor
+  schedc inspect model.json --memory                bytes of the trees in each representation
   schedc inspect model.json --json | jq .depths")]
 pub struct Inspect {
     /// The model, or a library or object file made by `schedc build`
@@ -362,10 +362,10 @@ pub struct Inspect {
     /// As JSON
     #[arg(long)]
     pub json: bool,
-    /// What trees take in memory in each representation; the model is compiled for each
+    /// Bytes of the trees in each representation; compiles the model for each
     #[arg(long, conflicts_with = "facts")]
     pub memory: bool,
-    /// Only what schedules are checked with, as JSON; for the language server
+    /// Print the facts that the checker needs, as JSON; for the language server
     #[arg(long, hide = true, conflicts_with = "json")]
     pub facts: bool,
 }

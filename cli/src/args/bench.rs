@@ -12,7 +12,7 @@ const MOST_ROWS: u64 = 1 << 24;
 /// Most samples of each point.
 const MOST_SAMPLES: i64 = 1000;
 
-/// What says nothing about the parts of one schedule.
+/// Options that do not apply to --prefixes, --ablate and --sweep.
 const NOT_OF_LEDGERS: [&str; 8] =
     ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline"];
 
@@ -31,7 +31,7 @@ pub struct Bench {
     /// The model
     #[arg(required_unless_present = "load")]
     pub model: Option<PathBuf>,
-    /// A schedule to time; may be repeated. Without one, the schedule that would be chosen
+    /// A schedule to time; may be repeated [default: schedc's choice]
     #[arg(short, long = "schedule", value_name = "FILE")]
     pub schedules: Vec<PathBuf>,
     #[command(flatten)]
@@ -40,31 +40,33 @@ pub struct Bench {
     #[command(flatten)]
     /// Values for the schedules.
     pub values: ScheduleValues,
-    /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
+    /// Rows: a .npy or CSV file [default: random rows between the model's thresholds]
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// The type of the rows, f32 or f64, which the code is made for [default: that of the file, or the one that the model reads]
+    /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub rows: Option<RowType>,
-    /// Time each schedule on columns, too, beside the same values as rows
+    /// Also time each schedule on column-major input of the same values
     #[arg(long, conflicts_with = "load")]
     pub columns: bool,
-    /// What each directive gains where it stands: the nest after each of them in turn
+    /// Time the schedule after each of its directives: the gain of each where it stands
     #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
     pub prefixes: bool,
-    /// What is lost without each directive, and without those that are illegal then
+    /// Slowdown when each directive (and its dependants) is removed
     #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
     pub ablate: bool,
-    /// What other values of a `param` do, or of the number at LINE:COLUMN; without values, those near its own. May be repeated
+    /// Time other values of a `param`, or of the number at LINE:COLUMN [default: neighbouring values]; may be repeated
     #[arg(long, value_name = "NAME[=VALUES]", value_parser = parse_sweep, conflicts_with_all = NOT_OF_LEDGERS)]
     pub sweep: Vec<NumberSweep>,
-    /// Time the plain nest and the schedule that would be chosen, too; --prefixes, --ablate and --sweep always do
+    /// Also time the plain nest and schedc's choice; --prefixes, --ablate and --sweep always do
     #[arg(long, conflicts_with = "load")]
     pub baseline: bool,
-    /// About how long to time, such as 500ms or 2s, for each number of rows and of threads [default: 700ms with --prefixes, --ablate or --sweep, else as long as the samples take]
+    /// Approximate time for each number of rows and threads, such as 500ms or 2s [default: 700ms with --prefixes, --ablate
+    /// or --sweep; otherwise the time of all samples]
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "load")]
     pub budget: Option<Duration>,
-    /// Rows per call [default: 1,64,1024,16384; with --prefixes, --ablate or --sweep the bound of each `when` block, and 1024]
+    /// Rows per call [default: 1,64,1024,16384; with --prefixes, --ablate or --sweep the bound of each `when` block,
+    /// and 1024]
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
@@ -72,14 +74,14 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
-    /// Samples of each contender at each point, of which the median counts
+    /// Samples of each contender for each number of rows and threads; the median counts
     #[arg(long, default_value_t = 15, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_SAMPLES))]
     pub samples: u32,
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Show a run that was saved, instead of timing
+    /// Show a saved run instead of timing
     #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "schedules", "input"])]
     pub load: Option<PathBuf>,
     /// Add the points of a saved run of the same model, such as those of peers; may be repeated
@@ -88,7 +90,7 @@ pub struct Bench {
     /// Compare with a saved run of the same model
     #[arg(long, value_name = "RUN")]
     pub compare: Option<PathBuf>,
-    /// With --compare, exit with status 1 if something is slower, beyond the spread of both runs
+    /// With --compare, exit with status 1 if a point is slower by more than the spread of both runs
     #[arg(long, requires = "compare")]
     pub exit_code: bool,
     /// Save the run as JSON, for --compare, --with and --load
@@ -103,7 +105,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Whether it is about the parts of a schedule.
+    /// Whether parts of a schedule are timed: directives or numbers.
     pub fn is_ledger(&self) -> bool {
         self.prefixes || self.ablate || !self.sweep.is_empty()
     }

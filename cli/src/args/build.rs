@@ -6,7 +6,7 @@ use sched_forest::Float;
 use sched_llvm::Cpu;
 use std::path::PathBuf;
 
-/// What to build.
+/// A kind of artefact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
     /// A shared library, and its C header beside it.
@@ -22,11 +22,11 @@ pub enum Emit {
     Asm,
     /// The C header alone.
     Header,
-    /// The C header, the same for all models, of functions that open shared libraries by their paths; needs no model.
+    /// The C header of functions that open shared libraries by their paths: the same for all models, so it needs none.
     Loader,
     /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
     Ptx,
-    /// The same as machine code of one GPU; needs NVIDIA's assembler, `ptxas`.
+    /// The kernels of a GPU schedule as machine code of one GPU; needs NVIDIA's assembler, `ptxas`.
     Cubin,
     /// The kernels of a GPU schedule as a code object of AMD, which HIP loads; needs `ld.lld` or Rust's `rust-lld`.
     Hsaco,
@@ -78,7 +78,7 @@ Examples:
   schedc build model.json -o model.so                    for this machine
   schedc build model.json -s fast.sched --cpu x86-64-v3  for any machine with AVX2
   schedc build model.json --target 'gpu(sm_90)'          for an H100, and for newer ones of NVIDIA
-  schedc build fast.sched                                the model that the schedule names
+  schedc build fast.sched                                for the model that the schedule names
   schedc build model.json --emit static --pkg-config     libraries and flags for a build of your own
   schedc build model.json --emit asm -o -                a look at the code")]
 pub struct Build {
@@ -94,38 +94,39 @@ pub struct Build {
     #[command(flatten)]
     /// The model.
     pub reading: ModelOptions,
-    /// What to write; by default the model's name with the right extension, in the current directory
+    /// The file to write [default: the model's name with the artefact's extension, in the current directory]
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// What to build
+    /// The kind of artefact
     #[arg(long, value_enum, default_value_t)]
     pub emit: Emit,
-    /// Processors: native, x86-64-v2, x86-64-v3 or x86-64-v4, or several; the best one is picked where the code runs
+    /// Processors: native, x86-64-v2, x86-64-v3 or x86-64-v4, or several, of which the library picks the best at run time
     #[arg(long, default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
     pub cpu: Vec<Cpu>,
-    /// A number that stands for missing values, as `missing` of XGBoost's constructors, which the model's file lacks
+    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not record it
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,
-    /// Let calls bring a base margin along, in place of XGBoost's base_score
+    /// Let calls pass a base margin, which replaces XGBoost's base_score
     #[arg(long)]
     pub base_margin: bool,
-    /// Rows that there is code for, of a model that reads 64-bit floats, such as LightGBM's: with f32 alone, rows of 64-bit
-    /// floats are refused; with f64 alone, others are widened. A model that reads 32-bit floats rounds others [default: both]
+    /// Row types with code of their own, for models that read 64-bit floats, such as LightGBM's. With f32 alone, the library
+    /// refuses 64-bit rows; with f64 alone, it widens 32-bit rows. Models that read 32-bit floats round other rows [default:
+    /// both]
     #[arg(long, value_enum, value_name = "TYPE")]
     pub rows: Option<RowTypes>,
     /// Prefix of the C functions
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
-    /// The name that programs linked with a shared library ask the system for [default: the file's own]
+    /// The soname of a shared library: the name that linked programs load it by [default: the file's own]
     #[arg(long, value_name = "NAME", value_parser = parse_soname)]
     pub soname: Option<String>,
-    /// Write a file for pkg-config beside it, too
+    /// Also write a .pc file for pkg-config beside the library
     #[arg(long)]
     pub pkg_config: bool,
-    /// Print the schedule that is used
+    /// Print the schedule in use
     #[arg(long)]
     pub explain_schedule: bool,
-    /// Print what each kernel takes of a GPU: registers, what does not fit into them, shared memory
+    /// Print the GPU resources of each kernel: registers, spilled bytes, shared memory
     #[arg(short, long)]
     pub verbose: bool,
 }

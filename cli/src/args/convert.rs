@@ -10,8 +10,8 @@ use std::path::PathBuf;
 Examples:
   schedc convert model.json -o model.treelite
   schedc convert model.txt --iterations 0..100 -o model.treelite
-Treelite computes less than is read here: what it cannot compute is refused by name. It adds base
-scores after the trees, so sums may differ in the last digit.")]
+schedc refuses, by name, models that Treelite cannot represent. Treelite adds base scores after the
+trees, so sums may differ in the last digit.")]
 pub struct Convert {
     /// The model
     pub model: PathBuf,

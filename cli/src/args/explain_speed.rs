@@ -24,10 +24,10 @@ pub struct ExplainSpeed {
     #[command(flatten)]
     /// The model's reading.
     pub reading: ModelOptions,
-    /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
+    /// Rows: a .npy or CSV file [default: random rows between the model's thresholds]
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// The type of the rows, f32 or f64 [default: that of the file, or the one that the model reads]
+    /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub rows: Option<RowType>,
     /// Rows per call
@@ -41,10 +41,10 @@ pub struct ExplainSpeed {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Only say what the cost model predicts, and time nothing
+    /// Print the cost model's prediction without timing
     #[arg(long = "static", conflicts_with_all = ["budget", "input"])]
     pub only_static: bool,
-    /// About how long to time, such as 500ms or 2s
+    /// Approximate time to spend, such as 500ms or 2s
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
     pub budget: Duration,
     /// Sizes of the caches, the nearest first, instead of this machine's: 32K,1M,32M

@@ -12,7 +12,7 @@ pub enum Stage {
     Hir,
     /// The loop nest with abstract walks.
     Mir,
-    /// How trees are stored and walked.
+    /// The storage of trees and the way of walking them.
     Plan,
     /// Loads, steps and stores.
     Lir,
@@ -20,7 +20,7 @@ pub enum Stage {
     Llvm,
     /// Assembly.
     Asm,
-    /// The launches of a GPU schedule: blocks, threads, shared memory, and what kernels take.
+    /// The launches of a GPU schedule: blocks, threads, shared memory and registers.
     Launch,
     /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
     Ptx,
@@ -38,7 +38,7 @@ Examples:
   schedc ir --model model.json --stage asm --cpu x86-64-v3
   schedc ir gpu.sched --model model.json --stage ptx --gpu sm_90")]
 pub struct Ir {
-    /// The schedule; without one, a good one for the model is chosen
+    /// The schedule [default: schedc chooses one for the model and the processor]
     pub schedule: Option<PathBuf>,
     /// The model
     #[arg(long, value_name = "MODEL")]
@@ -49,13 +49,13 @@ pub struct Ir {
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,
-    /// Which stage
+    /// The stage
     #[arg(long, value_enum, default_value = "mir")]
     pub stage: Stage,
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Rows that the code is for, of a model that reads 64-bit floats [default: f64]
+    /// Type of the rows, for models that read 64-bit floats [default: f64]
     #[arg(long, value_enum, value_name = "TYPE")]
     pub rows: Option<RowType>,
     /// GPU of the stages ptx and sass, as sm_90, or of the stage gcn, as gfx90a, gfx942 or gfx1100 [default: the target's]

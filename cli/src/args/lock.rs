@@ -7,22 +7,22 @@ use schedc_driver::LockUse;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a command uses the lock where no schedule is named.
+/// The use of a lock by a command without --schedule.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LockOptions {
-    /// The lock, whose schedules are used where none is named [default: schedc.lock beside the model]
+    /// The lock, whose schedules apply without --schedule [default: schedc.lock beside the model]
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
-    /// Fail if the lock has no schedule that fits the model and this machine
+    /// Fail unless the lock has a schedule for the model and this machine
     #[arg(long)]
     pub locked: bool,
-    /// Do not look for a lock: choose the schedule
+    /// Ignore locks: choose a schedule
     #[arg(long, conflicts_with_all = ["lock", "locked"])]
     pub frozen: bool,
 }
 
 impl LockOptions {
-    /// As the driver has it.
+    /// The driver's form of these options.
     pub fn as_used(&self) -> LockUse {
         LockUse { file: self.lock.clone(), locked: self.locked, frozen: self.frozen }
     }
@@ -41,7 +41,7 @@ pub struct Lock {
     /// The lock
     #[arg(default_value = "schedc.lock", value_name = "FILE")]
     pub file: PathBuf,
-    /// List the entries; what happens where nothing else is said
+    /// List the entries; the default
     #[arg(long)]
     pub list: bool,
     /// Check that the entries are as schedc has written them and go with their models

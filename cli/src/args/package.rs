@@ -27,16 +27,16 @@ pub struct Package {
     /// The server
     #[arg(long = "for", value_enum, value_name = "SERVER")]
     pub server: Server,
-    /// The folder to write; one that this command has written before is replaced
+    /// The folder to write; replaces a folder that this command wrote before
     #[arg(short, long = "out", value_name = "FOLDER")]
     pub out: PathBuf,
-    /// What the server calls the model [default: the library's name]
+    /// The model's name on the server [default: the library's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// What is predicted
+    /// The kind of prediction
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
     pub output: Output,
-    /// Most threads of a call; 0 leaves it to the library
+    /// Maximum threads per call; 0 leaves the number to the library
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=super::MOST_THREADS))]
     pub threads: i64,
 }

@@ -17,13 +17,12 @@ Examples:
   schedc predict model.so -i renamed.csv --by-position
   schedc predict model.json -i rows.parquet -o predictions.parquet --keep user_id,day
   schedc predict model.json -i rows.parquet -o part3.parquet --shard 3/16
-Rows are CSV, Parquet, Arrow, .npy or .npz, told apart by their content, or a folder of such
-files; an empty CSV field, null and NaN are missing values. Columns with names are found by the
-names of the model's features.
+Rows are CSV, Parquet, Arrow, .npy or .npz, recognised by content, or a folder of such files. An
+empty CSV field, null and NaN are missing values. Named columns match the model's features by name.
 
 Environment:
-  SCHEDC_NUM_THREADS  threads of a call for which --threads names none
-  SCHEDC_CPU          the most that code may use: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")]
+  SCHEDC_NUM_THREADS  threads of a call without --threads
+  SCHEDC_CPU          the highest level of code: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")]
 pub struct Predict {
     /// A model file, a schedule that names one, or a library made by `schedc build`
     pub model: PathBuf,
@@ -39,13 +38,13 @@ pub struct Predict {
     #[command(flatten)]
     /// The rows.
     pub rows: RowOptions,
-    /// What sums begin with in place of XGBoost's base_score: columns of the input, or a .npy file of as many rows
+    /// Initial sums, which replace XGBoost's base_score: columns of the input, or a .npy file with one row per input row
     #[arg(long, value_name = "COLUMN|FILE")]
     pub base_margin: Option<String>,
     /// The array of a .npz archive that holds the rows, if it holds several
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
-    /// Columns of the input that are copied to the predictions, with commas between them
+    /// Input columns to copy to the predictions, separated by commas
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub keep: Vec<String>,
     /// Predict one part of the rows, such as 3/16 of 0/16 to 15/16: by row groups of Parquet, record batches of Arrow, rows of
@@ -55,7 +54,7 @@ pub struct Predict {
     /// Where predictions go: a .csv, .parquet, .arrow, .npy or .npz file, or - for standard output as CSV
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
-    /// What to predict
+    /// The kind of prediction
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
     /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores this process
@@ -63,23 +62,22 @@ pub struct Predict {
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: i32,
-    /// Prefix of the C functions, if a library was built with another one
+    /// Prefix of the library's C functions, if `build` had a --name
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
     #[arg(long, value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
-    /// Run the code in a simulator instead of the processor: GPU schedules without a GPU, checked for races, with what their
-    /// accesses cost
+    /// Run the code in a simulator: GPU schedules without a GPU. Checks for races and counts the cost of accesses
     #[arg(long)]
     pub simulate: bool,
     /// Where the simulator's counts go as JSON: launches with their grids, blocks, shared memory, barriers and accesses
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub report: Option<PathBuf>,
-    /// Print the schedule that is used
+    /// Print the schedule in use
     #[arg(long)]
     pub explain_schedule: bool,
-    /// Report neither timings nor notes on the model
+    /// Print neither timings nor notes on the model
     #[arg(short, long)]
     pub quiet: bool,
 }

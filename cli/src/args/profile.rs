@@ -10,7 +10,7 @@ use std::path::PathBuf;
 Examples:
   schedc profile model.json -i rows.csv -o model.profile
   schedc build model.json -s likely.sched --profile model.profile
-Rows should be like those that will be predicted.")]
+Use rows like those of production.")]
 pub struct Profile {
     /// The model
     pub model: PathBuf,

@@ -1,4 +1,4 @@
-//! Arguments that say how rows are read.
+//! Arguments of reading rows.
 
 use clap::{Args, ValueEnum};
 use sched_categories as categories;
@@ -27,10 +27,10 @@ pub enum NumbersAs {
 /// The meaning of cells in columns of categories.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct CategoryOptions {
-    /// Names that are no category of the model [default: as its trainer does]
+    /// Treatment of names that the model does not know [default: the trainer's]
     #[arg(long, value_enum, value_name = "RULE")]
     pub unseen: Option<Unseen>,
-    /// Plain numbers in columns of categories that have names [default: names in tables, codes in arrays]
+    /// Meaning of numbers in columns of named categories [default: names in tables, codes in arrays]
     #[arg(long, value_enum, value_name = "MEANING")]
     pub categories: Option<NumbersAs>,
 }
@@ -52,7 +52,7 @@ impl CategoryOptions {
     }
 }
 
-/// Rows, and what is known of them that the model's file does not say.
+/// Rows, and facts about them that the model's file lacks.
 #[derive(Clone, Debug, Args)]
 pub struct RowOptions {
     /// Rows: a CSV, Parquet, Arrow, .npy or .npz file, a folder of them, or - for standard input
@@ -64,7 +64,7 @@ pub struct RowOptions {
     #[command(flatten)]
     /// The categories.
     pub categories: CategoryOptions,
-    /// A number that stands for missing values, as `missing` of XGBoost's constructors, which the model's file lacks
+    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not record it
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,
 }

@@ -35,51 +35,51 @@ pub struct Tune {
     /// A schedule whose params are varied; its directives stay
     #[arg(short, long, value_name = "FILE")]
     pub start: Option<PathBuf>,
-    /// Rows: a .npy or CSV file; without one, rows are drawn whose values lie between the model's thresholds
+    /// Rows: a .npy or CSV file [default: random rows between the model's thresholds]
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// The type of the rows, f32 or f64, which the code is made for [default: that of the file, or the one that the model reads]
+    /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
-    /// Rows of the calls that are to be fast; each size has a share of the budget
+    /// Rows per call to tune for; each size has an equal share of the budget
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub rows: Vec<u64>,
-    /// Threads of the calls, which count alike; 0 leaves the number to the library
+    /// Threads per call, which count alike; 0 leaves the number to the library
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
-    /// How long to search, such as 10s or 2m
+    /// Time of the search, such as 10s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     pub budget: Duration,
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
     #[arg(long, default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// For GPUs, what is looked at: neighbours, candidates of all forms and what is near the best ones, or silvanforge, algorithm 1
-    /// of SilvanForge
+    /// Search on GPUs: neighbours (candidates of all forms, then variations of the best) or silvanforge (algorithm 1 of
+    /// SilvanForge)
     #[arg(long, value_enum, default_value = "neighbours", value_name = "NAME", hide_possible_values = true)]
     pub strategy: GpuStrategy,
-    /// For GPUs, compare what the simulator counts, as is done without a GPU, and time nothing
+    /// On GPUs, compare the simulator's counts instead of times; the default without a GPU
     #[arg(long)]
     pub by_counts: bool,
     /// Where the schedule goes, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
-    /// Keep what was found in a lock, which `build` and `predict` use where it lies beside the model as schedc.lock
+    /// Keep the schedule in a lock; `build` and `predict` use schedc.lock beside the model
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
-    /// Save what was timed, for --resume
+    /// Save the timings, for --resume
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Go on from what was saved
+    /// Continue a saved search
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What a search for GPUs looks at.
+/// A search strategy for GPUs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum GpuStrategy {
     /// Candidates of all forms, and neighbours of the best ones.
@@ -101,8 +101,8 @@ impl From<GpuStrategy> for Strategy {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  schedc calibrate          what instructions and memory cost here, kept for this user
-  schedc calibrate --json   the same, printed")]
+  schedc calibrate          measures the cost of instructions and memory, and keeps it for this user
+  schedc calibrate --json   prints the table")]
 pub struct Calibrate {
     /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4; only native is kept
     #[arg(long, default_value = "native", value_parser = parse_cpu)]

@@ -1,4 +1,4 @@
-//! Values that schedules take from outside, as arguments.
+//! Arguments that give values to a schedule.
 
 use super::{parse_set, parse_target};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
@@ -9,29 +9,29 @@ use std::path::PathBuf;
 /// The arguments themselves.
 #[derive(Args)]
 struct Arguments {
-    /// The target, instead of the schedule's: cpu, gpu, or with options such as gpu(sm_90)
+    /// The target, which replaces the schedule's: cpu, gpu, or with options such as gpu(sm_90)
     #[arg(long, value_name = "TARGET", value_parser = parse_target)]
     target: Option<Target>,
     /// Give a `param` of the schedule another value
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
     sets: Vec<(String, i64)>,
-    /// Rows that one run of the nest handles at most; the fact `batch_size`
+    /// Maximum rows of one run of the nest; the fact `batch_size`
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     batch_size: Option<u64>,
-    /// Use the schedule although its fingerprint is not the model's
+    /// Accept a schedule whose fingerprint is another model's
     #[arg(long)]
     ignore_fingerprint: bool,
-    /// How often each leaf is reached, as `schedc profile` counted; for `tileTrees` by probability
+    /// A profile from `schedc profile`: how often rows reach each leaf; for `tileTrees` by probability
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 }
 
-/// Values that a schedule takes from outside.
+/// Values of a schedule that the command line gives.
 #[derive(Clone, Debug)]
 pub struct ScheduleValues(schedc_driver::ScheduleValues);
 
 impl ScheduleValues {
-    /// As the driver has them.
+    /// The driver's form of these values.
     pub fn into_inner(self) -> schedc_driver::ScheduleValues {
         self.0
     }

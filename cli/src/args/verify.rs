@@ -9,26 +9,26 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  schedc verify model.json                          the schedule that would be chosen
+  schedc verify model.json                          with schedc's choice of a schedule
   schedc verify model.json -s fast.sched
   schedc verify model.json libmodel.so              a library that `schedc build` made
-  schedc verify model.json --trainer                asks XGBoost, LightGBM, ... itself
+  schedc verify model.json --trainer                against XGBoost, LightGBM, ... itself
   schedc verify model.json -i rows.csv --against predictions.npy
   schedc verify model.json --failing rows.npy --json > report.json
-Rows are solved, not drawn: each node meets its threshold, the values beside it, zeros, denormals,
-infinities and NaN, each set of categories its members and what is none, and each leaf is reached.
-All code runs, with many numbers of rows, both types of rows, strides and threads. Leaves must be
-equal; margins bit by bit, or near where the schedule adds in another order.
+Rows are constructed, not random: each node meets its threshold, the neighbouring values, zeros,
+denormals, infinities and NaN; each set of categories meets members and others; rows reach each
+leaf. All code runs, with many numbers of rows, both types of rows, strides and threads. Leaves must
+be equal; margins too, bit by bit, or nearly if the schedule adds in another order.
 
 Exit status: 0 all is equal, 1 a difference was found.
 
 Environment:
   PYTHON      the program that --trainer runs [default: python3]
-  SCHEDC_CPU  the version of a library that is verified; without it, all of them")]
+  SCHEDC_CPU  the version of a library to verify [default: all of them]")]
 pub struct Verify {
     /// A model file, or a schedule that names one
     pub model: PathBuf,
-    /// A library made of this model by `schedc build`; without one, code in memory
+    /// A library of this model from `schedc build` [default: code in memory]
     pub artefact: Option<PathBuf>,
     #[command(flatten)]
     /// The schedule.
@@ -45,27 +45,27 @@ pub struct Verify {
     #[command(flatten)]
     /// The categories of these rows.
     pub categories: CategoryOptions,
-    /// Predictions of these rows by somebody else, to compare with: a .npy, CSV or Parquet file
+    /// Predictions of these rows by another program, to compare with: a .npy, CSV or Parquet file
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
     pub against: Option<PathBuf>,
-    /// What these predictions are
+    /// The kind of these predictions
     #[arg(long, value_enum, default_value_t, requires = "against")]
     pub output: Output,
-    /// Ask the library that trained the model what it predicts, by way of Python; where Python has it not, write rows and a
-    /// script that does so
+    /// Compare with the library that trained the model, through Python; if Python lacks it, write rows and a script that
+    /// predicts them
     #[arg(long)]
     pub trainer: bool,
-    /// How far values and margins of others may be off, for each unit [default: 1e-6 for results in single precision, 1e-9 in
-    /// double]; 0 wants equal bits
+    /// Relative tolerance for values and margins of other programs [default: 1e-6 for results in single precision, 1e-9 in
+    /// double]; 0 demands equal bits
     #[arg(long, value_name = "SIZE", value_parser = parse_tolerance)]
     pub tolerance: Option<f64>,
-    /// Seconds for which rows are solved and run; what is not done then is told
+    /// Time limit in seconds for constructing and running rows; the rest is reported as skipped
     #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seconds: u64,
-    /// Where rows go for which something differs: a .npy file
+    /// A .npy file for the rows with differences
     #[arg(long, value_name = "FILE")]
     pub failing: Option<PathBuf>,
-    /// Prefix of the C functions, if the library was built with another one
+    /// Prefix of the library's C functions, if `build` had a --name
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
     /// Processor for code in memory: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]

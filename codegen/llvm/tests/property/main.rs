@@ -21,9 +21,9 @@ fn asked(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// How many cases run; `SCHEDC_CASES` asks for another number.
+/// The number of cases: `SCHEDC_CASES`, or enough to cover what [`wanted`] lists. Hosted CI runs many more each night.
 fn cases() -> u64 {
-    asked("SCHEDC_CASES").unwrap_or(2000)
+    asked("SCHEDC_CASES").unwrap_or(600)
 }
 
 /// `SCHEDC_SEED` alone runs a single case; beside `SCHEDC_CASES` it is the first of so many.
@@ -194,63 +194,68 @@ fn sets_of_all_widths_are_exact() {
     }
 }
 
-/// One deliberate mistake per pass: the property must see each, or it is blind.
+/// One deliberate mistake per pass: the property must see each, or it is blind. The seed beside a fault saw it when the
+/// list was written; if it no longer does, all seeds are searched.
 #[test]
 fn seeded_faults_are_seen() {
     let faults = [
-        Fault::SortRepeatsTree,
-        Fault::PadLosesLeaf,
-        Fault::TileOverruns,
-        Fault::FoldForgetsSlot,
-        Fault::WalkStopsEarly,
-        Fault::DecisionsSwapped,
-        Fault::LaneReadsWrongRow,
-        Fault::RemainderDropped,
-        Fault::TogetherRepeatsTree,
-        Fault::ArrayFlipsTies,
-        Fault::SparseForgetsMissing,
-        Fault::TileReversesOutcomes,
-        Fault::BinsFlipTies,
-        Fault::SweepForgetsPlace,
-        Fault::ReachFallsShort,
-        Fault::LevelRepeated,
-        Fault::SumsRounded,
-        Fault::AverageForgotten,
-        Fault::SetChangesSides,
-        Fault::ZeroIsNotMissing,
-        Fault::RowsPackedAsSums,
-        Fault::LinearForgetsMissing,
-        Fault::ThresholdsToNearest,
-        Fault::CompareUnordered,
+        (Fault::SortRepeatsTree, 0),
+        (Fault::PadLosesLeaf, 0),
+        (Fault::TileOverruns, 0),
+        (Fault::FoldForgetsSlot, 0),
+        (Fault::WalkStopsEarly, 0),
+        (Fault::DecisionsSwapped, 0),
+        (Fault::LaneReadsWrongRow, 0),
+        (Fault::RemainderDropped, 0),
+        (Fault::TogetherRepeatsTree, 0),
+        (Fault::ArrayFlipsTies, 0),
+        (Fault::SparseForgetsMissing, 0),
+        (Fault::TileReversesOutcomes, 0),
+        (Fault::BinsFlipTies, 0),
+        (Fault::SweepForgetsPlace, 0),
+        (Fault::ReachFallsShort, 0),
+        (Fault::LevelRepeated, 0),
+        (Fault::SumsRounded, 0),
+        (Fault::AverageForgotten, 0),
+        (Fault::SetChangesSides, 0),
+        (Fault::ZeroIsNotMissing, 0),
+        (Fault::RowsPackedAsSums, 0),
+        (Fault::LinearForgetsMissing, 0),
+        (Fault::ThresholdsToNearest, 0),
+        (Fault::CompareUnordered, 0),
     ];
     see(&faults, Case::new);
 }
 
-/// The mistakes that only launches can make, and those that they share with other code.
+/// Faults of passes that only launches run, and of passes that launches share with other code.
 #[test]
 fn seeded_faults_of_launches_are_seen() {
     let faults = [
-        Fault::GuardDropped,
-        Fault::BarrierDropped,
-        Fault::CopyStopsShort,
-        Fault::SlotShared,
-        Fault::EmptySlotFolded,
-        Fault::FoldForgetsSlot,
-        Fault::BankSwapped,
-        Fault::TileOverruns,
-        Fault::RemainderDropped,
-        Fault::BinsFlipTies,
+        (Fault::GuardDropped, 0),
+        (Fault::BarrierDropped, 0),
+        (Fault::CopyStopsShort, 0),
+        (Fault::SlotShared, 0),
+        (Fault::EmptySlotFolded, 0),
+        (Fault::FoldForgetsSlot, 0),
+        (Fault::BankSwapped, 0),
+        (Fault::TileOverruns, 0),
+        (Fault::RemainderDropped, 0),
+        (Fault::BinsFlipTies, 0),
     ];
     see(&faults, Case::on_gpu);
 }
 
-fn see(faults: &[Fault], new: fn(u64) -> Case) {
-    for fault in faults {
-        let seen = (0..2000).find(|seed| {
-            let case = new(*seed);
-            with_fault(*fault, || case.run()).is_err()
-        });
-        println!("{fault:?} is seen by seed {seen:?}");
+fn see(faults: &[(Fault, u64)], new: fn(u64) -> Case) {
+    let sees = |fault: Fault, seed: u64| {
+        let case = new(seed);
+        with_fault(fault, || case.run()).is_err()
+    };
+    for &(fault, kept) in faults {
+        if sees(fault, kept) {
+            continue;
+        }
+        let seen = (0..2000).find(|seed| sees(fault, *seed));
         assert!(seen.is_some(), "no case sees the fault {fault:?}");
+        println!("{fault:?} is seen by seed {seen:?}, no longer by {kept}");
     }
 }
