@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --release --locked -p schedc --bins
+cargo build --profile dist --locked -p schedc --bins
 # Benchmarks run in their crate's folder.
-programs=$(realpath "${CARGO_TARGET_DIR:-target}")/release
+programs=$(realpath "${CARGO_TARGET_DIR:-target}")/dist
 model=$(realpath "${1:-examples/model/breast_cancer.json}")
 exec cargo bench --locked -p schedc --bench latency -- "$programs/schedc-lsp" -- "$model"

@@ -15,8 +15,8 @@ limit=${LIMIT:-150}
 # The compiler under test, unless SCHEDC names one.
 if [[ ! ${SCHEDC:-} ]]; then
     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-    cargo build --quiet --release --package schedc --manifest-path "$root/Cargo.toml"
-    SCHEDC=${CARGO_TARGET_DIR:-$root/target}/release/schedc
+    cargo build --quiet --profile dist --package schedc --manifest-path "$root/Cargo.toml"
+    SCHEDC=${CARGO_TARGET_DIR:-$root/target}/dist/schedc
 fi
 
 work=$(mktemp -d)

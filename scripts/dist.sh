@@ -27,13 +27,13 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 platform=linux-x64
 
 say 'programs'
-cargo build --locked --release -p schedc --no-default-features --features llvm-static,lld
+cargo build --locked --profile dist -p schedc --no-default-features --features llvm-static,lld
 stage=$(mktemp -d)
 trap 'rm -rf "$stage" editors/vscode/bin' EXIT
 tree=$stage/schedc-$version-$platform
 mkdir -p "$tree/bin"
 for program in schedc schedc-lsp; do
-    strip -o "$tree/bin/$program" "$CARGO_TARGET_DIR/release/$program"
+    strip -o "$tree/bin/$program" "$CARGO_TARGET_DIR/dist/$program"
     scripts/check-static.sh "$tree/bin/$program"
 done
 

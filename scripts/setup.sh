@@ -116,7 +116,7 @@ apt_install "${packages[@]}" ||
 { has_llvm && has_cc; } ||
     fail 'the packages are installed, and LLVM 19.1 or the C compiler still does not work' "$by_hand"
 # A build that was tried before remembers that there was no LLVM.
-for profile in dev release; do
+for profile in dev release dist; do
     cargo clean --quiet --locked --profile "$profile" --package llvm-sys ||
         fail 'a build from before LLVM was installed could not be removed' 'cargo clean'
 done

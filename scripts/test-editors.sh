@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests of the editors' extensions, with what they need of Debian installed where it is missing: unit tests, the package,
-# Neovim without a screen, and a real VS Code driven through a browser. Says how long each part took.
+# Neovim without a screen, and a real VS Code driven through a browser. Prints the seconds of each part.
 #
 # The program is $SCHEDC, or else it is built here.
 set -euo pipefail
@@ -9,6 +9,8 @@ cd "$(dirname "$0")/.."
 say() { printf 'editors: %s\n' "$1" >&2; }
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
+# shellcheck source=scripts/steps.sh
+. scripts/steps.sh
 
 packages=()
 command -v nvim >/dev/null || packages+=(neovim)
@@ -34,22 +36,13 @@ fi
 SCHEDC=$(realpath "$(command -v "$SCHEDC")")
 export SCHEDC
 
-times=()
-# Runs a part and remembers how long it took.
-part() {
-    local name=$1 since=$SECONDS
-    shift
-    say "$name"
-    "$@"
-    times+=("$(printf '%4d s  %s' $((SECONDS - since)) "$name")")
-}
 in_vscode() { (cd editors/vscode && "$@"); }
 
-part 'VS Code: what the extension is built with' in_vscode npm ci --silent
-part 'VS Code: unit tests' in_vscode npm test --silent
-part "Neovim as it comes with the system" editors/neovim/test/run.sh
-part 'Neovim, a current one' env NEOVIM="$(editors/neovim/test/install.sh)" editors/neovim/test/run.sh
-part 'VS Code: the browser and the editor' in_vscode test/editor/install.sh
-part 'VS Code: the package, driven in the editor' in_vscode test/run-in-vscode.sh
-printf '\nthe editors work:\n'
-printf '%s\n' "${times[@]}"
+step 'VS Code: what the extension is built with' in_vscode npm ci --silent
+step 'VS Code: unit tests' in_vscode npm test --silent
+step "Neovim as it comes with the system" editors/neovim/test/run.sh
+step 'Neovim, a current one' env NEOVIM="$(editors/neovim/test/install.sh)" editors/neovim/test/run.sh
+step 'VS Code: the browser and the editor' in_vscode test/editor/install.sh
+step 'VS Code: the package, driven in the editor' in_vscode test/run-in-vscode.sh
+print_steps
+printf '\nthe editors work\n'

@@ -1,22 +1,29 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change goes in: all tests, the format, lints, documentation without warnings, and what
-# dependencies may be. The modules of Python have scripts/test-python.sh.
+# Checks that must pass before a change goes in: the format, all tests, lints, and the rules of deny.toml for dependencies.
+# scripts/test-python.sh tests the modules of Python.
 #
-#     scripts/test.sh                    everything
+#     scripts/test.sh                    these
 #     scripts/test.sh --fast             the format, and all tests but the long ones with fewer random cases
-#     scripts/test.sh PART...            parts of it: format, tests, lints, docs, dependencies
+#     scripts/test.sh --nightly tests    the tests with many more random cases, each fixture on every machine
+#     scripts/test.sh PART...            single parts: format, tests, lints, docs (links in doc comments), dependencies
+#
+# SCHEDC_PROFILE names another profile of Cargo than dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/steps.sh
+. scripts/steps.sh
+profile=${SCHEDC_PROFILE:-dev}
 
-all=(format tests lints docs dependencies)
+all=(format tests lints dependencies)
 parts=()
 fast=
 for word in "$@"; do
     case $word in
         --fast) fast=yes ;;
+        --nightly) export SCHEDC_NIGHTLY=yes SCHEDC_CASES=${SCHEDC_CASES:-20000} ;;
         format | tests | lints | docs | dependencies) parts+=("$word") ;;
         *)
-            echo "error: there is no part \`$word\`; parts are ${all[*]}" >&2
+            echo "error: there is no part \`$word\`; parts are ${all[*]} docs" >&2
             exit 2
             ;;
     esac
@@ -39,15 +46,15 @@ run_format() {
 run_tests() {
     if [ -n "$fast" ]; then
         # The long ones: each seeded fault looks for a case that sees it, and every width of codes is compiled.
-        SCHEDC_CASES=${SCHEDC_CASES:-60} cargo test --locked -- \
+        SCHEDC_CASES=${SCHEDC_CASES:-60} cargo test --locked --profile "$profile" -- \
             --skip seeded_faults_are_seen --skip codes_of_all_widths_are_exact
     else
-        cargo test --locked
+        cargo test --locked --profile "$profile"
     fi
 }
 run_lints() {
     needs_tool clippy
-    cargo clippy --all-targets --locked -- -D warnings
+    cargo clippy --workspace --all-targets --locked --profile "$profile" -- -D warnings
 }
 run_docs() {
     RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --locked
@@ -62,12 +69,13 @@ run_dependencies() {
 }
 
 for part in "${parts[@]}"; do
-    "run_$part"
+    step "$part" "run_$part"
 done
+print_steps
 if [ -n "$fast" ]; then
     printf '\nthe fast tests passed: %s\n' "${parts[*]}"
 elif [ ${#parts[@]} -eq ${#all[@]} ]; then
-    printf '\nall tests passed; format, lints and documentation are clean\n'
+    printf '\nall tests passed; format and lints are clean\n'
 else
     printf '\npassed: %s\n' "${parts[*]}"
 fi

@@ -54,7 +54,7 @@ wheel() {
     scripts/licences.py $crates >"python/$folder/LICENSE-THIRD-PARTY.txt"
     made=$(mktemp -d)
     # Maturin finds the oldest system that the module runs on.
-    (cd "python/$folder" && "$venv/bin/maturin" build --quiet --release --locked --compatibility pypi --out "$made" "$@")
+    (cd "python/$folder" && "$venv/bin/maturin" build --quiet --profile dist --locked --compatibility pypi --out "$made" "$@")
     name=$(cd "$made" && echo ./*.whl)
     size=$(stat -c %s "$made/$name")
     [ "$size" -le "$most" ] || fail "$name has $size bytes, more than $most"
@@ -77,12 +77,12 @@ for package in "${packages[@]}"; do
             wheel runtime 1000000 python/Cargo.toml
             ;;
         schedc)
-            cargo build --locked --release -p schedc --no-default-features --features llvm-static,lld
+            cargo build --locked --profile dist -p schedc --no-default-features --features llvm-static,lld
             programs=$data/scripts
             rm -rf "$data"
             mkdir -p "$programs"
             for program in schedc schedc-lsp; do
-                strip -o "$programs/$program" "$CARGO_TARGET_DIR/release/$program"
+                strip -o "$programs/$program" "$CARGO_TARGET_DIR/dist/$program"
             done
             wheel compiler 60000000 'cli/Cargo.toml python/compiler/Cargo.toml' --features llvm-static,lld
             contains "$out"/schedc-*.whl '\.data/scripts/schedc-lsp '
