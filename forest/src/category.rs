@@ -1,4 +1,5 @@
-//! Categories: numbers that stand for names, the sets of them that nodes test, and how trainers read them from values.
+//! Categories: numbers that stand for names, the sets of them that nodes test, and how trainers read them
+//! from values.
 
 /// A set of categories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,12 +29,14 @@ impl FromIterator<u32> for CategorySet {
     }
 }
 
-/// How a feature value that is not missing becomes a category. What becomes none is a member of no set.
+/// The rule that turns a feature value that is not missing into a category. A value that becomes none is in
+/// no set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CategoryRule {
     /// The value without its fraction, if that is not negative and below 2^31: -0.5 is category 0 (LightGBM).
     Truncated,
-    /// A value that is not negative and below the bound, without its fraction: -0.5 is none (XGBoost, with 2^24).
+    /// A value that is not negative and below the bound, without its fraction: -0.5 is none (XGBoost, with
+    /// 2^24).
     Positive {
         /// The first value that is too large.
         below: f64,

@@ -1,11 +1,11 @@
-//! Classes of categories: those that no set of a feature tells apart are one.
+//! Classes of categories: categories that no set of a feature distinguishes share a class.
 
 use crate::category::{CategoryRule, CategorySet};
 use crate::forest::Forest;
 use std::collections::HashMap;
 
-/// The classes of a feature's categories, by number. Class 0 has missing values, and nothing else. Class 1 has what is in
-/// no set. Each further one is in some set.
+/// The classes of a feature's categories, by number. Class 0 holds missing values alone, class 1 the values
+/// in no set. Each further class is in some set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoryClasses {
     /// The feature.

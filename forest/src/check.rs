@@ -1,6 +1,6 @@
-//! The one gate to a [`Forest`]: everything that later stages take for granted is checked here.
+//! The one gate to a [`Forest`], which checks everything that later stages rely on.
 //!
-//! Whatever produces trees (a reader, a test) hands over [`ForestParts`]; only [`Forest::new`] turns them into a
+//! Producers of trees (readers, tests) make [`ForestParts`]; only [`Forest::new`] turns them into a
 //! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
 
 use crate::category::{CategoryRule, CategorySet};
@@ -28,7 +28,7 @@ pub struct ForestParts {
     pub types: Types,
     /// Sets of categories.
     pub sets: Vec<CategorySet>,
-    /// How a feature value becomes a category.
+    /// The rule that turns a feature value into a category.
     pub category_rule: CategoryRule,
     /// Linear leaves by tree, or none at all.
     pub linear: Vec<Vec<LinearLeaf>>,
@@ -243,8 +243,8 @@ fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) 
     Ok(())
 }
 
-/// Walks the tree from its root and expects to meet inner nodes and leaves in exactly the order of their numbers.
-/// That one test shows at once that children exist, that no node is shared, and that there is no cycle.
+/// Walks the tree from its root and expects to meet inner nodes and leaves in exactly the order of their
+/// numbers. This one test shows that children exist, that no node is shared, and that there is no cycle.
 fn check_order(tree: &Tree, walk: &mut Vec<(NodeRef, u32)>) -> Result<(), ModelError> {
     let (mut inner_met, mut leaves_met) = (0, 0);
     walk.clear();

@@ -7,15 +7,15 @@ use crate::forest::{Comparison, Float};
 /// A test as some formats have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Test {
-    /// How the value is compared; true goes left.
+    /// The comparison; true goes left.
     pub comparison: Comparison,
-    /// With what.
+    /// The threshold.
     pub threshold: f64,
 }
 
 impl Test {
-    /// The same test by the other comparison: with the neighbour of the threshold in its type. None where there is no
-    /// neighbour: nothing is below minus infinity.
+    /// An equal test by another comparison, with the neighbour of the threshold in its type; `None` if it has
+    /// no neighbour, since nothing is below minus infinity.
     pub fn by(self, comparison: Comparison, float: Float) -> Option<Test> {
         use Comparison::{Less, LessOrEqual};
         let Test { comparison: own, threshold } = self;
@@ -33,11 +33,11 @@ impl Test {
     }
 }
 
-/// One comparison for all tests of a forest, and the thresholds that go with it: where both kinds are met, `<` becomes
-/// `<=` with the neighbour of the threshold.
+/// Gives all tests of a forest one comparison. If both kinds occur, `<` becomes `<=` with the neighbour of
+/// the threshold.
 ///
 /// # Errors
-/// `M0015` where a threshold has no neighbour.
+/// `M0015` if a threshold has no neighbour.
 pub(crate) fn one_comparison<'a>(
     tests: impl Iterator<Item = &'a mut Test> + 'a,
     float: Float,

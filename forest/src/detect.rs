@@ -28,21 +28,26 @@ struct Foreign {
     help: &'static str,
 }
 
-const READ_FORMATS: &str = "models are read that XGBoost (.json, .ubj), LightGBM (.txt) and CatBoost (.json) saved, ONNX files, and \
+const READ_FORMATS: &str = "models are read that XGBoost (.json, .ubj), LightGBM (.txt) and CatBoost \
+                            (.json) saved, ONNX files, and \
                             Treelite checkpoints";
 const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
-const OTHER_TRAINER: &str = "save the model in its trainer's own format (XGBoost, LightGBM, CatBoost: save_model) or as ONNX or \
+const OTHER_TRAINER: &str = "save the model in its trainer's own format (XGBoost, LightGBM, CatBoost: \
+                             save_model) or as ONNX or \
                              Treelite";
 const LIGHTGBM: &str = "save the model with Booster.save_model(\"model.txt\") of LightGBM";
-const CATBOOST: &str = "save the model with CatBoost's save_model(\"model.json\", format=\"json\", pool=train_pool), as \
+const CATBOOST: &str = "save the model with CatBoost's save_model(\"model.json\", format=\"json\", \
+                        pool=train_pool), as \
                         text; the training data is needed only where features are categorical";
 const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
-const SERIALIZED: &str = "load the pickle or the RDS file that it comes from with XGBoost 3.0 or older, and save the booster with \
+const SERIALIZED: &str = "load the pickle or the RDS file that it comes from with XGBoost 3.0 or older, \
+                          and save the booster with \
                           save_model(\"model.json\")";
-const UTF16: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`: PowerShell's `>` makes UTF-16 of what a \
+const UTF16: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`: PowerShell's `>` \
+                     makes UTF-16 of what a \
                      program prints";
 
-/// What begins with these bytes is known and not read; a longer beginning comes before a shorter one.
+/// First bytes of known formats that schedc does not read; a longer beginning comes before a shorter one.
 const FOREIGN: &[Foreign] = &[
     Foreign {
         magic: b"CONFIG-offset:",
@@ -157,8 +162,8 @@ const MANY_ZEROS: usize = 16;
 /// Bytes of the parameters that XGBoost's old binary format begins with.
 const LEGACY_PARAMETERS: usize = 136;
 
-/// Whether this is XGBoost's old binary format as releases up to 1.0 wrote it: without a mark at its beginning. The
-/// names of the objective and of the booster follow the parameters, each after its length.
+/// Whether this is XGBoost's old binary format as releases up to 1.0 wrote it: without a mark at its
+/// beginning. The names of the objective and of the booster follow the parameters, each after its length.
 fn is_headless_xgboost(bytes: &[u8]) -> bool {
     let names = bytes.get(LEGACY_PARAMETERS..);
     let booster = names.and_then(legacy_name).and_then(|(_, rest)| legacy_name(rest));
@@ -199,7 +204,8 @@ fn begins_as_catboost(text: &[u8]) -> bool {
     keys.into_iter().any(|name| key.starts_with(name.as_bytes()))
 }
 
-/// Whether a document in which no XGBoost model was found is one of CatBoost: the order of its keys may be any.
+/// Whether a document in which no XGBoost model was found is one of CatBoost: the order of its keys may be
+/// any.
 pub(crate) fn is_catboost(bytes: &[u8]) -> bool {
     let keys = [b"\"oblivious_trees\"".as_slice(), b"\"features_info\"", b"\"scale_and_bias\""];
     !contains(bytes, b"\"gradient_booster\"") && keys.into_iter().any(|key| contains(bytes, key))

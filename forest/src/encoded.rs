@@ -1,7 +1,8 @@
-//! Categories that an estimator encodes before its trees see them, as scikit-learn's histogram gradient boosting does.
+//! Categories that an estimator encodes before its trees see them, as scikit-learn's histogram gradient
+//! boosting does.
 //!
-//! Its trees know the places of categories in a list, and take a value that is not in the list for a missing one. A
-//! forest for such trees is rewritten to one for the values themselves.
+//! Its trees know the places of categories in a list, and take a value that is not in the list for a missing
+//! one. A forest for such trees is rewritten to one for the values themselves.
 
 use crate::category::{CategoryRule, CategorySet};
 use crate::error::ModelError;
@@ -79,11 +80,11 @@ impl Sets {
 }
 
 impl Forest {
-    /// Rewrites a forest over codes to one over the values that `features` encode. A value that is no category, such as a
-    /// number with a fraction, goes where a missing one goes.
+    /// Rewrites a forest over codes to one over the values that `features` encode. A value that is no
+    /// category, such as a number with a fraction, goes where a missing one goes.
     ///
     /// # Errors
-    /// Those of [`Forest::new`].
+    /// The errors of [`Forest::new`].
     pub fn of_encoded(self, features: &[EncodedFeature]) -> Result<Forest, ModelError> {
         let mut parts = self.into_parts();
         let by_feature: HashMap<u32, &EncodedCategories> =
@@ -101,8 +102,8 @@ impl Forest {
     }
 }
 
-/// A tree whose sets hold values in place of codes. Where missing values go left, its set is that of the known values
-/// that go right, and the children change places, so that an unknown value goes left too.
+/// A tree whose sets hold values in place of codes. Where missing values go left, its set is that of the
+/// known values that go right, and the children change places, so that an unknown value goes left too.
 fn rewritten(
     tree: Tree,
     old: &[CategorySet],

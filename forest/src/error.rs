@@ -4,8 +4,8 @@ use sched_diagnostics::{Code, Diagnostic, Place};
 
 sched_diagnostics::error! {
     /// A model that cannot be used. Its place is a value of the document, such as
-    /// `learner.gradient_booster.model.trees[3].left_children[17]`, or the byte up to which the file could be read. Who
-    /// knows the file names it.
+    /// `learner.gradient_booster.model.trees[3].left_children[17]`, or the first byte that could not be read.
+    /// Callers that know the file add its name.
     ModelError
 }
 

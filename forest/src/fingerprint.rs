@@ -4,8 +4,8 @@ use sha2::{Digest, Sha256};
 
 /// A short name for the content of a file: `sha256:` and the first 16 hexadecimal digits of its SHA-256 hash.
 ///
-/// Files with the same fingerprint hold the same bytes for all practical purposes; it is no protection against
-/// somebody who wants two files to collide.
+/// Files with the same fingerprint hold the same bytes for all practical purposes; it is no protection
+/// against somebody who wants two files to collide.
 pub fn fingerprint(bytes: &[u8]) -> String {
     let hash = Sha256::digest(bytes);
     let mut text = String::from("sha256:");

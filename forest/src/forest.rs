@@ -20,8 +20,8 @@ pub enum Comparison {
     LessOrEqual,
 }
 
-/// The test at an inner node. Opaque to everything but [`Prepared`](crate::Prepared) and walkers: representations
-/// meet numeric tests only.
+/// The test at an inner node. Opaque to everything but [`Prepared`](crate::Prepared) and walkers:
+/// representations meet numeric tests only.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// Compare the feature with a threshold, using the forest's [`Comparison`].
@@ -30,7 +30,8 @@ pub enum Predicate {
         /// The threshold, widened.
         threshold: f64,
     },
-    /// The same, but values that are [nearly zero](crate::is_nearly_zero) count as missing (LightGBM).
+    /// Compare as `Numeric` does, with values that are [nearly zero](crate::is_nearly_zero) as missing
+    /// (LightGBM).
     NumericNotZero {
         /// The threshold, widened.
         threshold: f64,
@@ -89,8 +90,8 @@ pub struct Leaf {
     pub values: LeafValues,
 }
 
-/// What a leaf adds instead of its value (linear trees of LightGBM): the constant and then each term, in order, in the
-/// accumulator's type. Where one of the features is missing, the leaf adds its value.
+/// The linear function of a leaf (linear trees of LightGBM): it adds the constant and then each term, in
+/// order, in the accumulator's type. If one of the features is missing, the leaf adds its value instead.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinearLeaf {
     /// The constant.
@@ -149,10 +150,10 @@ pub struct Forest {
     pub types: Types,
     /// The sets of categories that nodes test, each kept once.
     pub sets: Vec<CategorySet>,
-    /// How a feature value becomes a category.
+    /// The rule that turns a feature value into a category.
     pub category_rule: CategoryRule,
-    /// For each tree, for each of its leaves, what it adds in place of its value. Empty for a forest without linear
-    /// trees, and for a tree that is none.
+    /// The linear function of each leaf, by tree. Empty for a forest without linear trees, and for a tree
+    /// without linear leaves.
     pub linear: Vec<Vec<LinearLeaf>>,
     /// From sums to results.
     pub output: Output,
@@ -160,8 +161,8 @@ pub struct Forest {
     pub objective: String,
     /// Names of the features, empty when the model has none.
     pub feature_names: Vec<String>,
-    /// The names of each feature's categories. None for a feature whose values are numbers; the list is empty if that holds
-    /// for all.
+    /// The names of each feature's categories: no names for a numeric feature, an empty list if all features
+    /// are numeric.
     pub categories: Vec<Names>,
     /// For each boosting iteration, its first tree; one more entry closes the last.
     pub iteration_starts: Vec<usize>,
@@ -185,7 +186,8 @@ impl Tree {
         range.unwrap_or_default()
     }
 
-    /// One inner node of each level, if the tree is oblivious: all leaves are as deep, and all nodes of a level make one test.
+    /// One inner node of each level, if the tree is oblivious: all leaves have one depth, and the nodes of a
+    /// level one test.
     pub fn level_tests(&self) -> Option<Vec<&Inner>> {
         let mut tests = Vec::new();
         let mut level = vec![self.root];
@@ -241,7 +243,7 @@ impl Forest {
         self.output.columns(self.num_margins)
     }
 
-    /// Values per row of class output: one, or as many as there are margins where each answers a question of its own.
+    /// Values per row of class output: one, or `num_margins` if each margin answers a question of its own.
     pub fn num_classes_out(&self) -> usize {
         match self.output.classes.as_ref().map(|classes| classes.rule) {
             Some(ClassRule::LargestMargin | ClassRule::LargestValue) => 1,

@@ -20,7 +20,7 @@ impl Slot {
 /// A tree that is filled in depth-first order, left before right.
 pub(crate) struct Growing(Tree);
 
-/// What a node tests, before its children are known.
+/// The test of a node whose children are not known yet.
 pub(crate) type Test = crate::forest::Predicate;
 
 impl Growing {

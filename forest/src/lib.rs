@@ -1,8 +1,8 @@
 //! Model formats, the validated [`Forest`], and the reference walker.
 //!
 //! [`read`] turns the bytes of a model file into a [`Forest`], whose promises everything later relies on;
-//! [`predict_margins`] and its siblings compute what the trainer would, and are what every faster way to predict is
-//! compared with; [`summarize`] and [`fingerprint`] describe a model.
+//! [`predict_margins`] and its siblings compute the trainer's predictions, and are the reference for every
+//! faster way; [`summarize`] and [`fingerprint`] describe a model.
 //!
 //! ```
 //! use sched_forest::{predict, read};

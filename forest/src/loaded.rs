@@ -1,4 +1,4 @@
-//! What a reader of models is asked for, and what it gives back.
+//! The options of readers of models, and their results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,14 +16,14 @@ pub enum Iterations {
     Unchosen,
     /// All of them, as the trainer's own `Booster.predict` does.
     All,
-    /// Those up to and including the best one that early stopping found, as scikit-learn wrappers do.
+    /// The iterations up to and including the best one of early stopping, as scikit-learn wrappers do.
     Best,
     /// From the first number up to and excluding the second.
     Range(usize, usize),
 }
 
 impl Iterations {
-    /// The first iteration and the one behind the last, of a model with so many.
+    /// The first iteration and the one behind the last, of a model with `count` iterations.
     ///
     /// # Errors
     /// `M0018` if the model does not have these iterations.
@@ -118,18 +118,19 @@ pub struct Loaded {
     pub version: Vec<u64>,
     /// Remarks for the user.
     pub notes: Vec<Note>,
-    /// What the file says beside the model.
+    /// The facts of the file beside the model.
     pub source: Source,
 }
 
-/// What a file says that no prediction needs.
+/// Facts of a file that no prediction needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// The format of the file, such as `JSON`; empty if the reader does not say.
     pub format: &'static str,
     /// The program that trained the model, such as `XGBoost`; empty if nobody knows.
     pub trainer: &'static str,
-    /// For each feature its type in the trainer's words, such as `float` or `c`; empty if the file does not say.
+    /// For each feature its type in the trainer's words, such as `float` or `c`; empty if the file does not
+    /// say.
     pub feature_types: Vec<String>,
     /// The meanings that releases of the trainer changed and that the model depends on.
     pub rules: Vec<ReleaseRule>,

@@ -12,7 +12,7 @@ impl Forest {
         (self.types.input, self.types.threshold) == (Float::F32, Float::F64)
     }
 
-    /// The same forest with thresholds that are no wider than rows. It sends every row to the same leaves.
+    /// An equal forest with thresholds that are no wider than rows: every row reaches the same leaves.
     pub fn with_narrow_thresholds(mut self) -> Forest {
         if !self.has_wide_thresholds() {
             return self;

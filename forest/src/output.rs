@@ -1,22 +1,22 @@
 //! From sums to results: the trainer's margins, predictions and classes.
 //!
-//! Formulas, the order of operations and types are the trainer's, and `exp` and its relatives are the C library's, so
-//! that predictions are equal to the last bit where the trainer used the same C library. All is computed in the
-//! accumulator's type.
+//! Formulas, the order of operations and types are the trainer's, and `exp` and its relatives are the C
+//! library's, so that predictions are equal to the last bit where the trainer used the same C library. All is
+//! computed in the accumulator's type.
 
 use crate::codes;
 use crate::error::ModelError;
 use crate::types::Float;
 use sched_categories::Label;
 
-/// What becomes of a row's sums.
+/// The steps from a row's sums to its results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// From sums to margins, the trainer's raw output. Each keeps the number of values.
     pub raw: Vec<Transform>,
     /// From margins to predictions.
     pub value: Vec<Transform>,
-    /// How the class is found, if the model predicts classes.
+    /// The rule that finds the class, if the model predicts classes.
     pub classes: Option<Classes>,
 }
 
@@ -27,7 +27,7 @@ pub enum Transform {
     Scale {
         /// The factor.
         factor: f64,
-        /// What is added, for each value.
+        /// The summand of each value.
         bias: Vec<f64>,
     },
     /// `x / by`.
@@ -54,8 +54,8 @@ pub enum Transform {
     },
     /// One probability per class.
     Softmax(Softmax),
-    /// The first value, and then each time the one before plus [`EXPECTILE_GAP`] and `log(1 + exp(x))` (expectiles of
-    /// XGBoost, which ascend).
+    /// The first value stays; each further one is its predecessor plus [`EXPECTILE_GAP`] plus `log(1 +
+    /// exp(x))` (expectiles of XGBoost, which ascend).
     Ascending,
     /// The one value becomes two: `1 - x` and `x`.
     Complement,
@@ -69,8 +69,8 @@ pub const EXPECTILE_GAP: f64 = 1e-6_f32 as f64;
 /// Forms of the sigmoid, which differ in the last digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sigmoid {
-    /// XGBoost's, in single precision: `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)`. In double precision that is the plain
-    /// one.
+    /// XGBoost's sigmoid in single precision: `1 / (exp(min(-x, 88.7)) + 1 + 1e-16)`. In double precision it
+    /// is the plain sigmoid.
     Bounded,
     /// `1 / (1 + exp(-slope * x))`.
     Plain {
@@ -88,12 +88,12 @@ pub enum Softmax {
     Doubled,
     /// The sum is in the accumulator's type.
     Plain,
-    /// ONNX Runtime's `SOFTMAX_ZERO`: values of at most 1e-7 are multiplied by the exponential of minus the largest
-    /// value instead, and are no part of the sum.
+    /// ONNX Runtime's `SOFTMAX_ZERO`: values of at most 1e-7 are multiplied by the exponential of minus the
+    /// largest value instead, and are no part of the sum.
     ZeroAside,
 }
 
-/// How a class is found.
+/// The classes of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classes {
     /// The rule.
@@ -102,11 +102,11 @@ pub struct Classes {
     pub labels: Vec<Label>,
 }
 
-/// How the number of a class is found.
+/// The rule that finds the number of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClassRule {
-    /// Class 1 where the prediction is above the bound, else class 0; for each margin by itself, so before a step that
-    /// mixes them.
+    /// Class 1 where the prediction is above the bound, else class 0; for each margin by itself, so before a
+    /// step that mixes them.
     ValueAbove(f64),
     /// Class 1 where the margin is above the bound, else class 0; for each margin by itself.
     MarginAbove(f64),
@@ -127,7 +127,7 @@ impl Output {
         Output { value: vec![transform], ..Output::default() }
     }
 
-    /// The same, with classes that have no names.
+    /// Adds classes without names to an output.
     pub fn with_classes(self, rule: ClassRule) -> Output {
         Output { classes: Some(Classes { rule, labels: Vec::new() }), ..self }
     }
@@ -210,7 +210,7 @@ impl Output {
 }
 
 impl Transform {
-    /// Values after the step, of so many before.
+    /// Values after the step, if there are `before` values before it.
     fn columns(&self, before: usize) -> usize {
         match self {
             Transform::ArgMax => 1,

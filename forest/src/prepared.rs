@@ -1,12 +1,12 @@
-//! Forests whose tests are all numeric, over columns that are made from a row once.
+//! Forests whose tests are all numeric, over columns that are computed once for a row.
 //!
-//! Representations know one test: a value against a threshold. What trainers test beyond that (sets of categories,
-//! equality, zeros that count as missing) depends on one feature alone, so a column that is worked out once for a row
-//! can stand for it: [`Prepared`] has such columns and a forest over them.
+//! Representations know one test: a value against a threshold. Other tests of trainers (sets of categories,
+//! equality, zeros that count as missing) depend on one feature alone, so that a column computed once for a
+//! row can replace them: [`Prepared`] has such columns and a forest over them.
 //!
-//! A column for each set costs a row more than its walks where there are thousands of sets. So a feature with many sets
-//! can have two columns for all of them, which say the [class](CategoryClasses) of its category: sets of categories become sets of
-//! classes ([`SetTests::OfClasses`]).
+//! With thousands of sets, one column for each set costs a row more than its walks. So a feature with many
+//! sets can have two columns for all of them, which hold the [class](CategoryClasses) of its category: sets
+//! of categories become sets of classes ([`SetTests::OfClasses`]).
 
 use crate::category::{CategorySet, is_nearly_zero};
 use crate::category_classes::{CategoryClasses, Side};
@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, HashMap};
 /// A forest of simpler tests, and the columns that its rows have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// The forest over the columns: its features are they. It has the leaves and the output of the original. Its tests are
-    /// numeric, or ask whether a class is in a set: those name the first one of the two columns of a class, and sets in
-    /// which every missing value has a side.
+    /// The forest whose features are the columns, with the leaves and the output of the original. Its tests
+    /// are numeric, or test whether a class is in a set. A test of a set names the first of the two columns
+    /// of a class, and its set gives missing values a side.
     pub forest: Forest,
     /// The columns of its rows, in the order of the features that they are made from.
     pub columns: Vec<Column>,
@@ -26,7 +26,7 @@ pub struct Prepared {
     pub classes: Vec<CategoryClasses>,
 }
 
-/// How sets of categories are tested.
+/// The way of testing sets of categories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetTests {
     /// Each set has a column of its own, so that all tests are numeric.
@@ -40,11 +40,11 @@ pub enum SetTests {
 pub struct Column {
     /// The feature that it is made from.
     pub feature: u32,
-    /// How it is made.
+    /// The recipe of the column.
     pub recipe: Recipe,
 }
 
-/// How a column is made from a value. Of a missing value it is missing.
+/// The function from a value to a column. A missing value gives a missing one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Recipe {
     /// The value.
@@ -55,15 +55,15 @@ pub enum Recipe {
     Equal(f64),
     /// 0 where the value's category is in the set of this number, else 1.
     Member(u32),
-    /// The byte of a set that the bit of the value's class is in; these are the classes of this number. A missing value has
-    /// a class.
+    /// The index of the byte of a set that holds the bit of the value's class, by the classes with this
+    /// number. A missing value has a class too.
     ClassByte(u32),
-    /// That bit, as the number of which it is the only one.
+    /// The bit of the value's class within its byte, as a power of two.
     ClassBit(u32),
 }
 
 impl Recipe {
-    /// What makes recipes equal.
+    /// The key by which recipes are equal.
     fn key(self) -> (u8, u64) {
         match self {
             Recipe::Value => (0, 0),
@@ -77,10 +77,10 @@ impl Recipe {
     }
 }
 
-/// What a column of zeros and ones is compared with, so that zeros go left.
+/// Threshold for columns of zeros and ones: zeros go left.
 const HALF: f64 = 0.5;
 
-/// A feature with at most so many sets has a column for each: that is less work than two columns that are looked up.
+/// Maximum sets of a feature for one column each: they take less work than two columns with look-ups.
 const FEW_SETS: usize = 4;
 
 impl Forest {
@@ -177,9 +177,9 @@ impl Forest {
         many.filter_map(|(feature, sets)| CategoryClasses::of(self, feature, &sets)).collect()
     }
 
-    /// The forest for rows of this type. Rows in single precision are as good to a model that computes in double
-    /// precision, and their thresholds can be as narrow; rows in double precision are rounded by a model that computes in
-    /// single precision, as its trainer does.
+    /// The forest for rows of this type. For rows in single precision, a model in double precision can have
+    /// narrow thresholds without any loss. A model in single precision rounds rows in double precision, as
+    /// its trainer does.
     pub fn for_rows(mut self, rows: Float) -> Forest {
         if rows == Float::F32 {
             self.types.input = Float::F32;
@@ -204,8 +204,8 @@ impl Predicate {
     }
 }
 
-/// Numbers for sets of classes in the order in which they are asked for, so that nodes that follow each other have sets that
-/// do. A set is known by its classes, its number among sets of categories, and the side of missing values.
+/// Numbers of sets of classes, in order of first use, so that neighbouring nodes have neighbouring sets. The
+/// key of a set is its classes, its number among sets of categories, and the side of missing values.
 #[derive(Default)]
 struct SetNumbers {
     numbers: HashMap<(u32, u32, Side), u32>,

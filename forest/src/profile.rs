@@ -1,4 +1,4 @@
-//! How often rows end in each leaf: what is likely in a forest, and the file that keeps it.
+//! Profiles: the number of rows that end in each leaf, and the file format for these counts.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::walk::{Real, WalkError, leaf_index};
 const FORMAT: u32 = 1;
 const AGAIN: &str = "make it again with `schedc profile MODEL -i ROWS -o FILE`";
 
-/// How often each leaf of a forest was reached by some rows. Trees and leaves have the model's own numbers
-/// ([`Tree::source`] and [`Leaf::source`](crate::Leaf::source)), so that a profile does not depend on how a forest lies
-/// in memory.
+/// The number of rows that reached each leaf of a forest. Trees and leaves have the model's own numbers
+/// ([`Tree::source`] and [`Leaf::source`](crate::Leaf::source)), so that a profile does not depend on how a
+/// forest lies in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Rows that were counted.
@@ -65,13 +65,15 @@ impl Profile {
         Ok(Profile { rows: (rows.len() / features) as u64, trees })
     }
 
-    /// The hits of a tree's leaves, in the order of [`Tree::leaves`]; none if the profile does not have all of them.
+    /// The hits of a tree's leaves, in the order of [`Tree::leaves`]; none if the profile does not have all
+    /// of them.
     pub fn hits(&self, tree: &Tree) -> Option<Vec<u64>> {
         let leaves = self.trees.get(&tree.source)?;
         tree.leaves.iter().map(|leaf| leaves.get(&leaf.source).copied()).collect()
     }
 
-    /// The text of a file that keeps the profile of the model with this fingerprint: JSON, a tree on each line.
+    /// The text of a file that keeps the profile of the model with this fingerprint: JSON, a tree on each
+    /// line.
     pub fn to_json(&self, fingerprint: &str) -> String {
         let tree = |(tree, leaves): (&u32, &BTreeMap<u32, u64>)| {
             let leaves: Vec<String> = leaves.iter().map(|(leaf, hits)| format!("[{leaf}, {hits}]")).collect();
@@ -79,7 +81,8 @@ impl Profile {
         };
         let trees: Vec<String> = self.trees.iter().map(tree).collect();
         format!(
-            "{{\n  \"format\": {FORMAT},\n  \"fingerprint\": {},\n  \"rows\": {},\n  \"trees\": [\n{}\n  ]\n}}\n",
+            "{{\n  \"format\": {FORMAT},\n  \"fingerprint\": {},\n  \"rows\": {},\n  \"trees\": \
+             [\n{}\n  ]\n}}\n",
             serde_json::Value::from(fingerprint),
             self.rows,
             trees.join(",\n")
@@ -89,8 +92,8 @@ impl Profile {
     /// Reads a file that keeps the profile of a forest, whose model has this fingerprint.
     ///
     /// # Errors
-    /// [`codes::BAD_PROFILE`] for what is no such file, [`codes::OTHER_PROFILE`] for the profile of another model or of
-    /// other trees of it.
+    /// [`codes::BAD_PROFILE`] for bytes that are no profile, [`codes::OTHER_PROFILE`] for the profile of
+    /// another model or of other trees of it.
     pub fn from_json(bytes: &[u8], forest: &Forest, fingerprint: &str) -> Result<Profile, ModelError> {
         let bad = |message: String| ModelError::new(codes::BAD_PROFILE, message).help(AGAIN);
         let file: File =

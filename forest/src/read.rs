@@ -20,8 +20,8 @@ pub fn read(bytes: &[u8]) -> Result<Forest, ModelError> {
 /// Reads a model.
 ///
 /// # Errors
-/// A [`ModelError`] if the bytes are no model, or one that cannot be computed exactly, or one without the iterations
-/// that were chosen.
+/// A [`ModelError`] if the bytes are no model, or one that cannot be computed exactly, or one without the
+/// iterations that were chosen.
 pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelError> {
     load(bytes, options).map(|loaded| loaded.forest)
 }

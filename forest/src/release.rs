@@ -76,7 +76,7 @@ impl FromStr for Release {
 pub struct ReleaseRule {
     /// The releases that compute it, such as `1.0 to 3.1` or `3.2 and later`.
     pub releases: String,
-    /// What they compute.
+    /// The computation of these releases.
     pub meaning: &'static str,
 }
 

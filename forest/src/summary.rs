@@ -10,7 +10,7 @@ use crate::output::{Output, Transform};
 use crate::release::ReleaseRule;
 use sched_categories::Label;
 
-/// What `schedc inspect` shows of a model. Serialises to JSON with the field names given here.
+/// The summary that `schedc inspect` shows. Serialises to JSON with these field names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelSummary {
     /// The format of its file, if [`ModelSummary::from_file`] says.
@@ -70,8 +70,8 @@ pub struct ModelSummary {
     pub features: Vec<FeatureUse>,
     /// Different thresholds of all features.
     pub distinct_thresholds: usize,
-    /// Those of them that single precision does not hold: for rows in single precision they are rounded towards the side on
-    /// which each row stays where it is.
+    /// Thresholds that single precision does not hold. For rows in single precision they are rounded to the
+    /// side that sends each row the same way.
     pub wide_thresholds: usize,
     /// The most thresholds that one feature has; 255 or fewer make one-byte codes of features possible.
     pub max_thresholds: usize,
@@ -83,7 +83,7 @@ pub struct ModelSummary {
     pub missing_values: MissingValues,
 }
 
-/// How one feature is used.
+/// The use of one feature.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FeatureUse {
     /// Its column.
@@ -96,7 +96,7 @@ pub struct FeatureUse {
     pub nodes: usize,
     /// Different thresholds among these.
     pub thresholds: usize,
-    /// Those of them that single precision does not hold.
+    /// Thresholds that single precision does not hold.
     pub wide_thresholds: usize,
     /// Different values that are tested for equality.
     pub values: usize,
@@ -231,7 +231,7 @@ fn labels(forest: &Forest) -> Option<Vec<String>> {
     Some(classes.labels.iter().map(Label::to_string).collect())
 }
 
-/// What the nodes of one feature test.
+/// The tests of one feature.
 #[derive(Default)]
 struct Tests {
     nodes: usize,
@@ -246,7 +246,7 @@ fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
         let tests = tests.entry(inner.feature).or_default();
         tests.nodes += 1;
         match inner.predicate {
-            // Adding zero makes one of the two zeros, which no comparison tells apart.
+            // Adding zero turns -0.0 into 0.0: no comparison distinguishes them.
             Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
                 tests.thresholds.push(threshold + 0.0);
             }

@@ -1,22 +1,22 @@
 //! A reader of Universal Binary JSON as XGBoost writes it, as a serde [`Deserializer`](serde::Deserializer).
 //!
-//! XGBoost's dialect is big-endian and has typed arrays (`[$d#L` count, then bare values without a closing bracket);
-//! the other standard forms are read as well. A count is believed only when the remaining bytes can hold that many
-//! values, and containers nest at most [`MAX_NESTING`] deep, so no input makes the reader allocate more than its own
-//! size or overflow the stack.
+//! XGBoost's dialect is big-endian and has typed arrays (`[$d#L` count, then bare values without a closing
+//! bracket); the other standard forms are read as well. A count is believed only when the remaining bytes can
+//! hold that many values, and containers nest at most [`MAX_NESTING`] deep, so no input makes the reader
+//! allocate more than its own size or overflow the stack.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// How deep objects and arrays may nest, the same as in the JSON reader.
+/// Maximum nesting of objects and arrays, as in the JSON reader.
 const MAX_NESTING: u32 = 128;
 
 /// Why the bytes could not be read.
 #[derive(Debug)]
 pub(crate) struct Error {
-    /// What is wrong.
+    /// The message for the user.
     pub message: String,
     /// Whether the bytes are well formed and merely hold something else than expected.
     pub is_data: bool,
@@ -175,8 +175,8 @@ fn width(marker: u8) -> Option<usize> {
     }
 }
 
-/// What is known of a container's contents: their type, how many are left, and the bracket that closes it if they
-/// are not counted.
+/// The header of a container: the type of its items, the number of items left, and the closing bracket if the
+/// items are not counted.
 struct Header {
     kind: Option<u8>,
     left: Option<usize>,
@@ -287,8 +287,8 @@ struct Items<'r, 'de> {
 }
 
 impl Items<'_, '_> {
-    /// The first byte of the next item, or `None` at the end. In a typed array that is the common type, which takes
-    /// no byte; in an object it is always the type of the key's length.
+    /// The type byte of the next item, or `None` at the end. In a typed array it is the common type, which
+    /// takes no byte; in an object it is always the type of the key's length.
     fn next(&mut self) -> Result<Option<u8>, Error> {
         let is_object = self.header.close == b'}';
         let more = self.header.left != Some(0);

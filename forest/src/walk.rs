@@ -1,10 +1,11 @@
-//! The plain scalar walker: the reference that every other way to predict is compared with.
+//! The plain scalar walker: the reference for every other way to predict.
 //!
-//! # What it promises
-//! Margins are those of the trainer to the last bit: a feature is rounded to the forest's input type, compared in the
-//! wider of input and threshold type, and leaf values are added **one by one in tree order, starting from the base
-//! value, in the accumulator's type**. Predictions are equal to the last bit where the trainer's C library has the same
-//! `expf` and `logf` (see [`Transform`](crate::Transform)). A NaN feature is a missing value.
+//! # Promises
+//! Margins are those of the trainer to the last bit: a feature is rounded to the forest's input type,
+//! compared in the wider of input and threshold type, and leaf values are added **one by one in tree order,
+//! starting from the base value, in the accumulator's type**. Predictions are equal to the last bit where the
+//! trainer's C library has the same `expf` and `logf` (see [`Transform`](crate::Transform)). A NaN feature is
+//! a missing value.
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ use crate::forest::{
 
 /// A type of feature values and results: `f32` or `f64`.
 pub trait Real: Copy {
-    /// The same value in double precision.
+    /// The value in double precision.
     fn widen(self) -> f64;
     /// The nearest value of this type.
     fn narrow(value: f64) -> Self;
@@ -83,8 +84,8 @@ impl std::error::Error for WalkError {}
 
 /// Computes the margins of rows: `num_margins` values for each.
 ///
-/// `rows` holds the rows one after the other. Results are rounded to the type of `out`, which loses nothing if that is
-/// the accumulator's type or wider.
+/// `rows` holds the rows one after the other. Results are rounded to the type of `out`, which loses nothing
+/// if that is the accumulator's type or wider.
 ///
 /// # Errors
 /// A [`WalkError`] if sizes do not fit.
@@ -102,8 +103,8 @@ pub fn predict_margins<X: Real, Y: Real>(
     })
 }
 
-/// Computes the trainer's predictions of rows: [`Forest::num_outputs`] values for each, rounded to the forest's output
-/// type and then to that of `out`.
+/// Computes the trainer's predictions of rows: [`Forest::num_outputs`] values for each, rounded to the
+/// forest's output type and then to that of `out`.
 ///
 /// # Errors
 /// A [`WalkError`] if sizes do not fit.
@@ -121,10 +122,11 @@ pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> 
     })
 }
 
-/// Predicts classes: one number per row, or for a model that gives several independent yes-or-no answers one per margin
-/// (see [`Forest::num_classes_out`]).
+/// Predicts classes: one number per row, or for a model that gives several independent yes-or-no answers one
+/// per margin (see [`Forest::num_classes_out`]).
 ///
-/// A probability above one half means class 1; of several probabilities the largest wins, and the first of equals.
+/// A probability above one half means class 1; of several probabilities the largest wins, and the first of
+/// equals.
 ///
 /// # Errors
 /// A [`WalkError`] if sizes do not fit or the model is no classifier.
@@ -238,7 +240,7 @@ fn row_sums<X: Real>(forest: &Forest, row: &[X], margins: &mut Vec<f64>) {
     }
 }
 
-/// What a leaf adds that holds no vector.
+/// The value that a leaf without a vector adds.
 fn tree_value<X: Real>(forest: &Forest, tree: usize, leaf: usize, row: &[X]) -> f64 {
     let linear = forest.linear.get(tree).and_then(|leaves| leaves.get(leaf));
     let value = linear.and_then(|linear| linear_value(forest, linear, row));
@@ -287,7 +289,8 @@ pub(crate) fn leaf_index<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u3
 
 /// Whether a feature value passes the test of a node.
 ///
-/// Comparing widened values is the same as comparing in the trainer's types: widening is exact and keeps the order.
+/// Comparing widened values is the same as comparing in the trainer's types: widening is exact and keeps the
+/// order.
 pub(crate) fn goes_left(forest: &Forest, inner: &Inner, value: f64) -> bool {
     let compare = |threshold: f64| match forest.comparison {
         Comparison::Less => value < threshold,

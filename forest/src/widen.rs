@@ -1,7 +1,7 @@
 //! Thresholds of single precision for rows of double precision.
 //!
-//! A trainer that rounds rows to single precision compares `round(x) <= t`. Rounding is monotone, so that this is `x <= w`
-//! for the largest double `w` that rounds to `t` or below: rows need not be rounded.
+//! A trainer that rounds rows to single precision compares `round(x) <= t`. Rounding is monotone, so that
+//! this is `x <= w` for the largest double `w` that rounds to `t` or below: rows need not be rounded.
 
 /// The largest double that single precision rounds to `threshold` or to a smaller number.
 pub(crate) fn widened(threshold: f32) -> f64 {

@@ -1,5 +1,5 @@
-//! Rows that are solved for a model, against the walker: they get where they are said to get, and nothing gets where
-//! nothing is said to.
+//! Constructed rows against the walker: each row reaches the nodes and leaves that `Boundary` reports, and no row
+//! reaches others.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -52,7 +52,7 @@ fn ways(tree: &Tree) -> Vec<Vec<(u32, bool)>> {
     ways
 }
 
-/// What a node has seen.
+/// Values that a node has seen.
 #[derive(Default)]
 struct Seen {
     last_left: Option<i64>,
@@ -168,7 +168,8 @@ fn every_fixture_is_covered() {
     assert!(models > 200 && rows > 1000, "{models} models, {rows} rows");
 }
 
-/// A forest of one tree that asks of one feature whether it is below 1, and then, to the left, whether it is below 2.
+/// A forest of one tree that asks of one feature whether it is below 1, and then, to the left, whether it is
+/// below 2.
 fn contradiction(missing_left: bool) -> Forest {
     let model = br#"{"version":[3,2,0],"learner":{
         "learner_model_param":{"base_score":"[5E-1]","num_class":"0","num_feature":"2"},
@@ -268,7 +269,8 @@ fn trainers_that_refuse_infinities_get_none() {
     assert!(nan && boundary.coverage().met_values == boundary.coverage().values);
 }
 
-/// Full-size models, if `SCHEDC_MODELS` names a folder of them: prints how long it takes, and how many rows it takes.
+/// Full-size models, if `SCHEDC_MODELS` names a folder of them: prints how long it takes, and how many rows
+/// it takes.
 #[test]
 fn large_models_are_covered() {
     let Some(folder) = std::env::var_os("SCHEDC_MODELS").map(PathBuf::from) else {

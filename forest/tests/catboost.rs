@@ -1,5 +1,5 @@
-//! Small CatBoost models, as fixtures made by `fixtures/make_catboost.py`: sums must be CatBoost's bit for bit, and
-//! predictions close to its own, which come from an exponential of its own.
+//! Small CatBoost models, as fixtures made by `fixtures/make_catboost.py`: sums must be CatBoost's bit for
+//! bit, and predictions close to its own, which come from an exponential of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

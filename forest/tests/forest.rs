@@ -221,7 +221,8 @@ fn categories_are_members_of_sets() {
     assert!(left(2.0) && !left(2.5));
 }
 
-/// One stump for each of nine sets, missing values going left at every other one, and a set that two features ask for.
+/// One stump for each of nine sets, missing values going left at every other one, and a set that two features
+/// ask for.
 #[test]
 fn features_with_many_sets_have_classes() {
     let mut parts = parts(Vec::new());

@@ -1,5 +1,6 @@
-//! Small LightGBM models as text, as fixtures made by `fixtures/make_lightgbm.py`: what is read must give LightGBM's numbers
-//! bit for bit, and what is damaged or not understood must be refused with its code and its place.
+//! Small LightGBM models as text, as fixtures made by `fixtures/make_lightgbm.py`: what is read must give
+//! LightGBM's numbers bit for bit, and what is damaged or not understood must be refused with its code and
+//! its place.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

@@ -1,9 +1,8 @@
 //! Full-size models with the predictions of the trainer, which are too large to be kept beside the code.
 //!
-//! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json` (`model.txt` for
-//! LightGBM), `X_test.npy`, `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of `<m>.json`,
-//! `<m>.X.npy`, `<m>.y.npy`. Models of ONNX have `model.onnx`, and predictions of
-//! ONNX Runtime.
+//! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json` (`model.txt`
+//! for LightGBM), `X_test.npy`, `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of
+//! `<m>.json`, `<m>.X.npy`, `<m>.y.npy`. Models of ONNX have `model.onnx`, and predictions of ONNX Runtime.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -75,7 +74,8 @@ fn random_models() {
     assert!(compared > 0, "no model in the folder `random` has data");
 }
 
-/// Raw scores and predictions are in double precision and must be equal in all bits; rows are in single precision.
+/// Raw scores and predictions are in double precision and must be equal in all bits; rows are in single
+/// precision.
 #[test]
 fn lightgbm_models() {
     let Some(folder) = models() else { return };

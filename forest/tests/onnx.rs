@@ -1,5 +1,5 @@
-//! Small ONNX models as fixtures made by `fixtures/make_onnx.py`: what is read must give ONNX Runtime's numbers bit for
-//! bit, and what is damaged or not supported must be refused with its code and its place.
+//! Small ONNX models as fixtures made by `fixtures/make_onnx.py`: what is read must give ONNX Runtime's
+//! numbers bit for bit, and what is damaged or not supported must be refused with its code and its place.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -199,7 +199,7 @@ fn nodes_may_have_any_numbers_and_order() {
         (0, 4, "LEAF", 0, 0),
     ];
     assert_eq!((leaf(&root_second, 0.0), leaf(&root_second, 0.5)), ((2, 1), (3, 1)));
-    // What no walk reaches is no part of the tree.
+    // Nodes that no walk reaches are no part of the tree.
     let unreached = [STUMP[0], STUMP[1], STUMP[2], (0, 3, "LEAF", 0, 0)];
     assert_eq!(leaf(&unreached, 1.0), (2, 0));
 }
@@ -298,7 +298,7 @@ fn equal_sets_are_kept_once() {
 fn every_truncation_is_refused() {
     for name in ["modes", "binary-logistic", "v5-f32", "cast-to-f64", "sk-forest-texts"] {
         let bytes = model(name);
-        // What stands behind the graph (the sets of operators) is not needed to read the trees.
+        // The bytes behind the graph (the sets of operators) are not needed to read the trees.
         let mut accepted = 0;
         for length in 0..bytes.len() {
             match read(&bytes[..length]) {

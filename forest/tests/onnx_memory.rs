@@ -1,4 +1,4 @@
-//! What reading an ONNX file takes: no file makes more memory than ten times its own size, however it is written.
+//! The memory of reading an ONNX file: at most ten times the size of the file, however it is written.
 #![allow(clippy::unwrap_used)]
 
 mod common;

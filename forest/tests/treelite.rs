@@ -1,5 +1,5 @@
-//! Small Treelite checkpoints, as fixtures made by `fixtures/make_treelite.py`: sums must be those of Treelite's own
-//! evaluator bit for bit, and predictions those of scikit-learn where it made the model.
+//! Small Treelite checkpoints, as fixtures made by `fixtures/make_treelite.py`: sums must be those of
+//! Treelite's own evaluator bit for bit, and predictions those of scikit-learn where it made the model.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -43,7 +43,8 @@ fn check_model(path: &Path) {
     let forest = read(&std::fs::read(path).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
     let rows = floats(&expected.rows);
     let (margins, predictions) = outputs(&forest, &rows);
-    // In single precision, Treelite adds a base score of double precision, which may not be one of single precision.
+    // In single precision, Treelite adds a base score of double precision, which may not be one of single
+    // precision.
     let tolerance = if name == "base-rounded" { 1e-7 } else { 0.0 };
     close(name, "margins", &margins, &floats(&expected.margins), tolerance);
     let last = match forest.types.accumulator {

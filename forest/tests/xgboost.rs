@@ -1,5 +1,6 @@
-//! Small XGBoost models of several releases, as fixtures made by `fixtures/make.py`: what is read must give XGBoost's
-//! numbers bit for bit, and what is damaged or not supported must be refused with its code and its place.
+//! Small XGBoost models of several releases, as fixtures made by `fixtures/make.py`: what is read must give
+//! XGBoost's numbers bit for bit, and what is damaged or not supported must be refused with its code and its
+//! place.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -234,7 +235,7 @@ fn with_parameters(objective: &str, base_score: &str, num_class: &str) -> Vec<u8
     document.to_string().into_bytes()
 }
 
-/// What XGBoost 3.2 does with each of these was tried: it refuses them, or predicts NaN or infinity for every row.
+/// XGBoost 3.2 refuses each of these models, or predicts NaN or infinity for every row.
 #[test]
 fn base_scores_that_xgboost_refuses_are_refused() {
     let refused = [
@@ -422,7 +423,7 @@ fn deep_trees_neither_overflow_nor_pass() {
     drop(forest);
 }
 
-/// What XGBoost sends to the left and to the right, a node by hand: members go right, and what is no category left.
+/// The sides of a node's categories: members go right, and values that are no category go left.
 #[test]
 fn members_go_right() {
     let text = chain(1).replace("\"split_conditions\":[0,1,2]", "\"split_conditions\":[NaN,1,2]").replace(

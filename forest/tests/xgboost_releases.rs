@@ -1,5 +1,5 @@
-//! A file of XGBoost means what the release computed that saved it, and what another release computes where that is asked
-//! for. The fixtures are made by `fixtures/make_releases.py`.
+//! A file of XGBoost means what the release computed that saved it, and what another release computes where
+//! that is asked for. The fixtures are made by `fixtures/make_releases.py`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

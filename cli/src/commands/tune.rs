@@ -14,7 +14,7 @@ use schedc_driver::compile::gpu_of;
 use schedc_driver::lock::{Entry, Figures, Key, Lock, Measured, target_name};
 use schedc_driver::{Failure, Model, Source};
 use schedc_measure::{DRAWN_FROM, Ordered, Quartiles};
-use schedc_tune::{Found, GpuSearch, Progress, State, Strategy, Task, text, tune};
+use schedc_tune::{GpuSearch, Progress, SearchResult, State, Strategy, Task, text, tune};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
     let gpu = GpuSearch { strategy: args.strategy.into(), by_counts: args.by_counts };
     fits(args, &target, gpu)?;
-    let place = Place::of(&target, gpu)?;
+    let place = TunedDevice::of(&target, gpu)?;
     let mut model = Model::read(&args.model, &args.reading.options())?.profiled(&args.values)?;
     let start = args.start.as_deref().map(Source::read).transpose()?;
     let once = rows_of(args.input.as_deref(), args.row_type, &model)?;
@@ -69,8 +69,8 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     tell(args, &model, &found, &place, terminal)
 }
 
-/// Where schedules are to be fast, and how one knows.
-struct Place {
+/// The processor or GPU that a search tunes for, and the source of its figures.
+struct TunedDevice {
     /// The processor or the GPU.
     name: String,
     /// The strategy of a search for a GPU whose schedules are not timed.
@@ -79,14 +79,14 @@ struct Place {
     target: Option<String>,
 }
 
-impl Place {
-    fn of(target: &Target, gpu: GpuSearch) -> Result<Place, Failure> {
+impl TunedDevice {
+    fn of(target: &Target, gpu: GpuSearch) -> Result<TunedDevice, Failure> {
         if !target.is_gpu() {
-            return Ok(Place { name: host_name(), counted: None, target: None });
+            return Ok(TunedDevice { name: host_name(), counted: None, target: None });
         }
         let name = format!("gpu({})", gpu_of(target)?);
         let counted = (!gpu.is_timed()).then_some(gpu.strategy);
-        Ok(Place { target: Some(name.clone()), name, counted })
+        Ok(TunedDevice { target: Some(name.clone()), name, counted })
     }
 
     /// What a saved search is about.
@@ -117,7 +117,7 @@ fn fits(args: &Tune, target: &Target, gpu: GpuSearch) -> Result<(), Failure> {
 }
 
 /// Keeps what was found in a lock, in place of what it has for the same calls.
-fn lock(args: &Tune, path: &Path, model: &Model, found: &Found) -> Result<(), Failure> {
+fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result<(), Failure> {
     let mut lock = Lock::read_or_new(path)?;
     let target = target_name(args.values.target.as_ref(), args.cpu)?;
     let figures = |time: &Quartiles| Figures { median: time.median, low: time.low, high: time.high };
@@ -138,7 +138,7 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &Found) -> Result<(), Fa
 }
 
 /// What is known of an earlier search, if there is one to go on from.
-fn state(args: &Tune, model: &Model, place: &Place) -> Result<State, Failure> {
+fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<State, Failure> {
     let new = State::new(&model.fingerprint, &place.searched(), &args.threads);
     let Some(path) = &args.resume else { return Ok(new) };
     let unusable = |why: String| {
@@ -158,7 +158,7 @@ fn state(args: &Tune, model: &Model, place: &Place) -> Result<State, Failure> {
 }
 
 /// The search, with a bar that moves, until it ends or somebody ends it.
-fn searched(task: &Task, state: &mut State, terminal: &Terminal) -> Result<Found, Failure> {
+fn searched(task: &Task, state: &mut State, terminal: &Terminal) -> Result<SearchResult, Failure> {
     interrupt::end_well();
     let bar = terminal.progress(STEPS as u64, "searching");
     let mut told = 0;
@@ -177,8 +177,8 @@ fn searched(task: &Task, state: &mut State, terminal: &Terminal) -> Result<Found
 fn tell(
     args: &Tune,
     model: &Model,
-    found: &Found,
-    place: &Place,
+    found: &SearchResult,
+    place: &TunedDevice,
     terminal: &Terminal,
 ) -> Result<(), Failure> {
     let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
-//! What the loops of a nest take and what bounds each: cycles as the cost model tells them, and what the plan knows of sizes,
-//! lanes and threads. As data, and as the nest with remarks below its loops.
+//! Cost and bounds of each loop of a nest: cycles from the cost model; sizes, lanes and threads from the
+//! plan. As data, and as the nest with remarks below its loops.
 
 use crate::caches::{Caches, bytes_text};
 use sched_cost::{Breakdown, Call, Facts, Limit, Machine, Piece, breakdown};
@@ -22,16 +22,16 @@ pub struct Calls {
     pub threads: u64,
 }
 
-/// What calls of a schedule cost, and where that goes. `docs/speed.md` documents the fields of its JSON.
+/// The cost of calls of a schedule, by loop. `docs/speed.md` documents the fields of its JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// What a row costs, in cycles.
+    /// Cycles per row.
     pub cycles_per_row: f64,
-    /// The same as time, in microseconds.
+    /// Microseconds per row.
     pub us_per_row: f64,
     /// The loops, from the outermost on.
     pub loops: Vec<LoopBounds>,
-    /// What is done outside of all loops.
+    /// The work outside of all loops.
     pub outside: Vec<PieceBounds>,
 }
 
@@ -42,31 +42,31 @@ pub struct LoopBounds {
     pub name: String,
     /// Its share of the time, with the loops inside.
     pub share: f64,
-    /// The same in cycles a row.
+    /// Cycles per row.
     pub cycles_per_row: f64,
-    /// What of that is done in it, but not in the loops inside.
+    /// Its own pieces of work, without the loops inside.
     pub pieces: Vec<PieceBounds>,
-    /// What else is known of it, as people read it.
+    /// Further facts, as sentences.
     pub remarks: Vec<String>,
 }
 
 /// A piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PieceBounds {
-    /// What is done: `iterations`, `copies` or `sums`.
+    /// The kind of work: `iterations`, `copies` or `sums`.
     pub task: &'static str,
     /// Its share of the time.
     pub share: f64,
-    /// The same in cycles a row.
+    /// Cycles per row.
     pub cycles_per_row: f64,
-    /// What its time goes to, the most first.
+    /// The limits that its time goes to, the largest share first.
     pub limits: Vec<LimitShare>,
 }
 
-/// What time goes to.
+/// A limit, with its share of the time of a piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitShare {
-    /// What.
+    /// The name of the limit.
     pub limit: &'static str,
     /// Its share in the piece.
     pub share: f64,
@@ -74,10 +74,10 @@ pub struct LimitShare {
 
 /// A piece of work that takes less of the time is not shown to people.
 const SHOWN: f64 = 0.01;
-/// What takes less of a piece of work is not named.
+/// Smallest share of a piece of work at which remarks name a limit.
 const NAMED: f64 = 0.3;
 
-/// What calls cost, and what bounds the loops. Nothing if there is no code from rows to margins.
+/// The cost of calls, and the bounds of the loops; `None` without code from rows to margins.
 pub fn explained(
     model: &Model,
     compiled: &Compiled,
@@ -87,16 +87,16 @@ pub fn explained(
 ) -> Option<Explained> {
     let stages = compiled.variants.rest();
     let machine = caches.of_machine(machine);
-    let told = cycles(&compiled.lir, &Facts::of(&model.forest), &machine, calls)?;
-    let known = Known { stages, calls, caches, machine: &machine, told: &told };
+    let breakdown = cycles(&compiled.lir, &Facts::of(&model.forest), &machine, calls)?;
+    let context = BoundsContext { stages, calls, caches, machine: &machine, breakdown: &breakdown };
     let nest = &stages.hir.nest;
     let (mut loops, mut path) = (Vec::new(), Vec::new());
     nest.roots.iter().for_each(|root| {
-        known.visit(nest, *root, &mut path, &mut loops);
+        context.visit(nest, *root, &mut path, &mut loops);
     });
-    let cycles_per_row = told.cost.cycles / calls.rows.max(1) as f64;
+    let cycles_per_row = breakdown.cost.cycles / calls.rows.max(1) as f64;
     let us_per_row = cycles_per_row / machine.ghz / 1000.0;
-    Some(Explained { cycles_per_row, us_per_row, loops, outside: known.pieces("") })
+    Some(Explained { cycles_per_row, us_per_row, loops, outside: context.pieces("") })
 }
 
 fn cycles(module: &Module, facts: &Facts, machine: &Machine, calls: Calls) -> Option<Breakdown> {
@@ -105,11 +105,11 @@ fn cycles(module: &Module, facts: &Facts, machine: &Machine, calls: Calls) -> Op
     breakdown(module, machine, Call { rows, threads, columns: false, facts })
 }
 
-/// The nest with what is told of each loop below it.
+/// The nest with the remarks on each loop below it.
 pub fn annotated(nest: &Nest, explained: &Explained) -> String {
-    let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut remarks: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for one in &explained.loops {
-        let lines = told.entry(&one.name).or_default();
+        let lines = remarks.entry(&one.name).or_default();
         lines.extend(one.pieces.iter().filter(|piece| piece.share >= SHOWN).map(PieceBounds::text));
         lines.extend(one.remarks.iter().cloned());
     }
@@ -118,7 +118,7 @@ pub fn annotated(nest: &Nest, explained: &Explained) -> String {
         text += &format!("{line}\n");
         let indent = line.len() - line.trim_start().len() + 2;
         let name = line.trim_start().strip_prefix("for ").and_then(|rest| rest.split(' ').next());
-        for remark in name.and_then(|name| told.get(name)).into_iter().flatten() {
+        for remark in name.and_then(|name| remarks.get(name)).into_iter().flatten() {
             text += &format!("{:indent$}| {remark}\n", "");
         }
     }
@@ -129,7 +129,7 @@ pub fn annotated(nest: &Nest, explained: &Explained) -> String {
 }
 
 impl PieceBounds {
-    /// It as a line.
+    /// The piece as a line.
     fn text(&self) -> String {
         let task = match self.task {
             "copies" => "copies of rows: ",
@@ -144,16 +144,16 @@ impl PieceBounds {
     }
 }
 
-struct Known<'a> {
+struct BoundsContext<'a> {
     stages: &'a Stages,
     calls: Calls,
     caches: &'a Caches,
     machine: &'a Machine,
-    told: &'a Breakdown,
+    breakdown: &'a Breakdown,
 }
 
-impl Known<'_> {
-    /// Tells of a loop and of those inside, and returns the share of all of them.
+impl BoundsContext<'_> {
+    /// Adds the bounds of a loop and of the loops inside, and returns their share of the time.
     fn visit<'n>(
         &self,
         nest: &'n Nest,
@@ -185,12 +185,12 @@ impl Known<'_> {
 
     /// Cycles of a row.
     fn per_row(&self) -> f64 {
-        self.told.cost.cycles / self.calls.rows.max(1) as f64
+        self.breakdown.cost.cycles / self.calls.rows.max(1) as f64
     }
 
-    /// What is done for a loop, the most first.
+    /// The pieces of work of a loop, the largest first.
     fn pieces(&self, name: &str) -> Vec<PieceBounds> {
-        let own = self.told.pieces.iter().filter(|piece| piece.origin.name == name);
+        let own = self.breakdown.pieces.iter().filter(|piece| piece.origin.name == name);
         let mut pieces: Vec<PieceBounds> = own.map(|piece| self.piece(piece)).collect();
         pieces.sort_by(|one, other| other.share.total_cmp(&one.share));
         pieces
@@ -198,7 +198,7 @@ impl Known<'_> {
 
     fn piece(&self, piece: &Piece) -> PieceBounds {
         let cycles = piece.cycles();
-        let share = cycles / self.told.cost.cycles.max(f64::MIN_POSITIVE);
+        let share = cycles / self.breakdown.cost.cycles.max(f64::MIN_POSITIVE);
         let task = match piece.origin.task {
             Task::Iterations => "iterations",
             Task::Copies => "copies",
@@ -222,7 +222,7 @@ impl Known<'_> {
         u64::try_from(stop - start).ok()?.div_ceil(u64::try_from(step).ok()?.max(1)).into()
     }
 
-    /// What a parallel loop has for the threads of a call to do.
+    /// A remark on the iterations that a parallel loop gives the threads of a call.
     fn threads(&self, this: &Loop) -> Option<String> {
         let threads = self.calls.threads.max(1);
         let trip = self.trip(this).filter(|_| this.annotations.parallel)?;
@@ -235,7 +235,7 @@ impl Known<'_> {
         })
     }
 
-    /// What the walks of a leaf loop read, and how full their vectors are.
+    /// Remarks on the tables that the walks of a leaf loop read, and on the occupancy of their vectors.
     fn walks(&self, path: &[&Loop]) -> Vec<String> {
         let Some(leaf) = path.last() else { return Vec::new() };
         let Some(walk) = self.stages.plan.walks.values().find(|walk| walk.name == leaf.name) else {
@@ -290,7 +290,7 @@ fn percent_idle(used: u64, places: u64) -> u64 {
     (100 * places.saturating_sub(used) + places / 2) / places
 }
 
-/// What people call what time goes to, on a machine with so many levels of memory.
+/// The name of a limit, on a machine with `levels` levels of memory.
 fn words(limit: Limit, levels: usize) -> &'static str {
     match limit {
         Limit::Latency => "latency",

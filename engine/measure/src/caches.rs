@@ -10,7 +10,7 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Those of this machine, as Linux tells them of its first core; none where it does not.
+    /// The caches of this machine's first core, as Linux reports them; none if it does not.
     pub fn here() -> Caches {
         Caches::of_folder(Path::new("/sys/devices/system/cpu/cpu0/cache"))
     }
@@ -42,7 +42,7 @@ impl Caches {
         Caches { levels: levels.into_iter().map(|(_, size)| size).collect() }
     }
 
-    /// Where so many bytes fit: `L1 (32.0 KiB)`, or `memory`.
+    /// The nearest level that holds `bytes` bytes: `L1 (32.0 KiB)`, or `memory`.
     pub fn holding(&self, bytes: u64) -> String {
         match self.level(bytes) {
             Some((level, size)) => format!("L{level} ({})", bytes_text(size)),
@@ -51,7 +51,7 @@ impl Caches {
         }
     }
 
-    /// The number of the first level that holds so many bytes, and its size.
+    /// The number of the first level that holds `bytes` bytes, and its size.
     pub fn level(&self, bytes: u64) -> Option<(usize, u64)> {
         let levels = self.levels.iter().enumerate();
         levels.map(|(at, size)| (at + 1, *size)).find(|(_, size)| bytes <= *size)

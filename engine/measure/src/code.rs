@@ -17,16 +17,16 @@ use std::thread::Builder;
 /// A checked schedule that is to be a contender.
 #[derive(Clone)]
 pub struct Draft {
-    /// What people call it.
+    /// Its name in reports.
     pub name: String,
-    /// Its nests. Where calls of one size are timed, the nest that serves them is enough and takes less time to compile.
+    /// Its nests. To time calls of one size, the nest for that size is enough and compiles faster.
     pub nests: Variants<Nest>,
-    /// What the code is for.
+    /// The target of the code.
     pub target: Target,
 }
 
 impl Draft {
-    /// Makes its code. The text of the schedule is what the code reports of itself; nobody who times code asks for it.
+    /// Compiles it. The code reports `text` as its schedule, which timings do not use.
     ///
     /// # Errors
     ///
@@ -40,12 +40,12 @@ impl Draft {
     }
 }
 
-/// Makes the code of many schedules on as many threads as there are processors. The results are in the order of the schedules.
+/// Compiles many schedules, one thread per processor. Results are in the order of the schedules.
 pub fn compile_all(model: &Model, cpu: Cpu, drafts: &[Draft]) -> Vec<Result<Contender, Failure>> {
     on_all_processors(drafts, |draft| draft.clone().compile(model, cpu, ""))
 }
 
-/// What calls of a model cost under schedules, by the cost model.
+/// The cost model's predictions for calls of one model.
 pub struct Predictor {
     facts: Facts,
     machine: Machine,
@@ -57,7 +57,7 @@ impl Predictor {
         Predictor { facts: Facts::of(&model.forest), machine: machines::of(cpu) }
     }
 
-    /// The cycles of calls of so many rows on so many threads. Nothing if the nests cannot be compiled, or are for a GPU.
+    /// The cycles of a call, by its rows and threads; `None` for nests that do not compile or are for a GPU.
     pub fn cycles(
         &self,
         model: &Model,
@@ -70,7 +70,7 @@ impl Predictor {
         is_told.then(|| cost(&compiled.lir, &self.machine, call)).flatten().map(|cost| cost.cycles)
     }
 
-    /// The same for many schedules.
+    /// [`cycles`](Self::cycles) of many schedules.
     pub fn all(&self, model: &Model, drafts: &[Draft], calls: (usize, usize)) -> Vec<Option<f64>> {
         on_all_processors(drafts, |draft| self.cycles(model, draft.nests.clone(), calls))
     }

@@ -1,5 +1,5 @@
-//! Rows to time with where no file has any: their values lie between the thresholds of the model, so that walks turn
-//! both ways at every node.
+//! Random rows for timing without a file of rows. Their values lie between the thresholds of the model, so
+//! that walks take both branches of each node.
 
 use sched_forest::{Forest, Predicate};
 

@@ -1,5 +1,5 @@
-//! The ledger of a schedule: what each of its directives gains where it stands, what is lost without it, and what other
-//! numbers in it would do, always beside the plain nest and the schedule that schedc chooses.
+//! The ledger of a schedule: the gain of each directive where it stands, the loss without it, and the effect
+//! of other numbers, always beside the plain nest and schedc's own choice.
 
 mod advice;
 mod entrants;
@@ -8,7 +8,8 @@ mod ranking;
 mod table;
 
 pub use table::{
-    Ablation, Advice, Baselines, Figure, Ledger, Line, Predicted, PredictedAdvice, State, Sweep, Table, Tried,
+    Ablation, Advice, Baselines, Figure, Ledger, Predicted, PredictedAdvice, PrefixLine, State, Sweep, Table,
+    Tried,
 };
 
 use crate::race::{Progress, Rule, Timing, Workload, race};
@@ -25,14 +26,14 @@ use std::ops::ControlFlow;
 /// Rows of a call of a schedule that is for calls of any number.
 const ROWS: usize = 1024;
 
-/// What is to be found out.
+/// The experiments of a ledger.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// What each directive gains where it stands.
+    /// Whether to time the gain of each directive where it stands.
     pub prefixes: bool,
-    /// What is lost without each directive.
+    /// Whether to time the loss without each directive.
     pub ablations: bool,
-    /// What the schedule could say instead, for calls on so many threads.
+    /// Whether to look for better directives, for calls on this number of threads.
     pub advice: Option<usize>,
     /// Numbers to try others in place of.
     pub sweeps: Vec<NumberSweep>,
@@ -52,7 +53,7 @@ pub struct NumberSweep {
 /// A number of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SweepNumber {
-    /// That of a param.
+    /// The value of a param.
     Param(String),
     /// The one that is written in a line at a column, both from 1.
     At(usize, usize),
@@ -67,7 +68,7 @@ pub struct Subject<'a> {
     pub source: &'a Source,
     /// Values that it takes from outside.
     pub values: &'a ScheduleValues,
-    /// What it is for.
+    /// The target of its code.
     pub target: &'a Target,
     /// The processor.
     pub cpu: Cpu,
@@ -85,7 +86,7 @@ impl Subject<'_> {
     }
 }
 
-/// What is compiled for a question, before anything is timed.
+/// The code for a question, compiled before anything is timed.
 pub struct Prepared {
     /// The schedule that schedc chooses.
     pub chosen: String,
@@ -94,7 +95,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Makes all code that a question needs. Advice that the cost model finds to be clearly slower is not compiled.
+    /// Compiles all code that a question needs. Skips advice that is clearly slower by the cost model.
     ///
     /// # Errors
     ///
@@ -109,7 +110,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// What is to be found out, with what the cost model says of it where advice is asked for, and no code.
+    /// Plans the experiments without compiling; with advice, the cost model prices them.
     ///
     /// # Errors
     ///
@@ -131,7 +132,7 @@ impl Prepared {
         Ok(Prepared { chosen: chosen.text, plans, entrants })
     }
 
-    /// What the cost model says that the schedule could say instead, for each of its plans.
+    /// The cost model's advice for each plan of the schedule.
     pub fn predicted(&self) -> Vec<Predicted> {
         self.plans.iter().map(|plan| plan.predicted(&self.entrants)).collect()
     }
@@ -141,7 +142,7 @@ impl Prepared {
         self.plans.iter().map(|plan| plan.batch).max().unwrap_or(1)
     }
 
-    /// Races that there will be for so many numbers of threads, each with a budget of its own.
+    /// The number of races for these numbers of threads; each race has its own budget.
     pub fn races(&self, threads: &[i32]) -> usize {
         self.plans.len() * threads.len()
     }

@@ -1,8 +1,8 @@
-//! How fast compiled schedules are, against each other.
+//! Timings of compiled schedules against each other.
 //!
-//! A [`Contender`] is code in memory, a [`Workload`] is the rows of its calls, and [`race()`] times contenders in turns, so that
-//! a change in the machine's speed meets all of them alike. A [`Rule`] says how many samples there are and when to stop;
-//! whoever watches the race may end it.
+//! A [`Contender`] is code in memory, and a [`Workload`] the rows of its calls. [`race()`] times contenders
+//! in turns, so that a change in the machine's speed affects all of them alike. A [`Rule`] limits the samples
+//! and the time; the caller's `watch` function may end the race.
 
 pub mod bounds;
 pub mod caches;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Most calls of a sample on rows of their own.
 const MOST_PIECES: usize = 1024;
-/// How many times the budget may pass on the clock.
+/// Wall-clock time limit of a race, as a multiple of its budget of processor time.
 const PATIENCE: u32 = 3;
 /// Samples that a contender has before its calls are found too long for a budget.
 const FEW: usize = 3;
@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_millis(20);
 /// Compiled code that is to be timed.
 #[derive(Clone)]
 pub struct Contender {
-    /// What people call it.
+    /// Its name in reports.
     pub name: String,
     /// Its code.
     pub code: Arc<Jit>,
@@ -43,7 +43,7 @@ pub struct Workload<'a> {
     pub threads: i32,
 }
 
-/// How long a race is.
+/// The limits of a race.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Most samples of a contender.
@@ -52,8 +52,8 @@ pub struct Rule {
     pub sample: Duration,
     /// When this is spent no further turn begins, except that every contender has one.
     pub budget: Option<Duration>,
-    /// A contender that needs more than so many times the time of the fastest has no more turns. While there are few samples
-    /// it must be further behind.
+    /// Ratio to the fastest contender's time above which a contender drops out. With few samples the ratio
+    /// must be larger.
     pub behind: Option<f64>,
 }
 
@@ -72,11 +72,11 @@ pub struct Progress {
     pub most: usize,
     /// The fastest contender so far, with the time of a row in microseconds.
     pub best: Option<(usize, f64)>,
-    /// What is spent of the budget.
+    /// The part of the budget that is spent.
     pub elapsed: Duration,
 }
 
-/// What a race says of a contender.
+/// The samples of a contender.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timing {
     /// Times of one row, in microseconds, in the order in which they were taken.
@@ -96,7 +96,8 @@ impl Timing {
     }
 }
 
-/// Times contenders in turns. `watch` is told after each sample, and may end the race: what is known then is returned.
+/// Times contenders in turns. Calls `watch` after each sample; if it ends the race, returns the timings so
+/// far.
 ///
 /// # Errors
 ///
@@ -111,7 +112,7 @@ pub fn race(
     let mut race = Race::new(contenders.len(), *rule, clock);
     let mut calls = Vec::with_capacity(contenders.len());
     for contender in contenders {
-        // Before the first samples nobody can be told to stop, so whoever watches is asked here, too.
+        // Calibration comes before the first sample: `watch` may end the race here, too.
         if watch(&race.progress()).is_break() {
             return Ok(race.timings);
         }
@@ -127,7 +128,7 @@ pub fn race(
             if !race.has_turn(at) {
                 continue;
             }
-            // Others were here since its last turn: what one call brings into the caches is not part of the sample.
+            // Other contenders ran since its last turn: one call outside of the sample refills the caches.
             if contenders.len() > 1 && *takes < LONG {
                 sample(contender, workload, 1, clock)?;
             }
@@ -146,10 +147,10 @@ pub fn race(
 struct Race {
     rule: Rule,
     began: Instant,
-    /// What samples are timed by, and its time at the beginning.
+    /// The clock of the samples, and its time at the beginning.
     clock: (ClockId, Duration),
     timings: Vec<Timing>,
-    /// What each contender's samples took.
+    /// Time spent on each contender's samples.
     spent: Vec<Duration>,
 }
 
@@ -164,14 +165,15 @@ impl Race {
         }
     }
 
-    /// How much of the budget is spent: time of the processor, where samples are timed by that, so that programs that have it
-    /// first do not leave too few samples; but people wait a few times the budget at most.
+    /// The spent part of the budget. Processor time, if samples are timed by it, so that other programs do
+    /// not reduce the number of samples; wall-clock time counts from [`PATIENCE`] budgets on.
     fn elapsed(&self) -> Duration {
         let (clock, at_first) = self.clock;
         now(clock).saturating_sub(at_first).max(self.began.elapsed() / PATIENCE)
     }
 
-    /// Whether a contender is timed once more. Within a budget those whose calls are long leave time to the others.
+    /// Whether a contender has another turn. Within a budget, contenders with long calls leave time to the
+    /// others.
     fn has_turn(&self, at: usize) -> bool {
         let (Some(timing), Some(spent)) = (self.timings.get(at), self.spent.get(at)) else { return false };
         let Some(budget) = self.rule.budget else { return !timing.fell_behind };
@@ -189,7 +191,8 @@ impl Race {
         }
     }
 
-    /// Marks those that are clearly slower than the fastest. Least times are compared, which disturbances change little.
+    /// Marks contenders that are clearly slower than the fastest, by minimum times, which disturbances change
+    /// little.
     fn leave_behind(&mut self) {
         let (Some(behind), Some((_, best))) = (self.rule.behind, self.best()) else { return };
         for timing in &mut self.timings {
@@ -213,7 +216,7 @@ impl Race {
     }
 }
 
-/// How many calls make a sample, and what they took.
+/// The number of calls of a sample, and the time that they took.
 fn calibrate(
     contender: &Contender,
     workload: &Workload,
@@ -263,8 +266,8 @@ fn sample(
     Ok(now(clock).saturating_sub(since))
 }
 
-/// One thread is timed by its processor time, which other threads and processes disturb less; several, and GPUs, by the time
-/// that passes.
+/// The clock for samples. One thread: processor time, which other processes disturb less. Several threads and
+/// GPUs: wall clock.
 fn clock(threads: i32, on_device: bool) -> ClockId {
     if threads == 1 && !on_device { ClockId::ThreadCPUTime } else { ClockId::Monotonic }
 }

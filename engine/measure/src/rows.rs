@@ -28,7 +28,7 @@ pub struct Ordered {
     /// One feature after the other, if some contender wants that.
     columns: Option<Numbers>,
     features: usize,
-    /// How many rows there are.
+    /// The number of rows.
     pub count: usize,
 }
 
@@ -65,7 +65,7 @@ impl Ordered {
         Piece::Columns((0..self.features).map(column).collect())
     }
 
-    /// The first rows, as many as there are up to a number, widened.
+    /// At most the first `rows` rows, widened.
     pub fn first(&self, rows: usize) -> Vec<f64> {
         let values = rows.saturating_mul(self.features);
         match &self.rows {
@@ -89,7 +89,7 @@ pub enum Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// What a call is given.
+    /// The rows as the argument of a call.
     pub fn rows(&self) -> Rows<'_> {
         match self {
             Piece::Rows(rows) => *rows,

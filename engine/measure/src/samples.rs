@@ -1,4 +1,4 @@
-//! What samples say.
+//! Statistics of samples.
 
 /// The middle of samples, and how far they spread.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -12,7 +12,7 @@ pub struct Quartiles {
 }
 
 impl Quartiles {
-    /// Those of samples, if there are any.
+    /// The quartiles of samples, if there are any.
     pub fn of(samples: &[f64]) -> Option<Quartiles> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -21,7 +21,7 @@ impl Quartiles {
         Some(Quartiles { low: at(1)?, median: at(2)?, high: at(3)? })
     }
 
-    /// How far apart the quartiles are, as a share of the median.
+    /// The distance of the quartiles, as a share of the median.
     pub fn spread(&self) -> f64 {
         (self.high - self.low) / self.median
     }

@@ -8,9 +8,9 @@ use schedc_measure::{Contender, Draft, Quartiles, Rule, Workload, compile_all, r
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How much slower than the best a schedule may be to have further turns.
+/// Ratio to the best schedule's time up to which a schedule has further turns.
 const BEHIND: f64 = 1.25;
-/// How long a sample lasts at least, while many are compared.
+/// Minimum length of a sample while many schedules compete.
 const BRIEF: Duration = Duration::from_micros(500);
 
 /// A schedule that is timed.
@@ -52,23 +52,24 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// A field without schedules, in a search that began then and may go on for this size until so much is spent.
+    /// An empty field. `began` is the start of the whole search, `until` the deadline for this call size,
+    /// from `began`.
     pub fn new(task: &'a Task, rows: usize, began: Instant, until: Duration) -> Field<'a> {
         Field { task, rows, entrants: Vec::new(), began, until, ended: false }
     }
 
-    /// What is to be found.
+    /// The task of the search.
     pub fn task(&self) -> &'a Task<'a> {
         self.task
     }
 
-    /// What is left for this size.
+    /// The time left for this call size.
     pub fn left(&self) -> Duration {
         self.until.saturating_sub(self.began.elapsed())
     }
 
-    /// Makes the code of texts that are not there yet. Those that mean the same as another, or have no code, are left out. The
-    /// numbers of the new ones are returned.
+    /// Compiles texts and returns the numbers of the new entrants. Skips texts that equal another entrant or
+    /// do not compile.
     pub fn enter(&mut self, texts: &[String]) -> Vec<usize> {
         let first = self.entrants.len();
         let mut drafts: Vec<Draft> = Vec::new();
@@ -152,7 +153,7 @@ impl<'a> Field<'a> {
         all
     }
 
-    /// How fast one is, beside the one that schedc chooses.
+    /// The times of an entrant beside schedc's own choice.
     pub fn figures(&self, best: usize, chosen: usize) -> Vec<Figure> {
         let (Some(best), Some(chosen)) = (self.entrants.get(best), self.entrants.get(chosen)) else {
             return Vec::new();

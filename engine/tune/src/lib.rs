@@ -1,10 +1,11 @@
-//! Fast schedules, found by the cost model and by timing.
+//! The search for fast schedules, by the cost model and by timing.
 //!
-//! [`tune()`] looks for the best schedule for calls of each of some sizes. The cost model says which candidates are worth
-//! compiling; those take turns, and what is clearly slower stops early. Near the best one its neighbours are tried, which
-//! differ from it in one number or in the layout, until none is better or the budget is spent. A start schedule keeps its
-//! directives, and its params are varied instead. For GPUs a [`Strategy`] proposes schedules, and the simulator's counts
-//! stand for times where there is no GPU. What comes out is a schedule as a person would write it.
+//! [`tune()`] looks for the best schedule for each of some call sizes. The cost model selects candidates to
+//! compile. The candidates take turns, and clearly slower ones drop out early. Then the search tries
+//! neighbours of the best one, which differ in one number or in the layout, until none is better or the
+//! budget is spent. With a start schedule, only its params vary. For GPUs a [`Strategy`] proposes schedules,
+//! and without a GPU the simulator's counts replace times. The result is a schedule as a person would write
+//! it.
 
 mod field;
 mod gpu;
@@ -25,39 +26,39 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// What is to be found.
+/// The task of a search.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     /// The model, for the type of the rows.
     pub model: &'a Model,
     /// The processor.
     pub cpu: Cpu,
-    /// What the schedule is for.
+    /// The target of the schedule.
     pub target: &'a Target,
-    /// Rows, as many as the largest calls have.
+    /// The rows of the largest calls.
     pub rows: &'a Ordered,
     /// Rows of the calls that are to be fast, in ascending order.
     pub sizes: &'a [usize],
     /// Threads of the calls; each counts alike.
     pub threads: &'a [i32],
-    /// How long it may take in all.
+    /// Time limit of the search.
     pub budget: Duration,
     /// A schedule whose params are varied, if there is one.
     pub start: Option<&'a Source>,
     /// Values that schedules take from outside.
     pub values: &'a ScheduleValues,
-    /// How it goes about GPUs, if the target is one.
+    /// Options for GPUs, if the target is one.
     pub gpu: GpuSearch,
 }
 
-/// How fast calls of one size are on some threads.
+/// The speed of calls of one size on a number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// Threads.
     pub threads: i32,
     /// Microseconds for a row, with quartiles.
     pub us_per_row: Quartiles,
-    /// The same of the schedule that schedc chooses.
+    /// Microseconds per row of schedc's own choice.
     pub chosen_us_per_row: Quartiles,
 }
 
@@ -68,18 +69,18 @@ pub struct Best {
     pub rows: usize,
     /// The schedule's directives, a line each, or a whole text where params of a start schedule were varied.
     pub schedule: String,
-    /// How fast it is.
+    /// Its measured speed, by number of threads.
     pub figures: Vec<Figure>,
-    /// What the simulator's counts say of it, on GPUs.
+    /// Its speed by the simulator's counts, on GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
-    /// How many schedules were looked at for it.
+    /// The number of schedules that the search tried for it.
     pub tried: usize,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Found {
+pub struct SearchResult {
     /// The best schedules, by rows in ascending order.
     pub best: Vec<Best>,
     /// For each but the last: the most rows of the calls that it serves.
@@ -99,8 +100,8 @@ pub struct Progress {
     pub best: Option<f64>,
 }
 
-/// Looks for the best schedules. `watch` is told often, and may end the search: what is known then is the result. What
-/// `state` knows need not be timed again, and what is found out is added to it.
+/// Looks for the best schedules. Calls `watch` often; if it ends the search, the result is the best so far.
+/// Schedules in `state` are not timed again, and new timings are added to it.
 ///
 /// # Errors
 ///
@@ -109,7 +110,7 @@ pub fn tune(
     task: &Task,
     state: &mut State,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<Found, Failure> {
+) -> Result<SearchResult, Failure> {
     if task.target.is_gpu() {
         return gpu::search(task, state, watch);
     }

@@ -1,7 +1,7 @@
 //! The search from a start schedule: its params have other values.
 
 use crate::field::{Field, Watch};
-use crate::{Best, Found, State, Task};
+use crate::{Best, SearchResult, State, Task};
 use sched_lang::{Options, Supported};
 use schedc_driver::choice::Chosen;
 use schedc_driver::{CodeDestination, Failure, Source};
@@ -13,7 +13,12 @@ const PART: f64 = 0.25;
 const LAST: f64 = 0.95;
 
 /// Looks for the values of the params that serve calls of all sizes best.
-pub fn search(task: &Task, start: &Source, state: &mut State, watch: &mut Watch) -> Result<Found, Failure> {
+pub fn search(
+    task: &Task,
+    start: &Source,
+    state: &mut State,
+    watch: &mut Watch,
+) -> Result<SearchResult, Failure> {
     let began = Instant::now();
     let known = Source::options(Some(task.model), task.values);
     let options = Options { supported: Supported::Compilable, target: Some(task.target.clone()), ..known };
@@ -22,7 +27,8 @@ pub fn search(task: &Task, start: &Source, state: &mut State, watch: &mut Watch)
     if names.is_empty() {
         return Err(Failure::usage(
             format!("the schedule {} has no params whose values could be varied", start.name),
-            "write `param block = 64` above it and `block` in place of a number, or leave out -s to search all schedules",
+            "write `param block = 64` above it and `block` in place of a number, or leave out -s to search \
+             all schedules",
         ));
     }
     let own = Chosen::new(task.model, task.cpu, CodeDestination::Artefact).text();
@@ -32,7 +38,7 @@ pub fn search(task: &Task, start: &Source, state: &mut State, watch: &mut Watch)
         let until = task.budget.mul_f64((number + 1) as f64 / sizes as f64);
         fields.push(Field::new(task, *rows, began, until.max(Duration::from_millis(50))));
     }
-    let mut found = Found::default();
+    let mut found = SearchResult::default();
     for (field, rows) in fields.iter_mut().zip(task.sizes) {
         let mut best = start.text.clone();
         let entered = field.enter(&[own.clone(), best.clone()]);

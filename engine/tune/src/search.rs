@@ -1,7 +1,7 @@
 //! The search without a start schedule: over what walks, layouts, widths, blocks and interleaving.
 
 use crate::field::{Field, Watch};
-use crate::{Best, Found, State, Task};
+use crate::{Best, SearchResult, State, Task};
 use sched_cost::{Facts, Machine};
 use sched_nest::Variants;
 use schedc_driver::choice::{Candidate, Chosen, Priced, SIZES, crossing, price_all};
@@ -24,16 +24,16 @@ const NEARLY: f64 = 1.02;
 const COMPILING: f64 = 0.75;
 
 /// Looks for the best schedule of each size.
-pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Found, Failure> {
+pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<SearchResult, Failure> {
     let began = Instant::now();
     let machine = machines::of(task.cpu);
     let own = Chosen::on(task.model, &machine, CodeDestination::Artefact).variants;
-    let mut known = Known {
+    let mut known = PricedCandidates {
         priced: Chosen::considered(task.model, &machine, CodeDestination::Artefact),
         facts: Facts::of(&task.model.forest),
         machine,
     };
-    let mut found = Found::default();
+    let mut found = SearchResult::default();
     let mut near: Vec<Vec<Best>> = Vec::new();
     for (number, rows) in task.sizes.iter().enumerate() {
         let until = task.budget.mul_f64((number + 1) as f64 / task.sizes.len() as f64);
@@ -50,8 +50,8 @@ pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Found
     Ok(found)
 }
 
-/// One schedule for each size, of those that are nearly as fast as its best: the same as for the next larger size, where that
-/// one is among them.
+/// One schedule for each size, from the schedules that are nearly as fast as the best: the next larger size's
+/// choice if it is among them.
 pub fn shared(near: Vec<Vec<Best>>) -> Vec<Best> {
     let mut all: Vec<Best> = Vec::new();
     for mut size in near.into_iter().rev() {
@@ -64,14 +64,14 @@ pub fn shared(near: Vec<Vec<Best>>) -> Vec<Best> {
     all
 }
 
-/// The candidates that the cost model has seen.
-struct Known {
+/// All candidates for the model, priced by the cost model.
+struct PricedCandidates {
     priced: Vec<Priced>,
     facts: Facts,
     machine: Machine,
 }
 
-impl Known {
+impl PricedCandidates {
     /// The texts of the cheapest ones for calls of a size, but for hopeless ones.
     fn cheapest(&self, rows: usize, of: &dyn Fn(&Candidate) -> bool, count: usize) -> Vec<String> {
         let cost = |one: &Priced| one.cost(&self.machine, &self.facts, rows);
@@ -96,7 +96,8 @@ impl Known {
         neighbours
     }
 
-    /// The most rows for which the first of two schedules is better: the cost model's curves, moved to what was measured.
+    /// The most rows for which the first of two schedules is faster, by the cost model's curves shifted to
+    /// the measured times.
     fn bound(&self, pair: &[Best]) -> usize {
         let [few, many] = pair else { return 0 };
         let priced = |best: &Best| self.priced.iter().find(|one| one.candidate.text() == best.schedule);
@@ -117,7 +118,7 @@ fn one_size(
     field: &mut Field,
     rows: usize,
     own: &Variants<String>,
-    known: &mut Known,
+    known: &mut PricedCandidates,
     state: &mut State,
     watch: &mut Watch,
 ) -> Result<Vec<Best>, Failure> {

@@ -1,4 +1,4 @@
-//! What a search has found out, to go on from later.
+//! The saved state of a search, from which a later one continues.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct State {
     pub processor: String,
     /// Threads of the calls.
     pub threads: Vec<i32>,
-    /// What was timed.
+    /// The timed schedules.
     pub tried: Vec<Tried>,
 }
 
@@ -55,12 +55,12 @@ impl State {
         }
     }
 
-    /// It as text.
+    /// The state as JSON text.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Whether it tells of the same model, processor and threads as another one.
+    /// Whether model, processor and threads equal those of another state.
     pub fn is_about(&self, other: &State) -> bool {
         (&self.fingerprint, &self.processor, &self.threads)
             == (&other.fingerprint, &other.processor, &other.threads)

@@ -1,11 +1,12 @@
-//! What was found as a schedule that a person would write.
+//! The result of a search as a schedule that a person would write.
 
-use crate::{Best, Found};
+use crate::{Best, SearchResult};
 use std::fmt::Write as _;
 
-/// The schedule: for the largest calls outside of all blocks, for smaller ones in blocks. Above each stands how fast it is.
-/// Schedules that are the same for neighbouring sizes are one. `head` is what the first lines say, such as the model.
-pub fn text(found: &Found, head: &str, target: Option<&str>) -> String {
+/// The schedule: for the largest calls outside of all blocks, for smaller ones in blocks, each below a
+/// comment with its speed. Neighbouring sizes with one schedule share a block. `head` becomes the first
+/// comment lines, such as the model.
+pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     let mut all = head.lines().map(|line| format!("// {line}\n")).collect::<String>();
     if let Some(target) = target {
         let _ = writeln!(all, "target {target}\n");
@@ -37,13 +38,13 @@ pub fn text(found: &Found, head: &str, target: Option<&str>) -> String {
 
 /// The lines of a schedule, below those that say how fast it is.
 fn part<'b>(sizes: &[&'b Best]) -> impl Iterator<Item = String> + 'b {
-    let figures: Vec<String> = sizes.iter().flat_map(|best| said(best)).collect();
+    let figures: Vec<String> = sizes.iter().flat_map(|best| speed(best)).collect();
     let schedule = sizes.first().map_or("", |best| best.schedule.as_str());
     figures.into_iter().chain(schedule.lines().map(str::to_string))
 }
 
-/// How fast calls of a size are.
-fn said(best: &Best) -> Vec<String> {
+/// Comment lines with the speed of calls of a size.
+fn speed(best: &Best) -> Vec<String> {
     let rows = if best.rows == 1 { "1 row".to_string() } else { format!("{} rows", best.rows) };
     let line = |figure: &crate::Figure| {
         let threads = match figure.threads {
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn sizes_with_one_schedule_share_a_block() {
-        let found = Found {
+        let found = SearchResult {
             best: vec![best(1, "a\n"), best(8, "a\n"), best(64, "b\nc\n")],
             bounds: vec![3, 20],
             ended_early: false,

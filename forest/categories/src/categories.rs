@@ -153,8 +153,9 @@ impl Known {
         }
     }
 
-    /// Whether a truth value is a name or may be an unknown one. In a model of CatBoost whose names are `True` and `False` it
-    /// may be one of these or not, as training had columns of objects or of truth values.
+    /// Whether a truth value is a name or may be an unknown one. In a model of CatBoost whose names are
+    /// `True` and `False` it may be one of these or not, as training had columns of objects or of truth
+    /// values.
     pub(crate) fn takes_truths(&self) -> bool {
         let some = self.truth(false).or(self.truth(true)).is_some();
         let texts = ["False", "True"].iter().any(|text| self.texts.contains_key(*text));

@@ -19,8 +19,8 @@ pub fn to_json(features: &[Names], unseen: Unseen) -> Value {
     })
 }
 
-/// The names of each feature and the trainer's treatment of unknown ones, from what [`to_json`] made; `None` if the text
-/// names no categories.
+/// The names of each feature and the trainer's treatment of unknown ones, from what [`to_json`] made; `None`
+/// if the text names no categories.
 pub fn from_json(about: &Value) -> Option<(Vec<Names>, Unseen)> {
     let lists = about.get("names")?.as_array()?;
     let unseen = about.get("unseen").and_then(Value::as_str).and_then(Unseen::of_word).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Categories of features: their names, and the numbers that stand for them in rows.
 //!
-//! A cell of a table is a *name*, a cell of an array is a *code*. `docs/categories.md` has the rule with a table of
-//! trainers, kinds of input and cells; [`Lookup`] is its only implementation, which the command line, libraries and
-//! the Python packages share.
+//! A cell of a table is a *name*, a cell of an array is a *code*. `docs/categories.md` has the rule with a
+//! table of trainers, kinds of input and cells; [`Lookup`] is its only implementation, which the command
+//! line, libraries and the Python packages share.
 //!
 //! ```
 //! use sched_categories::{Categories, Cell, Choices, Form, Label, Names, Naming, Origin, Unseen};

@@ -88,8 +88,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number that stands for a cell of text without types, as CSV has it. `value` is the number that the cell spells,
-    /// if it spells one, and NaN if it means a missing value; it is called at most once, for cells that are no name.
+    /// The number that stands for a cell of text without types, as CSV has it. `value` is the number that the
+    /// cell spells, if it spells one, and NaN if it means a missing value; it is called at most once, for
+    /// cells that are no name.
     ///
     /// # Errors
     /// A [`Refusal`] if the cell is no category for certain.
@@ -228,8 +229,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number itself, which is a code. One that is no code and is a name was meant as a name. Others go where the trainer
-    /// sends them, unless the user chose a treatment of unknown categories.
+    /// The number itself, which is a code. One that is no code and is a name was meant as a name. Others go
+    /// where the trainer sends them, unless the user chose a treatment of unknown categories.
     fn of_code(&self, number: Cell<'_>) -> Result<f64, Refusal> {
         let value = match number {
             Cell::Integer(number) => number as f64,

@@ -8,11 +8,11 @@ pub enum Naming {
     /// The code of a name is its place in the list (LightGBM, XGBoost).
     #[default]
     Listed,
-    /// As `Listed`, but the model's file does not say which feature the list belongs to. Plain numbers of a table may be
-    /// names or codes, and are refused until the user chooses (LightGBM).
+    /// As `Listed`, but the model's file does not say which feature the list belongs to. Plain numbers of a
+    /// table may be names or codes, and are refused until the user chooses (LightGBM).
     Doubtful,
-    /// Every name is a text, and a whole number is the name that its decimal digits spell. There are no codes: in rows of
-    /// numbers a whole number stands for itself (CatBoost).
+    /// Every name is a text, and a whole number is the name that its decimal digits spell. There are no
+    /// codes: in rows of numbers a whole number stands for itself (CatBoost).
     Spelled,
 }
 
@@ -39,7 +39,8 @@ impl Names {
         Names { labels: names.into_iter().map(Label::Text).collect(), naming: Naming::Spelled }
     }
 
-    /// Categories that have names which the model's file does not give, or not in a way that can be relied on.
+    /// Categories that have names which the model's file does not give, or not in a way that can be relied
+    /// on.
     pub fn unknown() -> Names {
         Names { labels: Vec::new(), naming: Naming::Doubtful }
     }
@@ -51,7 +52,8 @@ impl Names {
 
     /// The number that stands in rows for the name at `place`.
     ///
-    /// Names that spell no whole number below 2^53 get codes that no such number has: -0.5, -1.5, -2.5 and so on.
+    /// Names that spell no whole number below 2^53 get codes that no such number has: -0.5, -1.5, -2.5 and so
+    /// on.
     pub fn code(&self, place: usize) -> f64 {
         match (self.naming, self.labels.get(place)) {
             (Naming::Spelled, Some(Label::Text(name))) => {
@@ -61,8 +63,8 @@ impl Names {
         }
     }
 
-    /// The number that stands for a category which no test asks for, whatever the trainer's rule. LightGBM, XGBoost and
-    /// ONNX refuse negative numbers.
+    /// The number that stands for a category which no test asks for, whatever the trainer's rule. LightGBM,
+    /// XGBoost and ONNX refuse negative numbers.
     pub fn other(&self) -> f64 {
         match self.naming {
             Naming::Listed | Naming::Doubtful => -1.0,
@@ -70,8 +72,8 @@ impl Names {
         }
     }
 
-    /// Each name as text, with its code, for lookups by text alone. A whole number that is not an integer by its type
-    /// (`3.0`) is there with and without its point.
+    /// Each name as text, with its code, for lookups by text alone. A whole number that is not an integer by
+    /// its type (`3.0`) is there with and without its point.
     pub fn spellings(&self) -> Vec<(String, f64)> {
         let mut all = Vec::with_capacity(self.labels.len());
         for (place, label) in self.labels.iter().enumerate() {
@@ -86,7 +88,8 @@ impl Names {
     }
 }
 
-/// The number that a name spells, if it is written as decimal digits without anything superfluous and below 2^53.
+/// The number that a name spells, if it is written as decimal digits without anything superfluous and below
+/// 2^53.
 pub(crate) fn spelled_number(name: &str) -> Option<i64> {
     let number: i64 = name.parse().ok()?;
     (number.unsigned_abs() < EXACT && number.to_string() == name).then_some(number)

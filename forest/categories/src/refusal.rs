@@ -21,7 +21,8 @@ pub enum Refusal {
     TextAndNumber(String),
     /// A name, where the model's file gives no names that can be relied on.
     NoNames(String),
-    /// A number that is no code, and is a name, where numbers are codes. The second number is how many codes there are.
+    /// A number that is no code, and is a name, where numbers are codes. The second number is how many codes
+    /// there are.
     NameAmongCodes(f64, usize),
     /// A number with a fraction, where names are whole numbers and text.
     Fraction(f64),
@@ -73,7 +74,8 @@ impl Refusal {
                 format!("{truth} is a truth value, and no name of these categories is one")
             }
             Refusal::Doubtful(number) => format!(
-                "{} may be a name or a code: the model's file lists names without saying which feature they belong to",
+                "{} may be a name or a code: the model's file lists names without saying which feature \
+                 they belong to",
                 quote(number)
             ),
             Refusal::Blanks(name) => {
@@ -107,7 +109,8 @@ impl Refusal {
             }
             Refusal::Inexact(number) => {
                 format!(
-                    "{number} may stand for several whole numbers, which floating-point numbers do not tell apart"
+                    "{number} may stand for several whole numbers, which floating-point numbers do not \
+                     tell apart"
                 )
             }
         }
@@ -126,7 +129,8 @@ impl Refusal {
                 "save the rows as Parquet or Arrow, in which an empty text is not missing".to_owned()
             }
             Refusal::NumberAmongOthers(_) => format!(
-                "write the names that the model was trained on; or, if the numbers are codes from 0 on in the order of the \
+                "write the names that the model was trained on; or, if the numbers are codes from 0 on in \
+                 the order of the \
                  model's names, say {codes}"
             ),
             Refusal::TextAmongOthers(_) => {

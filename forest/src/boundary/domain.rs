@@ -1,4 +1,4 @@
-//! What is left to choose of a feature: the values that send a row along the paths that are wanted of it.
+//! The domain of a feature: its values that send a row along the chosen paths.
 
 use super::keys::{Key, Keys, NAN};
 use smallvec::SmallVec;
@@ -42,8 +42,8 @@ pub(super) enum Domain {
 pub(super) struct Ordered {
     /// Whether NaN is among them.
     pub nan: bool,
-    /// Those below the values that are nearly zero, these, and those above. Where no test asks for zeros, all are in the
-    /// first part.
+    /// The values below those that are nearly zero, the nearly zero ones, and the values above. If no test
+    /// treats zeros specially, the first part has all values.
     pub parts: [Keys; 3],
 }
 
@@ -59,7 +59,7 @@ impl Ordered {
         Ordered { nan: true, parts }
     }
 
-    /// Those that go to one side.
+    /// The values that go to one side.
     pub fn on_side(&self, cut: Cut, left: bool) -> Ordered {
         let missing = cut.missing_left == left;
         let mut rest = *self;
@@ -104,7 +104,7 @@ impl Domain {
     }
 }
 
-/// Those of a list that go to one side.
+/// The members of a list that go to one side.
 pub(super) fn on_side(bits: &[u64], goes_left: &[u64], left: bool) -> Bits {
     let side = |word: u64| if left { word } else { !word };
     bits.iter().zip(goes_left).map(|(bits, word)| bits & side(*word)).collect()

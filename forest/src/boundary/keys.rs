@@ -85,8 +85,8 @@ impl Keys {
         self.first.max(other.first) <= self.last.min(other.last)
     }
 
-    /// The last key that passes a test which the first ones pass and all behind these do not; none where even the first
-    /// does not.
+    /// The last key that passes a test, if a first part of the keys passes and the rest fails; `None` if the
+    /// first key fails.
     pub fn last_where(self, passes: impl Fn(Key) -> bool) -> Option<Key> {
         // Keys of doubles are far from the ends of their type, so nothing overflows.
         let (mut below, mut above) = (self.first - 1, self.last + 1);

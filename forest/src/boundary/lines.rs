@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Categories of a feature that are tried one by one; of more, two of each class that sets tell apart.
 const MOST_CATEGORIES: usize = 1024;
-/// Values of a feature times tests of it, where each test is asked about each value.
+/// Maximum product of values and tests of a feature for which each test is tried on each value.
 const MOST_ANSWERS: usize = 1 << 27;
 
 /// A tested feature.
@@ -41,7 +41,7 @@ pub(super) enum Test {
     Listed(u32),
 }
 
-/// What rows are.
+/// The type of rows and their special values.
 #[derive(Clone, Copy)]
 pub(super) struct RowKind {
     /// The type of their values.
@@ -54,12 +54,13 @@ pub(super) struct RowKind {
 pub(super) struct Specials {
     /// The values.
     pub keys: Vec<Key>,
-    /// Values that lie close together, with a bit for the place of each: what meets none of these keys has none of them.
+    /// Groups of neighbouring keys, with the places of their members as bits: an interval that overlaps no
+    /// group has no member.
     pub groups: [(Keys, u64); 3],
 }
 
 impl Specials {
-    /// Those of rows of a kind.
+    /// The special values of rows of a kind.
     pub fn new(rows: RowKind) -> Specials {
         let (least_normal, most) = match rows.float {
             Float::F32 => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
@@ -178,7 +179,7 @@ impl Line {
     }
 }
 
-/// A value of each kind that some test tells from others, and those beside: ascending, NaN last.
+/// One value of each kind that some test distinguishes, with its neighbours: ascending, NaN last.
 fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
     let mut keys: BTreeSet<Key> = Specials::new(rows).keys.into_iter().collect();
     let all = Keys::all(rows.float, rows.finite);

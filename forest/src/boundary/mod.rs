@@ -1,14 +1,20 @@
-//! Rows that are solved, not drawn: they bring every value that matters to every node that a row can get to.
+//! Constructed rows, which bring every boundary value to every reachable node.
 //!
-//! The way to a node is a conjunction of conditions on single features, so the values that get there are known exactly for
-//! each feature: intervals, with or without NaN, or some of a list where tests are not numeric. [`Boundary`] works them
-//! out, proves which leaves no row can reach, and makes rows until each node has met the last value that goes left, the
-//! first that goes right, its threshold and the neighbours in the rows' type, both zeros, values around 1e-35, denormals,
-//! the largest ones, infinities and NaN, as far as these get there; for sets of categories each category and values that
-//! are none; and until each leaf was reached. One row serves many trees: each tree is walked towards what is still
-//! wanted of it, as far as the trees before leave a choice.
+//! The path to a node is a conjunction of conditions on single features. So the values that reach a node are
+//! known exactly for each feature: intervals, with or without NaN, or members of a list for tests that are
+//! not numeric. [`Boundary`] computes them, proves which leaves no row can reach, and makes rows until these
+//! conditions hold:
 //!
-//! Nothing of the arithmetic is known here: where a test cuts is found by asking the walker.
+//! - Each node has met the last value that goes left, the first that goes right, its threshold and the
+//!   neighbours in the rows' type, both zeros, values around 1e-35, denormals, the largest values, infinities
+//!   and NaN, as far as they can reach the node.
+//! - Each set of categories has met each of its categories and values that are no category.
+//! - Some row has reached each reachable leaf.
+//!
+//! One row serves many trees. Each tree is walked towards its open targets as far as earlier trees leave a
+//! choice.
+//!
+//! This module repeats no arithmetic: it asks the walker where a test cuts.
 
 mod domain;
 mod keys;
@@ -21,12 +27,13 @@ use keys::{Key, Keys, NAN, key, value};
 use lines::{Line, RowKind, Specials, Test};
 use targets::{Choice, RowValue, Targets};
 
-/// From so many wanted values on a row leaves the other trees to other rows once several had nothing for it.
+/// Number of open targets from which a row stops after [`PATIENCE`] trees without a target. Fewer rows of
+/// more targets each would take longer to make.
 const LARGE: u64 = 1 << 17;
-/// How many trees in a row may have nothing.
+/// Number of consecutive trees without a target after which a row is complete.
 const PATIENCE: u32 = 8;
 
-/// What rows are wanted.
+/// The kind of rows to make.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundaryOptions {
     /// The type of their values.
@@ -35,12 +42,12 @@ pub struct BoundaryOptions {
     pub finite: bool,
 }
 
-/// What rows have met so far, and what they can meet.
+/// Targets that rows have met so far, and all targets that they can meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Inner nodes of all trees.
     pub nodes: usize,
-    /// Those that some row can get to.
+    /// Inner nodes that some row can reach.
     pub reachable_nodes: usize,
     /// Values that can be brought to these.
     pub values: u64,
@@ -48,12 +55,12 @@ pub struct Coverage {
     pub met_values: u64,
     /// Leaves of all trees.
     pub leaves: usize,
-    /// Those that some row can reach.
+    /// Leaves that some row can reach.
     pub reachable_leaves: usize,
-    /// Those that some row has reached.
+    /// Leaves that some row has reached.
     pub reached_leaves: usize,
-    /// Features with so many tests that only some of their values are tried; leaves behind these tests may be called
-    /// unreachable wrongly.
+    /// Features with too many tests to try all values; leaves behind these tests may be reported unreachable
+    /// wrongly.
     pub thinned_features: usize,
 }
 
@@ -128,7 +135,7 @@ impl Boundary {
         }
     }
 
-    /// Makes the next row, with as many values as the forest has features; false where nothing is wanted any more.
+    /// Makes the next row of `num_features` values; returns false if no target is open.
     pub fn next_row(&mut self, row: &mut [f64]) -> bool {
         let count = self.trees.len();
         let Some(first) = (0..count)
@@ -166,7 +173,8 @@ impl Boundary {
         met > 0
     }
 
-    /// Goes down a tree towards what is wanted, and narrows the row's values to that way. Whether it gets to something.
+    /// Walks down a tree towards an open target, and narrows the row's values to that path. Returns whether
+    /// it met one.
     fn descend(&mut self, number: usize) -> bool {
         let tree = &self.trees[number];
         let mut at = tree.root;
@@ -286,7 +294,7 @@ impl Boundary {
         met
     }
 
-    /// What rows have met so far.
+    /// The coverage of the rows so far.
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage {
             thinned_features: self.lines.iter().filter(|line| line.is_thinned).count(),

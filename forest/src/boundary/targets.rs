@@ -1,4 +1,4 @@
-//! What rows are wanted for: the values to bring to each node, and the leaves.
+//! The targets of rows: values to bring to each node, and leaves to reach.
 
 use super::domain::{Cut, Domain, has, on_side};
 use super::keys::{Key, NAN};
@@ -17,7 +17,7 @@ pub(super) struct Node {
     pub right: NodeRef,
     /// Its first word of wanted values.
     first: u32,
-    /// How many words it has.
+    /// Length in words.
     words: u32,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Targets {
     leaves: Vec<bool>,
     /// The wanted values of nodes, a bit each.
     wanted: Vec<u64>,
-    /// How much is wanted in the subtree of each node.
+    /// Open targets in the subtree of each node.
     counts: Vec<u32>,
     /// Leaves that no row gets to.
     pub unreachable: Vec<u32>,
@@ -41,7 +41,7 @@ pub(super) struct Targets {
     pub values: u64,
 }
 
-/// How many values beside a node's threshold are tried.
+/// Number of values around a node's threshold that are targets.
 pub(super) const NEAR: usize = 5;
 
 /// The values around a threshold: the ends of both sides, and itself with its neighbours.
@@ -175,7 +175,7 @@ impl Targets {
         }
     }
 
-    /// How much is wanted in a subtree.
+    /// Open targets in a subtree.
     pub fn below(&self, node: NodeRef) -> u32 {
         match node {
             NodeRef::Inner(index) => self.counts[index as usize],
@@ -227,7 +227,8 @@ impl Targets {
         }
     }
 
-    /// A row goes through a node with a value: what was wanted of it is there. Counts of the nodes above are the caller's.
+    /// Closes the targets of a node that a value meets, and returns their number. The caller updates the
+    /// nodes above.
     pub fn meet(&mut self, index: usize, value: &RowValue) -> u32 {
         let node = &self.nodes[index];
         let first = node.first as usize;

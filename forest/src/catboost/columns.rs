@@ -32,13 +32,13 @@ struct Numeric {
 
 struct Categorical {
     column: u32,
-    /// What a row holds for a category with this hash.
+    /// The value of a row for a category with this hash.
     values: HashMap<u32, f64>,
 }
 
-/// What a split asks, as a node of ours.
+/// A split as the test of an inner node.
 #[derive(Clone)]
-pub(super) struct Asked {
+pub(super) struct SplitTest {
     pub feature: u32,
     pub predicate: Predicate,
     pub missing_left: bool,
@@ -50,7 +50,7 @@ pub(super) struct Asked {
 const MOST_SINGLE: usize = 1 << 22;
 
 impl Columns {
-    /// Reads the table of features of a file of so many bytes.
+    /// Reads the table of features of a file of `bytes` bytes.
     pub fn new(features: Features, bytes: usize, notes: &mut Vec<Note>) -> Result<Columns, ModelError> {
         refuse_others(&features)?;
         let Features { float_features, categorical_features, cat_features_hash, .. } = features;
@@ -85,7 +85,7 @@ impl Columns {
             names_of_categories: Vec::new(),
             wide: false,
         };
-        // Names that no test asks for are listed too, so that rows may hold them, as long as there are not too many.
+        // Names that no test uses are listed too, so that rows may hold them; a limit bounds the memory.
         let all = known.len() * categorical_features.len() <= bytes / 8;
         for it in &categorical_features {
             columns.add_categories(it, &hashed, if all { &known } else { &[] });
@@ -118,19 +118,21 @@ impl Columns {
         self.categories.insert(it.feature_index, Categorical { column, values });
     }
 
-    /// The type in which rows are compared: single precision, as CatBoost does, unless it does not hold all categories.
+    /// The type in which rows are compared: single precision, as CatBoost does, unless it does not hold all
+    /// categories.
     pub fn row_type(&self) -> Float {
         if self.wide { Float::F64 } else { Float::F32 }
     }
 
-    /// What a split asks.
-    pub fn asked(&self, split: &Split) -> Result<Asked, ModelError> {
+    /// The test of a split.
+    pub fn test(&self, split: &Split) -> Result<SplitTest, ModelError> {
         match split.split_type.as_str() {
             "FloatFeature" | "" => self.number(split),
             "OneHotFeature" => self.category(split),
             "OnlineCtr" => Err(unsupported(
                 "the tree asks for a statistic of a category (a CTR)",
-                "train with `one_hot_max_size` above the number of categories, or encode the categories as numbers yourself",
+                "train with `one_hot_max_size` above the number of categories, or encode the categories as \
+                 numbers yourself",
             )
             .at("split_type")),
             other => Err(unsupported(
@@ -141,7 +143,7 @@ impl Columns {
         }
     }
 
-    fn number(&self, split: &Split) -> Result<Asked, ModelError> {
+    fn number(&self, split: &Split) -> Result<SplitTest, ModelError> {
         let feature = split.float_feature_index.and_then(|index| self.floats.get(&index));
         let Some(Numeric { column, missing }) = feature else {
             return Err(no_feature("float_feature_index", split.float_feature_index));
@@ -152,10 +154,10 @@ impl Columns {
         let border = border as f32;
         let threshold = if self.wide { widened(border) } else { f64::from(border) };
         let predicate = Predicate::Numeric { threshold };
-        Ok(Asked { feature: *column, predicate, missing_left: !missing, swapped: false })
+        Ok(SplitTest { feature: *column, predicate, missing_left: !missing, swapped: false })
     }
 
-    fn category(&self, split: &Split) -> Result<Asked, ModelError> {
+    fn category(&self, split: &Split) -> Result<SplitTest, ModelError> {
         let feature = split.cat_feature_index.and_then(|index| self.categories.get(&index));
         let Some(Categorical { column, values }) = feature else {
             return Err(no_feature("cat_feature_index", split.cat_feature_index));
@@ -166,11 +168,12 @@ impl Columns {
         let Some(&value) = values.get(&(hash as u32)) else {
             let message = "the tree asks for a category, and the file holds only the category's hash";
             return Err(ModelError::new(codes::UNSUPPORTED_CATEGORICAL, message).at("value").help(
-                "save the model with its training data, which has the names: save_model(\"model.json\", format=\"json\", \
+                "save the model with its training data, which has the names: save_model(\"model.json\", \
+                 format=\"json\", \
                  pool=train_pool)",
             ));
         };
-        Ok(Asked {
+        Ok(SplitTest {
             feature: *column,
             predicate: Predicate::Equal { value },
             missing_left: false,
@@ -198,14 +201,15 @@ fn refuse_others(features: &Features) -> Result<(), ModelError> {
         if let Some(first) = listed.first() {
             let name = first.feature_name.escape_debug();
             let message = format!("the model has {kind} features, such as `{name}`");
-            let help = "train with columns of numbers and categories: turn texts and embeddings into numbers yourself";
+            let help = "train with columns of numbers and categories: turn texts and embeddings into \
+                        numbers yourself";
             return Err(unsupported(&message, help).at(format!("features_info.{kind}_features[0]")));
         }
     }
     Ok(())
 }
 
-/// How many columns a row has, and their names if there are any.
+/// The number of columns of a row, and their names if there are any.
 fn places_in_rows(
     places: &[(u32, &String)],
     notes: &mut Vec<Note>,

@@ -1,4 +1,4 @@
-//! What is read of CatBoost's JSON. Keys that mean nothing to predictions are skipped.
+//! The parts of CatBoost's JSON that predictions need. Other keys are skipped.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What CatBoost predicts with each loss: what `predict_proba` gives for classifiers and `predict` for others.
+//! CatBoost's predictions for each loss: `predict_proba` for classifiers and `predict` for others.
 
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ const PLAIN: &[&str] = &[
 
 const PLACE: &str = "model_info.params.loss_function.type";
 
-/// The loss's name and what it makes of so many sums.
+/// The loss's name and the output that it computes from the model's sums.
 pub(super) fn output(
     info: &ModelInfo,
     count: usize,

@@ -1,8 +1,8 @@
 //! The reader of CatBoost models that `save_model(..., format="json")` wrote.
 //!
-//! A split is passed where a value in single precision is above the border, which itself is in single precision; values
-//! of leaves are summed in double precision, and a factor and a bias follow. Oblivious trees become complete trees
-//! whose leaves, from left to right, have CatBoost's numbers.
+//! A value passes a split if it exceeds the border, both in single precision. CatBoost sums leaf values in
+//! double precision, then applies a factor and a bias. Oblivious trees become complete trees whose leaves,
+//! from left to right, have CatBoost's numbers.
 
 mod columns;
 mod document;
@@ -18,7 +18,7 @@ use crate::forest::{Comparison, Float, Forest, Leaf, Target, Tree, Types};
 use crate::grow::{Growing, Slot};
 use crate::loaded::{Iterations, Loaded, Source};
 use crate::output::Transform;
-use columns::{Asked, Columns};
+use columns::{Columns, SplitTest};
 use document::{Bias, Document, ModelInfo, Node, Oblivious, Values};
 
 const SAVE: &str = "save the model again with CatBoost's save_model(\"model.json\", format=\"json\")";
@@ -129,7 +129,8 @@ fn target(width: usize) -> Target {
     if width == 1 { Target::One(0) } else { Target::All }
 }
 
-/// An oblivious tree as a complete tree. The root asks what the last split does, so that leaves are in their own order.
+/// An oblivious tree as a complete tree. The root makes the test of the last split, so that leaves keep their
+/// order.
 fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
     let splits = tree.splits.unwrap_or_default();
     let leaves = 1usize.checked_shl(splits.len() as u32).and_then(|leaves| leaves.checked_mul(width));
@@ -141,8 +142,8 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
         );
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("leaf_values").help(SAVE));
     }
-    let ask = |(index, split)| columns.asked(split).map_err(|error| error.below(&format!("splits[{index}]")));
-    let asked = splits.iter().enumerate().map(ask).collect::<Result<Vec<Asked>, _>>()?;
+    let ask = |(index, split)| columns.test(split).map_err(|error| error.below(&format!("splits[{index}]")));
+    let asked = splits.iter().enumerate().map(ask).collect::<Result<Vec<SplitTest>, _>>()?;
     let mut out = Growing::new(target(width), source);
     let mut todo = vec![(Slot::ROOT, asked.len(), 0)];
     while let Some((slot, level, number)) = todo.pop() {
@@ -151,7 +152,7 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
             out.leaf(slot, Leaf { source: number as u32, values });
             continue;
         };
-        let Asked { feature, predicate, missing_left, swapped } = asked[level].clone();
+        let SplitTest { feature, predicate, missing_left, swapped } = asked[level].clone();
         let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
         let (no, yes) = (number, number | 1 << level);
         let (of_left, of_right) = if swapped { (yes, no) } else { (no, yes) };
@@ -170,7 +171,7 @@ fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Re
         let broken = |message: &str| ModelError::new(codes::STRUCTURE, message).help(SAVE);
         match node {
             Node { split: Some(split), left: Some(no), right: Some(yes), .. } => {
-                let Asked { feature, predicate, missing_left, swapped } = columns.asked(&split)?;
+                let SplitTest { feature, predicate, missing_left, swapped } = columns.test(&split)?;
                 let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
                 let (of_left, of_right) = if swapped { (yes, no) } else { (no, yes) };
                 todo.push((right, *of_right));
@@ -193,7 +194,8 @@ fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Re
     Ok(out.done())
 }
 
-/// Numbers leaves as CatBoost does: left before right, but a leaf on the right before a larger tree on the left.
+/// Numbers leaves as CatBoost does: left before right, but a leaf on the right before a larger tree on the
+/// left.
 fn number(tree: &mut Node) {
     let mut next = 0;
     let mut todo = vec![tree];

@@ -1,7 +1,7 @@
 //! A reader of JSON that also has the bare numbers `NaN`, `Infinity` and `-Infinity`, which XGBoost writes.
 //!
-//! It reads what serde_json refuses: only containers and bare numbers are read here, and every other value is cut out
-//! and handed to serde_json. So values mean the same to both readers, and texts in quotes are never looked into.
+//! This reader parses containers and bare numbers, and hands every other value to serde_json. So values mean
+//! the same to both readers, and quoted texts are never searched for bare numbers.
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
@@ -34,7 +34,7 @@ pub(super) struct Reader<'de> {
 /// Why reading stopped.
 #[derive(Debug)]
 pub(super) struct Error {
-    /// What is wrong.
+    /// The message for the user.
     pub message: String,
     /// Whether the document is well-formed and a value is not the one that was expected.
     pub is_data: bool,
@@ -216,7 +216,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
-    // serde_json rounds numbers once to the type that is asked for.
+    // serde_json rounds numbers once, to the requested type.
     numbers! { deserialize_f32 deserialize_f64 }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -402,13 +402,13 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize, PartialEq)]
-    struct Known {
+    struct Fixture {
         a: f32,
     }
 
     #[test]
     fn unknown_keys_are_skipped() {
         let text = r#"{"x":[NaN,{"y":"\"}"}],"a":1,"z":-Infinity}"#;
-        assert_eq!(parse::<Known>(text).unwrap(), Known { a: 1.0 });
+        assert_eq!(parse::<Fixture>(text).unwrap(), Fixture { a: 1.0 });
     }
 }

@@ -1,7 +1,7 @@
-//! Reading a JSON or UBJSON document into serde types, with errors that say where.
+//! Reading a JSON or UBJSON document into serde types, with the path of a value in errors.
 //!
-//! The first pass keeps no track of where it is, because that costs time on every value. Only when a value has the
-//! wrong type is the document read a second time with the path recorded.
+//! The first pass records no paths, because that costs time on every value. If a value has the wrong type, a
+//! second pass records the path.
 
 mod bare;
 
@@ -18,7 +18,8 @@ const RETRAIN: &str = "the file was probably damaged or cut short; copy it again
 const STRUCTURE: &str =
     "the file was changed by hand or by another program; save the model again with XGBoost";
 
-/// Reads a JSON document. `NaN`, `Infinity` and `-Infinity`, which are not JSON but are written by XGBoost, are numbers.
+/// Reads a JSON document. `NaN`, `Infinity` and `-Infinity`, which are not JSON but are written by XGBoost,
+/// are numbers.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError> {
     let error = match serde_json::from_slice(bytes) {
         Ok(value) => return Ok(value),
@@ -85,7 +86,8 @@ fn not_utf8(format: &str, offset: usize) -> ModelError {
     let message =
         format!("the {format} has a text that is not UTF-8, such as a name in Latin-1 or Shift JIS");
     ModelError::new(codes::SYNTAX, message).at(Place::Byte(offset)).help(
-        "give the features names in UTF-8 (in Python, `booster.feature_names = [...]`) and save the model again",
+        "give the features names in UTF-8 (in Python, `booster.feature_names = [...]`) and save the model \
+         again",
     )
 }
 

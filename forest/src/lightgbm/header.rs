@@ -1,4 +1,4 @@
-//! What a file says before its trees.
+//! The lines of a file before its trees.
 
 use super::text::{Fields, SAVE, excerpt};
 use crate::codes;
@@ -6,7 +6,7 @@ use crate::error::ModelError;
 use crate::loaded::Note;
 use crate::{MAX_FEATURES, MAX_MARGINS};
 
-/// What is taken from the lines before the trees.
+/// The facts that the lines before the trees give.
 pub(super) struct Header<'a> {
     /// Columns of a row.
     pub num_features: usize,
@@ -82,7 +82,8 @@ fn check_version<const N: usize>(fields: &Fields<'_, N>, notes: &mut Vec<Note>) 
                 version.map_or("no version".into(), |text| format!("the version `{}`", excerpt(text)));
             let message = format!("the model of LightGBM has {version}; versions from v2 on are read");
             return Err(ModelError::new(codes::UNSUPPORTED_FORMAT, message).at("version").help(
-                "load the model with the release of LightGBM that saved it and predict with it there, or train it again with \
+                "load the model with the release of LightGBM that saved it and predict with it there, or \
+                 train it again with \
                  release 2.1 or later",
             ));
         }

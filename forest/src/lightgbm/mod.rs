@@ -1,9 +1,9 @@
 //! The reader of LightGBM's text format, versions 2 to 4.
 //!
-//! What a file says is defined by what release 4 of LightGBM computes from it. Three of its rules are easily missed:
+//! A file means what release 4 of LightGBM computes from it. Three of its rules are easily missed:
 //!
-//! - Before a row is predicted, values within 1e-35 of zero become zero, whatever the nodes say of missing values. The
-//!   thresholds are moved so that they send such values where LightGBM sends zero ([`tree`]).
+//! - Before a row is predicted, values within 1e-35 of zero become zero, whatever the nodes say of missing
+//!   values. The thresholds are moved so that they send such values where LightGBM sends zero ([`tree`]).
 //! - NaN is zero to nodes whose missing type is not NaN.
 //! - `average_output` divides predictions, not raw scores.
 
@@ -24,8 +24,10 @@ use header::Header;
 use text::{SAVE, Sections};
 
 /// A random forest of which the file does not say which of two things it means.
-const EARLY_FOREST: &str = "a random forest of LightGBM 2.0 to 2.2.2 predicts the average of its leaves, and one of a later release the \
-                            objective's transform of it, which is computed here; the file does not say its release: for an early \
+const EARLY_FOREST: &str = "a random forest of LightGBM 2.0 to 2.2.2 predicts the average of its leaves, \
+                            and one of a later release the \
+                            objective's transform of it, which is computed here; the file does not say its \
+                            release: for an early \
                             one, divide raw scores by the number of iterations";
 
 /// Reads a model from the bytes of a text file.
@@ -119,7 +121,8 @@ fn selected(
     let selected = iterations.select(num_trees / per_iteration, None);
     selected.map_err(|error| match iterations {
         Iterations::Best => error.help(
-            "LightGBM's save_model writes the iterations up to the best one, and no others: use all iterations",
+            "LightGBM's save_model writes the iterations up to the best one, and no others: use all \
+             iterations",
         ),
         _ => error,
     })

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 
-/// What the line of an objective stands for.
+/// The meaning of the line of an objective.
 pub(super) struct Objective {
     /// From raw scores to results.
     pub output: Output,
@@ -13,7 +13,8 @@ pub(super) struct Objective {
     pub is_known: bool,
 }
 
-/// Finds the objective of a model with so many raw scores. Without one, the user's program has its own.
+/// Finds the objective of a model with `num_margins` raw scores. Without a line, the user's program has its
+/// own objective.
 ///
 /// # Errors
 /// `M0008` for an objective that LightGBM does not have, `M0009` for parameters that do not fit.
@@ -67,7 +68,8 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
         _ => {
             let message = format!("`{}` is no objective of LightGBM that is known", excerpt(name));
             return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at("objective").help(
-                "train with an objective of LightGBM; without the line `objective`, predictions are the raw scores",
+                "train with an objective of LightGBM; without the line `objective`, predictions are the \
+                 raw scores",
             ));
         }
     };
@@ -96,7 +98,7 @@ pub(super) fn average(iterations: usize) -> Result<Transform, ModelError> {
     Ok(Transform::Divide { by: iterations as f64 })
 }
 
-/// What follows the name of an objective, such as `sigmoid:1`.
+/// The parameters behind the name of an objective, such as `sigmoid:1`.
 #[derive(Clone, Copy)]
 struct Parameters<'a> {
     line: &'a str,
@@ -125,8 +127,9 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// A parameter as LightGBM reads it: digits before the point, plus digits behind it over a power of ten, times or over a
-/// power of ten. Each step rounds, so the last bit may differ from that of the nearest number.
+/// A parameter as LightGBM reads it: digits before the point, plus digits behind it over a power of ten,
+/// times or over a power of ten. Each step rounds, so the last bit may differ from that of the nearest
+/// number.
 fn number(text: &str) -> Option<f64> {
     let digits = |text: &str| {
         let all = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -151,7 +154,8 @@ fn number(text: &str) -> Option<f64> {
     Some(if exponent < 0 { value / scale } else { value * scale })
 }
 
-/// A power of ten by products of smaller ones. Parameters are written with six digits, and up to 22 products are exact.
+/// A power of ten by products of smaller ones. Parameters are written with six digits, and up to 22 products
+/// are exact.
 fn power_of_ten(power: usize) -> f64 {
     (0..power.min(400)).fold(1.0, |value, _| value * 10.0)
 }

@@ -32,10 +32,11 @@ pub(super) enum Owner {
 /// Products of features and lists up to which all assignments are looked at.
 const MOST_PAIRS: usize = 10_000_000;
 
-/// The owner of each list of so many names, by feature.
+/// The owner of each list of names, by feature; `lists` has the length of each list.
 ///
-/// LightGBM's package makes all columns of pandas' type `category` categorical features, unless the user names these. So
-/// the lists are as a rule those of the categorical features, and are certain where no other assignment fits.
+/// LightGBM's package makes all columns of pandas' type `category` categorical features, unless the user
+/// lists these features. So the lists usually belong to the categorical features, and certainly do if no
+/// other assignment fits.
 pub(super) fn owners(columns: &[Column], lists: &[usize]) -> Vec<Owner> {
     let categorical: Vec<usize> = (0..columns.len()).filter(|&at| columns[at].is_categorical).collect();
     let by_rule = categorical.len() == lists.len()
@@ -82,7 +83,8 @@ impl Choice {
 /// The choice of each feature; `None` if no assignment fits.
 fn choices(columns: &[Column], lists: &[usize]) -> Option<Vec<Choice>> {
     let (features, count) = (columns.len(), lists.len());
-    // Whether the first `l` lists fit among the first `f` features, and the lists from `l` on among features from `f` on.
+    // before[f][l]: the first `l` lists fit the first `f` features; after[f][l]: the lists from `l` on fit
+    // those from `f`.
     let mut before = vec![vec![false; count + 1]; features + 1];
     let mut after = vec![vec![false; count + 1]; features + 1];
     before[0][0] = true;

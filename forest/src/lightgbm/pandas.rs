@@ -1,4 +1,5 @@
-//! Names of categories, which LightGBM's Python package appends to the files of models that were trained with pandas.
+//! Names of categories, which LightGBM's Python package appends to the files of models that were trained with
+//! pandas.
 
 use super::header::Header;
 use super::owners::{Column, Owner, owners};
@@ -13,8 +14,9 @@ use std::fmt;
 
 /// The names of categories by feature, or none at all.
 ///
-/// The file lists them without saying whose they are: one list for each column of pandas' type `category`, in the order of
-/// the columns. As a rule these are the categorical features. Lists that may belong to other features are doubtful.
+/// The file lists them without saying whose they are: one list for each column of pandas' type `category`, in
+/// the order of the columns. As a rule these are the categorical features. Lists that may belong to other
+/// features are doubtful.
 ///
 /// # Errors
 /// `M0003` if the list is no JSON, `M0019` if it has more names than fit a file of this size.
@@ -32,7 +34,8 @@ pub(super) fn categories(
     let owners = owners(&columns, &lengths);
     if owners.iter().any(|owner| matches!(owner, Owner::Unclear)) {
         notes.push(Note(format!(
-            "the file names the categories of {} pandas columns and does not say which features they are: names are left \
+            "the file names the categories of {} pandas columns and does not say which features they are: \
+             names are left \
              out, and values have to be codes (--categories codes)",
             lists.len()
         )));
@@ -70,7 +73,8 @@ const BYTES_PER_NAME: usize = 9;
 /// The lists of names: the last line of its kind.
 fn lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
     let line = sections.footer.lines().rev().find_map(|line| line.strip_prefix("pandas_categorical:"));
-    // Names differ, so many of them are long. A text of many short ones would need far more memory than it has bytes.
+    // Names differ, and most of them are long. A text of many short names would need far more memory than its
+    // own bytes.
     let most = FEW_NAMES + sections.bytes / BYTES_PER_NAME;
     if line.is_some_and(|line| line.bytes().filter(|byte| *byte == b',').count() > most) {
         let message = "there are more names of categories than a file of this size can have";
@@ -94,15 +98,15 @@ fn declared(footer: &str) -> Option<Vec<usize>> {
     list.split(',').map(|number| number.trim().parse().ok()).collect()
 }
 
-/// The features whose values are said to be categories: `0:3:1` instead of `[0:3]`.
+/// The features whose values the file lists as categories: `0:3:1` instead of `[0:3]`.
 fn by_info(infos: &[&str]) -> Vec<usize> {
     let is_categorical =
         |info: &str| info.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit());
     (0..infos.len()).filter(|&feature| is_categorical(infos[feature])).collect()
 }
 
-/// How many names a list needs for the values that training met to be codes: categories as in `-1:0:3:1`, numbers as in
-/// `[0:4]`. `None` if they are no codes; 0 if nothing is known of them.
+/// The length that a list needs for the training values to be codes: categories as in `-1:0:3:1`, numbers as
+/// in `[0:4]`. `None` if the values are no codes; 0 if the file does not record them.
 fn names_needed(info: &str) -> Option<usize> {
     let names_of = |largest: i64| usize::try_from(largest.checked_add(1)?).ok();
     match info.strip_prefix('[').and_then(|range| range.strip_suffix(']')) {

@@ -1,4 +1,5 @@
-//! The parts of a file: lines of `key=value` before the trees, blocks of such lines for each tree, and what follows.
+//! The parts of a file: lines of `key=value` before the trees, blocks of such lines for each tree, and what
+//! follows.
 
 use crate::codes;
 use crate::error::ModelError;
@@ -16,7 +17,8 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Result<&str, ModelError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let message = "the file has a text that is not UTF-8, such as a name in Latin-1 or Shift JIS";
         ModelError::new(codes::SYNTAX, message).at(Place::Byte(error.valid_up_to())).help(
-            "write it as UTF-8, for example with `iconv -f LATIN1 -t UTF-8`, or give the features names in UTF-8 and save the model \
+            "write it as UTF-8, for example with `iconv -f LATIN1 -t UTF-8`, or give the features names in \
+             UTF-8 and save the model \
              again",
         )
     })
@@ -24,11 +26,11 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Result<&str, ModelError> {
 
 /// The parts of a file.
 pub(super) struct Sections<'a> {
-    /// What comes before the first tree.
+    /// The text before the first tree.
     pub header: &'a str,
     /// The lines of each tree, without `Tree=0`.
     pub trees: Vec<&'a str>,
-    /// What comes after the trees.
+    /// The text after the trees.
     pub footer: &'a str,
     /// The size of the file.
     pub bytes: usize,
@@ -66,8 +68,8 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// Whether a line says that there are no more trees. Release 2.1 only begins the list of importances. A line that is
-/// cut off is none.
+/// Whether a line ends the trees. Release 2.1 writes no such line: there, the list of importances ends them.
+/// A line that is cut off is none.
 fn is_last_line(line: &str) -> bool {
     let line = line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     matches!(line, Some("end of trees" | "feature importances:"))
@@ -80,8 +82,8 @@ pub(super) struct Fields<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// Reads the lines. The last one of several with the same key counts, as it does for LightGBM; a line without a value
-    /// has an empty one. Also tells the first such line.
+    /// Reads the lines, and returns the first line without a value, which counts as an empty one. Of several
+    /// lines with one key the last counts, as it does for LightGBM.
     pub(super) fn read(text: &'a str, keys: &'static [&'static str; N]) -> (Fields<'a, N>, Option<&'a str>) {
         let mut bare = None;
         let mut values = [None; N];
@@ -127,13 +129,14 @@ impl<'a, const N: usize> Fields<'a, N> {
         })
     }
 
-    /// So many numbers with spaces between them.
+    /// `count` numbers, separated by spaces.
     ///
     /// # Errors
-    /// `M0004` if there are none, `M0010` if there are more or fewer, `M0015` if something is no number of the type.
+    /// `M0004` if there are none, `M0010` if there are more or fewer, `M0015` if something is no number of
+    /// the type.
     pub(super) fn list<T: FromStr>(&self, key: &str, count: usize) -> Result<Vec<T>, ModelError> {
         let text = self.text(key)?;
-        // The text is what bounds memory, whatever number of values it is said to have.
+        // The length of the text bounds memory, whatever number of values the file claims.
         let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
         for number in text.split(' ').filter(|number| !number.is_empty()) {
             let value = number.parse().map_err(|_| {

@@ -9,7 +9,7 @@ use crate::forest::{Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree};
 use sched_diagnostics::Code;
 use std::collections::HashMap;
 
-/// What a tree needs to know of its model.
+/// The facts of a model that its trees need.
 pub(super) struct Context {
     pub num_features: usize,
     pub target: u32,
@@ -20,13 +20,14 @@ pub(super) struct Context {
 /// Sets of categories, each kept once.
 pub(super) struct Sets {
     places: HashMap<CategorySet, u32>,
-    /// How many more members there may be.
+    /// Members that may still be added.
     room: usize,
 }
 
 impl Sets {
-    /// Sets of a file of so many bytes. LightGBM puts at most half of a feature's categories into a set, so files have
-    /// fewer members than this; more are refused, since a few bytes of text may stand for 32 of them.
+    /// The sets of a file of `bytes` bytes. LightGBM puts at most half of a feature's categories into a set,
+    /// so files have fewer members than this; more are refused, since a few bytes of text may stand for 32 of
+    /// them.
     pub(super) fn of_file(bytes: usize) -> Sets {
         Sets { places: HashMap::new(), room: bytes.saturating_mul(2) }
     }
@@ -116,7 +117,8 @@ pub(super) fn convert(
 }
 
 /// The way out of leaves that are NaN.
-const OVERFLOWN: &str = "LightGBM predicts NaN for rows that reach the leaf: labels, weights or gradients were NaN, infinite or too \
+const OVERFLOWN: &str = "LightGBM predicts NaN for rows that reach the leaf: labels, weights or gradients \
+                         were NaN, infinite or too \
                          large; scale or remove them and train again";
 
 /// A list of numbers, none of them NaN.
@@ -145,7 +147,7 @@ struct Nodes {
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
-/// What a numeric node takes for missing.
+/// The values that a numeric node takes for missing.
 #[derive(Clone, Copy, PartialEq)]
 enum Missing {
     Nothing,
@@ -190,9 +192,9 @@ impl Nodes {
 
     /// The test of a numeric node, and whether a missing value goes left.
     ///
-    /// LightGBM takes values that are nearly zero for zero before a node sees them, and NaN as well unless the node says
-    /// that it is missing. A threshold among such values is moved to where the same test sends all of them as it sends
-    /// zero.
+    /// LightGBM replaces values that are nearly zero by zero before a node sees them, and NaN too unless the
+    /// node treats it as missing. A threshold among such values moves, so that the test sends all of them to
+    /// the side of zero.
     fn numeric(&self, node: usize, missing: Missing) -> (Predicate, bool) {
         let threshold = match self.thresholds[node] {
             near if near.abs() > NEARLY_ZERO => near,
@@ -280,7 +282,7 @@ impl Categories {
     }
 }
 
-/// The categories whose bits are set, of which there are so many.
+/// The categories whose bits are set; `count` is their number.
 fn members(words: &[u32], count: usize) -> CategorySet {
     let mut members = Vec::with_capacity(count);
     // A value's category is below 2^31.

@@ -106,8 +106,8 @@ impl<'a> Attributes<'a> {
         self.find(name)?.map_or(Ok(()), |attribute| varints(attribute, INTS, each))
     }
 
-    /// Whole numbers; those that 32 bits do not hold become the nearest that these do, which no file uses as a number
-    /// of something.
+    /// Whole numbers. Numbers beyond 32 bits become the nearest 32-bit number, which no file uses as an index
+    /// or a count.
     pub fn ints(self, name: &str) -> Result<Vec<i32>, ModelError> {
         let Some(attribute) = self.find(name)? else { return Ok(Vec::new()) };
         let mut count = 0;
@@ -173,7 +173,10 @@ impl<'a> Tensor<'a> {
     fn new(message: Message<'a>) -> Result<Tensor<'a>, ModelError> {
         if message.integer(DATA_LOCATION)?.unwrap_or(0) != 0 {
             return Err(ModelError::new(codes::ONNX_TYPE, "the numbers of a tensor lie in another file")
-                .help("save the model with its data in one file: onnx.save(model, path, save_as_external_data=False)"));
+                .help(
+                    "save the model with its data in one file: onnx.save(model, path, \
+                       save_as_external_data=False)",
+                ));
         }
         let raw = match message.last(RAW_DATA)? {
             Some(Value::Bytes(raw)) if !raw.bytes().is_empty() => Some(raw),

@@ -1,14 +1,14 @@
-//! What readers of nodes are given.
+//! The context that readers of nodes share.
 
-use super::graph::Found;
+use super::graph::Ensemble;
 use crate::forest::Float;
 
-/// What readers of both kinds of nodes are given.
+/// The context of the readers of both kinds of nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'a> {
-    pub found: &'a Found<'a>,
+    pub found: &'a Ensemble<'a>,
     /// The type of thresholds, weights and sums.
     pub float: Float,
-    /// How many values leaves may have in all, so that a small file does not become a large forest.
+    /// Maximum values of all leaves, so that a small file cannot become a large forest.
     pub most_values: usize,
 }

@@ -1,7 +1,7 @@
-//! The graph around a tree ensemble: what its input and its results go through.
+//! The graph around a tree ensemble: the operators before and after it.
 //!
-//! A graph is followed from its input. Each operator has to be understood, because one that is passed over would change
-//! the answer without a word.
+//! The reader follows a graph from its input. It refuses operators that it does not know, because skipping
+//! one would silently change the predictions.
 
 use std::collections::HashMap;
 
@@ -22,17 +22,17 @@ pub(super) enum Operator {
 
 /// A tree ensemble and its surroundings.
 #[derive(Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct Ensemble<'a> {
     pub operator: Operator,
     pub attributes: Attributes<'a>,
     pub rows: Rows,
-    /// What follows the ensemble: steps for each of its results.
+    /// The steps after the ensemble, for each of its results.
     pub after: Vec<Arithmetic>,
     /// The path of the node.
     pub place: String,
 }
 
-impl Found<'_> {
+impl Ensemble<'_> {
     /// Notes a step behind the ensemble. False if its result would not be exact.
     fn follow(&mut self, step: Arithmetic) -> bool {
         if step.does_nothing() {
@@ -101,9 +101,9 @@ impl Rows {
     }
 }
 
-/// What a name of the graph stands for.
+/// The meaning of a name of the graph.
 #[derive(Clone, Copy, Debug)]
-enum Known {
+enum Meaning {
     Rows(Rows),
     Scores,
     Labels,
@@ -114,7 +114,8 @@ enum Known {
 /// Steps behind the trees that no converter exceeds; each takes memory for each result.
 const MOST_STEPS: usize = 8;
 
-const ONLY_FOREST: &str = "convert the forest alone, without the steps around it, and do these steps before and after \
+const ONLY_FOREST: &str = "convert the forest alone, without the steps around it, and do these steps \
+                           before and after \
                            the prediction";
 const MULTIPLE: &str = "make a model of each";
 
@@ -139,19 +140,19 @@ mod field {
 }
 
 /// Finds the tree ensemble of a graph.
-pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
+pub(super) fn find(graph: Message<'_>) -> Result<Ensemble<'_>, ModelError> {
     let mut known = HashMap::new();
     for input in graph.all(field::GRAPH_INPUT) {
         let input = input?;
-        known.insert(input.text(field::INPUT_NAME)?, Known::Rows(rows(input)?));
+        known.insert(input.text(field::INPUT_NAME)?, Meaning::Rows(rows(input)?));
     }
     for constant in graph.all(field::GRAPH_CONSTANT) {
         let constant = constant?;
         if let Some(number) = single_number(constant)? {
-            known.insert(constant.text(field::CONSTANT_NAME)?, Known::Number(number));
+            known.insert(constant.text(field::CONSTANT_NAME)?, Meaning::Number(number));
         }
     }
-    let mut found: Option<Found> = None;
+    let mut found: Option<Ensemble> = None;
     for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
         let node = node?;
         let place = || format!("graph.node[{index}]");
@@ -160,7 +161,7 @@ pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
         let mut input = || inputs.next().map_or(Ok(None), |input| Ok(known.get(input?.as_text()?).copied()));
         let (value, second) = (input()?, input()?);
         let number = match second {
-            Some(Known::Number(number)) => Some(number),
+            Some(Meaning::Number(number)) => Some(number),
             _ => None,
         };
         let standard = matches!(domain, "" | "ai.onnx");
@@ -170,22 +171,22 @@ pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
                 let to = Attributes::of(node).int("to")?.unwrap_or(0);
                 [Some(cast(value, to).map_err(|error| error.at(place()))?), None]
             }
-            (_, _, Some(Known::Scores)) if standard && Arithmetic::of(name, number).is_some() => {
+            (_, _, Some(Meaning::Scores)) if standard && Arithmetic::of(name, number).is_some() => {
                 let step = Arithmetic::of(name, number).zip(found.as_mut());
                 if step.is_some_and(|(step, found)| !found.follow(step)) {
                     return Err(unknown(node, name, domain, true)?.at(place()));
                 }
-                [Some(Known::Scores), None]
+                [Some(Meaning::Scores), None]
             }
-            ("ZipMap", "ai.onnx.ml", Some(Known::Scores)) => [Some(Known::Scores), None],
-            (_, "ai.onnx.ml", Some(Known::Rows(rows))) if operator(name).is_some() => {
+            ("ZipMap", "ai.onnx.ml", Some(Meaning::Scores)) => [Some(Meaning::Scores), None],
+            (_, "ai.onnx.ml", Some(Meaning::Rows(rows))) if operator(name).is_some() => {
                 if found.is_some() {
                     let message = format!("the operator `{name}` is a second tree ensemble");
                     return Err(not_understood(message).at(place()).help(MULTIPLE));
                 }
                 let Some(operator) = operator(name) else { continue };
                 let attributes = Attributes::of(node);
-                found = Some(Found {
+                found = Some(Ensemble {
                     operator,
                     attributes,
                     rows: typed(rows)?,
@@ -193,8 +194,8 @@ pub(super) fn find(graph: Message<'_>) -> Result<Found<'_>, ModelError> {
                     place: place(),
                 });
                 match operator {
-                    Operator::Classifier => [Some(Known::Labels), Some(Known::Scores)],
-                    Operator::Regressor | Operator::Ensemble => [Some(Known::Scores), None],
+                    Operator::Classifier => [Some(Meaning::Labels), Some(Meaning::Scores)],
+                    Operator::Regressor | Operator::Ensemble => [Some(Meaning::Scores), None],
                 }
             }
             _ => return Err(unknown(node, name, domain, found.is_some())?.at(place())),
@@ -247,21 +248,21 @@ fn typed(rows: Rows) -> Result<Rows, ModelError> {
     }
 }
 
-fn cast(value: Known, to: i64) -> Result<Known, ModelError> {
+fn cast(value: Meaning, to: i64) -> Result<Meaning, ModelError> {
     let is_integer = |element| matches!(element, element::INT32 | element::INT64);
     let is_float = |element| matches!(element, element::FLOAT | element::DOUBLE);
     match value {
-        Known::Rows(rows) if is_float(to) => {
+        Meaning::Rows(rows) if is_float(to) => {
             let is_single = rows.is_single || to == element::FLOAT;
-            Ok(Known::Rows(Rows { element: to, is_single, ..rows }))
+            Ok(Meaning::Rows(Rows { element: to, is_single, ..rows }))
         }
-        Known::Rows(rows)
+        Meaning::Rows(rows)
             if rows.element == to || (rows.element == element::INT32 && to == element::INT64) =>
         {
             Ok(value)
         }
-        Known::Scores if is_float(to) => Ok(value),
-        Known::Labels if is_integer(to) || to == element::STRING => Ok(value),
+        Meaning::Scores if is_float(to) => Ok(value),
+        Meaning::Labels if is_integer(to) || to == element::STRING => Ok(value),
         _ => {
             let message = format!("the operator `Cast` to {} changes values", element::name(to));
             Err(not_understood(message).help(ONLY_FOREST))

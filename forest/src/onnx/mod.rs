@@ -1,8 +1,9 @@
-//! The reader of ONNX-ML: TreeEnsembleRegressor and TreeEnsembleClassifier (versions 1 and 3), TreeEnsemble (version 5).
+//! The reader of ONNX-ML: TreeEnsembleRegressor and TreeEnsembleClassifier (versions 1 and 3), TreeEnsemble
+//! (version 5).
 //!
-//! What a file says is defined by what ONNX Runtime computes from it, on one thread: rows are compared in their own
-//! type, sums start at 0, trees are added in the order of the file, and base values come last. With several threads it
-//! adds groups of trees, so its own sums differ in the last digits, with the number of threads and of rows.
+//! A file means what ONNX Runtime computes from it on one thread: it compares rows in their own type, starts
+//! sums at 0, adds trees in the order of the file, and base values last. With several threads it adds groups
+//! of trees, so that its own sums differ in the last digits with the number of threads and of rows.
 
 mod attribute;
 mod context;
@@ -20,7 +21,7 @@ use crate::error::ModelError;
 use crate::forest::{Float, Forest, Types};
 use crate::loaded::{Iterations, Loaded, Note, Source};
 use context::Context;
-use graph::{Found, Operator};
+use graph::{Ensemble, Operator};
 use wire::{Message, Value};
 
 /// The newest version of the operator set `ai.onnx.ml` that was tried.
@@ -57,7 +58,8 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
         let version = set.integer(VERSION)?.unwrap_or(0);
         if set.text(DOMAIN)? == "ai.onnx.ml" && version > NEWEST_KNOWN {
             notes.push(Note(format!(
-                "the model asks for version {version} of the operators `ai.onnx.ml`, which is newer than this reader"
+                "the model asks for version {version} of the operators `ai.onnx.ml`, which is newer than \
+                 this reader"
             )));
         }
     }
@@ -73,7 +75,7 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
 }
 
 /// Trees and what follows them; features and types are filled in here.
-fn ensemble(found: &Found, file: usize, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
+fn ensemble(found: &Ensemble, file: usize, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
     let float = found.rows.compared();
     let context = Context { found, float, most_values: file / 2 + (1 << 16) };
     let mut parts = match found.operator {

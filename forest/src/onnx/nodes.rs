@@ -189,7 +189,8 @@ struct Runs {
     ranges: Vec<Range<usize>>,
     /// The tree of each number.
     trees: HashMap<i32, u32>,
-    /// Places of nodes, in the order of their numbers within each tree. Empty if that is the order of the file.
+    /// Places of nodes, in the order of their numbers within each tree. Empty if that is the order of the
+    /// file.
     sorted: Vec<u32>,
 }
 
@@ -250,7 +251,7 @@ impl Runs {
     }
 }
 
-/// The root of each tree: the node that is listed first, wherever a walk from it leads, as ONNX Runtime has it.
+/// The root of each tree: the node that the file lists first, as in ONNX Runtime.
 fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, ModelError> {
     let mut is_child = vec![false; nodes.ids.len()];
     let mut odd = None;
@@ -266,7 +267,8 @@ fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, 
     }
     if let Some(node) = odd {
         notes.push(Note(format!(
-            "tree {} does not list its root first: walks start at node {}, which is listed first, as those of ONNX Runtime do",
+            "tree {} does not list its root first: walks start at node {}, which is listed first, as those \
+             of ONNX Runtime do",
             nodes.tree_ids[node], nodes.ids[node]
         )));
     }
@@ -347,7 +349,8 @@ fn build(
     Ok(trees)
 }
 
-/// Refuses votes of leaves that no walk reaches where ONNX Runtime counts them for the first node of the list.
+/// Refuses votes of leaves that no walk reaches where ONNX Runtime counts them for the first node of the
+/// list.
 fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &Met) -> Result<(), ModelError> {
     let is_counted = nodes.modes.first().is_some_and(Option::is_none);
     let unreached = |&node: &usize| !met.is_marked(node) && votes.of(node).len() > 0;
@@ -355,14 +358,15 @@ fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &Met) -> Result<(), Mod
         None => Ok(()),
         Some(node) => Err(unsupported(
             "a leaf that no walk reaches has a vote, which ONNX Runtime counts for the first node of all",
-            "leave out nodes that no walk reaches, and their votes; a tree's walks start at the node that it lists first",
+            "leave out nodes that no walk reaches, and their votes; a tree's walks start at the node that \
+             it lists first",
         )
         .at(at("nodes_nodeids", node))),
     }
 }
 
-/// A set, written as nodes that ask for one number each and share what follows: the second is the first's child for
-/// false, and so on. They become one node.
+/// Merges nodes that together test a set: each tests one number, the next node is the child for false, and
+/// all share the child for true.
 fn chain(
     nodes: &Nodes,
     runs: &Runs,

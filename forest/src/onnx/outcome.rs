@@ -9,7 +9,7 @@ use crate::loaded::Note;
 use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
 use sched_categories::Label;
 
-/// What follows the sums.
+/// The step after the sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Post {
     None,
@@ -52,7 +52,7 @@ pub(super) fn unsupported(message: impl Into<String>, help: &str) -> ModelError 
     ModelError::new(codes::UNSUPPORTED_ENSEMBLE, message).help(help)
 }
 
-/// How votes become sums.
+/// The rule that turns votes into sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Votes {
     /// Each class or target has a sum.
@@ -63,7 +63,7 @@ pub(super) enum Votes {
     Mirrored,
 }
 
-/// What becomes of the votes.
+/// The results that a node computes from votes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome {
     pub votes: Votes,
@@ -106,7 +106,8 @@ pub(super) fn regressor(
     Ok(Outcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
 }
 
-/// Base values of a regressor as ONNX Runtime adds them: it gives a target without a vote 0, whatever its base value.
+/// Base values of a regressor as ONNX Runtime adds them: a target without a vote gets 0, whatever its base
+/// value.
 ///
 /// # Errors
 /// `M0041` for a base value of a target for which some rows get a vote and others may get none.
@@ -115,18 +116,20 @@ pub(super) fn voted_base(base: Vec<f64>, ballot: &Ballot) -> Result<Vec<f64>, Mo
     if ballot.voted.len() == 1 || base.len() != ballot.voted.len() {
         return Ok(base);
     }
-    let added = |(target, value): (usize, f64)| {
-        match (ballot.always[target], ballot.voted[target]) {
+    let added = |(target, value): (usize, f64)| match (ballot.always[target], ballot.voted[target]) {
         (true, _) => Ok(value),
         (false, false) => Ok(0.0),
         (false, true) if value == 0.0 => Ok(value),
         (false, true) => Err(unsupported(
-            format!("some rows may get no vote for target {target}, and then ONNX Runtime leaves out its base value"),
-            "give each leaf of one tree a vote for the target, with a weight of 0 where it has none, or add the base value to \
+            format!(
+                "some rows may get no vote for target {target}, and then ONNX Runtime leaves out its \
+                     base value"
+            ),
+            "give each leaf of one tree a vote for the target, with a weight of 0 where it has none, or \
+             add the base value to \
              the weights",
         )
         .at(format!("base_values[{target}]"))),
-    }
     };
     base.into_iter().enumerate().map(added).collect()
 }
@@ -162,7 +165,7 @@ pub(super) fn follow(
     Ok(())
 }
 
-/// What is known of a classifier's votes.
+/// Facts about a classifier's votes.
 #[derive(Clone, Debug)]
 pub(super) struct Ballot {
     /// For each class, whether there are votes for it.
@@ -207,12 +210,13 @@ fn many_classes(
         let message = format!("`base_values` has {} entries for {num_margins} classes", base.len());
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("base_values"));
     }
-    // A class without votes is not chosen, though its sum of 0 may be the largest; it has one where there are base
-    // values.
+    // ONNX Runtime does not choose a class without votes, though its sum of 0 may be the largest. Base values
+    // count as votes.
     let is_plain = !base.is_empty() || ballot.all_positive || ballot.always.iter().all(|&always| always);
     if !is_plain {
         return Err(unsupported(
-            "some rows get no vote for some classes, and votes are not all positive: which class wins then depends on \
+            "some rows get no vote for some classes, and votes are not all positive: which class wins then \
+             depends on \
              who has votes at all",
             "give each leaf a vote for each class, with a weight of 0 where it has none",
         )
@@ -223,7 +227,8 @@ fn many_classes(
     Ok(Outcome { votes: Votes::Each, num_margins, output })
 }
 
-const ONE_COLUMN: &str = "convert the model so that all votes are for class 0 and there is one base value or none, as \
+const ONE_COLUMN: &str = "convert the model so that all votes are for class 0 and there is one base value \
+                          or none, as \
                           skl2onnx and onnxmltools do";
 
 fn two_classes(
@@ -240,10 +245,13 @@ fn two_classes(
     match (ballot.voted.as_slice(), base.len()) {
         ([true, false], 0 | 1) => one_column(labels, post, base, ballot.any_negative),
         // The sum of class 0 stays 0, and class 1 wins above that.
-        ([false, true], 0) if ballot.any_negative && ballot.always[1] => each(ClassRule::LargestMargin, labels),
+        ([false, true], 0) if ballot.any_negative && ballot.always[1] => {
+            each(ClassRule::LargestMargin, labels)
+        }
         ([true, true], 0) if ballot.always.iter().all(|&always| always) => {
             notes.push(Note(
-                "a class is the one with the larger sum, as the operator is described; ONNX Runtime gives the second \
+                "a class is the one with the larger sum, as the operator is described; ONNX Runtime gives \
+                 the second \
                  one wherever its sum is above 0, and 0 or 1 in place of labels that are numbers"
                     .into(),
             ));
@@ -251,7 +259,8 @@ fn two_classes(
         }
         (_, bases) => Err(unsupported(
             format!(
-                "of two classes {} get votes, with {bases} base values: what ONNX Runtime makes of that is no function \
+                "of two classes {} get votes, with {bases} base values: what ONNX Runtime makes of that is \
+                 no function \
                  of the sums alone",
                 ballot.voted.iter().filter(|&&voted| voted).count()
             ),
@@ -277,13 +286,12 @@ fn one_column(
     };
     match (post, any_negative) {
         (Post::Probit, _) => Err(unsupported(
-            "for two classes with one column of votes ONNX Runtime leaves one of the two results of PROBIT unset",
+            "for two classes with one column of votes ONNX Runtime leaves one of the two results of PROBIT \
+             unset",
             "use the post-transform NONE, or a regressor",
         )
         .at("post_transform")),
-        (Post::Logistic, _) => {
-            Ok(single(vec![Transform::Sigmoid(Sigmoid::Mirrored), Transform::Complement]))
-        }
+        (Post::Logistic, _) => Ok(single(vec![Transform::Sigmoid(Sigmoid::Mirrored), Transform::Complement])),
         // Both forms of the softmax do nothing.
         (_, false) => Ok(single(vec![Transform::Complement])),
         (_, true) => {

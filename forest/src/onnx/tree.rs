@@ -17,7 +17,7 @@ pub(super) enum Mode {
     Member,
 }
 
-/// What an inner node tests.
+/// The test of an inner node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Split {
     Numeric(Test),
@@ -53,7 +53,7 @@ impl InnerNode {
         let (split, is_swapped) = match mode {
             Mode::LessOrEqual => (numeric(Comparison::LessOrEqual), false),
             Mode::Less => (numeric(Comparison::Less), false),
-            // What is at least the threshold is what is not below it.
+            // A value is at least the threshold if it is not below it.
             Mode::GreaterOrEqual => (numeric(Comparison::Less), true),
             Mode::Greater => (numeric(Comparison::LessOrEqual), true),
             Mode::Equal => (Split::Equal(value), false),

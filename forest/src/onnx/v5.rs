@@ -81,7 +81,8 @@ fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<Post, Mode
         let (runtime, description) =
             if post == Post::Logistic { ("LOGISTIC", "SOFTMAX") } else { ("SOFTMAX", "LOGISTIC") };
         notes.push(Note(format!(
-            "`post_transform` is {number}: that is {runtime} in ONNX Runtime, which is followed here, and {description} \
+            "`post_transform` is {number}: that is {runtime} in ONNX Runtime, which is followed here, and \
+             {description} \
              in the description of the operator"
         )));
     }
@@ -225,7 +226,7 @@ fn modes(numbers: &[u8]) -> Result<Vec<Mode>, ModelError> {
     numbers.iter().enumerate().map(mode).collect()
 }
 
-/// The tests of nodes that ask for a set. Sets follow each other in the order of the nodes, with NaN behind each.
+/// The tests of nodes that test a set. Sets follow each other in the order of the nodes, each ended by NaN.
 fn members(modes: &[Mode], values: &[f64], sets: &mut Sets) -> Result<HashMap<u32, Split>, ModelError> {
     let mut rest = values;
     let mut tests = HashMap::new();

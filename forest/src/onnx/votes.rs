@@ -102,7 +102,7 @@ impl VoteList {
         ballot
     }
 
-    /// What a tree adds to: one margin if all its leaves vote for the same.
+    /// The margins that a tree adds to: a single one if all its leaves vote for it.
     pub fn target(&self, tree: std::ops::Range<usize>, votes: Votes) -> Target {
         match votes {
             Votes::Single => Target::One(0),

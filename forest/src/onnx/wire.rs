@@ -1,8 +1,8 @@
-//! Protocol buffers, read in place: a message is the bytes that it lies in, and its fields are looked up when they are
-//! wanted.
+//! Protocol buffers, read in place: a message is the bytes that it lies in, and its fields are looked up when
+//! they are wanted.
 //!
-//! Nothing is allocated, since a message of two bytes can be an empty node of a graph: a struct for each would take
-//! many times the memory of the file.
+//! Nothing is allocated, since a message of two bytes can be an empty node of a graph: a struct for each
+//! would take many times the memory of the file.
 
 use crate::codes;
 use crate::error::ModelError;
@@ -16,7 +16,7 @@ pub(super) struct Message<'a> {
     start: usize,
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Varint(u64),

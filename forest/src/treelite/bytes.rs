@@ -6,7 +6,7 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Float;
 
-/// What is not read yet.
+/// The bytes that are not read yet.
 pub(super) struct Bytes<'a> {
     all: &'a [u8],
     at: usize,
@@ -17,7 +17,7 @@ impl<'a> Bytes<'a> {
         Bytes { all, at: 0 }
     }
 
-    /// How many bytes are left.
+    /// The number of bytes that are not read yet.
     pub fn left(&self) -> usize {
         self.all.len() - self.at
     }
@@ -61,7 +61,7 @@ impl<'a> Bytes<'a> {
         Ok(f32::from_le_bytes(self.word()?))
     }
 
-    /// An array of elements of so many bytes, after its length.
+    /// The bytes of an array, which follow its length; elements have `size` bytes.
     fn elements(&mut self, size: usize) -> Result<&'a [u8], ModelError> {
         let count = usize::try_from(self.u64()?).unwrap_or(usize::MAX);
         self.take(count.saturating_mul(size))

@@ -1,4 +1,4 @@
-//! What a checkpoint says before its trees.
+//! The fields of a checkpoint before its trees.
 
 use super::bytes::Bytes;
 use crate::codes;
@@ -32,7 +32,8 @@ pub(super) struct Header {
     pub base_scores: Vec<f64>,
 }
 
-/// Whether bytes begin as a checkpoint of any release does: three numbers of a version, two types, and counts that fit.
+/// Whether bytes begin as a checkpoint of any release does: three numbers of a version, two types, and counts
+/// that fit.
 pub(crate) fn begins_as_treelite(bytes: &[u8]) -> bool {
     let read = || -> Result<bool, ModelError> {
         let mut bytes = Bytes::new(bytes);
@@ -71,7 +72,8 @@ impl Header {
                 let message =
                     format!("thresholds have the type {}, and leaves the type {}", types[0], types[1]);
                 return Err(bad("threshold_type", message).help(
-                    "models of single or of double precision are read; leaves of whole numbers are not supported",
+                    "models of single or of double precision are read; leaves of whole numbers are not \
+                     supported",
                 ));
             }
         };
@@ -142,7 +144,8 @@ impl Header {
         self.num_class.iter().copied().max().unwrap_or(1)
     }
 
-    /// Outputs, some of which may be idle: each target has as many as the one with the most classes.
+    /// The number of outputs: targets times the largest number of classes of a target. Some outputs may be
+    /// unused.
     pub fn num_margins(&self) -> usize {
         self.num_class.len().saturating_mul(self.most_classes())
     }

@@ -1,7 +1,8 @@
-//! The reader of Treelite checkpoints of release 4, which cuML and Treelite's importers of scikit-learn write.
+//! The reader of Treelite checkpoints of release 4, which cuML and Treelite's importers of scikit-learn
+//! write.
 //!
-//! What a model means is what Treelite's own evaluator (GTIL) computes: rows, thresholds, leaves and sums in one type;
-//! trees are added in order from zero, then averaged, then the base scores are added.
+//! A model means what Treelite's own evaluator (GTIL) computes, with rows, thresholds, leaves and sums in one
+//! type: GTIL adds trees in order from zero, averages the sums, and adds the base scores.
 
 mod bytes;
 mod header;
@@ -94,8 +95,8 @@ fn forest(
     })
 }
 
-/// Where iterations begin. A checkpoint does not say: where trees add to the outputs in turn, an iteration is one turn,
-/// where all add to the same, it is one tree.
+/// The first tree of each iteration. A checkpoint does not record it. If trees take turns over the outputs,
+/// an iteration is one turn; if all add to the same output, it is one tree.
 fn iteration_starts(header: &Header) -> Vec<usize> {
     let places: Vec<_> = header.target_id.iter().zip(&header.class_id).collect();
     let turn = places
@@ -143,7 +144,8 @@ fn output(header: &Header, trees: &[Tree]) -> Result<Output, ModelError> {
                 _ => format!("the postprocessor `{}` is not known", other.escape_debug()),
             };
             return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at("postprocessor").help(
-                "use one of Treelite's own postprocessors, `softmax` with one target only, or `identity` and do the last step \
+                "use one of Treelite's own postprocessors, `softmax` with one target only, or `identity` \
+                 and do the last step \
                  yourself",
             ));
         }
@@ -167,7 +169,7 @@ fn output(header: &Header, trees: &[Tree]) -> Result<Output, ModelError> {
     })
 }
 
-/// How many trees add to each output, which has to be the same for all; none without trees.
+/// The number of trees that add to each output, which must be equal for all outputs; `None` without trees.
 fn trees_per_output(header: &Header, trees: &[Tree]) -> Result<Option<f64>, ModelError> {
     let mut counts = vec![0usize; header.num_margins()];
     let all = trees.iter().filter(|tree| tree.target == Target::All).count();
@@ -188,7 +190,7 @@ fn trees_per_output(header: &Header, trees: &[Tree]) -> Result<Option<f64>, Mode
     Ok((first > 0).then_some(first as f64))
 }
 
-/// How many trees add to each output, if as many add to all.
+/// The number of trees that add to each output, if it is equal for all outputs.
 fn trees_evenly(trees: &[Tree], margins: usize) -> Option<f64> {
     let mut counts = vec![0usize; margins];
     for tree in trees {

@@ -31,7 +31,8 @@ pub(super) struct Arrays<'a> {
     set_end: Array<'a, 8>,
 }
 
-/// What all trees share: the tests of nodes, which become of one kind at the end, and sets of categories.
+/// State that all trees share: the tests of nodes, which get one comparison at the end, and sets of
+/// categories.
 #[derive(Default)]
 pub(super) struct Shared {
     /// The tests of numeric nodes, tree after tree in the order of inner nodes.
@@ -41,7 +42,7 @@ pub(super) struct Shared {
 }
 
 /// A child that is chosen in the file's words.
-struct Asked {
+struct NodeTest {
     predicate: Predicate,
     /// Whether the child for true is the right one.
     swapped: bool,
@@ -127,7 +128,7 @@ impl<'a> Arrays<'a> {
                 let message = format!("node {node} tests a feature that the model does not have");
                 return Err(fault(codes::FEATURE_OUT_OF_RANGE, message, "split_index", node));
             };
-            let Asked { predicate, swapped } = self.asked(node, shared)?;
+            let NodeTest { predicate, swapped } = self.test(node, shared)?;
             let missing_left = (self.default_left.u8(node) != Some(0)) != swapped;
             let (slot_left, slot_right) = out.inner(slot, feature, predicate, missing_left)?;
             let (mut left, mut right) =
@@ -154,7 +155,7 @@ impl<'a> Arrays<'a> {
         })
     }
 
-    fn asked(&self, node: usize, shared: &mut Shared) -> Result<Asked, ModelError> {
+    fn test(&self, node: usize, shared: &mut Shared) -> Result<NodeTest, ModelError> {
         match self.kind.u8(node) {
             Some(2) => {
                 let set = self.set(node)?;
@@ -164,21 +165,23 @@ impl<'a> Arrays<'a> {
                     next
                 });
                 let swapped = self.set_is_right.u8(node) != Some(0);
-                Ok(Asked { predicate: Predicate::Member { set }, swapped })
+                Ok(NodeTest { predicate: Predicate::Member { set }, swapped })
             }
             Some(1) => self.compared(node, shared),
             _ => Err(fault(codes::BAD_VALUE, format!("node {node} is of no known type"), "node_type", node)),
         }
     }
 
-    fn compared(&self, node: usize, shared: &mut Shared) -> Result<Asked, ModelError> {
+    fn compared(&self, node: usize, shared: &mut Shared) -> Result<NodeTest, ModelError> {
         let threshold = self.threshold.get(node).unwrap_or(f64::NAN);
         if threshold.is_nan() {
             let message = format!("the threshold of node {node} is not a number");
             return Err(fault(codes::BAD_VALUE, message, "threshold", node));
         }
         let (comparison, swapped) = match self.operator.u8(node) {
-            Some(1) => return Ok(Asked { predicate: Predicate::Equal { value: threshold }, swapped: false }),
+            Some(1) => {
+                return Ok(NodeTest { predicate: Predicate::Equal { value: threshold }, swapped: false });
+            }
             Some(2) => (Comparison::Less, false),
             Some(3) => (Comparison::LessOrEqual, false),
             Some(4) => (Comparison::LessOrEqual, true),
@@ -189,7 +192,7 @@ impl<'a> Arrays<'a> {
             }
         };
         shared.tests.push(Test { comparison, threshold });
-        Ok(Asked { predicate: Predicate::Numeric { threshold }, swapped })
+        Ok(NodeTest { predicate: Predicate::Numeric { threshold }, swapped })
     }
 
     fn set(&self, node: usize) -> Result<CategorySet, ModelError> {
@@ -220,7 +223,7 @@ impl<'a> Arrays<'a> {
             return Err(fault(codes::LENGTH_MISMATCH, message, "leaf_vector", node));
         }
         if target == Target::All {
-            // What stands at places of classes that a target does not have is not added.
+            // Values at places of classes that a target lacks are not added.
             let idle = |(margin, value): (usize, &mut f64)| {
                 if !header.is_used(margin) {
                     *value = 0.0;
@@ -247,7 +250,7 @@ fn range(begin: Array<8>, end: Array<8>, node: usize, length: usize) -> Option<s
     (begin <= end && end <= length).then_some(begin..end)
 }
 
-/// What a tree adds to. A number of -1 stands for all targets or all classes.
+/// The outputs that a tree adds to. A number of -1 stands for all targets or all classes.
 fn target(header: &Header, index: usize) -> Result<Target, ModelError> {
     let (target, class) = (header.target_id[index], header.class_id[index]);
     let (targets, classes) = (header.num_class.len(), header.most_classes());

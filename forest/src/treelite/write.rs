@@ -9,12 +9,12 @@ use crate::output::{ClassRule, Sigmoid, Softmax, Transform};
 
 /// Writes a forest as a checkpoint of Treelite 4.
 ///
-/// Treelite adds base scores after the trees, so sums may differ in the last digit where there are any; a sigmoid may
-/// differ there too. Names of features, classes and categories, iterations and the trainer's numbers of nodes have no
-/// place in a checkpoint.
+/// Treelite adds base scores after the trees, so sums may differ in the last digit where there are any; a
+/// sigmoid may differ there too. Names of features, classes and categories, iterations and the trainer's
+/// numbers of nodes have no place in a checkpoint.
 ///
 /// # Errors
-/// `M0052` for what Treelite cannot compute.
+/// `M0052` for a model that Treelite cannot compute.
 pub fn write_treelite(forest: &Forest) -> Result<Vec<u8>, ModelError> {
     let plan = plan(forest)?;
     let mut out = Out { bytes: Vec::new(), float: forest.types.accumulator };
@@ -25,7 +25,7 @@ pub fn write_treelite(forest: &Forest) -> Result<Vec<u8>, ModelError> {
     Ok(out.bytes)
 }
 
-/// What a forest is in Treelite's words.
+/// A forest in the terms of Treelite.
 struct Plan {
     task: u8,
     average: bool,

@@ -8,13 +8,13 @@ use crate::error::ModelError;
 
 const PLACE: &str = "learner.learner_model_param.base_score";
 
-/// What the margins of a model without trees are from release 3.1 on.
+/// The margins of a model without trees, from release 3.1 on.
 ///
-/// XGBoost estimates `base_score` when it adds the first tree. Until then a model whose user gave none holds a value
-/// that stands for it, which no link function is applied to.
+/// XGBoost estimates `base_score` when it adds the first tree. Until then, a model without a
+/// `base_score` of its user holds this placeholder, to which XGBoost applies no link function.
 const DEFAULT_MARGIN: f32 = 0.5;
 
-/// What the margins depend on besides `base_score`.
+/// The facts besides `base_score` that the margins depend on.
 pub(super) struct Model<'a> {
     pub num_margins: usize,
     pub has_trees: bool,
@@ -89,10 +89,12 @@ fn refused(score: f32, text: &str, model: &Model<'_>, rules: &Rules) -> ModelErr
     );
     let help = match allowed {
         Scores::InnerProbabilities if Scores::Probabilities.contain(score) => format!(
-            "XGBoost {} refuses this model, too, and 3.2 and later take it: `--as-release 3.2` gives what they compute",
+            "XGBoost {} refuses this model, too, and 3.2 and later take it: `--as-release 3.2` gives what \
+             they compute",
             rules.release
         ),
-        _ => "XGBoost predicts no numbers with this model, either: train again without `base_score`, or with one that the \
+        _ => "XGBoost predicts no numbers with this model, either: train again without `base_score`, or \
+              with one that the \
               objective takes"
             .into(),
     };

@@ -29,12 +29,13 @@ pub(super) struct Sets {
     others_left: usize,
 }
 
-/// What a node tests.
+/// The test of a categorical node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetTest {
     /// The number of a set.
     pub set: u32,
-    /// Whether the categories of the set go to the right child of the file, as a rule; else they go to the left one.
+    /// Whether the categories of the set go to the right child of the file, as a rule; else they go to the
+    /// left one.
     pub is_right: bool,
 }
 
@@ -45,10 +46,10 @@ impl Sets {
         Sets { numbers: HashMap::new(), rule, others_left: MOST_OTHERS }
     }
 
-    /// The test of a node that sends `members` to the right, and missing values where it says.
+    /// The test of a node that sends `members` to the right, and missing values to its default side.
     ///
-    /// Where categories above the bits of the set go with missing values to the right, the test is for the others
-    /// within the bits, which go left.
+    /// If categories beyond the stored bits go right with missing values, the test is for the categories
+    /// within the bits that are no members: these go left.
     ///
     /// # Errors
     /// `M0019` if there are too many others.
@@ -68,7 +69,7 @@ impl Sets {
         Ok(SetTest { set: self.number(others), is_right: false })
     }
 
-    /// How values become categories.
+    /// The rule that turns values into categories.
     pub(super) fn category_rule(&self, rules: &mut Rules) -> CategoryRule {
         if !self.numbers.is_empty() {
             rules.apply(Change::Categories);
@@ -127,8 +128,10 @@ pub(super) fn names(
     let all: Vec<CategoryNames> = all.into_iter().enumerate().map(&mut names_of).collect();
     if !left_out.is_empty() {
         notes.push(Note(format!(
-            "names of categories with letters outside ASCII are left out (features {}), because XGBoost cuts such names in \
-             wrong places when it trains with pandas: rows need the categories' codes there (--categories codes)",
+            "names of categories with letters outside ASCII are left out (features {}), because XGBoost \
+             cuts such names in \
+             wrong places when it trains with pandas: rows need the categories' codes there (--categories \
+             codes)",
             left_out.join(", ")
         )));
     }
@@ -150,8 +153,8 @@ fn labels(names: Names) -> Result<Vec<Label>, ModelError> {
     }
 }
 
-/// Cuts strings out of their bytes, which files hold with or without a sign. What is not UTF-8 is replaced, and so
-/// noticed as not ASCII.
+/// Cuts strings out of their bytes, which files hold with or without a sign. Bytes that are not UTF-8 become
+/// replacement characters, which the check for ASCII finds.
 fn texts(offsets: &[i32], bytes: &[i16]) -> Result<Vec<Label>, ModelError> {
     let mut text = Vec::with_capacity(bytes.len());
     for (index, &byte) in bytes.iter().enumerate() {
@@ -178,8 +181,8 @@ fn texts(offsets: &[i32], bytes: &[i16]) -> Result<Vec<Label>, ModelError> {
     Ok(labels)
 }
 
-/// The numbers of a type. UBJSON has no unsigned types of more than 8 bits, so XGBoost writes the bits of such numbers as
-/// signed ones.
+/// The numbers of a type. UBJSON has no unsigned types of more than 8 bits, so XGBoost writes the bits of
+/// such numbers as signed ones.
 fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
     const F32: i64 = 7;
     const F64: i64 = 8;
@@ -227,7 +230,7 @@ fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
     values.iter().enumerate().map(label).collect()
 }
 
-/// A number of so many bits without a sign, which may be written as one with a sign.
+/// An unsigned number of `bits` bits, which a file may write as a signed one.
 fn unsigned(value: i64, bits: u32) -> Option<Label> {
     let end = 1 << bits;
     match value {
@@ -236,7 +239,7 @@ fn unsigned(value: i64, bits: u32) -> Option<Label> {
     }
 }
 
-/// Checks that the names of each feature are as many as the file says.
+/// Checks the number of names of each feature against the file's own count.
 fn check_segments(all: &[Vec<Label>], segments: &[i32]) -> Result<(), ModelError> {
     let none = segments.is_empty() && all.iter().all(Vec::is_empty);
     let fits = || {
@@ -269,8 +272,8 @@ fn by_name(left: &Label, right: &Label) -> Ordering {
     }
 }
 
-/// Checks `sorted_idx`, which lists the codes of each feature in the order of their names. Files need not have it. Names
-/// that are twice there would stand for two codes.
+/// Checks `sorted_idx`, which lists the codes of each feature in the order of their names. Files need not
+/// have it. A repeated name would stand for two codes.
 fn check_order(all: &[Vec<Label>], segments: &[i32], order: &[i32]) -> Result<(), ModelError> {
     for (feature, names) in all.iter().enumerate() {
         let mut sorted: Vec<&Label> = names.iter().collect();

@@ -1,5 +1,6 @@
-//! The parts of an XGBoost model document that are read, as serde sees them. JSON and UBJSON files hold the same
-//! document, so both are read into these types. Unknown keys are skipped: XGBoost adds some in most releases.
+//! The parts of an XGBoost model document that are read, as serde sees them. JSON and UBJSON files hold the
+//! same document, so both are read into these types. Unknown keys are skipped: XGBoost adds some in most
+//! releases.
 
 use std::fmt;
 
@@ -128,8 +129,8 @@ pub(super) struct Tree {
     pub leaf_weights: Vec<Real>,
 }
 
-/// A document again, for the vectors of nodes that files before release 3.1 have in place of `leaf_weights`. Other files
-/// have numbers there that no prediction needs, so they are read only where they are wanted.
+/// A second view of a document, for the vectors of nodes that files before release 3.1 have in place of
+/// `leaf_weights`. Other files have unused numbers there, so this view is read only if it is needed.
 #[derive(Deserialize)]
 pub(super) struct VectorDocument {
     pub learner: Option<VectorLearner>,
@@ -221,7 +222,8 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// A single-precision number, rounded once from its decimal text. Infinity and NaN are numbers, and `null` is NaN.
+/// A single-precision number, rounded once from its decimal text. Infinity and NaN are numbers, and `null` is
+/// NaN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Real(pub f32);
 

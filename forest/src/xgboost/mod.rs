@@ -1,7 +1,6 @@
 //! The reader of XGBoost models, JSON and UBJSON, from release 1.0 on.
 //!
-//! What a file says is defined by what XGBoost computes from it; the pitfalls that this reader takes care of are
-//! written down beside the code that does.
+//! A file means what XGBoost computes from it. Comments beside the code explain the pitfalls.
 
 mod base;
 mod categories;
@@ -80,7 +79,8 @@ fn release(version: &[u64], options: &ReadOptions, notes: &mut Vec<Note>) -> Rel
             "the model was saved by XGBoost {saved_by}, and has the meaning that XGBoost {other} gives it"
         ))),
         (None, None) => notes.push(Note(format!(
-            "the file does not say which release of XGBoost saved it: it has the meaning that XGBoost {} gives it",
+            "the file does not say which release of XGBoost saved it: it has the meaning that XGBoost {} \
+             gives it",
             Release::NEWEST
         ))),
         _ => {}
@@ -134,7 +134,8 @@ fn forest(
         && let Some(best) = best_iteration.filter(|best| best + 1 < starts.len() - 1)
     {
         notes.push(Note(format!(
-            "early stopping found the best score at iteration {best}; all {} iterations are used, as Booster.predict \
+            "early stopping found the best score at iteration {best}; all {} iterations are used, as \
+             Booster.predict \
              does (choose `best` for the first {}, as the scikit-learn wrapper does)",
             starts.len() - 1,
             best + 1
@@ -152,7 +153,8 @@ fn forest(
     let is_rounded = trees.len() > num_margins && base.iter().any(|&base| base != 0.0);
     if is_rounded && rules.find(Change::Order) == Rule::OrderBaseLast {
         notes.push(Note(format!(
-            "XGBoost {} adds the base score to the sum of the trees, and sums begin with it here: margins may differ in the \
+            "XGBoost {} adds the base score to the sum of the trees, and sums begin with it here: margins \
+             may differ in the \
              last digit",
             rules.release
         )));
@@ -177,8 +179,8 @@ fn forest(
     Forest::new(parts).map_err(|error| error.below(MODEL))
 }
 
-/// The trees of the booster, and DART's weights (empty if there are none). DART files up to release 3.2 wrap the
-/// booster of trees in another object; later ones keep the weights beside the trees.
+/// The trees of the booster, and DART's weights (empty if there are none). DART files up to release 3.2 wrap
+/// the booster of trees in another object; later ones keep the weights beside the trees.
 fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec<Real>), ModelError> {
     let place = "learner.gradient_booster";
     match booster.name.as_str() {
@@ -242,7 +244,7 @@ fn check_leaf_sizes(model: &Model) -> Result<(), ModelError> {
     Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place))
 }
 
-/// What all trees need to know.
+/// Facts that all trees need.
 struct Facts {
     num_features: usize,
     num_margins: usize,
@@ -264,8 +266,8 @@ fn node_vectors(model: &Model, vectors: ReadVectors<'_>) -> Result<Vec<NodeVecto
     Ok(learner.and_then(|learner| learner.gradient_booster.model).map_or(Vec::new(), |model| model.trees))
 }
 
-/// Converts the trees of a range of positions. A tree's position is its `id`, which is also its place in the list
-/// in every file that XGBoost writes.
+/// Converts the trees of a range of positions. A tree's position is its `id`, which is also its place in the
+/// list in every file that XGBoost writes.
 fn convert_trees(
     model: &Model,
     range: std::ops::Range<usize>,
@@ -306,8 +308,8 @@ fn convert_trees(
     Ok(trees)
 }
 
-/// The output of each tree: `tree_info`. With several parallel trees per iteration its order is not what one would
-/// guess, so it is never computed; only a model with one output may leave it out.
+/// The output of each tree: `tree_info`. With several parallel trees per iteration its order is
+/// irregular, so it is never computed; only a model with one output may leave it out.
 fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
     let place = format!("{MODEL}.tree_info");
@@ -329,8 +331,8 @@ fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     info.iter().enumerate().map(target).collect()
 }
 
-/// Where each iteration begins. Files before release 2.0 do not say; there, an iteration has as many trees for each
-/// output as `num_parallel_tree` says.
+/// The first tree of each iteration. Files before release 2.0 do not record it; there, an iteration has
+/// `num_parallel_tree` trees for each output.
 fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
     let place = format!("{MODEL}.iteration_indptr");
@@ -388,13 +390,15 @@ fn no_weights(release: Release) -> ModelError {
     let message =
         format!("the booster is DART, and has no weights for its trees: XGBoost {release} refuses it, too");
     ModelError::new(codes::LENGTH_MISMATCH, message).at("learner.gradient_booster.weight_drop").help(
-        "if the model is a slice such as `booster[:]`, which lost the weights, save the whole booster and choose its \
-         iterations here, as in `--iterations 0..10`; `--as-release 3.3` gives all trees weights of 1, as XGBoost 3.3 and \
+        "if the model is a slice such as `booster[:]`, which lost the weights, save the whole booster and \
+         choose its \
+         iterations here, as in `--iterations 0..10`; `--as-release 3.3` gives all trees weights of 1, as \
+         XGBoost 3.3 and \
          later do",
     )
 }
 
-/// XGBoost trains and predicts such an objective only where it is told the number of classes.
+/// XGBoost trains and predicts such an objective only with a number of classes.
 fn no_classes(objective: &str) -> ModelError {
     let message = format!("`num_class` is 0, and `{objective}` predicts one of several classes");
     ModelError::new(codes::BAD_PARAMETER, message)
@@ -402,7 +406,8 @@ fn no_classes(objective: &str) -> ModelError {
         .help("XGBoost refuses this model, too: train with `num_class`, the number of classes")
 }
 
-/// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an error.
+/// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an
+/// error.
 fn best_iteration(text: Option<Text>, notes: &mut Vec<Note>) -> Option<usize> {
     let Text(text) = text?;
     let best = text.trim().parse().ok();

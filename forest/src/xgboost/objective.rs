@@ -1,8 +1,8 @@
-//! XGBoost's objectives: how a base score becomes a margin and how margins become a prediction.
+//! XGBoost's objectives: functions from a base score to a margin, and from margins to a prediction.
 //!
-//! Everything is in single precision with the C library's `logf`, as in XGBoost: another order of operations or another
-//! logarithm is off by one in the last place, and since every prediction starts from the base margin that would make
-//! most of them differ.
+//! Everything is in single precision with the C library's `logf`, as in XGBoost: another order of operations
+//! or another logarithm is off by one in the last place, and since every prediction starts from the base
+//! margin that would make most of them differ.
 
 use super::releases::{Change, Rule, Rules};
 use crate::codes;
@@ -10,7 +10,7 @@ use crate::error::ModelError;
 use crate::forest::{Target, Tree};
 use crate::output::{ClassRule, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 
-/// What an objective name stands for.
+/// The meaning of an objective's name.
 pub(super) struct Objective {
     /// The base scores with which XGBoost predicts.
     pub scores: Scores,
@@ -22,7 +22,7 @@ pub(super) struct Objective {
     pub is_known: bool,
 }
 
-/// How base scores become margins.
+/// The rule that turns base scores into margins.
 #[derive(Clone, Copy)]
 pub(super) enum BaseMargins {
     /// Each by itself.
@@ -178,7 +178,10 @@ pub(super) fn output(
             format!("XGBoost {} sorts the quantiles of a row, which schedc does not", rules.release);
         return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message)
             .at("learner.objective.name")
-            .help("`--as-release 3.3` gives the quantiles in the order of the model: sort those of each row yourself"));
+            .help(
+                "`--as-release 3.3` gives the quantiles in the order of the model: sort those of each \
+                   row yourself",
+            ));
     }
     Ok(output)
 }
@@ -205,7 +208,7 @@ fn same(score: f32) -> f32 {
     score
 }
 
-/// How near to 0 and 1 bounded probabilities come.
+/// Distance that bounded probabilities keep from 0 and 1.
 pub(super) const LEAST: f32 = 1e-6;
 
 /// The inverse of the sigmoid.

@@ -1,7 +1,8 @@
-//! Meanings of a file that releases of XGBoost changed: a model means what the release computed that saved it.
+//! Meanings that releases of XGBoost changed. A model means what its own release computed: the one that saved
+//! it.
 //!
-//! The table has each meaning with the first release that computes it, as found in XGBoost's history and by trying
-//! the releases on both sides of a change.
+//! The table has each meaning with the first release that computes it, as found in XGBoost's history and by
+//! trying the releases on both sides of a change.
 
 use crate::release::{Release, ReleaseRule};
 
@@ -222,7 +223,7 @@ mod tests {
         let starts = TABLE.chunk_by(|left, right| left.change == right.change);
         let starts: Vec<_> = starts.map(|entries| entries[0].change).collect();
         assert!(starts.iter().enumerate().all(|(at, change)| !starts[..at].contains(change)));
-        // What ends an entry is a release that has one before it.
+        // An entry ends at a release that has a predecessor.
         let ends = TABLE.windows(2).filter(|pair| pair[0].change == pair[1].change).map(|pair| pair[1].first);
         assert!(ends.into_iter().all(|end| end.previous_minor() < end));
     }

@@ -1,10 +1,12 @@
 //! From XGBoost's arrays of nodes to a [`Tree`].
 //!
-//! Leaves hold one value, in `split_conditions`, or a vector of one for each output. Vectors are in `leaf_weights`, where
-//! the right child of a leaf says which is its own, or, in files before release 3.1, in `base_weights`, one for each node.
+//! Leaves hold one value, in `split_conditions`, or a vector of one for each output. Vectors are in
+//! `leaf_weights`, where the right child of a leaf says which is its own, or, in files before release 3.1, in
+//! `base_weights`, one for each node.
 //!
-//! A categorical node sends a row to the **right** if the category is in its set, and to the left if it is in no set, is
-//! negative or too large. So its children change places here: members go left. Release 1.6 is different ([`Sets::test`]).
+//! A categorical node sends a row to the **right** if the category is in its set, and to the left if it is in
+//! no set, is negative or too large. So its children change places here: members go left. Release 1.6 is
+//! different ([`Sets::test`]).
 
 use super::categories::{FIRST_INVALID, SetTest, Sets};
 use super::document::{self, Real};
@@ -15,7 +17,7 @@ use crate::error::ModelError;
 use crate::forest::{Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
 use sched_diagnostics::Code;
 
-/// What a tree needs to know of its model.
+/// The facts of a model that its trees need.
 pub(super) struct Context<'a> {
     pub num_features: usize,
     pub num_margins: usize,
@@ -32,8 +34,10 @@ pub(super) struct Context<'a> {
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
 /// The way out of leaves that are NaN.
-const OVERFLOWN: &str = "XGBoost predicts NaN for rows that reach it: labels or weights were near the largest number of single \
-                         precision, about 3.4e38, or gradients of an objective of your own were NaN; scale or remove them and \
+const OVERFLOWN: &str = "XGBoost predicts NaN for rows that reach it: labels or weights were near the \
+                         largest number of single \
+                         precision, about 3.4e38, or gradients of an objective of your own were NaN; scale \
+                         or remove them and \
                          train again";
 
 /// Values of a leaf, as the file says; 1 if it does not.
@@ -74,8 +78,8 @@ enum Values<'a> {
     ByNode(&'a [Real]),
 }
 
-/// Takes the nodes that the root reaches. Files of pruned trees also hold deleted nodes, which nothing refers to and
-/// which are not looked at.
+/// Takes the nodes that the root reaches. Files of pruned trees also hold deleted nodes, to which no
+/// node refers; they are skipped.
 pub(super) fn convert(
     tree: &document::Tree,
     context: &Context<'_>,

@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Functions that several tests share.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use sched_forest::{Forest, Real, predict, predict_classes, predict_leaves, predict_margins};
@@ -12,7 +12,7 @@ pub fn fixtures(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder)
 }
 
-/// What is expected of a model: the file `NAME.expected.json` beside it.
+/// The expected values of a model: the file `NAME.expected.json` beside it.
 pub fn expected<T: DeserializeOwned>(model: &Path) -> T {
     let path = model.with_extension("expected.json");
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -70,7 +70,7 @@ pub fn read_npy(path: &Path) -> Vec<f32> {
     read_values(path, "'<f4'", f32::from_le_bytes)
 }
 
-/// The same for `f64`.
+/// Reads a `.npy` file of `f64` values.
 pub fn read_npy_f64(path: &Path) -> Vec<f64> {
     read_values(path, "'<f8'", f64::from_le_bytes)
 }
@@ -107,8 +107,8 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Reads a model that was cut at each length, and with bytes changed everywhere: whatever comes of it is no panic, and
-/// what is still a model predicts something.
+/// Reads a model that was cut at each length, and with bytes changed everywhere: whatever comes of it is no
+/// panic, and what is still a model predicts something.
 pub fn damaged(bytes: &[u8]) {
     let step = 1 + bytes.len() / 2000;
     for length in (0..bytes.len()).step_by(step) {

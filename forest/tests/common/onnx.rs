@@ -72,7 +72,8 @@ pub fn model(nodes: &[Vec<u8>], features: i64) -> Vec<u8> {
 /// The nodes of a regressor: number of the tree, number in the tree, mode, children for true and false.
 pub type NodeRow = (i64, i64, &'static str, i64, i64);
 
-/// A regressor of feature 0 whose nodes have their places as thresholds, and whose leaves have these as weights.
+/// A regressor of feature 0 whose nodes have their places as thresholds, and whose leaves have these as
+/// weights.
 pub fn regressor(rows: &[NodeRow], ints: fn(&str, &[i64]) -> Vec<u8>) -> Vec<u8> {
     model(
         &[node(
@@ -99,8 +100,8 @@ pub fn node_columns(rows: &[NodeRow], ints: fn(&str, &[i64]) -> Vec<u8>) -> Vec<
     attributes.concat()
 }
 
-/// The attributes of votes: the leaf at a place of the list of nodes has that place as its weight, and votes for the
-/// class that is the rest of its place by the count of classes.
+/// The attributes of votes: the leaf at a place of the list of nodes has that place as its weight, and votes
+/// for the class that is the rest of its place by the count of classes.
 pub fn votes(rows: &[NodeRow], prefix: &str, classes: i64, ints: fn(&str, &[i64]) -> Vec<u8>) -> Vec<u8> {
     let leaves: Vec<(i64, &NodeRow)> = (0..).zip(rows).filter(|(_, row)| row.2 == "LEAF").collect();
     let column = |name: &str, of: &dyn Fn(&(i64, &NodeRow)) -> i64| {

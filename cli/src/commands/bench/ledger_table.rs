@@ -1,7 +1,7 @@
 //! A ledger for people: a table for what each directive gains, what is lost without it, and what other numbers do.
 
 use super::table::micros;
-use schedc_measure::ledger::{Ablation, Figure, Ledger, Line, State, Sweep, Table};
+use schedc_measure::ledger::{Ablation, Figure, Ledger, PrefixLine, State, Sweep, Table};
 use std::fmt::Write;
 
 /// The tables.
@@ -74,7 +74,7 @@ fn prefixes(table: &Table) -> String {
         "µs/row", "quartiles", "plain/it", "gain"
     );
     for line in &table.prefixes {
-        let Line { line: number, text: directive, state, figure: one, gain, over_plain } = line;
+        let PrefixLine { line: number, text: directive, state, figure: one, gain, over_plain } = line;
         let remark = match state {
             State::Own => String::new(),
             State::Same => "    (changes nothing)".to_string(),
@@ -129,7 +129,7 @@ mod tests {
             threads: 1,
             whole: figure(),
             baselines: Baselines { plain: figure(), chosen: figure() },
-            prefixes: vec![Line {
+            prefixes: vec![PrefixLine {
                 line: 1,
                 text: text(),
                 state: State::Own,

@@ -30,7 +30,7 @@ const COLOURS: [(&str, &str); 8] = [
 ];
 
 /// A contender with one number of threads.
-struct Line<'a> {
+struct PlotLine<'a> {
     name: String,
     peer: bool,
     points: Vec<&'a Point>,
@@ -94,7 +94,7 @@ pub fn svg(run: &Run) -> String {
     text + "</svg>\n"
 }
 
-fn lines(run: &Run) -> Vec<Line<'_>> {
+fn lines(run: &Run) -> Vec<PlotLine<'_>> {
     let mut keys: Vec<(&str, i32)> = Vec::new();
     for point in &run.points {
         let key = (point.schedule.as_str(), point.threads);
@@ -108,7 +108,7 @@ fn lines(run: &Run) -> Vec<Line<'_>> {
             run.points.iter().filter(|p| p.schedule == schedule && p.threads == threads).collect();
         points.sort_by_key(|point| point.batch);
         let name = if several { format!("{schedule} ×{threads}") } else { schedule.to_string() };
-        Line { name, peer: points.iter().any(|point| point.peer), points }
+        PlotLine { name, peer: points.iter().any(|point| point.peer), points }
     };
     keys.into_iter().map(line).collect()
 }
@@ -173,7 +173,7 @@ fn axes(out: &mut String, run: &Run, x: &Axis, y: &Axis) -> std::fmt::Result {
     )
 }
 
-fn curves(out: &mut String, lines: &[Line], x: &Axis, y: &Axis) -> std::fmt::Result {
+fn curves(out: &mut String, lines: &[PlotLine], x: &Axis, y: &Axis) -> std::fmt::Result {
     let ends: Vec<f64> =
         lines.iter().map(|line| line.points.last().map_or(TOP, |point| y.place(point.us_per_row))).collect();
     let names = apart(&ends);

@@ -1,5 +1,5 @@
-//! What a schedule could say instead: other forms of each of its directives, and directives that could follow. All are legal;
-//! which are fast is measured.
+//! Variations of a schedule: other forms of each directive, and further directives. All are legal;
+//! measurements show which are fast.
 
 use sched_lang::Options;
 use sched_lang::directives::find;

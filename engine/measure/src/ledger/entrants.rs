@@ -14,7 +14,7 @@ pub struct Entrants {
     drafts: Vec<Draft>,
     /// The code of each that was compiled, or why there is none.
     code: BTreeMap<usize, Result<Contender, String>>,
-    /// What calls of each cost, by the cost model.
+    /// Predicted cycles of a call of each entrant.
     cycles: Vec<Option<f64>>,
 }
 
@@ -34,7 +34,7 @@ impl Entrants {
         self.cycles = Predictor::new(model, cpu).all(model, &self.drafts, calls);
     }
 
-    /// What calls of an entrant cost, in cycles, if that was asked for and it can be compiled.
+    /// Predicted cycles of a call of an entrant; `None` without a prediction.
     pub fn predicted(&self, number: usize) -> Option<f64> {
         self.cycles.get(number).copied().flatten()
     }

@@ -2,7 +2,7 @@
 
 use super::advice;
 use super::entrants::Entrants;
-use super::table::{Ablation, Baselines, Figure, Line, State, Sweep, Table, Tried};
+use super::table::{Ablation, Baselines, Figure, PrefixLine, State, Sweep, Table, Tried};
 use super::{NumberSweep, Question, Subject, SweepNumber};
 use crate::samples::Quartiles;
 use sched_diagnostics::Diagnostic;
@@ -133,12 +133,12 @@ impl Maker<'_> {
         all.into_iter().map(|(what, variation)| (what, self.enter(variation))).collect()
     }
 
-    /// What other values of a number do; nothing if the number belongs to another schedule of the text.
+    /// The tries of other values of a number; `None` if the number belongs to another schedule of the text.
     fn sweep(&mut self, schedule: usize, asked: &NumberSweep) -> Result<Option<Tries>, Failure> {
         let Some(found) = self.number(schedule, &asked.number)? else { return Ok(None) };
         let with = |value: i64| match &found.place {
-            Place::Param(name) => self.variations.with_param(schedule, name, value),
-            Place::Text(number) => self.variations.with_number(schedule, *number, value),
+            NumberSource::Param(name) => self.variations.with_param(schedule, name, value),
+            NumberSource::Text(number) => self.variations.with_number(schedule, *number, value),
         };
         let mut values: Vec<(i64, Variation)> = match (asked.values.as_slice(), found.choices.as_slice()) {
             ([], []) => {
@@ -156,7 +156,7 @@ impl Maker<'_> {
         Ok(Some(Tries { name: found.name, value: found.value, tried }))
     }
 
-    fn number(&self, schedule: usize, number: &SweepNumber) -> Result<Option<Found>, Failure> {
+    fn number(&self, schedule: usize, number: &SweepNumber) -> Result<Option<SweptNumber>, Failure> {
         let source = self.subject.source;
         match number {
             SweepNumber::Param(name) => {
@@ -166,7 +166,12 @@ impl Maker<'_> {
                 let value = param.and_then(|param| Some((param, param.value.as_int()?)));
                 let (param, value) = value.ok_or_else(|| no_param(name, &checked))?;
                 let choices = param.choices.iter().filter_map(|choice| choice.as_int()).collect();
-                Ok(Some(Found { name: name.clone(), value, choices, place: Place::Param(name.clone()) }))
+                Ok(Some(SweptNumber {
+                    name: name.clone(),
+                    value,
+                    choices,
+                    place: NumberSource::Param(name.clone()),
+                }))
             }
             SweepNumber::At(line, column) => {
                 let offset = offset(&source.text, *line, *column);
@@ -177,24 +182,29 @@ impl Maker<'_> {
                         .of(&source.name)
                 })?;
                 let name = format!("{line}:{column}");
-                let found =
-                    Found { name, value: number.value, choices: Vec::new(), place: Place::Text(number) };
+                let found = SweptNumber {
+                    name,
+                    value: number.value,
+                    choices: Vec::new(),
+                    place: NumberSource::Text(number),
+                };
                 Ok((owner == schedule).then_some(found))
             }
         }
     }
 }
 
-/// A number that others are tried in place of.
-struct Found {
+/// A number of a schedule that a sweep replaces.
+struct SweptNumber {
     name: String,
     value: i64,
-    /// What the schedule says is worth trying.
+    /// The values that the schedule proposes.
     choices: Vec<i64>,
-    place: Place,
+    place: NumberSource,
 }
 
-enum Place {
+/// The place of a number: the value of a param, or a literal of the text.
+enum NumberSource {
     Param(String),
     Text(Number),
 }
@@ -231,14 +241,14 @@ fn reason(diagnostic: &Diagnostic) -> String {
 }
 
 impl Plan {
-    /// What is to be timed, each once.
+    /// The numbers of the entrants to time, each once.
     pub fn entrants(&self) -> Vec<usize> {
         let advised = self.advice.iter().filter_map(|(_, entry)| entry.number());
         let numbers: BTreeSet<usize> = self.needed().into_iter().chain(advised).collect();
         numbers.into_iter().collect()
     }
 
-    /// What has a line of its own, whatever the cost model says of it.
+    /// The entrants that have a line of their own, whatever their predicted cost.
     pub fn needed(&self) -> Vec<usize> {
         let all = [&self.whole, &self.plain, &self.chosen].into_iter();
         let all = all.chain(self.prefixes.iter().map(|(_, _, entry)| entry));
@@ -265,7 +275,7 @@ impl Plan {
                 before = figure.clone();
             }
             let over_plain = figure.over(&plain);
-            Line { line: event.line, text: event.text.clone(), state: *state, figure, gain, over_plain }
+            PrefixLine { line: event.line, text: event.text.clone(), state: *state, figure, gain, over_plain }
         });
         let prefixes = prefixes.collect();
         let ablations = self.ablations.iter().map(|(event, with, entry)| {

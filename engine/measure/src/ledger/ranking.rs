@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 /// Proposals that are raced once more: the fastest of many are often lucky.
 const FINALISTS: usize = 6;
-/// What takes so many times as long as the schedule, by the cost model, loses by more than the model errs among schedules that
-/// differ in one directive.
+/// Predicted slowdown from which a variation is certainly slower: larger than the cost model's error among
+/// schedules that differ in one directive.
 const LOSES: f64 = 1.6;
 
-/// How many times as fast an entrant is as the schedule, by their quicker samples, which disturbances change least.
+/// Speed-up of an entrant over the schedule, by their lower quartiles, which disturbances change least.
 fn faster(times: &Times, whole: usize, other: usize) -> Option<f64> {
     let low = |number: usize| times.get(&number).copied().flatten().map(|time| time.low);
     Some(low(whole)? / low(other)?)
@@ -29,7 +29,7 @@ impl Plan {
         std::iter::once(whole).chain(best.map(|(number, _)| number).take(FINALISTS)).collect()
     }
 
-    /// What is faster than the schedule in a race among finalists, the fastest first.
+    /// The finalists that are faster than the schedule, the fastest first.
     pub fn advice(&self, entrants: &Entrants, finals: &Times) -> Vec<Advice> {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };
         let mut seen = vec![whole];
@@ -49,7 +49,7 @@ impl Plan {
         advice
     }
 
-    /// What the schedule could say instead.
+    /// The variations of the schedule.
     fn advised(&self) -> impl Iterator<Item = (&str, usize)> {
         let own = std::iter::once(("take the schedule that schedc chooses", &self.chosen));
         let own = own.filter(|_| !self.advice.is_empty());
@@ -60,18 +60,18 @@ impl Plan {
         })
     }
 
-    /// How many times as fast as the schedule an entrant is, by the cost model.
+    /// Predicted speed-up of an entrant over the schedule.
     fn gain(&self, entrants: &Entrants, number: usize) -> Option<f64> {
         Some(entrants.predicted(self.whole.number()?)? / entrants.predicted(number)?)
     }
 
-    /// What the schedule could say instead that is clearly slower by the cost model.
+    /// The variations that are clearly slower by the cost model.
     pub fn surely_slower(&self, entrants: &Entrants) -> BTreeSet<usize> {
         let slower = |number: &usize| self.gain(entrants, *number).is_some_and(|gain| gain * LOSES < 1.0);
         self.advised().map(|(_, number)| number).filter(slower).collect()
     }
 
-    /// What the cost model says.
+    /// The cost model's predictions.
     pub fn predicted(&self, entrants: &Entrants) -> Predicted {
         let over = |entry: &Entry| Some(1.0 / self.gain(entrants, entry.number()?)?);
         let mut seen: BTreeSet<usize> = self.whole.number().into_iter().collect();

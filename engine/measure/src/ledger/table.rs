@@ -1,4 +1,4 @@
-//! What a ledger says, as plain data. `docs/tools.md` documents the fields of its JSON.
+//! The results of a ledger as plain data. `docs/tools.md` documents the fields of its JSON.
 
 use crate::samples::Quartiles;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct Ledger {
     pub trees: usize,
     /// Its features.
     pub features: usize,
-    /// What LLVM calls the processor.
+    /// LLVM's name of the processor.
     pub processor: String,
     /// The schedule's name.
     pub schedule: String,
@@ -37,23 +37,23 @@ pub struct Table {
     pub threads: i32,
     /// The schedule.
     pub whole: Figure,
-    /// What it is compared with.
+    /// The baselines of the comparison.
     pub baselines: Baselines,
     /// The nest after each directive in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub prefixes: Vec<Line>,
+    pub prefixes: Vec<PrefixLine>,
     /// The schedule without each directive.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ablations: Vec<Ablation>,
     /// Other numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
-    /// What would make it faster, the best first.
+    /// Variations that are faster, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
 }
 
-/// What is always measured beside a schedule.
+/// Measurements beside each schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Baselines {
     /// The nest without directives.
@@ -89,41 +89,41 @@ impl Figure {
         Figure { why: Some(why), ..Figure::default() }
     }
 
-    /// How many times as fast it is as another.
+    /// Speed-up over another figure.
     pub fn over(&self, other: &Figure) -> Option<f64> {
         Some(other.us_per_row? / self.us_per_row?)
     }
 }
 
-/// What the nest after a directive is.
+/// The effect of a directive on the nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// A nest of its own.
     Own,
-    /// The same as before the directive.
+    /// No change.
     Same,
-    /// The same as before, because the directive is about a loop that a later one makes, or is legal with a later one only.
+    /// No change yet: the directive needs a later one, which makes its loop or makes it legal.
     Waits,
-    /// None: what stands there needs a later directive.
+    /// No legal nest: the directives up to here need a later one.
     Illegal,
 }
 
 /// A directive, and the nest after it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct PrefixLine {
     /// Where it begins, from 1.
     pub line: usize,
     /// The directive.
     pub text: String,
-    /// What the nest is.
+    /// The effect on the nest.
     pub state: State,
     /// The nest's time.
     #[serde(flatten)]
     pub figure: Figure,
-    /// How many times as fast it is as the nest before.
+    /// Speed-up over the nest before.
     pub gain: Option<f64>,
-    /// How many times as fast it is as the plain nest.
+    /// Speed-up over the plain nest.
     pub over_plain: Option<f64>,
 }
 
@@ -139,7 +139,7 @@ pub struct Ablation {
     /// The time of what remains.
     #[serde(flatten)]
     pub figure: Figure,
-    /// How many times as long it takes as the whole schedule.
+    /// Slowdown against the whole schedule.
     pub loss: Option<f64>,
 }
 
@@ -150,32 +150,32 @@ pub struct Sweep {
     pub name: String,
     /// Its value in the schedule.
     pub value: i64,
-    /// What was tried, in ascending order.
+    /// The values tried, in ascending order.
     pub tried: Vec<Tried>,
 }
 
 /// Another schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
-    /// What is to be done.
+    /// The change to make, as a sentence.
     pub text: String,
     /// Its time.
     #[serde(flatten)]
     pub figure: Figure,
-    /// How many times as fast it is as the schedule as it is.
+    /// Speed-up over the present schedule.
     pub gain: f64,
-    /// What the cost model says of that.
+    /// The predicted speed-up.
     pub predicted: Option<f64>,
 }
 
-/// What the cost model says of a schedule, and of what it could say instead.
+/// The cost model's predictions for a schedule and its variations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Predicted {
-    /// How many times as fast the schedule is as the plain nest.
+    /// Predicted speed-up of the schedule over the plain nest.
     pub over_plain: Option<f64>,
-    /// How many times as fast it is as the schedule that schedc chooses.
+    /// Predicted speed-up over schedc's own choice.
     pub over_chosen: Option<f64>,
-    /// What it could say instead, the fastest first.
+    /// The variations, the fastest first.
     pub advice: Vec<PredictedAdvice>,
     /// Variations that are clearly slower by that, so that they are not compiled to be timed.
     pub surely_slower: usize,
@@ -184,9 +184,9 @@ pub struct Predicted {
 /// Another schedule, as the cost model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictedAdvice {
-    /// What is to be done.
+    /// The change to make, as a sentence.
     pub text: String,
-    /// How many times as fast it is as the schedule as it is.
+    /// Speed-up over the present schedule.
     pub gain: f64,
 }
 
@@ -198,6 +198,6 @@ pub struct Tried {
     /// The time with it.
     #[serde(flatten)]
     pub figure: Figure,
-    /// How many times as fast it is as the schedule as it is.
+    /// Speed-up over the present schedule.
     pub over_whole: Option<f64>,
 }

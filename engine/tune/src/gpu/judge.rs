@@ -1,8 +1,8 @@
-//! What schedules for calls of one size cost.
+//! The cost of schedules for calls of one size.
 
 use super::Predicted;
 use super::shape::Shape;
-use super::strategy::{Known, Strategy};
+use super::strategy::{PricedShape, Strategy};
 use crate::field::{Field, Watch};
 use crate::{Best, Progress, State, Task};
 use sched_lang::{Options, Supported, check};
@@ -43,18 +43,18 @@ pub struct Judge<'a> {
     since: Duration,
     until: Duration,
     entries: Vec<Entry>,
-    known: Vec<Known>,
+    known: Vec<PricedShape>,
     /// The schedule that schedc chooses.
     chosen: String,
     /// Where schedules are timed.
     field: Option<Field<'a>>,
-    /// What earlier searches counted.
+    /// Counts of earlier searches.
     earlier: Vec<(String, f64)>,
     /// Whether somebody has ended the search.
     pub ended: bool,
 }
 
-/// The nest that a text has for calls of so many rows, if it is legal.
+/// The nest of a text for calls of `rows` rows, if it is legal.
 pub fn nest(task: &Task, text: &str, rows: usize) -> Option<Nest> {
     let known = Source::options(Some(task.model), task.values);
     let options = Options { supported: Supported::Compilable, target: Some(task.target.clone()), ..known };
@@ -91,8 +91,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What is known so far.
-    pub fn known(&self) -> &[Known] {
+    /// The priced schedules so far.
+    pub fn known(&self) -> &[PricedShape] {
         &self.known
     }
 
@@ -123,7 +123,7 @@ impl<'a> Judge<'a> {
         self.time(&near, watch)?;
         for (shape, number) in shapes.iter().zip(numbers) {
             let us = number.map_or(f64::INFINITY, |number| self.us(number));
-            self.known.push(Known { shape: *shape, us });
+            self.known.push(PricedShape { shape: *shape, us });
         }
         Ok(())
     }
@@ -136,8 +136,8 @@ impl<'a> Judge<'a> {
         timed.map_or(f64::INFINITY, |one| one.time() * self.rows as f64)
     }
 
-    /// Counts what is not counted yet. For each text the number of its entry, or of that which has the same nest; none if
-    /// it is not legal, or if time was up.
+    /// Prices texts that have no price yet. Returns for each text the number of the entry with its nest;
+    /// `None` if the text is not legal or the time is up.
     fn price(&mut self, texts: &[String], watch: &mut Watch) -> Vec<Option<usize>> {
         let mut numbers = vec![None; texts.len()];
         let mut new: Vec<(usize, &String, Nest)> = Vec::new();
@@ -174,7 +174,7 @@ impl<'a> Judge<'a> {
         numbers
     }
 
-    /// What some schedules cost, several at a time.
+    /// The costs of some schedules, computed in parallel.
     fn costs(&self, some: &[(usize, &String, Nest)]) -> Vec<Option<f64>> {
         let cost = |(_, text, nest): &(usize, &String, Nest)| {
             let earlier = self.earlier.iter().find(|(known, _)| known == *text);
@@ -211,7 +211,7 @@ impl<'a> Judge<'a> {
         self.task.gpu.strategy == Strategy::Neighbours || !is_chosen
     }
 
-    /// The schedules that are nearly as fast as the best, which comes first. What is known is kept in `state`.
+    /// The schedules that are nearly as fast as the best, which comes first. Adds all prices to `state`.
     pub fn end(&mut self, state: &mut State, watch: &mut Watch) -> Result<Vec<Best>, Failure> {
         if let Some(field) = &mut self.field {
             let own = field.entrants.iter().position(|one| one.text == self.chosen);
@@ -241,7 +241,7 @@ impl<'a> Judge<'a> {
         Ok(all.collect())
     }
 
-    /// What is said of an entry.
+    /// The figures of an entry.
     fn figures(&self, number: usize) -> Option<Best> {
         let entry = self.entries.get(number)?;
         let chosen = self.entries.iter().find(|one| one.text == self.chosen).unwrap_or(entry);

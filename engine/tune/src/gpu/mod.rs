@@ -1,5 +1,5 @@
-//! The search for GPUs: a strategy proposes schedules, and what they cost is counted by the simulator, or timed where there is
-//! a GPU.
+//! The search for GPUs: a strategy proposes schedules, and a GPU times them or the simulator counts their
+//! cost.
 
 mod judge;
 mod shape;
@@ -9,7 +9,7 @@ pub use strategy::Strategy;
 
 use crate::field::Watch;
 use crate::search::shared;
-use crate::{Best, Found, State, Task};
+use crate::{Best, SearchResult, State, Task};
 use judge::Judge;
 use sched_llvm::Gpu;
 use schedc_driver::Failure;
@@ -19,10 +19,10 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use strategy::Setting;
 
-/// How schedules for GPUs are searched for.
+/// Options of the search for GPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpuSearch {
-    /// What is looked at.
+    /// The strategy that proposes schedules.
     pub strategy: Strategy,
     /// Whether counts decide where a GPU could be asked for times.
     pub by_counts: bool,
@@ -35,12 +35,12 @@ impl GpuSearch {
     }
 }
 
-/// How fast calls of one size are, as far as the simulator's counts tell.
+/// The speed of calls of one size, by the simulator's counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Predicted {
     /// Microseconds for a row.
     pub us_per_row: f64,
-    /// The same of the schedule that schedc chooses.
+    /// Microseconds for a row of schedc's own choice.
     pub chosen_us_per_row: f64,
     /// Whether margins are the trainer's, bit for bit.
     pub exact: bool,
@@ -52,18 +52,19 @@ pub struct Predicted {
 const BISECTIONS: u32 = 4;
 
 /// Looks for the best schedule of each size.
-pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Found, Failure> {
+pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<SearchResult, Failure> {
     if let Some(start) = task.start {
         return Err(Failure::usage(
             format!("the params of {} are not varied for GPUs", start.name),
-            "leave out -s, or time values of a param by `schedc bench MODEL -s FILE --target gpu --sweep PARAM`",
+            "leave out -s, or time values of a param by `schedc bench MODEL -s FILE --target gpu --sweep \
+             PARAM`",
         ));
     }
     let pricer = Pricer::new(task.model, task.target, task.rows.first(judge::SAMPLED))?;
     let facts = task.model.facts();
     let own = chosen_for(task.model, task.target);
     let began = Instant::now();
-    let (mut found, mut near): (Found, Vec<Vec<Best>>) = Default::default();
+    let (mut found, mut near): (SearchResult, Vec<Vec<Best>>) = Default::default();
     for (number, rows) in task.sizes.iter().enumerate() {
         let until = task.budget.mul_f64((number + 1) as f64 / task.sizes.len() as f64);
         let until = until.max(began.elapsed() + Duration::from_millis(50));

@@ -7,10 +7,10 @@ pub const MOST_THREADS: u32 = 1024;
 /// Trees whose nodes a block copies at a time, where four rows are walked at once.
 const PIECE: u32 = 50;
 
-/// How trees are stored, as schedules name it.
+/// The name of a representation of trees, as in schedules.
 pub type Layout = &'static str;
 
-/// What blocks and threads have.
+/// The work of blocks and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A thread has rows and walks all trees.
@@ -38,7 +38,7 @@ pub enum Form {
     },
     /// A block has one row, and its threads have trees.
     Trees {
-        /// Threads over trees; none for as many as there are trees.
+        /// Threads over trees; `None` for one per tree.
         threads: Option<u32>,
     },
 }
@@ -46,9 +46,9 @@ pub enum Form {
 /// A schedule for GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// What blocks and threads have.
+    /// The work of blocks and threads.
     pub form: Form,
-    /// How trees are stored.
+    /// The representation of trees.
     pub layout: Layout,
     /// Whether a block copies its rows.
     pub cached: bool,
@@ -61,7 +61,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// It as text.
+    /// The shape as the text of a schedule.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |line: String| {
@@ -139,7 +139,8 @@ impl Shape {
         text
     }
 
-    /// Shapes that differ from it in one number, in the layout, or in one directive, for so many trees of such a depth. Not all of them are legal.
+    /// Shapes that differ in one number, in the layout, or in one directive, for `all_trees` trees of depth
+    /// `depth`. Some of them may be illegal.
     pub fn neighbours(&self, layouts: &[Layout], (all_trees, depth): (u32, u32)) -> Vec<Shape> {
         let mut all = Vec::new();
         let around = |n: u32, least: u32, most: u32| {

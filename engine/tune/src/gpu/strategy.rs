@@ -1,20 +1,21 @@
-//! What a search looks at next.
+//! Strategies: the order in which a search proposes schedules.
 
 use super::shape::{Form, Layout, MOST_THREADS, Shape};
 use serde::Serialize;
 
-/// How a search goes about it.
+/// A search strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
     /// Candidates of all forms, then neighbours of the best ones.
     #[default]
     Neighbours,
-    /// Algorithm 1 of SilvanForge (SOSP 2024): a grid over its template, then sums in shared memory for the best three.
+    /// Algorithm 1 of SilvanForge (SOSP 2024): a grid over its template, then sums in shared memory for the
+    /// best three.
     Silvanforge,
 }
 
-/// What is known of a model and of its calls.
+/// Facts about a model and its calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Rows of the calls.
@@ -39,21 +40,21 @@ impl Setting {
 
 /// A schedule that was looked at, with the time of a call: predicted, or measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct PricedShape {
     /// The schedule.
     pub shape: Shape,
     /// Microseconds of a call; infinite if it is not legal or cannot be compiled.
     pub us: f64,
 }
 
-/// A search step by step: it is asked what to look at next, and told what came of it.
+/// A search step by step: proposes the next schedules from the results so far.
 pub trait Steps {
-    /// The next schedules, given all that is known so far. None are left where it is empty.
-    fn next(&mut self, known: &[Known]) -> Vec<Shape>;
+    /// The next schedules, given all results so far. An empty list ends the search.
+    fn next(&mut self, known: &[PricedShape]) -> Vec<Shape>;
 }
 
 impl Strategy {
-    /// It, at its beginning.
+    /// The first step of the strategy.
     pub fn begin(self, setting: Setting) -> Box<dyn Steps> {
         match self {
             Strategy::Neighbours => Box::new(Neighbours { setting, begun: false, centres: Vec::new() }),
@@ -71,8 +72,8 @@ impl Strategy {
 }
 
 /// The best ones, the fastest first.
-fn best(known: &[Known], count: usize) -> Vec<Shape> {
-    let mut all: Vec<&Known> = known.iter().filter(|one| one.us.is_finite()).collect();
+fn best(known: &[PricedShape], count: usize) -> Vec<Shape> {
+    let mut all: Vec<&PricedShape> = known.iter().filter(|one| one.us.is_finite()).collect();
     all.sort_by(|a, b| a.us.total_cmp(&b.us));
     all.into_iter().take(count).map(|one| one.shape).collect()
 }
@@ -83,7 +84,8 @@ struct Silvanforge {
     phase: u32,
 }
 
-/// Calls of at most so many rows, or rows of more features, have small blocks and many threads over trees.
+/// Rows per call up to which SilvanForge's algorithm tries small blocks and many threads over trees; it also
+/// does so above [`MANY_FEATURES`] features.
 const SMALL_BATCH: usize = 2048;
 const MANY_FEATURES: usize = 128;
 /// Schedules that get sums in shared memory.
@@ -112,7 +114,7 @@ impl Silvanforge {
 }
 
 impl Steps for Silvanforge {
-    fn next(&mut self, known: &[Known]) -> Vec<Shape> {
+    fn next(&mut self, known: &[PricedShape]) -> Vec<Shape> {
         self.phase += 1;
         match self.phase {
             1 => self.grid(),
@@ -126,7 +128,7 @@ impl Steps for Silvanforge {
 struct Neighbours {
     setting: Setting,
     begun: bool,
-    /// Those whose neighbours were looked at.
+    /// Shapes whose neighbours were proposed.
     centres: Vec<Shape>,
 }
 
@@ -182,7 +184,7 @@ impl Neighbours {
 }
 
 impl Steps for Neighbours {
-    fn next(&mut self, known: &[Known]) -> Vec<Shape> {
+    fn next(&mut self, known: &[PricedShape]) -> Vec<Shape> {
         if !self.begun {
             self.begun = true;
             return self.candidates();
@@ -216,8 +218,11 @@ mod tests {
         let grid = steps.next(&[]);
         assert_eq!(grid.len(), 2 * 2 * 3 * 3);
         assert!(grid.iter().all(|one| one.cached && !one.shared && (one.unrolled > 0) == (one.together > 1)));
-        let known: Vec<Known> =
-            grid.iter().zip(0..).map(|(shape, us)| Known { shape: *shape, us: f64::from(us) }).collect();
+        let known: Vec<PricedShape> = grid
+            .iter()
+            .zip(0..)
+            .map(|(shape, us)| PricedShape { shape: *shape, us: f64::from(us) })
+            .collect();
         let sums = steps.next(&known);
         assert_eq!(sums, [0, 1, 2].map(|at| Shape { shared: true, ..grid[at] }));
         assert!(steps.next(&known).is_empty(), "it has two phases");
@@ -233,7 +238,7 @@ mod tests {
     #[test]
     fn neighbours_end_where_none_is_new() {
         let mut steps = Strategy::Neighbours.begin(SETTING);
-        let mut known: Vec<Known> = Vec::new();
+        let mut known: Vec<PricedShape> = Vec::new();
         // The best one has blocks of 512 rows: it is two steps from a candidate.
         let us = |shape: &Shape| match shape.form {
             Form::Rows { block, rows: 1 } if shape.layout == "array" => f64::from(block.abs_diff(512)),
@@ -244,7 +249,7 @@ mod tests {
             if next.is_empty() {
                 break;
             }
-            known.extend(next.into_iter().map(|shape| Known { shape, us: us(&shape) }));
+            known.extend(next.into_iter().map(|shape| PricedShape { shape, us: us(&shape) }));
         }
         assert!(steps.next(&known).is_empty());
         assert_eq!(best(&known, 1)[0].form, Form::Rows { block: 512, rows: 1 });
