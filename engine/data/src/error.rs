@@ -1,10 +1,10 @@
-//! What can be wrong with data: a diagnostic with its file, the line and the column.
+//! Errors of data: a diagnostic with its file, line and column.
 
 use sched_diagnostics::{Code, Column, Diagnostic, Place};
 
 sched_diagnostics::error! {
-    /// Something wrong with data read or written: what, where, and a way out. Its file is a path, or `standard input` or
-    /// `standard output`.
+    /// An error of data that was read or written: message, place and help. Its file is a path, or `standard
+    /// input` or `standard output`.
     DataError
 }
 
@@ -44,7 +44,7 @@ impl DataError {
     }
 }
 
-/// Text from a file, made fit for a message: characters that nobody sees escaped, no longer than a message can bear.
+/// Text from a file for a message: invisible characters escaped, shortened to 40 characters.
 pub(crate) fn shorten(text: &str) -> String {
     const MOST: usize = 40;
     let mut characters = text.chars();

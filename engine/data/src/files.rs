@@ -13,8 +13,8 @@ use crate::error::DataError;
 
 /// Writes a file through `write`. Until that has succeeded, `path` keeps its old content, or stays absent.
 ///
-/// The content is written beside the target, in the same directory, and renamed. A symbolic link is followed, also one
-/// that leads to nothing yet. What is not a regular file (a device, a pipe) is written to directly.
+/// The content is written beside the target, in the same directory, and renamed. A symbolic link is followed,
+/// also one that leads to nothing yet. Devices, pipes and other special files are written to directly.
 ///
 /// # Errors
 ///
@@ -42,8 +42,8 @@ pub fn write_atomically(
     }
 }
 
-/// A file that is written step by step. Until [`finish`](Unfinished::finish), its path keeps its old content, or stays
-/// absent, and what was written is removed when this is dropped.
+/// A file that is written step by step. Until [`finish`](Unfinished::finish), its path keeps its old content,
+/// or stays absent. Dropping it removes the unfinished file.
 pub(crate) struct Unfinished {
     path: PathBuf,
     beside: Option<(Beside, PathBuf)>,
@@ -81,7 +81,8 @@ impl Unfinished {
     }
 }
 
-/// Writes several files that belong together: unless all of them can be written, all paths keep their old content.
+/// Writes several files that belong together: unless all of them can be written, all paths keep their old
+/// content.
 ///
 /// # Errors
 ///
@@ -109,8 +110,8 @@ pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
         .map_err(|(at, error)| unwritable(paths.get(at).copied().unwrap_or(&Path::new("")), &error))
 }
 
-/// Like [`write_atomically`], for writers that want a path, such as a linker: `make` is given the path of an empty file
-/// beside the target, which it fills or replaces.
+/// Like [`write_atomically`], for writers that want a path, such as a linker: `make` is given the path of an
+/// empty file beside the target, which it fills or replaces.
 ///
 /// # Errors
 ///
@@ -135,7 +136,7 @@ pub fn replace_atomically<T, E: From<DataError>>(
     }
 }
 
-/// How a path is written.
+/// The way of writing a path.
 enum Target {
     /// A regular file, or nothing yet: replaced by a new file.
     Replace(PathBuf),
@@ -156,7 +157,7 @@ impl Target {
     }
 }
 
-/// Links that are followed one after the other, as many as the system follows.
+/// Maximum length of a chain of links, as in Linux.
 const MOST_LINKS: usize = 40;
 
 /// The file that a path names once all links are followed, whether or not it exists.
@@ -191,8 +192,8 @@ pub(crate) fn whole() -> impl Drop {
     unfinished()
 }
 
-/// Removes the files and folders that are not yet in place. To be called when the process is about to end at once, as by a signal:
-/// whoever wants to put a file in place from now on waits for ever.
+/// Removes unfinished files and folders. For a process that is about to end, as by a signal: from now on,
+/// putting a file in place waits for ever.
 pub fn abandon_unfinished() {
     // A thread that was stopped amidst its work may have the lock, so the wait is bounded.
     for _ in 0..100 {
@@ -215,7 +216,7 @@ struct Beside {
     listed: Listed,
 }
 
-/// The same when it is closed. It is removed unless it is put in place.
+/// A closed [`Unfinished`] file, which is removed unless it is put in place.
 struct Finished {
     path: TempPath,
     _listed: Listed,
@@ -259,8 +260,8 @@ fn create_beside(target: &Path) -> io::Result<Beside> {
     Ok(Beside { file, listed: Listed(path) })
 }
 
-/// Renames finished files to their targets, whose modes, if they exist, they take over. An error comes with the number of
-/// its file.
+/// Renames finished files to their targets, whose modes, if they exist, they take over. An error comes with
+/// the number of its file.
 fn put_in_place(files: Vec<(Finished, PathBuf)>) -> Result<(), (usize, io::Error)> {
     for (at, (file, target)) in files.iter().enumerate() {
         if let Ok(replaced) = fs::metadata(target) {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::error::DataError;
 use crate::files::{Listed, unwritable, whole};
 
-/// Writes a folder with files, each by its path within. Until all of them are written the folder keeps its old content, or stays
-/// absent; what it had before is gone then.
+/// Writes a folder with files, each by its path within. Until all files are written, the folder keeps its old
+/// content, or stays absent. Then the new content replaces the old one.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(),
         _ => {}
     }
     fs::rename(&beside.path, folder).map_err(|error| {
-        // What was there comes back, if something was.
+        // Restores the old folder, if there was one.
         let _ = fs::rename(&old.path, folder);
         failed(error)
     })

@@ -1,13 +1,14 @@
 //! Rows of features in, predictions out: the files that the `schedc` command line reads and writes.
 //!
-//! - [`RowStream`] reads NumPy arrays, Parquet, Arrow and CSV text in pieces, told apart by their content; [`read_rows`]
-//!   reads all of it.
-//! - [`TableWriter`] writes predictions in these formats, to a file or to standard output; [`write_table`] writes all of
-//!   them.
-//! - [`write_atomically`], [`write_together`], [`replace_atomically`] and [`replace_folder`] put files in place whole or not at all.
+//! - [`RowStream`] reads NumPy arrays, Parquet, Arrow and CSV text in pieces, recognised by content;
+//!   [`read_rows`] reads the whole input.
+//! - [`TableWriter`] writes predictions in these formats, to a file or to standard output; [`write_table`]
+//!   writes all of them.
+//! - [`write_atomically`], [`write_together`], [`replace_atomically`] and [`replace_folder`] put files in
+//!   place whole or not at all.
 //!
-//! Input is not trusted: nothing here panics on it, and no memory is taken on the word of a header alone. This is a
-//! crate of its own so that its fuzz targets need not link LLVM.
+//! Input is not trusted: nothing here panics on it, and no memory is taken on the word of a header alone.
+//! This is a crate of its own so that its fuzz targets need not link LLVM.
 
 #![forbid(unsafe_code)]
 

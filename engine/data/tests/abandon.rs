@@ -1,4 +1,4 @@
-//! What an end of the process leaves behind: nothing, if it is announced.
+//! An announced end of the process leaves no unfinished files behind.
 
 use schedc_data::{abandon_unfinished, write_atomically};
 use std::fs;

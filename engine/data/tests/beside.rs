@@ -1,4 +1,4 @@
-//! What comes with rows and is no feature: numbers that stand for missing values, numbers beside the rows, and remarks.
+//! Input beside features: numbers that stand for missing values, numbers beside the rows, and remarks.
 #![allow(clippy::unwrap_used)]
 
 mod common;

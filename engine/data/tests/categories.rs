@@ -86,7 +86,8 @@ fn unknown_names_are_what_is_asked_for() {
     let floor: ArrayRef = Arc::new(Int8Array::from(vec![10; 4]));
     for bytes in formats(&columns([("colour", Arc::new(dictionary)), ("x", x), ("floor", floor)])) {
         let error = words(&rows(&bytes, Unseen::Error, false).unwrap_err());
-        let wanted = "D0027: rows, column 1 (colour): \"pink\" is no category that the model knows, in row 1 of those that \
+        let wanted = "D0027: rows, column 1 (colour): \"pink\" is no category that the model knows, in row \
+                      1 of those that \
                       are read";
         assert_eq!(error, wanted);
         assert_eq!(
@@ -168,7 +169,8 @@ fn cells_with_several_meanings_are_refused() {
     );
     assert_eq!(
         refused(b"floor,colour,x\n10,green ,1\n"),
-        "D0028: rows, line 2, column 2 (colour): \"green \" has blanks around it, and is a category without them"
+        "D0028: rows, line 2, column 2 (colour): \"green \" has blanks around it, and is a category \
+         without them"
     );
     let x: ArrayRef = Arc::new(Float32Array::from(vec![1.0]));
     let table = |colour: ArrayRef, floor: ArrayRef| {

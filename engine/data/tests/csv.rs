@@ -8,7 +8,7 @@ use schedc_data::{DataError, Expect, Rows, Source, read_rows};
 
 /// Reads text for a model that is described by its number of features or by their names.
 fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
-    // Models of one feature named "0" and of so many features without names look alike.
+    // A number is the feature count of a model without names; a name that is a number cannot be tested here.
     match model.parse() {
         Ok(columns) if columns > 0 => read(text.as_bytes(), Expect::unnamed(columns)),
         _ => {
@@ -200,7 +200,8 @@ fn errors_say_what_and_where() {
             "features of one name",
             "a b a",
             "a,b,c\n1,2,3\n",
-            "D0016: rows, line 1: features 0 and 2 of the model are both named \"a\", so the header cannot be matched",
+            "D0016: rows, line 1: features 0 and 2 of the model are both named \"a\", so the header cannot \
+             be matched",
         ),
         (
             "a feature with an empty name",
@@ -224,7 +225,8 @@ fn errors_say_what_and_where() {
             "names f0 ... in another order",
             "3",
             "f1,f0,f2\n1,2,3\n",
-            "D0017: rows, line 1: the columns are named f0, f1 ... in another order, and the model has no names to find \
+            "D0017: rows, line 1: the columns are named f0, f1 ... in another order, and the model has no \
+             names to find \
              them by",
         ),
         (

@@ -104,11 +104,18 @@ fn errors_say_what_is_wrong() {
     let malformed = "D0008: rows: the header of the .npy array is malformed: ";
     // (header, the error for a model of 3 features and 24 bytes of data)
     let cases = [
-        (header("<f4", false, "(2, 4)"), "D0004: rows: rows have 4 columns, and the model wants 3 features".to_owned()),
-        (header("<f4", false, "(3, 2)"), "D0004: rows: rows have 2 columns, and the model wants 3 features".to_owned()),
+        (
+            header("<f4", false, "(2, 4)"),
+            "D0004: rows: rows have 4 columns, and the model wants 3 features".to_owned(),
+        ),
+        (
+            header("<f4", false, "(3, 2)"),
+            "D0004: rows: rows have 2 columns, and the model wants 3 features".to_owned(),
+        ),
         (
             header("<f4", false, "(6,)"),
-            "D0004: rows: a one-dimensional array is one row, but this one has 6 values, and the model wants 3 \
+            "D0004: rows: a one-dimensional array is one row, but this one has 6 values, and the model \
+             wants 3 \
              features"
                 .to_owned(),
         ),
@@ -135,7 +142,12 @@ fn errors_say_what_is_wrong() {
             header("|O", false, "(2, 3)"),
             "D0009: rows: the array's elements are Python objects ('|O'), not real numbers".to_owned(),
         ),
-        (header("<U5", false, "(2, 3)"), "D0009: rows: the array's elements are text ('<U5'), not real numbers".to_owned()),
+        (
+            header("<U5", false, "(2, 3)"),
+            "D0009: rows: the array's elements are text ('<U5'), not real \
+             numbers"
+                .to_owned(),
+        ),
         (
             header("<c8", false, "(2, 3)"),
             "D0009: rows: the array's elements are complex numbers ('<c8'), not real numbers".to_owned(),
@@ -150,7 +162,8 @@ fn errors_say_what_is_wrong() {
         ),
         (
             "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}".to_owned(),
-            "D0009: rows: the array's elements are named fields (a structured type), not real numbers".to_owned(),
+            "D0009: rows: the array's elements are named fields (a structured type), not real numbers"
+                .to_owned(),
         ),
         (String::new(), format!("{malformed}it ends where '{{' is wanted")),
         ("{}".to_owned(), format!("{malformed}it lacks 'shape'")),
@@ -162,7 +175,13 @@ fn errors_say_what_is_wrong() {
         ("{'fortran_order': 1}".to_owned(), format!("{malformed}True or False is wanted at \"1}}\"")),
         ("{'descr': '<f4".to_owned(), format!("{malformed}a closing quote is wanted at \"<f4\"")),
         (header("<f4", false, "(2, 3)") + "x", format!("{malformed}something follows the dictionary")),
-        (format!("{{'shape': ({})}}", "1,".repeat(65)), format!("{malformed}the shape has too many dimensions")),
+        (
+            format!("{{'shape': ({})}}", "1,".repeat(65)),
+            format!(
+                "{malformed}the shape has too many \
+             dimensions"
+            ),
+        ),
     ];
     for (header, wanted) in cases {
         let error = read(&npy(&header, &bytes), expect(3)).expect_err(&wanted);

@@ -1,4 +1,5 @@
-//! Damaged Parquet and Arrow files and archives give an error or rows, never a panic, and take no memory on their word.
+//! Damaged Parquet and Arrow files and archives give an error or rows, never a panic, and take no memory on
+//! their word.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -60,7 +61,7 @@ const MOST_AT_ONCE: usize = 64 << 20;
 
 /// Reads every prefix of a file, and the file with bits of each byte flipped.
 fn damage(file: &[u8], keep: &[String]) {
-    // Panics that become errors are not told.
+    // Panics that become errors are not reported.
     std::panic::set_hook(Box::new(|info| {
         if !panics_are_errors() {
             eprintln!("{info}");

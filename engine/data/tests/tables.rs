@@ -160,7 +160,7 @@ fn columns_that_are_no_numbers_are_refused_by_name() {
 
 #[test]
 fn names_are_matched_as_those_of_text() {
-    // What is wrong with names is told in the same words, but for the place.
+    // Messages on names are equal for all formats, except for the place.
     let cases = [
         ("a b", "a c", "D0006", "lacks features of the model: \"c\""),
         ("A b", "a c", "D0006", "lacks all features of the model: \"a\", \"c\""),
@@ -195,7 +195,7 @@ fn names_are_matched_as_those_of_text() {
     }
 }
 
-/// Rows as text, of all pieces of at most so many, and the columns that are kept.
+/// The rows of all pieces as text, and the kept columns.
 fn pieces(
     source: &Source,
     expect: Expect<'_>,
@@ -275,7 +275,7 @@ fn arrays_by_columns_are_read_in_pieces() {
     }
 }
 
-/// Files that are stored by columns are handed on as columns where that is asked for; each has the type of its own.
+/// With `by_column`, files that are stored by columns come as columns, each in its own type.
 #[test]
 fn columns_are_handed_on() {
     let table = columns([

@@ -14,7 +14,7 @@ use schedc_data::{
     Values, read_rows, replace_atomically, write_atomically, write_table, write_together,
 };
 
-/// What a table looks like as a file.
+/// The text or bytes of a table as a file.
 fn written(name: &str, values: Numbers<'_>, columns: usize) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);

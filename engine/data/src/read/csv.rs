@@ -1,4 +1,4 @@
-//! CSV text. What counts as a number, a missing value or a header is documented at [`read_rows`](super::read_rows).
+//! CSV text. [`read_rows`](super::read_rows) documents numbers, missing values and headers.
 
 mod header;
 mod lines;
@@ -29,9 +29,9 @@ pub(super) struct Csv<'a> {
     /// The columns, once the first line has been read.
     selection: Option<Selection>,
     notes: Vec<String>,
-    /// What is to be said of the first line if the second row is written in another way.
+    /// A note on the first line, for the case that the second row is written in another way.
     later: Option<String>,
-    /// How many rows have been read.
+    /// The number of rows read.
     rows: u64,
 }
 
@@ -137,8 +137,8 @@ impl Reader for Csv<'_> {
     }
 }
 
-/// The value of a cell of a feature, NaN where it is missing; `None` where it is text. Whole numbers that double precision
-/// does not hold are rounded once, to the precision of `whole`.
+/// The value of a cell of a feature: NaN for a missing one, `None` for text. Whole numbers beyond double
+/// precision are rounded once, to the precision of `whole`.
 fn number(cell: &[u8], whole: Precision) -> Option<f64> {
     const EXACT_DIGITS: usize = 15;
     let value = parse(cell)?;
@@ -157,7 +157,8 @@ pub(super) fn parse(cell: &[u8]) -> Option<f64> {
     number.or_else(|| WORDS.iter().find(|(word, _)| cell.eq_ignore_ascii_case(word)).map(|&(_, value)| value))
 }
 
-/// What cells may hold apart from numbers, of which `nan` and `inf` are two.
+/// Words that cells may hold, with their values. The parser of numbers reads further spellings of `nan` and
+/// `inf`.
 const WORDS: [(&[u8], f64); 16] = [
     (b"", f64::NAN),
     (b"na", f64::NAN),
@@ -207,7 +208,8 @@ impl<R: Read> Records<R> {
             if !more {
                 return Ok(false);
             }
-            // Every record is followed by a line end, unless it reaches into the end of the file with an open quote.
+            // Every record is followed by a line end, unless it reaches into the end of the file with an open
+            // quote.
             if self.reader.get_ref().has_ended() {
                 return Err(self.open_quote());
             }
@@ -219,8 +221,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Refuses empty lines of a file with one column, which begin at line `before`. The csv crate passes over them, and
-    /// some programs write them for missing values. `more` says whether a record follows.
+    /// Refuses empty lines of a file with one column, which begin at line `before`. The csv crate passes over
+    /// them, and some programs write them for missing values. `more` says whether a record follows.
     fn check_empty_lines(&self, before: u64, more: bool) -> Result<(), DataError> {
         let end = if more { self.line() } else { self.reader.position().line() };
         if !self.narrow || self.reader.position().record() <= 1 || end <= before {
@@ -232,8 +234,8 @@ impl<R: Read> Records<R> {
             .help("write NA for a missing value, or remove the line"))
     }
 
-    /// The line on which the record starts. The position that the csv crate notes is that of the blank lines before
-    /// it, so we count back from where it ends.
+    /// The line on which the record starts. The position that the csv crate notes is that of the blank lines
+    /// before it, so we count back from where it ends.
     fn line(&self) -> u64 {
         let within = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
         // The line end behind it has been read, too, unless there is none.
@@ -250,7 +252,10 @@ impl<R: Read> Records<R> {
         DataError::new(codes::OPEN_QUOTE, &self.name, message)
             .line(self.line() + before)
             .column(cells, None)
-            .help("close it at the end of the cell, or remove it; a quotation mark within a quoted cell is written twice")
+            .help(
+                "close it at the end of the cell, or remove it; a quotation mark within a quoted cell is \
+                   written twice",
+            )
     }
 
     /// An error on the record's line.
@@ -274,11 +279,12 @@ impl<R: Read> Records<R> {
         self.error(codes::COLUMNS, message).help(help)
     }
 
-    /// What to do about a line that has not one cell for each feature.
+    /// Help for a line whose number of cells is not the number of features.
     fn help_on_width(&self, expect: Expect<'_>) -> &'static str {
         let found = self.record.len();
         if found < expect.columns {
-            return "give one cell per feature, separated by commas; leave a cell empty if its value is missing";
+            return "give one cell per feature, separated by commas; leave a cell empty if its value is \
+                    missing";
         }
         let unnamed_first = self.record.get(0).is_some_and(|cell| cell.trim_ascii().is_empty());
         if found == expect.columns + 1 && unnamed_first {
@@ -287,7 +293,8 @@ impl<R: Read> Records<R> {
         }
         match expect.names_to_match() {
             Some(_) => {
-                "leave out columns that are no features, such as a label, or put the model's feature names on the first \
+                "leave out columns that are no features, such as a label, or put the model's feature names \
+                 on the first \
                  line: columns are then chosen by name"
             }
             None => "leave out columns that are no features, such as a label or an identifier",
@@ -299,16 +306,20 @@ impl<R: Read> Records<R> {
         let text = String::from_utf8_lossy(cell.trim_ascii());
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
         let help = if text.contains('\n') {
-            "a quotation mark that opens in this cell is closed on a later line only: remove it, or write it twice"
+            "a quotation mark that opens in this cell is closed on a later line only: remove it, or write \
+             it twice"
         } else if selection.header.is_none() && self.reader.position().record() <= 1 {
-            "write a number, or leave the cell empty if the value is missing; if the line is a header, give its columns \
+            "write a number, or leave the cell empty if the value is missing; if the line is a header, \
+             give its columns \
              the model's names or remove it"
         } else if text.contains(is_invisible) {
-            "remove the invisible character that the message shows as \\u{...}, such as \\u{a0}, a no-break space"
+            "remove the invisible character that the message shows as \\u{...}, such as \\u{a0}, a \
+             no-break space"
         } else if text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok() {
             "write numbers with a decimal point"
         } else {
-            "write a number, or leave the cell empty if the value is missing; text features need the numbers that \
+            "write a number, or leave the cell empty if the value is missing; text features need the \
+             numbers that \
              stood for them in training"
         };
         self.error(codes::NOT_A_NUMBER, format!("\"{}\" is not a number", shorten(&text)))
@@ -344,7 +355,7 @@ impl<R: Read> Records<R> {
     }
 }
 
-/// The character between cells, told by the first line that is not blank.
+/// The character between cells, by the first line that is not blank.
 fn delimiter(head: &[u8]) -> u8 {
     let mut lines = head.split(|byte| matches!(byte, b'\r' | b'\n'));
     let line = lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();

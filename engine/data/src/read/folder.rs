@@ -7,8 +7,8 @@ use super::{Source, open, unreadable};
 use crate::codes;
 use crate::error::DataError;
 
-/// The files of a folder in the order of their names, all of one format. Those whose names begin with `.` or `_` are left
-/// out, as the programs that write such folders mark what is no data.
+/// The files of a folder in the order of their names, all of one format. Files whose names begin with `.` or
+/// `_` are left out: programs that write such folders mark files without data in this way.
 pub(super) fn files(folder: &Path) -> Result<Vec<Source>, DataError> {
     let name = folder.display().to_string();
     let listed = list(folder).map_err(|error| unreadable(&name, &error))?;

@@ -11,7 +11,7 @@ pub(super) enum Input {
     File(File),
     /// The content of a file.
     Memory(Cursor<Bytes>),
-    /// What can be read once, from the beginning to the end.
+    /// Input that can be read once, from its beginning to its end.
     Pipe(Box<dyn Read>),
 }
 
@@ -25,7 +25,7 @@ impl Input {
         }
     }
 
-    /// The first bytes, at most so many. Reading starts at the first byte afterwards.
+    /// The first bytes, at most `most`. Later reads start at the first byte again.
     pub(super) fn head(&mut self, most: u64) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         self.by_ref().take(most).read_to_end(&mut head)?;
@@ -46,7 +46,7 @@ impl Input {
         }
     }
 
-    /// Reads bytes from some place on, as many as fit.
+    /// Fills `bytes` from the offset `at` on.
     pub(super) fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.seek(SeekFrom::Start(at))?;
         self.read_exact(bytes)

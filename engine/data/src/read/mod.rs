@@ -37,7 +37,7 @@ pub enum Source {
     StandardInput,
     /// Bytes in memory.
     Bytes {
-        /// What messages call them.
+        /// Their name in messages.
         name: String,
         /// The content of the file.
         bytes: Vec<u8>,
@@ -61,7 +61,7 @@ impl Source {
     }
 }
 
-/// What is known of the names of a model's features.
+/// The names of a model's features, as far as they are known.
 #[derive(Clone, Copy, Debug)]
 pub enum Names<'a> {
     /// Each feature has a name; columns that have names are found by them.
@@ -72,7 +72,7 @@ pub enum Names<'a> {
     Unknown,
 }
 
-/// What the model wants of its rows.
+/// The rows that a model expects.
 #[derive(Clone, Copy, Debug)]
 pub struct Expect<'a> {
     /// Columns of a row: the model's number of features.
@@ -99,7 +99,8 @@ pub enum Precision {
     Double,
 }
 
-/// The precision to which whole numbers are rounded, once and from their own type, as the model's trainer does.
+/// The precision to which whole numbers are rounded, once and from their own type, as the model's trainer
+/// does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WholeNumbers {
     /// Precision of whole numbers in cells of tables.
@@ -169,7 +170,7 @@ impl<'a> Expect<'a> {
         Expect { columns, names: Names::Unknown, ..Expect::named(&[]) }
     }
 
-    /// The same rows, with columns that count by position if `insist` says so.
+    /// Matches columns by position if `insist` is true.
     pub fn by_position(self, insist: bool) -> Self {
         Expect { by_position: insist, ..self }
     }
@@ -179,12 +180,12 @@ impl<'a> Expect<'a> {
         Expect { whole, ..self }
     }
 
-    /// The same rows, of a model that knows categories by their names, if it does.
+    /// Adds the categories of a model that has names for them.
     pub fn with_categories(self, categories: Option<&'a Categories>) -> Self {
         Expect { categories, ..self }
     }
 
-    /// The same rows, in which a number stands for missing values, if one is given.
+    /// Adds a number that stands for missing values, if there is one.
     pub fn with_missing(self, missing: Option<Missing>) -> Self {
         Expect { missing, ..self }
     }
@@ -233,13 +234,13 @@ pub struct Rows {
     pub columns: usize,
     /// The columns' names, where the file has some.
     pub names: Option<Vec<String>>,
-    /// How the first line of CSV text was read, where that is in doubt. Each is a sentence for the user.
+    /// Notes on doubtful first lines of CSV text, as sentences for the user.
     pub notes: Vec<String>,
 }
 
 impl Rows {
-    /// The values in single precision; doubles are rounded to the nearest float, as trainers that compare in single
-    /// precision do.
+    /// The values in single precision; doubles are rounded to the nearest float, as trainers that compare in
+    /// single precision do.
     pub fn into_f32(self) -> Vec<f32> {
         match self.values {
             Values::F32(values) => values,
@@ -253,12 +254,12 @@ impl Rows {
     }
 }
 
-/// What is read of a file, and what comes along.
+/// The parts of a file to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading<'a> {
     /// Columns, by name, that are handed on beside the rows.
     pub keep: &'a [String],
-    /// Of these the last so many are not handed on: they are numbers, which [`Batch::beside`] has.
+    /// The number of these columns, at the end, that are not handed on: [`Batch::beside`] has their numbers.
     pub beside: usize,
     /// The part of the rows that is read.
     pub shard: Option<Shard>,
@@ -298,7 +299,8 @@ impl<'a> Reading<'a> {
 pub struct Batch {
     /// The values in row-major order; none where there are columns.
     pub values: Values,
-    /// The values of each feature, of as many rows, where [`Reading::by_column`] asks for them and the file is stored so.
+    /// The values of each feature, one per row, if [`Reading::by_column`] is set and the file is stored by
+    /// columns.
     pub columns: Vec<Values>,
     /// The number of rows, at least one.
     pub rows: usize,
@@ -310,13 +312,13 @@ pub struct Batch {
 
 /// A file that is read as rows.
 trait Reader {
-    /// The next rows, at most so many, or `None` at the end.
+    /// The next rows, at most `most`, or `None` at the end.
     fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError>;
-    /// How many rows are left, where that is known.
+    /// The number of rows left, if it is known.
     fn rows(&self) -> Option<u64> {
         None
     }
-    /// How many parts the file has that can be read apart, if it has such.
+    /// The number of parts of the file that can be read separately, if it has such parts.
     fn parts(&self) -> Option<u64> {
         None
     }
@@ -336,42 +338,45 @@ trait Reader {
     fn kept(&self) -> Vec<FieldRef> {
         Vec::new()
     }
-    /// What is worth telling of columns that were found by name, once they have been read.
+    /// A remark on columns that were found by name, after they have been read.
     fn remark(&self) -> Option<String> {
         None
     }
-    /// How things were read that are in doubt, as far as it has not been told.
+    /// Notes on doubtful interpretations since the last call.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Reads all rows of `expect.columns` features from a NumPy array, a Parquet or Arrow file or CSV text; the content tells
-/// which. [`RowStream`] reads them in pieces.
+/// Reads all rows of `expect.columns` features from a NumPy array, a Parquet or Arrow file or CSV text; the
+/// content tells which. [`RowStream`] reads them in pieces.
 ///
 /// # NumPy
 ///
 /// A `.npy` array, or a `.npz` archive that holds one; others are chosen by [`Reading::array`].
 ///
-/// Format versions 1 to 3; floats of 2, 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in either byte order; C
-/// or Fortran order. Floats up to 4 bytes and integers up to 2 become [`Values::F32`], which holds them exactly; wider
-/// floats [`Values::F64`], and wider integers what [`Expect::whole`] says. A one-dimensional array is one row where its
-/// length is the number of features, and a column where the model has one feature.
+/// Format versions 1 to 3; floats of 2, 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in either byte
+/// order; C or Fortran order. Floats up to 4 bytes and integers up to 2 become [`Values::F32`], which holds
+/// them exactly; wider floats [`Values::F64`], and wider integers what [`Expect::whole`] says. A
+/// one-dimensional array is one row where its length is the number of features, and a column where the model
+/// has one feature.
 ///
 /// # Parquet and Arrow
 ///
-/// Columns are floats, integers or booleans, and text or dictionaries where the model's features have categories with
-/// names, see [`Expect::categories`]; null and NaN are missing. They are found by name as those of CSV are. Types
-/// become those of NumPy's elements.
+/// Columns are floats, integers or booleans, and text or dictionaries where the model's features have
+/// categories with names, see [`Expect::categories`]; null and NaN are missing. They are found by name as
+/// those of CSV are. Types become those of NumPy's elements.
 ///
 /// # CSV
 ///
-/// UTF-8 text, one row per line (LF, CRLF or CR), cells separated by commas - or by tabs or semicolons where the first
-/// line has no comma - and quoted with `"` or not. Blank lines are skipped. Values become [`Values::F64`].
+/// UTF-8 text, one row per line (LF, CRLF or CR), cells separated by commas - or by tabs or semicolons where
+/// the first line has no comma - and quoted with `"` or not. Blank lines are skipped. Values become
+/// [`Values::F64`].
 ///
-/// A cell is a decimal number, `inf` or `infinity` with an optional sign, `true` (1) or `false` (0), or missing:
-/// nothing, `NA`, `N/A`, `<NA>`, `NaN`, `null`, `none` or `?`. Case and blanks around it do not matter. Missing cells
-/// become NaN. Text is the name of a category where the feature has such; names go first, so that `NA` may be one.
+/// A cell is a decimal number, `inf` or `infinity` with an optional sign, `true` (1) or `false` (0), or
+/// missing: nothing, `NA`, `N/A`, `<NA>`, `NaN`, `null`, `none` or `?`. Case and blanks around it do not
+/// matter. Missing cells become NaN. Text is the name of a category where the feature has such; names go
+/// first, so that `NA` may be one.
 ///
 /// The first line is a header where
 ///
@@ -382,10 +387,11 @@ trait Reader {
 ///
 /// Where only numbers decide, [`Rows::notes`] says how the line was read.
 ///
-/// If the model's features have names, a header must have all of them: columns are found by name, in any order, and other
-/// columns (a label, an index) are left out. A header that lacks one is an error, and so are two columns of one name. If
-/// the features have no names, or [`Expect::by_position`] is set, columns count by position. Of a model without names,
-/// headers are refused that speak against it: `f0`, `f1` ... in another order, or an unnamed first column.
+/// If the model's features have names, a header must have all of them: columns are found by name, in any
+/// order, and other columns (a label, an index) are left out. A header that lacks one is an error, and so are
+/// two columns of one name. If the features have no names, or [`Expect::by_position`] is set, columns count
+/// by position. Of a model without names, headers are refused that speak against it: `f0`, `f1` ... in
+/// another order, or an unnamed first column.
 ///
 /// # Errors
 ///

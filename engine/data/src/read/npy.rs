@@ -12,7 +12,7 @@ use super::{Batch, Expect, Reader, Values, unreadable};
 use crate::codes;
 use crate::error::{DataError, count};
 
-/// What a file starts with.
+/// First bytes of a file.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// An array that is read as rows.
@@ -24,7 +24,7 @@ pub(super) struct Npy {
     fortran: bool,
     /// Whether such columns are handed on.
     by_column: bool,
-    /// How many rows the array has.
+    /// The number of rows of the array.
     rows: usize,
     columns: usize,
     /// The rows still to be read.
@@ -71,7 +71,7 @@ impl Npy {
         })
     }
 
-    /// The values of so many elements, the next ones in the file.
+    /// The values of the next `number` elements of the file.
     fn elements(&mut self, number: usize) -> Result<Values, DataError> {
         let wanted = (self.rows * self.columns * self.element.bytes()) as u64;
         let before = (self.left.start * self.columns * self.element.bytes()) as u64;
@@ -272,9 +272,9 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
 /// The elements of an array, still to be read.
 struct Elements<'a, R> {
     stream: io::Take<R>,
-    /// How many bytes of elements the array has.
+    /// The number of bytes of the array's elements.
     wanted: u64,
-    /// How many of them have been read before.
+    /// The number of these bytes that have been read before.
     before: u64,
     name: &'a str,
     reserved: usize,

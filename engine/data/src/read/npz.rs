@@ -13,9 +13,9 @@ use super::{Expect, Reading};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
-/// What a file starts with.
+/// First bytes of an archive with files.
 pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
-/// What an archive without files starts with.
+/// First bytes of an archive without files.
 pub(super) const MAGIC_OF_NONE: &[u8] = b"PK\x05\x06";
 /// Endings of tables that somebody may have packed.
 const TABLES: [&str; 4] = [".csv", ".tsv", ".txt", ".parquet"];

@@ -41,7 +41,7 @@ impl Format {
         }
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Format::Npy => "a .npy array",
@@ -73,7 +73,8 @@ pub(super) fn input(source: &Source) -> Result<Input, DataError> {
 /// A file, which may be a pipe or a device.
 fn of_file(mut file: File) -> io::Result<Input> {
     let metadata = file.metadata()?;
-    // Files of /proc and the like are regular and report no length; of standard input a part may have been read.
+    // Files of /proc and the like are regular and report no length; of standard input a part may have been
+    // read.
     if metadata.is_file() && metadata.len() > 0 && file.stream_position()? == 0 {
         return Ok(Input::File(file));
     }
@@ -107,8 +108,10 @@ pub(super) fn reader<'a>(
 ) -> Result<Box<dyn Reader + 'a>, DataError> {
     let head = head(&mut input, name)?;
     if head.is_empty() {
-        return Err(DataError::new(codes::EMPTY, name, "there is no data")
-            .help("give CSV text, a NumPy array or a Parquet or Arrow file with one column per feature of the model"));
+        return Err(DataError::new(codes::EMPTY, name, "there is no data").help(
+            "give CSV text, a NumPy array or a Parquet or Arrow file with one column per feature of \
+                   the model",
+        ));
     }
     let Some(format) = Format::of(&head) else {
         let (kind, way_out) = foreign(&head).unwrap_or(("of an unknown format", CONVERT));
@@ -126,7 +129,10 @@ pub(super) fn reader<'a>(
             name,
             "NumPy arrays have no named columns that could be kept",
         )
-        .help("leave out --keep, name a .npy file after --base-margin, or save the rows as Parquet, Arrow or CSV"));
+        .help(
+            "leave out --keep, name a .npy file after --base-margin, or save the rows as Parquet, Arrow \
+               or CSV",
+        ));
     }
     if reading.array.is_some() && format != Format::Npz {
         let message = format!("an array of an archive is asked for, and this is {}", format.name());
@@ -144,7 +150,8 @@ pub(super) fn reader<'a>(
     })
 }
 
-const CONVERT: &str = "schedc reads CSV text in UTF-8, .npy, .npz, Parquet and Arrow: convert the data, for example with \
+const CONVERT: &str = "schedc reads CSV text in UTF-8, .npy, .npz, Parquet and Arrow: convert the data, \
+                       for example with \
                        pandas' to_csv or numpy.save";
 const UNPACK: &str =
     "unpack it first; a pipe does: zcat, bzcat, xzcat or zstdcat FILE | schedc predict MODEL";

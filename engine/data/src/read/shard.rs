@@ -11,7 +11,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The pieces of the input that belong to this shard, if it has so many.
+    /// The pieces of this shard, of `pieces` pieces of the input.
     pub(super) fn range(self, pieces: u64) -> Range<u64> {
         // The product of two numbers of 64 bits fits, and the quotient is at most `pieces`.
         let until = |number: u64| (u128::from(pieces) * u128::from(number) / u128::from(self.of)) as u64;

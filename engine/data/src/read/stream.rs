@@ -21,12 +21,12 @@ pub struct RowStream<'a> {
     files: VecDeque<(Source, Option<Range<u64>>)>,
     /// The file that is being read, with its name.
     current: Option<(Box<dyn Reader + 'a>, String)>,
-    /// How many rows there are in all.
+    /// The number of all rows, if it is known.
     rows: Option<u64>,
     names: Option<Vec<String>>,
     remark: Option<String>,
     kept: Option<KeptColumns>,
-    /// How many rows have been given.
+    /// The number of rows returned so far.
     given: u64,
     notes: Vec<String>,
 }
@@ -184,7 +184,7 @@ impl<'a> RowStream<'a> {
         Ok(None)
     }
 
-    /// How many rows there are in all, where the files say it.
+    /// The number of all rows, if the files record it.
     pub fn rows(&self) -> Option<u64> {
         self.rows
     }
@@ -201,13 +201,12 @@ impl<'a> RowStream<'a> {
         kept
     }
 
-    /// What is worth telling of the columns of the first file that were found by name, as far as it has not been told: their
-    /// order, and which are left out.
+    /// A remark on columns of the first file that were found by name, once: their order, and unused columns.
     pub fn remark(&mut self) -> Option<String> {
         self.remark.take()
     }
 
-    /// How first lines of CSV text were read, where that is in doubt, as far as it has not been told.
+    /// Notes on doubtful first lines of CSV text since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }

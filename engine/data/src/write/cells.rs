@@ -121,7 +121,7 @@ impl<'a> Cells<'a> {
             DataType::Time64(Microsecond) => with!(Time64MicrosecondType, time::<Time64MicrosecondType>),
             DataType::Time64(_) => with!(Time64NanosecondType, time::<Time64NanosecondType>),
             DataType::Timestamp(unit, zone) => {
-                // What has a time zone is kept in UTC.
+                // Times with a zone are kept in UTC.
                 let zone = zone.is_some();
                 match unit {
                     Second => with!(TimestampSecondType, move |values: &_, row| instant(values, row, zone)),

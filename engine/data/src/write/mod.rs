@@ -74,7 +74,7 @@ fn label(labels: &[String], number: u32) -> &str {
     labels.get(number as usize).map_or("", String::as_str)
 }
 
-/// What a table of results is made of.
+/// The layout of a table of results.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The names of the columns, at least one.
@@ -97,7 +97,7 @@ impl Layout {
         Layout { headings, number, labels: Vec::new(), kept }
     }
 
-    /// The same table with texts in place of numbers.
+    /// Replaces numbers by texts.
     #[must_use]
     pub fn with_labels(self, labels: Vec<String>) -> Layout {
         Layout { number: Number::Label, labels, ..self }
@@ -111,15 +111,15 @@ pub struct Table<'a> {
     pub values: Numbers<'a>,
     /// The number of columns, at least one.
     pub columns: usize,
-    /// What the values are, in one word, e.g. `prediction`. The heading of a single column; several columns are
-    /// headed `prediction_0`, `prediction_1` and so on.
+    /// The heading of a single column, such as `prediction`. Several columns have the headings
+    /// `prediction_0`, `prediction_1` and so on.
     pub heading: &'a str,
 }
 
 /// Where a table goes.
 #[derive(Clone, Debug)]
 pub enum Destination {
-    /// A file; its extension tells the format: `.csv`, `.npy`, `.npz`, `.parquet` or `.arrow`.
+    /// A file; its extension gives the format: `.csv`, `.npy`, `.npz`, `.parquet` or `.arrow`.
     Path(PathBuf),
     /// Standard output, as CSV.
     StandardOutput,
@@ -141,7 +141,8 @@ impl Destination {
         if path.as_os_str() == "-" { Destination::StandardOutput } else { Destination::Path(path) }
     }
 
-    /// Checks, before any work is done, that the format is known, and that it can hold these columns of the input.
+    /// Checks, before any work is done, that the format is known, and that it can hold these columns of the
+    /// input.
     ///
     /// # Errors
     ///
@@ -202,7 +203,8 @@ trait Encode {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// A table that is written piece by piece. A file appears in its place when the table is finished, whole or not at all.
+/// A table that is written piece by piece. A file appears in its place when the table is finished, whole or
+/// not at all.
 ///
 /// Standard output that is closed early, as by `head`, is no error.
 pub struct TableWriter {
@@ -220,8 +222,8 @@ impl TableWriter {
     ///
     /// # Errors
     ///
-    /// `D0012` if nothing can be written there, `D0013` for an unknown format, `D0024` for columns of the input that
-    /// cannot be kept.
+    /// `D0012` if nothing can be written there, `D0013` for an unknown format, `D0024` for columns of the
+    /// input that cannot be kept.
     pub fn create(destination: &Destination, layout: &Layout) -> Result<Self, DataError> {
         let (name, format) = (destination.name(), destination.format()?);
         check_kept(&name, layout)?;
@@ -243,8 +245,8 @@ impl TableWriter {
         let encoder: Box<dyn Encode> = match format {
             Format::Npy | Format::Npz => {
                 let place = match &file {
-                    Some(file) if file.is_regular() => numpy::Place::File(file.file()?),
-                    _ => numpy::Place::Pipe(out()?),
+                    Some(file) if file.is_regular() => numpy::Sink::File(file.file()?),
+                    _ => numpy::Sink::Pipe(out()?),
                 };
                 let array = numpy::Array::create(place, matches!(format, Format::Npz), layout);
                 Box::new(array.map_err(failed)?)
@@ -320,11 +322,11 @@ fn check_kept(name: &str, layout: &Layout) -> Result<(), DataError> {
     }
 }
 
-/// Writes a table: a NumPy array, one-dimensional if there is one column, CSV with a header and one line per row, or a
-/// Parquet or Arrow file.
+/// Writes a table: a NumPy array, one-dimensional if there is one column, CSV with a header and one line per
+/// row, or a Parquet or Arrow file.
 ///
-/// CSV has the fewest digits that read back as the same float, `NaN`, `inf` and `-inf`. A file appears whole or not at
-/// all. Standard output that is closed early, as by `head`, is no error.
+/// CSV has the fewest digits that read back as the same float, `NaN`, `inf` and `-inf`. A file appears whole
+/// or not at all. Standard output that is closed early, as by `head`, is no error.
 ///
 /// # Errors
 ///
@@ -345,8 +347,8 @@ fn shape(values: usize, columns: usize) -> DataError {
     DataError::new(codes::SHAPE, "the result", message)
 }
 
-/// Whether the path names something that takes bytes and is no file, such as `/dev/null` or a named pipe: it has no
-/// content that could be left half-written, and must not be replaced by a file.
+/// Whether the path names a device or a pipe, such as `/dev/null`: it has no content that could be
+/// half-written, and a file must not replace it.
 fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }

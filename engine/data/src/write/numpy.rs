@@ -16,10 +16,10 @@ const HEADER: usize = 128;
 const MEMBER: &str = "arr_0.npy";
 
 /// Where an array goes.
-pub(super) enum Place {
+pub(super) enum Sink {
     /// A file, in which any place can be written.
     File(File),
-    /// What takes one byte after the other.
+    /// A pipe or device, which cannot seek.
     Pipe(Out),
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Array {
     /// The array: in its place, or in a nameless file until it is whole.
     array: BufWriter<File>,
     /// Where it is copied to when it is whole.
-    copy: Option<Place>,
+    copy: Option<Sink>,
     zipped: bool,
     number: Number,
     columns: usize,
@@ -38,9 +38,9 @@ pub(super) struct Array {
 }
 
 impl Array {
-    pub(super) fn create(place: Place, zipped: bool, layout: &Layout) -> io::Result<Self> {
+    pub(super) fn create(place: Sink, zipped: bool, layout: &Layout) -> io::Result<Self> {
         let (file, copy) = match place {
-            Place::File(file) if !zipped => (file, None),
+            Sink::File(file) if !zipped => (file, None),
             place => (tempfile::tempfile()?, Some(place)),
         };
         let mut array = BufWriter::with_capacity(1 << 16, file);
@@ -100,9 +100,9 @@ impl Encode for Array {
         array.seek(SeekFrom::Start(0))?;
         match (self.copy, self.zipped) {
             (None, _) => Ok(()),
-            (Some(Place::File(file)), true) => zip(&mut array, file).map(drop),
-            (Some(Place::File(mut file)), false) => io::copy(&mut array, &mut file).map(drop),
-            (Some(Place::Pipe(mut out)), zipped) => {
+            (Some(Sink::File(file)), true) => zip(&mut array, file).map(drop),
+            (Some(Sink::File(mut file)), false) => io::copy(&mut array, &mut file).map(drop),
+            (Some(Sink::Pipe(mut out)), zipped) => {
                 let mut whole = if zipped { zip(&mut array, tempfile::tempfile()?)? } else { array };
                 whole.seek(SeekFrom::Start(0))?;
                 io::copy(&mut whole, &mut out)?;
@@ -115,7 +115,8 @@ impl Encode for Array {
 /// Bytes of a letter in an array of texts.
 const LETTER: usize = 4;
 
-/// Texts as NumPy has them in arrays: letters of 4 bytes, with zeros behind them up to the length of the longest text.
+/// Texts as NumPy has them in arrays: letters of 4 bytes, with zeros behind them up to the length of the
+/// longest text.
 fn elements(labels: &[String]) -> Vec<Vec<u8>> {
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(1);
     let element = |label: &String| {

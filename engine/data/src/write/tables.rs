@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::{Encode, Layout, Number, Numbers, Out};
 
-/// Numbers in a row group, at most: so many are in memory until it is written.
+/// Maximum numbers of a row group, which stays in memory until it is written.
 const MOST_NUMBERS: usize = 1 << 22;
 /// Rows in a row group.
 const LEAST_ROWS: usize = 1 << 10;
@@ -20,7 +20,7 @@ const MOST_ROWS: usize = 1 << 17;
 /// The columns of a table.
 struct Columns {
     schema: SchemaRef,
-    /// How many of them are results.
+    /// The number of columns that are results.
     results: usize,
     labels: Vec<String>,
 }
@@ -62,7 +62,7 @@ impl Columns {
     }
 }
 
-/// One of so many columns.
+/// The column `at` of a row-major table of `columns` columns.
 fn column<T: Copy>(values: &[T], at: usize, columns: usize) -> Vec<T> {
     values.iter().skip(at).step_by(columns.max(1)).copied().collect()
 }

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Functions that the tests share.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::io::Write;
@@ -85,7 +85,7 @@ pub fn shown(rows: std::ops::Range<usize>) -> String {
     rows.map(line).collect::<Vec<_>>().join(" | ")
 }
 
-/// A Parquet file with row groups of so many rows.
+/// A Parquet file with row groups of `group` rows.
 pub fn parquet(table: &RecordBatch, group: usize, compression: Compression) -> Vec<u8> {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(group))
@@ -98,13 +98,13 @@ pub fn parquet(table: &RecordBatch, group: usize, compression: Compression) -> V
     file
 }
 
-/// The table in batches of so many rows.
+/// The table in batches of `batch` rows.
 fn batches(table: &RecordBatch, batch: usize) -> impl Iterator<Item = RecordBatch> {
     let rows = table.num_rows();
     (0..rows).step_by(batch).map(move |first| table.slice(first, batch.min(rows - first)))
 }
 
-/// An Arrow file with record batches of so many rows.
+/// An Arrow file with record batches of `batch` rows.
 pub fn arrow(table: &RecordBatch, batch: usize, compression: Option<CompressionType>) -> Vec<u8> {
     let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
     let mut file = Vec::new();
@@ -115,7 +115,7 @@ pub fn arrow(table: &RecordBatch, batch: usize, compression: Option<CompressionT
     file
 }
 
-/// The same as a stream.
+/// An Arrow stream with record batches of `batch` rows.
 pub fn arrow_stream(table: &RecordBatch, batch: usize) -> Vec<u8> {
     let mut file = Vec::new();
     let mut writer = StreamWriter::try_new(&mut file, &table.schema()).unwrap();

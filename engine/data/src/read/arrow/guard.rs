@@ -1,8 +1,9 @@
 //! The one place where panics of the Parquet and Arrow crates end.
 //!
-//! Both mean to return errors, and both have panicked: on damaged files, since they index and multiply by numbers of the
-//! file in hundreds of places, and on whole files with types that they do not support. What they build from a file is dropped after a panic, so that nothing half-made is seen
-//! again; results that are being written are beside their place until they are whole.
+//! Both intend to return errors, and both have panicked: on damaged files, since they index and multiply by
+//! numbers of the file in hundreds of places, and on intact files with types that they do not support. After
+//! a panic, everything that they built from the file is dropped, so that no half-made value remains.
+//! Unfinished results lie beside their place.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -38,7 +39,10 @@ fn gave_up(name: &str, panic: &(dyn Any + Send)) -> DataError {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     let why = shorten_error(text.unwrap_or("it gave no reason").trim());
     DataError::new(codes::READER_LIMIT, name, format!("the reader of Parquet and Arrow files gave up: {why}"))
-        .help("save the columns with plain types, or as CSV; if other programs cannot read the file either, it is damaged")
+        .help(
+            "save the columns with plain types, or as CSV; if other programs cannot read the file \
+               either, it is damaged",
+        )
 }
 
 #[cfg(test)]

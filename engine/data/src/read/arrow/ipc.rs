@@ -18,9 +18,9 @@ use crate::error::DataError;
 use crate::read::input::Input;
 use crate::read::{Expect, Reading, unreadable};
 
-/// What a file starts and ends with.
+/// First and last bytes of a file.
 pub(in crate::read) const MAGIC: &[u8] = b"ARROW1";
-/// What a stream starts with.
+/// First bytes of a stream.
 pub(in crate::read) const STREAM: &[u8] = b"\xff\xff\xff\xff";
 
 /// Bytes at the end of a file: the length of the index, and the magic string.
@@ -66,11 +66,11 @@ fn read_at(input: &mut Input, at: u64, bytes: &mut [u8], name: &str) -> Result<(
     input.read_at(at, bytes).map_err(|error| unreadable(name, &error))
 }
 
-/// What a byte of compressed data becomes at most: zstd has blocks of 4 bytes that say 128 KiB.
+/// Maximum expansion of compressed data: a zstd block of 4 bytes can stand for 128 KiB.
 const MOST_EXPANDED: u64 = 1 << 15;
 
-/// Checks the lengths that compressed columns will have according to the file, for all of which memory is taken before
-/// anything is expanded.
+/// Checks the expanded lengths that the file claims for compressed columns, since the reader allocates them
+/// in advance.
 fn check_lengths(header: &[u8], body: &[u8], name: &str) -> Result<(), DataError> {
     let message = root_as_message(header).map_err(|error| unusable(name, &error))?;
     let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
@@ -193,7 +193,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Appends so many bytes of the input. They take memory as they come, not as they are announced.
+    /// Appends `number` bytes of the input. Memory grows with the bytes read, not with the claimed number.
     fn take(&mut self, number: u64, bytes: &mut Vec<u8>) -> Result<(), DataError> {
         let read = self.input.by_ref().take(number).read_to_end(bytes);
         match read.map_err(|error| unreadable(&self.name, &error))? as u64 == number {

@@ -31,11 +31,11 @@ pub(super) use values::{is_number, is_text, put};
 
 /// A file whose rows come in pieces, each with the columns that were asked for.
 trait Pieces {
-    /// The next piece, if there is one; of at most so many rows where the format leaves a choice.
+    /// The next piece, if there is one; with at most `most` rows if the format leaves a choice.
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
-    /// The number of rows of the chosen parts, where the file says it.
+    /// The number of rows of the chosen parts, if the file records it.
     fn rows(&self) -> Option<u64>;
-    /// How many parts the file has that can be read apart.
+    /// The number of parts of the file that can be read separately.
     fn parts(&self) -> Option<u64>;
     /// Leaves out all other parts.
     fn select(&mut self, parts: Range<u64>);
@@ -51,11 +51,11 @@ struct Plan<'a> {
     kept: Vec<usize>,
     /// The features' columns, with the types of their codes where they get codes.
     fields: Vec<FieldRef>,
-    /// How the features get their codes whose columns hold names.
+    /// For each feature whose column holds names, the way to their codes.
     named: Vec<Option<NamedColumn<'a>>>,
     /// The columns that are kept.
     kept_fields: Vec<FieldRef>,
-    /// What is worth telling of columns that were found by name.
+    /// A remark for the user on columns that were found by name.
     remark: Option<String>,
     /// Whether some values are in double precision.
     wide: bool,
@@ -154,9 +154,9 @@ pub(super) struct Table<'a> {
     /// Whether its columns are handed on.
     by_column: bool,
     name: String,
-    /// What has been read of pieces and not yet been given.
+    /// Rows that are read and not yet returned.
     pending: VecDeque<RecordBatch>,
-    /// The rows that the file has promised and not yet given.
+    /// The number of rows that the file claims and that are not yet returned.
     left: Option<u64>,
     /// The rows that it has given.
     given: u64,
@@ -168,7 +168,7 @@ impl<'a> Table<'a> {
         Table { pieces, plan, by_column, name: name.to_owned(), pending: VecDeque::new(), left, given: 0 }
     }
 
-    /// The next rows of a piece, at most so many.
+    /// The next rows of a piece, at most `most`.
     fn piece(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         loop {
             if let Some(piece) = self.pending.pop_front() {
@@ -305,7 +305,8 @@ impl Reader for Table<'_> {
     }
 }
 
-/// A column that is kept, as it will be: values in place of a dictionary, which may differ from piece to piece.
+/// The type of a kept column after unpacking: plain values, since dictionaries may differ from piece to
+/// piece.
 fn unpacked_field(field: &Field) -> FieldRef {
     let field = field.clone().with_nullable(true);
     Arc::new(match field.data_type() {

@@ -19,7 +19,7 @@ use sched_categories::{Cell, Form, Refusal};
 pub(super) struct NamedColumn<'a> {
     lookup: Lookup<'a>,
     form: Form,
-    /// What its parts are before they become codes.
+    /// The type of its parts before they become codes.
     data_type: DataType,
     /// Its number and name.
     column: usize,
@@ -68,7 +68,7 @@ impl NamedColumn<'_> {
             Some(dictionary) => (dictionary.values(), Some(dictionary.normalized_keys())),
             None => (part, None),
         };
-        // What a dictionary holds is looked up once; only what rows refer to has to be known.
+        // Each value of a dictionary is looked up once; only values that rows refer to must be categories.
         let known =
             places.as_ref().map(|_| (0..values.len()).map(|at| self.code(values, at)).collect::<Vec<_>>());
         let mut codes = Vec::with_capacity(part.len());

@@ -1,10 +1,11 @@
-//! How deep the columns of a Parquet file lie within each other.
+//! The nesting depth of the columns of a Parquet file.
 //!
-//! The Parquet crate builds the tree of columns with a call for each level, and a file of a few MiB can say that there are
-//! more levels than any stack bears, which ends the process. So the list of columns is looked at before: its index is
-//! written in the compact protocol of Thrift, of which just enough is understood here to walk over everything.
+//! The Parquet crate builds the tree of columns with a call for each level. A file of a few MiB can claim
+//! more levels than any stack holds, which would end the process. So this module checks the list of columns
+//! first. The list is part of an index in the compact protocol of Thrift, of which this module reads as much
+//! as it needs to skip everything else.
 
-/// Levels of groups within each other, at most.
+/// Maximum nesting of groups.
 const MOST_LEVELS: usize = 64;
 /// Structures within each other that stand in one entry, at most.
 const MOST_NESTED: usize = 32;
@@ -23,7 +24,8 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCTURE: u8 = 12;
 
-/// Whether the columns are not too deep, according to the index of a file; `None` if that cannot be understood.
+/// Whether the nesting of columns is within the limit, by the index of a file; `None` if the index is
+/// unreadable.
 pub(super) fn is_shallow(index: &[u8]) -> Option<bool> {
     let mut cursor = Cursor { rest: index };
     let mut field = 0;
@@ -37,7 +39,7 @@ pub(super) fn is_shallow(index: &[u8]) -> Option<bool> {
     Some(true)
 }
 
-/// What is still to be read.
+/// The bytes that are still to be read.
 struct Cursor<'a> {
     rest: &'a [u8],
 }
@@ -73,7 +75,8 @@ impl Cursor<'_> {
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// The type of the next field of a structure, whose number is put into `field`; `None` within if there is none.
+    /// The type of the next field of a structure; puts its number into `field`. `Some(None)` is the end of
+    /// the structure.
     fn field(&mut self, field: &mut i16) -> Option<Option<u8>> {
         let byte = self.byte()?;
         if byte == 0 {
@@ -154,7 +157,7 @@ impl Cursor<'_> {
                 *left = left.saturating_sub(1);
             }
             open.push(children);
-            // The crate goes down to the element before it comes up: groups that are full still count while it does.
+            // The crate descends to the element before it returns from complete groups, so these still count.
             if open.len() > MOST_LEVELS {
                 return Some(false);
             }

@@ -19,7 +19,7 @@ use crate::error::DataError;
 use crate::read::input::Input;
 use crate::read::{Expect, Reading, unreadable};
 
-/// What a file starts and ends with.
+/// First and last bytes of a file.
 pub(in crate::read) const MAGIC: &[u8] = b"PAR1";
 
 /// Bytes at the end of a file: the length of the index, and the magic string.
@@ -96,8 +96,8 @@ impl Source {
     }
 }
 
-/// The schema with plain columns in place of dictionaries that the reader does not build, such as those of truth values
-/// that pandas writes for a category; `None` if there are none.
+/// The schema with plain columns in place of dictionaries that the reader does not build, such as those of
+/// truth values that pandas writes for a category; `None` if there are none.
 fn without_odd_dictionaries(schema: &Schema) -> Option<Schema> {
     let plain = |field: &FieldRef| match field.data_type() {
         DataType::Dictionary(_, values) if !is_built(values) => {

@@ -12,7 +12,7 @@ use crate::codes;
 use crate::error::DataError;
 use crate::read::Precision;
 
-/// Rows that are turned at a time: as many as stay in the cache, in columns and in rows.
+/// Rows of a block in the transposition of columns: both forms of a block stay in the L1 cache.
 const BLOCK: usize = 1024;
 
 /// A number that rows are made of.
@@ -45,7 +45,8 @@ impl Real for f64 {
     }
 }
 
-/// Whether the values of a column are given in double precision. Whole numbers of 4 and 8 bytes are rounded to `whole`.
+/// Whether the values of a column come in double precision. Whole numbers of 4 and 8 bytes are rounded to
+/// `whole`.
 ///
 /// # Errors
 ///
@@ -98,7 +99,8 @@ fn refuse_text(field: &Field, column: usize, name: &str) -> Result<bool, DataErr
     let message =
         format!("a feature's column holds {kind}, and the model does not say which numbers stand for it");
     Err(refused(message, field, column, name).help(
-        "write the numbers that stood for it in training into the column, for example pandas' .cat.codes if its categories \
+        "write the numbers that stood for it in training into the column, for example pandas' .cat.codes \
+         if its categories \
          are the same",
     ))
 }
@@ -107,7 +109,7 @@ fn refused(message: String, field: &Field, column: usize, name: &str) -> DataErr
     DataError::new(codes::COLUMN_TYPE, name, message).column(column + 1, Some(field.name().clone()))
 }
 
-/// What a column holds that is neither numbers nor text, and what to do about it.
+/// The content of a column that is neither numbers nor text, and help for the user.
 fn describe(data_type: &DataType) -> (String, &'static str) {
     let kind = match data_type {
         DataType::Decimal32(..)
@@ -166,7 +168,8 @@ pub(super) fn append<T: Real>(
     Ok(())
 }
 
-/// Puts the values of a column into their places, which are missing as yet. Whole numbers are rounded to `whole`, once.
+/// Puts the values of a column into their places, which hold missing values. Rounds whole numbers to `whole`,
+/// once.
 pub(in crate::read) fn put<'v, T: Real + 'v>(
     column: &ArrayRef,
     whole: Precision,

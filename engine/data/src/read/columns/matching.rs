@@ -8,10 +8,10 @@ use super::near::near;
 use crate::codes;
 use crate::error::{DataError, shorten};
 
-/// What has the names of columns, for messages.
+/// The source of the names of columns, for messages.
 #[derive(Clone, Copy)]
 pub(in crate::read) struct Named<'a> {
-    /// What it is called: the `header` of CSV text, the `file` of other formats.
+    /// Its name in messages: `header` for CSV text, `file` for other formats.
     pub(in crate::read) what: &'static str,
     /// An error at its place.
     pub(in crate::read) error: &'a dyn Fn(Code, String) -> DataError,
@@ -73,7 +73,8 @@ fn can_be_trimmed(names: &[String]) -> bool {
 
 /// Refuses names by which no column can be found for certain.
 fn check_names(names: &[String], trimmed: bool, named: Named<'_>) -> Result<(), DataError> {
-    let help = "rename the features when training; or, if the columns are the features in the model's order, say \
+    let help = "rename the features when training; or, if the columns are the features in the model's \
+                order, say \
                 --by-position";
     if let Some(at) = names.iter().position(|name| name.trim().is_empty()) {
         let message =
@@ -97,7 +98,7 @@ fn check_names(names: &[String], trimmed: bool, named: Named<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The header lacks these features of so many; other columns may be what is meant.
+/// An error: the header lacks some of `features` features. The help proposes similar columns.
 fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>) -> DataError {
     let listed: Vec<String> =
         lacking.iter().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name))).collect();
@@ -114,7 +115,8 @@ fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>)
     let pairs: Vec<String> = lacking.iter().take(MOST_NAMED).filter_map(pair).collect();
     let misses = if pairs.is_empty() { String::new() } else { format!("{}: ", pairs.join(", ")) };
     named.error(codes::MISSING_FEATURE, message).help(format!(
-        "{misses}give the columns the model's names; or, if the columns are the features in the model's order, say \
+        "{misses}give the columns the model's names; or, if the columns are the features in the model's \
+         order, say \
          --by-position"
     ))
 }
@@ -122,12 +124,14 @@ fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>)
 /// The names of columns for a library that does not hold names.
 pub(in crate::read) fn without_names_of_the_model(named: Named<'_>) -> DataError {
     let message = format!(
-        "the {} cannot be matched: the library was built by an older schedc and does not hold the names of the model's \
+        "the {} cannot be matched: the library was built by an older schedc and does not hold the names of \
+         the model's \
          features",
         named.what
     );
     named.error(codes::UNMATCHED_HEADER, message).help(
-        "build the library again; or, if the columns are the features in the model's order, say --by-position or remove \
+        "build the library again; or, if the columns are the features in the model's order, say \
+         --by-position or remove \
          the header",
     )
 }
@@ -140,7 +144,8 @@ pub(in crate::read) fn check_order(header: &[String], named: Named<'_>) -> Resul
     if header.first().is_some_and(unnamed) && header.iter().skip(1).any(|name| !unnamed(name)) {
         return refused(
             "the first column has no name, as if it were the index that pandas writes",
-            "leave the index out with to_csv(..., index=False); if the column is the model's first feature, say \
+            "leave the index out with to_csv(..., index=False); if the column is the model's first \
+             feature, say \
              --by-position, or give it a name",
         );
     }
@@ -151,7 +156,8 @@ pub(in crate::read) fn check_order(header: &[String], named: Named<'_>) -> Resul
     if all && numbered.iter().enumerate().any(|(at, number)| *number != Some(at)) {
         return refused(
             "the columns are named f0, f1 ... in another order, and the model has no names to find them by",
-            "put the columns in the order f0, f1 ...; if they are in the model's order as they are, say --by-position",
+            "put the columns in the order f0, f1 ...; if they are in the model's order as they are, say \
+             --by-position",
         );
     }
     Ok(())
@@ -192,7 +198,7 @@ pub(in crate::read) fn find_kept(
     keep.iter().map(find).collect()
 }
 
-/// What is worth telling of columns that were found by name: another order than the model's, and others that are left out.
+/// A remark on columns that were found by name: another order than the model's, or unused columns.
 pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usize]) -> Option<String> {
     let used: HashSet<usize> = columns.iter().chain(kept).copied().collect();
     let mut others =
@@ -216,7 +222,7 @@ pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usiz
     }
 }
 
-/// The columns by position, of so many, that are features: all of them, or all but those that are kept.
+/// The columns by position, of `width`, that are features: all of them, or all except the kept ones.
 pub(in crate::read) fn by_position(width: usize, features: usize, kept: &[usize]) -> Option<Vec<usize>> {
     if width == features {
         return Some((0..width).collect());

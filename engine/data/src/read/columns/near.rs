@@ -5,8 +5,8 @@ const MOST_COMPARED: usize = 64;
 /// Letters that a common beginning or end has at least.
 const LEAST_SHARED: usize = 3;
 
-/// The one of the other names that is most likely meant by `name`: equal but for case, blanks and marks, or with a prefix
-/// or a suffix, or a few letters away.
+/// The name of `others` that `name` most likely means: equal except for case, blanks and punctuation, or with
+/// a prefix or suffix, or with a few other letters.
 pub(in crate::read) fn near<'a>(name: &str, others: &[&'a str]) -> Option<&'a str> {
     let wanted = plain(name);
     let score = |other: &&'a str| Some((distance(&wanted, &plain(other))?, *other));
@@ -18,7 +18,7 @@ fn plain(name: &str) -> String {
     name.chars().take(MOST_COMPARED).filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// How far two plain names are apart, if they are near each other at all.
+/// The distance of two plain names, if they are similar at all.
 fn distance(wanted: &str, other: &str) -> Option<usize> {
     if wanted.is_empty() || other.is_empty() {
         return None;

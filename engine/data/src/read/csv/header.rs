@@ -17,7 +17,7 @@ pub(super) struct Selection {
     pub(super) columns: Vec<usize>,
     /// Numbers of the cells that are kept for the results.
     pub(super) kept: Vec<usize>,
-    /// How many cells each line has.
+    /// The number of cells of each line.
     pub(super) width: usize,
     /// The header, where there is one.
     pub(super) header: Option<Vec<String>>,
@@ -31,13 +31,13 @@ impl Selection {
     }
 }
 
-/// What the first line turned out to be.
+/// The interpretation of the first line.
 pub(super) struct First {
     pub(super) selection: Selection,
     pub(super) is_header: bool,
-    /// How it was read, where that is in doubt.
+    /// A note on the interpretation, if it is in doubt.
     pub(super) note: Option<String>,
-    /// How it was read, to be said if it is a row and the second one is written in another way.
+    /// A note for a first line that is a row, for the case that the second row is written in another way.
     pub(super) later: Option<String>,
 }
 
@@ -47,8 +47,8 @@ fn is_whole(cell: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a record has numbers, and all of them are written with a point or an exponent, as pandas writes columns of
-/// floats: whole numbers above them may be a header then.
+/// Whether a record has numbers, and all of them are written with a point or an exponent, as pandas writes
+/// columns of floats: whole numbers above them may be a header then.
 pub(super) fn has_points(record: &csv::ByteRecord) -> bool {
     let is_number = |cell: &&[u8]| parse(cell).is_some_and(|value| !value.is_nan());
     let has_point = |cell: &[u8]| cell.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
@@ -102,13 +102,17 @@ fn select<R: Read>(
     let kept = find_kept(&line.cells, keep, named)?;
     let width = line.cells.len();
     if let Some(names) = expect.names_to_match() {
-        let columns = find_columns(&line.cells, names, named).map_err(|error| match (kind, error.code == codes::MISSING_FEATURE) {
-            (Kind::HeaderOfNumbers, true) => error.help(
-                "the first line holds the numbers from 0 on, as pandas writes for columns without names: give the columns \
-                 the model's names, or, if they are the features in the model's order, say --by-position; if the line is a \
+        let columns = find_columns(&line.cells, names, named).map_err(|error| {
+            match (kind, error.code == codes::MISSING_FEATURE) {
+                (Kind::HeaderOfNumbers, true) => error.help(
+                    "the first line holds the numbers from 0 on, as pandas writes for columns without names: \
+                 give the columns \
+                 the model's names, or, if they are the features in the model's order, say --by-position; \
+                 if the line is a \
                  row, put a line with the model's names before it",
-            ),
-            _ => error,
+                ),
+                _ => error,
+            }
         })?;
         return Ok(Selection { columns, kept, width, header: Some(line.trimmed()) });
     }
@@ -131,12 +135,14 @@ fn select<R: Read>(
 /// So few numbers are in a row by chance.
 const FEW: usize = 3;
 
-const READ_AS_HEADER: &str = "these numbers were read as a header, not as a row; if they are a row, put a line with a \
+const READ_AS_HEADER: &str = "these numbers were read as a header, not as a row; if they are a row, put a \
+                              line with a \
                               name for each column before them";
-const READ_AS_ROW: &str = "these numbers were read as a row, not as a header; if they are a header, remove the line or \
+const READ_AS_ROW: &str = "these numbers were read as a row, not as a header; if they are a header, remove \
+                           the line or \
                            give the columns the names that the model knows";
 
-/// What a first line is.
+/// The kind of a first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A header, since it has text where rows have numbers.
@@ -151,9 +157,9 @@ enum Kind {
 struct Line {
     /// Their texts, with the blanks around them.
     cells: Vec<String>,
-    /// How many are text.
+    /// The number of cells that are text.
     text: usize,
-    /// How many are numbers, the missing ones not counted.
+    /// The number of cells that are numbers, without missing ones.
     numbers: usize,
 }
 
@@ -186,8 +192,8 @@ impl Line {
             Names::Known(names) => self.kind_by_names(names),
             Names::None | Names::Unknown => None,
         };
-        // By majority otherwise, because a typing error in the first line of plain numbers must be reported, not taken
-        // for a header and skipped.
+        // Otherwise the majority decides: a typing error in a first line of numbers must be an error, not
+        // make it a header.
         named.unwrap_or_else(|| match self.text > self.numbers {
             true => Kind::Header,
             false if self.cells.len() == expect.columns && self.counts_from_zero() => Kind::HeaderOfNumbers,
@@ -195,7 +201,7 @@ impl Line {
         })
     }
 
-    /// What the line is if it has names of the model.
+    /// The kind of a line that has names of the model.
     fn kind_by_names(&self, names: &[String]) -> Option<Kind> {
         let cells: HashSet<&str> = self.cells.iter().map(|cell| cell.trim()).collect();
         let is_text = |name: &str| parse(name.as_bytes()).is_none();
@@ -226,7 +232,7 @@ impl Line {
         self.cells.iter().enumerate().all(|(at, cell)| cell.trim() == at.to_string())
     }
 
-    /// What to say of a line that could have been read in another way.
+    /// A note on a line with two possible interpretations.
     fn note(&self, kind: Kind, expect: Expect<'_>) -> Option<&'static str> {
         match kind {
             Kind::Header => None,
@@ -238,8 +244,8 @@ impl Line {
         }
     }
 
-    /// Whether a row looks like a header of numbers that cannot be matched: whole numbers from 1 on, or without a gap in any order,
-    /// the index of pandas before columns without names, or many of the model's names.
+    /// Whether a row looks like a header of numbers that match no names: whole numbers from 1 on, or in any
+    /// order without a gap, the index of pandas before columns without names, or many of the model's names.
     fn may_be_header(&self, expect: Expect<'_>) -> bool {
         let index = match self.cells.split_first() {
             Some((first, rest)) => {

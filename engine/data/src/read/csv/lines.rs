@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-/// A stream of text in which every line ends with LF, also those that end with CRLF or CR or, the last one, with
-/// nothing. Records then end where their lines do, and lines can be counted.
+/// A stream of text that ends every line with LF, in place of CRLF or CR or, for the last line, nothing. So
+/// records end where their lines do, and lines can be counted.
 pub(super) struct Lines<R> {
     inner: R,
     /// The last byte that `inner` gave; a line has ended before the first one.
@@ -17,7 +17,7 @@ impl<R> Lines<R> {
         Lines { inner, last: b'\n', ended: false }
     }
 
-    /// Whether a reader has been told that there is no more.
+    /// Whether the stream has reported its end to a reader.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
     }

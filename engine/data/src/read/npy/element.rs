@@ -81,7 +81,8 @@ impl Element {
         }
     }
 
-    /// Appends the values of whole elements. For types that are not [`wide`](Self::wide); others give nothing.
+    /// Appends the values of whole elements of a type that is not [`wide`](Self::wide); appends nothing for
+    /// wide types.
     pub(super) fn decode_f32(self, bytes: &[u8], values: &mut Vec<f32>) {
         match self.kind {
             Kind::Bool => values.extend(bytes.iter().map(|&byte| f32::from(u8::from(byte != 0)))),

@@ -11,7 +11,7 @@ use crate::codes;
 use crate::error::{DataError, shorten};
 use crate::read::unreadable;
 
-/// What a header says.
+/// The facts of a header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     /// The elements' type.
@@ -90,7 +90,7 @@ impl Fields {
     fn check(self, name: &str) -> Result<Header, DataError> {
         let lacking = |key: &str| malformed(name, &format!("it lacks '{key}'"));
         let shape = match (&self.descr, self.shape) {
-            // What comes after a structured type is not read.
+            // The header's text after a structured type is not read.
             (Some(Descr::Structured), _) => Vec::new(),
             (_, shape) => shape.ok_or_else(|| lacking("shape"))?,
         };
@@ -113,7 +113,7 @@ fn unsupported(name: &str, elements: impl std::fmt::Display) -> DataError {
     .help("convert the array before saving it, e.g. with .astype('float32')")
 }
 
-/// What elements of a type that is not supported are.
+/// The name of an unsupported element type.
 fn describe(descr: &str) -> String {
     let kind = match descr.chars().nth(1) {
         Some('O') => "Python objects",
