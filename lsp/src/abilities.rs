@@ -1,29 +1,29 @@
-//! What a client can do, as far as answers depend on it.
+//! Capabilities of a client that answers depend on.
 
 use tower_lsp_server::ls_types::ClientCapabilities;
 
 /// The abilities of a client.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Abilities {
-    /// It asks for diagnostics, so that they need not be pushed.
+    /// Requests diagnostics, so that the server need not push them.
     pub pulls_diagnostics: bool,
-    /// It asks for diagnostics again when it is told to.
+    /// Requests diagnostics again on a refresh message.
     pub refreshes_diagnostics: bool,
-    /// It asks for inlay hints again when it is told to.
+    /// Requests inlay hints again on a refresh message.
     pub refreshes_hints: bool,
-    /// It asks for code lenses again when it is told to.
+    /// Requests code lenses again on a refresh message.
     pub refreshes_lenses: bool,
-    /// It shows places that belong to a diagnostic.
+    /// Shows places related to a diagnostic.
     pub related_information: bool,
-    /// It opens the page of a code.
+    /// Opens the page of a code.
     pub code_descriptions: bool,
-    /// It tells settings when asked.
+    /// Sends settings on request.
     pub configuration: bool,
-    /// It can be asked to tell of changed settings.
+    /// Can register for messages about changed settings.
     pub registers_configuration: bool,
-    /// It can be asked to tell of changed files.
+    /// Can register for messages about changed files.
     pub registers_watchers: bool,
-    /// It shows progress that the server begins.
+    /// Shows progress that the server begins.
     pub progress: bool,
     /// Completions may have places to fill in.
     pub snippets: bool,

@@ -13,7 +13,7 @@ use tower_lsp_server::ls_types::{
 use crate::abilities::Abilities;
 use crate::document::Snapshot;
 
-/// What diagnostics are said to come from.
+/// The source of all diagnostics, as editors show it.
 pub const SOURCE: &str = "schedc";
 
 /// A request that is fine and cannot be fulfilled; editors show the message.
@@ -29,7 +29,8 @@ pub fn text_edits(snapshot: &Snapshot, edits: &[Edit]) -> Vec<TextEdit> {
     edits.iter().map(|edit| TextEdit::new(snapshot.text.range(edit.span), edit.text.clone())).collect()
 }
 
-/// Replacements as a change of the workspace, for this version of the document only where the client can tell.
+/// Replacements as a change of the workspace, tied to this version of the document if the client supports
+/// versions.
 pub fn workspace_edit(snapshot: &Snapshot, edits: &[Edit], abilities: Abilities) -> WorkspaceEdit {
     let edits = text_edits(snapshot, edits);
     if !abilities.versioned_edits {

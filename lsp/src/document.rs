@@ -24,7 +24,8 @@ pub struct Document {
     pub version: i32,
     /// Its text now.
     pub text: Arc<Text>,
-    /// Tells this state of the text, and of everything that its check depends on, from all others of all documents.
+    /// A number that identifies this state of the text and of everything that its check depends on, among all
+    /// documents.
     epoch: u64,
     state: State,
     /// The state that was checked before the present one: most of what was read of it still holds.
@@ -36,7 +37,7 @@ pub struct Document {
     is_missing: bool,
 }
 
-/// How far the present state has been looked at.
+/// The progress of checking the present state.
 #[derive(Debug)]
 enum State {
     Unchecked,
@@ -45,18 +46,19 @@ enum State {
     InternalError,
 }
 
-/// A document at one moment, checked. It never changes, so that a request sees one state from its beginning to its end.
+/// A document at one moment, checked. It never changes, so that a request sees one state from its beginning
+/// to its end.
 #[derive(Debug)]
 pub struct Snapshot {
     /// The document's name.
     pub uri: Uri,
     /// The client's number of the text.
     pub version: i32,
-    /// Tells this state from every other one.
+    /// A number that identifies this state among all others.
     pub epoch: u64,
     /// The text.
     pub text: Arc<Text>,
-    /// What the checker knows of it.
+    /// The checker's results.
     pub analysis: Analysis,
     /// The model that it was checked with.
     pub binding: Binding,
@@ -94,7 +96,7 @@ pub struct Binding {
     pub path: Option<PathBuf>,
     /// The `model` line that names it; a setting does otherwise.
     pub line: Option<Span>,
-    /// How far it is known.
+    /// The status of the model.
     pub status: Status,
 }
 
@@ -113,13 +115,13 @@ impl Binding {
     }
 }
 
-/// What a document's check depends on besides its text.
+/// Inputs of a document's check besides its text.
 pub struct Surroundings<'a> {
     /// The settings of its folder.
     pub settings: Arc<Settings>,
     /// The workspace folder that it is in.
     pub folder: Option<PathBuf>,
-    /// Tells what is known of a model.
+    /// Looks up the status of a model.
     pub look_up: &'a mut dyn FnMut(&Path) -> Status,
 }
 
@@ -205,8 +207,8 @@ impl Document {
         Ok(snapshot)
     }
 
-    /// Checks the last state that had a nest again where something besides its text is another than it was: its model has
-    /// been read, or a setting is new. With mistakes now, it is no state without mistakes.
+    /// Checks the last state with a nest again after its model or a setting has changed. If it has errors
+    /// now, it is dropped.
     fn renew_last_good(&mut self, around: &mut Surroundings) {
         let Some(last) = self.last_good.take() else { return };
         let status = last.binding.path.as_deref().map_or(Status::Missing, |path| (around.look_up)(path));

@@ -1,5 +1,5 @@
-//! Messages from the client, before the framework sees them. A message that is no message is answered as an error, and the
-//! next one is read: one broken message must not end the conversation.
+//! Messages from the client, before the framework sees them. A malformed message gets an error as answer, and
+//! the server reads the next one: one broken message must not end the session.
 
 use std::io::{BufRead, Read};
 use std::pin::Pin;
@@ -18,7 +18,7 @@ const LONGEST_LINE: u64 = 4096;
 /// Messages that wait for the server, at most.
 const WAITING: usize = 256;
 
-/// What the client sends, one readable message after the other.
+/// The readable messages of the client, one after the other.
 pub struct Frames {
     messages: Receiver<Vec<u8>>,
     current: Vec<u8>,
@@ -105,7 +105,7 @@ fn header(input: &mut impl BufRead) -> Option<Option<u64>> {
     }
 }
 
-/// What is wrong with a message, if anything is.
+/// The error code and id of a malformed message; `None` for a readable one.
 fn readable(body: &[u8]) -> Option<(i64, String)> {
     #[derive(serde::Deserialize)]
     struct Kind {

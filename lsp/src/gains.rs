@@ -1,4 +1,4 @@
-//! What proposals gain, by the cost model: kept by text and model, and what is being found out.
+//! Predicted gains of proposals, cached by text and model, and the predictions in progress.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub type ByLabel = HashMap<String, Gain>;
 
 /// A place where something may be written: the text around it, and the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ProposalPlace {
     /// The text before it.
     pub before: String,
     /// The text after it.
@@ -27,20 +27,20 @@ pub struct Place {
 #[derive(Debug, Default)]
 pub struct Gains {
     /// The latest last.
-    kept: Mutex<Vec<(Place, Arc<ByLabel>)>>,
+    kept: Mutex<Vec<(ProposalPlace, Arc<ByLabel>)>>,
     /// For each document.
-    running: Mutex<HashMap<String, (Place, AbortHandle)>>,
+    running: Mutex<HashMap<String, (ProposalPlace, AbortHandle)>>,
 }
 
 impl Gains {
-    /// What is known of a place.
-    pub fn of(&self, place: &Place) -> Option<Arc<ByLabel>> {
+    /// The known gains at a place.
+    pub fn of(&self, place: &ProposalPlace) -> Option<Arc<ByLabel>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(known, _)| known == place).map(|(_, gains)| Arc::clone(gains))
     }
 
     /// Keeps what was found out, and drops the oldest where there is much.
-    pub fn keep(&self, place: Place, gains: ByLabel) {
+    pub fn keep(&self, place: ProposalPlace, gains: ByLabel) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != place);
         kept.push((place, Arc::new(gains)));
@@ -48,13 +48,13 @@ impl Gains {
         kept.drain(..surplus);
     }
     /// Whether a place of a document is being asked about.
-    pub fn is_asked(&self, document: &str, place: &Place) -> bool {
+    pub fn is_asked(&self, document: &str, place: &ProposalPlace) -> bool {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.get(document).is_some_and(|(asked, task)| asked == place && !task.is_finished())
     }
 
-    /// A place of a document is asked about. What was asked of the document before is overtaken, and ended.
-    pub fn ask(&self, document: &str, place: Place, task: AbortHandle) {
+    /// Registers the task that predicts gains at a place, and ends the document's earlier task.
+    pub fn ask(&self, document: &str, place: ProposalPlace, task: AbortHandle) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, (_, task)| !task.is_finished());
         if let Some((_, before)) = running.insert(document.to_owned(), (place, task)) {

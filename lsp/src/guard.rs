@@ -1,5 +1,5 @@
-//! The last line of defence: a mistake in one request is an error for that request and for nothing else, and every request
-//! has an answer.
+//! The last line of defence: a mistake in one request is an error for that request and for nothing else, and
+//! every request has an answer.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,7 +48,8 @@ where
             let error = unreadable(request.params());
             return Box::pin(async { Ok(Some(Response::from_error(Id::Null, error))) });
         }
-        // All that is called so are notifications; the framework drops those that it does not know, and requests with them.
+        // Methods with this prefix are notifications. The framework drops unknown ones, and requests with
+        // such a name too.
         if request.method().starts_with("$/") && request.id().is_some() {
             let answer = unknown(request.id().cloned(), request.method());
             return Box::pin(async { Ok(answer) });

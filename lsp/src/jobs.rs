@@ -26,7 +26,7 @@ pub struct Jobs {
     waiting: Arc<AtomicUsize>,
 }
 
-/// What a program is told.
+/// The input of a program.
 #[derive(Debug, Default)]
 pub struct Job {
     /// Its arguments.
@@ -48,7 +48,7 @@ impl Drop for Counted {
     }
 }
 
-/// A program that is asked to end if nobody waits for it any more. It then removes what it has not finished.
+/// A running program. Dropping this asks it to end, so that it removes its unfinished files.
 struct Running(u32);
 
 impl Drop for Running {
@@ -84,11 +84,11 @@ impl Jobs {
         Jobs { program: program.into(), turns: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::default() }
     }
 
-    /// What a program prints. It is killed when nobody waits for it any more.
+    /// Runs a program and returns its output. Dropping the future kills the program.
     ///
     /// # Errors
     ///
-    /// What the program says is wrong, or why it could not be run, as a text for users.
+    /// The program's error message, or the reason why it could not run, as a text for users.
     pub async fn run(&self, job: Job) -> Result<String, String> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -151,7 +151,7 @@ impl Jobs {
 async fn read(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
-        // What has been read counts when the program dies.
+        // If the program dies, the output read so far counts.
         let _ = from.take(LONGEST).read_to_end(&mut bytes).await;
     }
     bytes

@@ -1,4 +1,4 @@
-//! Ledgers that were measured: what `schedc bench --prefixes` said of texts, kept by text and model.
+//! Measured ledgers: the output of `schedc bench --prefixes`, cached by text and model.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ pub struct Remembered {
     pub text: Arc<str>,
     /// The fingerprint of its model then.
     pub fingerprint: String,
-    /// What was measured, as `schedc bench --json` prints it.
+    /// The measurements, as `schedc bench --json` prints them.
     pub ledger: Arc<Value>,
 }
 
@@ -67,7 +67,7 @@ impl Ledgers {
         kept.drain(..surplus);
     }
 
-    /// What is measured of a document in the background. What was being measured of it before is overtaken, and ended.
+    /// Registers the background measurement of a document, and ends the document's earlier one.
     pub fn runs(&self, uri: &Uri, work: &JoinHandle<()>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, task| !task.is_finished());

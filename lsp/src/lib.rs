@@ -1,9 +1,10 @@
 //! The language server of `.sched` schedules.
 //!
-//! It is thin: what editors ask is answered by `sched_ide`, and the files of `requests` convert. What is here
-//! otherwise is the conversation: messages (`frames`, `guard`), documents and their states (`document`, `state`,
-//! `text`), models read by another process (`models`, `jobs`, `said`), what was measured (`ledgers`) or predicted (`gains`), the files beside a schedule (`neighbours`), folders
-//! and settings (`workspace`, `settings`).
+//! The server is thin: `sched_ide` answers the questions of editors, and the files of `requests` convert. The
+//! rest is the session: messages (`frames`, `guard`), documents and their states (`document`, `state`,
+//! `text`), models read by another process (`models`, `jobs`, `refusal`), measurements (`ledgers`),
+//! predictions (`gains`), the files beside a schedule (`neighbours`), folders and settings (`workspace`,
+//! `settings`).
 
 mod abilities;
 mod convert;
@@ -18,8 +19,8 @@ mod models;
 mod neighbours;
 mod pages;
 mod progress;
+mod refusal;
 mod requests;
-mod said;
 mod server;
 mod serving;
 mod settings;
@@ -44,12 +45,13 @@ use pages::Pages;
 use server::Server;
 use state::Shared;
 
-/// Requests that are answered at the same time, at most. Edits and cancellations are among them, so there must always be
-/// room for one more than can wait for something.
+/// Maximum requests in progress. Edits and cancellations count too, so the limit must exceed the number of
+/// requests that can wait.
 const AT_ONCE: usize = 4096;
 
-/// Serves one client over standard input and output until it says goodbye. The exit status is 0 if it asked for the end
-/// first, as it should, and 1 otherwise. `explain` tells the pages of all codes.
+/// Serves one client over standard input and output until it exits. The exit status is 0 if the client
+/// requested the shutdown first, as the protocol demands, and 1 otherwise. `explain` returns the page of a
+/// code.
 pub fn run(explain: Explain) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {

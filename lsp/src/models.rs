@@ -1,5 +1,6 @@
-//! Models that schedules are bound to. The server never reads one itself: `schedc inspect` does, in a process of its own, so
-//! that a large model costs the server neither time nor memory. What is kept of a model are its facts.
+//! Models that schedules are bound to. The server never reads one itself: `schedc inspect` does, in a process
+//! of its own, so that a large model costs the server neither time nor memory. The server keeps the facts of
+//! a model.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,13 +9,13 @@ use std::time::SystemTime;
 
 use sched_nest::ModelInfo;
 
-/// Endings of the names of models that clients are asked to watch. Models have names of all kinds; the server looks at the
-/// others itself.
+/// Endings of the names of models that clients are asked to watch. Models have names of all kinds; the server
+/// looks at the others itself.
 pub const ENDINGS: [&str; 5] = ["json", "ubj", "txt", "model", "onnx"];
 /// Models that are remembered although no document needs them.
 const REMEMBERED: usize = 64;
 
-/// What is known of a model that was read.
+/// A model that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Model {
     /// The facts that schedules are checked with.
@@ -23,16 +24,16 @@ pub struct Model {
     pub fingerprint: String,
 }
 
-/// How far a model is known.
+/// The status of a model.
 #[derive(Clone, Debug)]
 pub enum Status {
     /// There is no such file.
     Missing,
-    /// It is being read for the first time.
+    /// Being read for the first time.
     Loading,
-    /// It was read; while a changed file is read again this is what it was.
+    /// Read. While a changed file is read again, this is the earlier model.
     Ready(Arc<Model>),
-    /// It is no model, for this reason.
+    /// No model, with the reason.
     Failed(Arc<str>),
 }
 
@@ -46,7 +47,7 @@ impl Status {
     }
 }
 
-/// What tells one content of a file from another without reading it.
+/// A mark of a file's content that needs no reading: its size and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     size: u64,
@@ -76,7 +77,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// What is known of a model, and the stamp to read it with if that has to be done now.
+    /// The status of a model, and the stamp to read it with if it must be read now.
     pub fn look_up(&mut self, path: &Path) -> (Status, Option<Stamp>) {
         self.clock += 1;
         let Some(stamp) = Stamp::of(path) else {
@@ -146,13 +147,13 @@ impl Models {
     }
 }
 
-/// What `schedc inspect --facts` prints.
+/// The output of `schedc inspect --facts`.
 #[derive(serde::Deserialize)]
-struct Told {
+struct InspectedFacts {
     fingerprint: String,
     num_trees: u32,
     num_features: u32,
-    /// Not told by older programs.
+    /// Absent in the output of older programs.
     #[serde(default)]
     tested_features: u32,
     num_classes: u32,
@@ -164,38 +165,38 @@ struct Told {
     value_bytes: u32,
     #[serde(default)]
     sum_bytes: u32,
-    /// Not told by older programs.
+    /// Absent in the output of older programs.
     #[serde(default)]
     bin_bytes: u32,
     #[serde(default)]
     category_features: u32,
     #[serde(default)]
     class_features: u32,
-    /// Not told by older programs.
+    /// Absent in the output of older programs.
     #[serde(default)]
     oblivious: Vec<bool>,
 }
 
-/// Reads what `schedc inspect --facts` prints.
+/// Reads the output of `schedc inspect --facts`.
 pub fn parse(text: &str) -> Option<Model> {
-    let told: Told = serde_json::from_str(text).ok()?;
+    let facts: InspectedFacts = serde_json::from_str(text).ok()?;
     let info = ModelInfo {
-        num_trees: told.num_trees,
-        num_features: told.num_features,
-        tested_features: told.tested_features,
-        num_classes: told.num_classes,
-        depths: told.depths.into(),
-        leaves: told.leaves,
-        leaf_vectors: told.leaf_vectors,
-        value_bytes: told.value_bytes,
-        sum_bytes: told.sum_bytes,
-        bin_bytes: told.bin_bytes,
-        category_features: told.category_features,
-        class_features: told.class_features,
-        oblivious: told.oblivious,
+        num_trees: facts.num_trees,
+        num_features: facts.num_features,
+        tested_features: facts.tested_features,
+        num_classes: facts.num_classes,
+        depths: facts.depths.into(),
+        leaves: facts.leaves,
+        leaf_vectors: facts.leaf_vectors,
+        value_bytes: facts.value_bytes,
+        sum_bytes: facts.sum_bytes,
+        bin_bytes: facts.bin_bytes,
+        category_features: facts.category_features,
+        class_features: facts.class_features,
+        oblivious: facts.oblivious,
         ..ModelInfo::default()
     };
-    Some(Model { info: Arc::new(info), fingerprint: told.fingerprint })
+    Some(Model { info: Arc::new(info), fingerprint: facts.fingerprint })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Files that a `model` line could name. Folders are read once until they change, and never more than a few of them: what is
-//! asked here is asked at every key.
+//! Files that a `model` line could name. A folder is read once until it changes, and only a few folders are
+//! kept, because every key press asks for them.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -20,18 +20,18 @@ const DEEPEST: usize = 4;
 const REMEMBERED: usize = 512;
 /// Paths that are proposed for one that does not exist.
 const MOST_MEANT: usize = 3;
-/// How long after a folder's last change one cannot tell by its time that it has changed again.
+/// Time after a folder's last change within which another change may leave its modification time as it is.
 const UNSETTLED: Duration = Duration::from_millis(100);
 
 /// The folders that were looked into.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     folders: HashMap<PathBuf, Listing>,
-    /// How often a folder was read.
+    /// The number of times that a folder was read.
     reads: usize,
 }
 
-/// What is in a folder, each in the order of names.
+/// The contents of a folder, in the order of names.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Entries {
     /// Files that may be models.
@@ -48,7 +48,7 @@ struct Listing {
 }
 
 impl Neighbours {
-    /// What is in a folder; nothing if it cannot be read.
+    /// The contents of a folder; none if it cannot be read.
     pub fn entries(&mut self, folder: &Path) -> Arc<Entries> {
         let now = SystemTime::now();
         let Ok(changed) = std::fs::metadata(folder).and_then(|found| found.modified()) else {

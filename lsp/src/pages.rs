@@ -1,5 +1,5 @@
-//! The pages that explain codes, as files that an editor can open. They come with the program, so they are right for this
-//! version and there without a network.
+//! The pages that explain codes, as files that an editor can open. They come with the program: they fit its
+//! version and need no network.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tower_lsp_server::ls_types::Uri;
 
-/// Tells the page of a code, in Markdown.
+/// Returns the page of a code, in Markdown.
 pub type Explain = fn(&str) -> Option<&'static str>;
 
 /// Writes pages to the user's cache when they are first needed.

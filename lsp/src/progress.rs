@@ -10,11 +10,11 @@ use tower_lsp_server::ls_types::ProgressToken;
 
 use crate::state::Shared;
 
-/// How long a client may take to agree to a token; without an answer there is no progress to see.
+/// Time limit for a client's answer to a new token; without an answer there is no progress to see.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Does work that runs a program, and waits for what it prints. When the request is cancelled, or its progress is, the work
-/// is dropped and its program ended.
+/// Does work that runs a program, and waits for what it prints. When the request is cancelled, or its
+/// progress is, the work is dropped and its program ended.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! The methods of the protocol, each handed to the file that answers it.
 //!
-//! Requests run concurrently and in one thread: each runs without interruption up to its first wait. What changes documents
-//! does so before any wait, and messages begin in the order in which they arrive, so every request sees exactly the edits
-//! that the client sent before it.
+//! Requests run concurrently and in one thread: each runs without interruption up to its first wait. Edits
+//! take effect before any wait, and messages begin in order of arrival, so every request sees exactly the
+//! edits that the client sent before it.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::workspace;
 
 /// The language server.
 pub struct Server {
-    /// What it knows.
+    /// The state of the session.
     pub shared: Arc<Shared>,
     /// The pages of the codes.
     pub pages: Arc<Pages>,

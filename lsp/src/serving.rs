@@ -16,7 +16,7 @@ use crate::jobs::Jobs;
 
 /// Programs that stay up at the same time, each with a model.
 const MOST: usize = 2;
-/// How long they stay up without being asked.
+/// Time after which an idle program ends.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// Runs `schedc ir --serve`.
@@ -25,7 +25,7 @@ pub struct Serving {
     wishes: OnceLock<mpsc::UnboundedSender<Wish>>,
 }
 
-/// What is asked of a program.
+/// A request to a program.
 struct Wish {
     model: PathBuf,
     text: String,
@@ -66,7 +66,7 @@ impl Serving {
         self.ask(model, text, (stage, None)).await
     }
 
-    /// What calls of so many rows cost under a schedule, in cycles by the cost model.
+    /// The cost of a call of `rows` rows under a schedule, in cycles by the cost model.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What users can set, in the section `schedc` of their editor's settings.
+//! The settings of users: the section `schedc` of their editor's settings.
 
 use sched_lang::Target;
 use serde_json::Value;
@@ -11,9 +11,9 @@ pub const SECTION: &str = "schedc";
 pub struct Settings {
     /// The model of schedules that name none, relative to the workspace folder.
     pub model: Option<String>,
-    /// What to check for, instead of what the schedule's `target` line says.
+    /// The target to check for, instead of the schedule's `target` line.
     pub target: Option<Target>,
-    /// Whether what cannot be verified is an error.
+    /// Whether questions that cannot be decided are errors.
     pub strict: bool,
     /// Whether the ranges of new indices are shown.
     pub ranges: bool,
@@ -43,8 +43,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings, from the section itself or from what contains it. What is absent or of the wrong kind keeps its
-    /// default; the second part says what was wrong.
+    /// Reads settings from the section itself or from an object that contains it. Absent or wrong values keep
+    /// their defaults; the second part lists the errors.
     pub fn read(value: &Value) -> (Settings, Vec<String>) {
         let section = value.get(SECTION).unwrap_or(value);
         let mut reader = Reader { section, wrong: Vec::new() };
@@ -53,7 +53,8 @@ impl Settings {
             settings.target = text.parse().ok();
             if settings.target.is_none() {
                 reader.wrong.push(format!(
-                    "the setting schedc.target is `{text}`; write what stands in a `target` line, such as `cpu(avx512)`"
+                    "the setting schedc.target is `{text}`; write what stands in a `target` line, such as \
+                     `cpu(avx512)`"
                 ));
             }
         }

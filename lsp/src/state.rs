@@ -1,5 +1,5 @@
-//! What the server knows: the client's abilities, folders with settings, documents, models. Everything is behind one lock,
-//! which is never held across a wait.
+//! The state of the server: the client's abilities, folders with settings, documents, models. One lock guards
+//! all of it, and no task holds it across a wait.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
@@ -37,11 +37,11 @@ pub struct Shared {
     pub serving: Serving,
     /// Names the models to read.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
-    /// What schedules on disk declare.
+    /// The declarations of schedules on disk.
     pub known: Mutex<SymbolCache>,
     /// Ledgers that were measured.
     pub ledgers: Ledgers,
-    /// What proposals gain.
+    /// Predicted gains of proposals.
     pub gains: Gains,
     /// The files beside schedules.
     pub neighbours: Mutex<Neighbours>,
@@ -51,12 +51,12 @@ pub struct Shared {
     running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
 }
 
-/// What changes while the server runs.
+/// The changing part of the state.
 #[derive(Default)]
 pub struct State {
-    /// What the client can do.
+    /// The client's abilities.
     pub abilities: Abilities,
-    /// How positions count.
+    /// The unit of positions.
     pub encoding: Encoding,
     /// The workspace folders.
     pub folders: Vec<Folder>,
@@ -66,7 +66,7 @@ pub struct State {
     pub documents: HashMap<String, Document>,
     /// The models.
     pub models: Models,
-    /// Whether the client tells of changed models in the workspace folders.
+    /// Whether the client reports changed models in the workspace folders.
     pub watches: bool,
     /// Names of documents whose diagnostics have to be published.
     unpublished: BTreeSet<String>,
@@ -79,7 +79,7 @@ pub struct Folder {
     pub uri: Uri,
     /// Where it is.
     pub path: PathBuf,
-    /// Its settings, if the client tells those of each folder.
+    /// Its settings, if the client sends settings for each folder.
     pub settings: Option<Arc<Settings>>,
 }
 
@@ -91,7 +91,7 @@ impl Folder {
     }
 }
 
-/// A path without `.` and `..`, as far as its text tells.
+/// A path without `.` and `..`, by its text alone.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -123,7 +123,7 @@ impl State {
         own.unwrap_or_else(|| Arc::clone(&self.settings))
     }
 
-    /// The models of open documents of whose changes the client does not tell, with what is known of their files.
+    /// The models of open documents whose changes the client does not report, with the stamps of their files.
     pub fn unwatched(&self) -> Vec<(PathBuf, Option<Stamp>)> {
         let is_told = |path: &Path| {
             let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -225,7 +225,7 @@ impl Shared {
         }))
     }
 
-    /// What is known of a model as soon as it has been read.
+    /// The status of a model, after it has been read.
     pub async fn model(&self, path: &Path) -> Status {
         loop {
             let learned = self.learned.notified();
@@ -306,7 +306,7 @@ impl Shared {
         }
     }
 
-    /// What showed progress under a token has ended.
+    /// Forgets the task of a token after its end.
     pub fn forget(&self, token: &ProgressToken) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
     }

@@ -1,5 +1,5 @@
-//! Schedules that a program is run with, and what keeps one from being run: told before anything is started where that is
-//! known, with a code, the place and the page.
+//! Schedules to run a program with. Errors that would stop the program appear before it starts, with code,
+//! place and page.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use crate::document::Snapshot;
 use crate::jobs::Job;
 use crate::models::{Model, Status};
 use crate::pages::Pages;
+use crate::refusal::Refusal;
 use crate::requests::model::{OTHER_MODEL, UNREADABLE, other_fingerprint};
-use crate::said::Said;
 use crate::state::Shared;
 
 /// A schedule with a model: its text as the editor has it, saved or not.
@@ -51,12 +51,12 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// The model cannot be used, the schedule has errors with it, or the program says that something is wrong.
+    /// The model cannot be used, the schedule has errors with it, or the program reports an error.
     pub async fn run(&self, arguments: Vec<OsString>) -> Result<String> {
         self.run_with(arguments, false).await
     }
 
-    /// The same beside what somebody waits for: other programs go first.
+    /// [`run`](Self::run) in the background: programs that a user waits for go first.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Subject {
         self.ready().await?;
         let (input, folder) = (self.snapshot.text.source().to_string(), self.snapshot.folder());
         let job = Job { arguments, input, folder, aside };
-        self.shared.jobs.run(job).await.map_err(|why| self.said(&why, None))
+        self.shared.jobs.run(job).await.map_err(|why| self.refused(&why, None))
     }
 
     /// A stage of the compiler, made by a program that stays up.
@@ -81,7 +81,7 @@ impl Subject {
         self.ready().await?;
         let text = self.snapshot.text.source().to_string();
         let told = self.shared.serving.stage(self.model.clone(), text, stage).await;
-        told.map_err(|why| self.said(&why, None))
+        told.map_err(|why| self.refused(&why, None))
     }
 
     /// Refuses what no program need be started for.
@@ -96,7 +96,7 @@ impl Subject {
                 let message = format!("the model {} does not exist\n{help}", self.model.display());
                 Err(self.refusal(Some(UNREADABLE), &message, line))
             }
-            Status::Failed(why) => Err(self.said(&why, self.snapshot.binding.line)),
+            Status::Failed(why) => Err(self.refused(&why, self.snapshot.binding.line)),
             Status::Ready(model) => self.checked(&model),
             Status::Loading => Ok(()),
         }
@@ -129,9 +129,9 @@ impl Subject {
         Err(self.refusal(Some(&first.code.to_string()), &message, Some(first.span())))
     }
 
-    fn said(&self, printed: &str, place: Option<Span>) -> Error {
-        let said = Said::read(printed);
-        self.refusal(said.code, &said.text(), place)
+    fn refused(&self, printed: &str, place: Option<Span>) -> Error {
+        let refusal = Refusal::read(printed);
+        self.refusal(refusal.code, &refusal.text(), place)
     }
 
     /// An error with what an editor needs to lead to the place and to the page of the code.

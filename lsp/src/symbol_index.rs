@@ -1,4 +1,4 @@
-//! What the schedules of a workspace declare, open ones and those on disk.
+//! The declarations of a workspace's schedules, open ones and files on disk.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const MOST_FILES: usize = 2000;
 const MOST_FOLDERS: usize = 10_000;
 /// Longest schedule on disk that is looked at, in bytes.
 const LONGEST: u64 = 1 << 20;
-/// What schedules on disk declare, by their paths.
+/// The declarations of schedules on disk, by their paths.
 #[derive(Debug, Default)]
 pub struct SymbolCache(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
 
@@ -109,7 +109,7 @@ pub fn flat(snapshot: &Snapshot, symbols: &[ide::Symbol]) -> Vec<SymbolInformati
     all
 }
 
-/// What editors call it.
+/// The protocol's kind of a symbol.
 pub fn kind(kind: ide::SymbolKind) -> SymbolKind {
     match kind {
         ide::SymbolKind::Model => SymbolKind::FILE,

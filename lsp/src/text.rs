@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sched_grammar::ast::Span;
 use tower_lsp_server::ls_types::{Position, PositionEncodingKind, Range};
 
-/// What the columns of positions count.
+/// The unit of the columns of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// Bytes of UTF-8.
@@ -40,7 +40,7 @@ impl Encoding {
         }
     }
 
-    /// How many units a character has.
+    /// The length of a character in units.
     fn width(self, c: char) -> usize {
         match self {
             Encoding::Utf8 => c.len_utf8(),
@@ -50,8 +50,8 @@ impl Encoding {
     }
 }
 
-/// One state of a text. Every position and every offset is accepted: those beyond the end of a line or of the text stand
-/// for that end, those inside of a character for its beginning.
+/// One state of a text. Any position or offset is valid: beyond the end of a line or of the text it stands
+/// for that end, inside a character for its beginning.
 #[derive(Debug)]
 pub struct Text {
     source: Arc<str>,
@@ -143,7 +143,7 @@ impl Text {
         Span::new(start, self.offset(range.end).max(start))
     }
 
-    /// How many units of the encoding a part of the text has.
+    /// The length of a part of the text in units of the encoding.
     pub fn units(&self, span: Span) -> u32 {
         let text = self.source.get(span.range()).unwrap_or_default();
         let units = match self.encoding {
@@ -183,7 +183,8 @@ impl Moves {
         Moves { before, after, old: a.len(), new: b.len() }
     }
 
-    /// Where a span is in the new text; empty if its text has gone. What was written at its ends is not part of it.
+    /// The place of a span in the new text; empty if its text is gone. Text inserted at its ends does not
+    /// belong to it.
     pub fn span(&self, span: Span) -> Span {
         let (start, end) = (span.start as usize, span.end as usize);
         let start = self.shifted(start).or_else(|| self.kept(start)).unwrap_or(self.before);

@@ -1,4 +1,4 @@
-//! Folders, settings and files: what changes around documents, and what the client is told about it.
+//! Folders, settings and files: changes around documents, and the client's notifications about them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use crate::models::{self, Stamp};
 use crate::settings::{SECTION, Settings};
 use crate::state::{Folder, Shared, State, ToRead};
 
-/// How often the server looks at the models of whose changes no client tells.
+/// Interval between looks at models whose changes no client reports.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Tells clients that what is known of a document has changed although its text has not: its model was read, or a setting
-/// is another one. Pictures of its nest should be asked for again.
+/// Notification that a document's analysis has changed without its text: its model was read, or a setting has
+/// changed. Clients should request pictures of its nest again.
 pub enum Changed {}
 
 impl Notification for Changed {
@@ -30,7 +30,7 @@ impl Notification for Changed {
     const METHOD: &'static str = "sched/changed";
 }
 
-/// Asks to be told of changed settings and files.
+/// Registers for messages about changed settings and files.
 pub async fn register(shared: &Shared) {
     let abilities = shared.lock().abilities;
     let mut wanted = Vec::new();
@@ -144,7 +144,7 @@ pub async fn files(shared: &Shared, params: DidChangeWatchedFilesParams) {
     .await;
 }
 
-/// Checks documents again and tells the client, which may have to ask for more than diagnostics.
+/// Checks documents again and notifies the client, which may request more than diagnostics.
 pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     let documents = shared.recheck(concerns);
     if documents.is_empty() {
@@ -169,8 +169,8 @@ pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     });
 }
 
-/// Looks at the models of whose changes no client tells, for as long as the server runs: those outside the workspace, those
-/// with unusual names, all of them where the client cannot watch.
+/// Watches the models whose changes no client reports, for as long as the server runs: models outside the
+/// workspace or with unusual names, and all models of a client that cannot watch.
 pub async fn watch(shared: &Arc<Shared>) {
     let mut before: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
     loop {

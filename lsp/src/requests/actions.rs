@@ -27,7 +27,7 @@ pub fn kinds() -> Vec<CodeActionKind> {
     ]
 }
 
-/// What can be done about a range: fixes, refactorings, and all safe fixes at once.
+/// The actions for a range: fixes, refactorings, and all safe fixes at once.
 pub async fn actions(shared: &Arc<Shared>, params: &CodeActionParams) -> Result<Option<CodeActionResponse>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let abilities = shared.lock().abilities;

@@ -33,10 +33,10 @@ pub const CHOOSE_KIND: CodeActionKind = CodeActionKind::new("source.chooseSchedu
 /// The kind of the action that searches for a fast schedule.
 pub const TUNE_KIND: CodeActionKind = CodeActionKind::new("source.tuneSchedule");
 
-/// How long a search goes on.
+/// Time limit of a search.
 const BUDGET: &str = "5s";
 
-/// What a command is about.
+/// The arguments of a command.
 #[derive(Debug, Deserialize)]
 struct Arguments {
     /// The schedule.
@@ -56,13 +56,13 @@ struct Arguments {
     baseline: bool,
     /// Where a number is.
     position: Option<Position>,
-    /// What to try in its place.
+    /// The values to try in its place.
     #[serde(default)]
     values: Vec<i64>,
 }
 
 impl Arguments {
-    /// What `schedc bench` is told of calls.
+    /// The arguments of `schedc bench` for calls.
     fn calls(&self) -> Vec<OsString> {
         let mut words = Vec::new();
         let mut list = |option: &str, numbers: Vec<String>| {

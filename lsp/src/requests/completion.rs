@@ -14,7 +14,7 @@ use tower_lsp_server::ls_types::{
 use super::{gains, model};
 use crate::state::Shared;
 
-/// What may be written at a place.
+/// The completions at a place.
 pub async fn completion(
     shared: &Arc<Shared>,
     params: &CompletionParams,
@@ -58,7 +58,7 @@ pub async fn completion(
     }))
 }
 
-/// What a proposed directive writes, to be asked about later.
+/// A proposed directive, for the later request that resolves it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Proposal {
     uri: Uri,

@@ -20,7 +20,7 @@ use crate::document::Snapshot;
 use crate::pages::Pages;
 use crate::state::Shared;
 
-/// How long after a message there is time to tidy up.
+/// Delay after a message before the server tidies up.
 const QUIET: Duration = Duration::from_millis(2);
 /// Findings about text that could as well not be there.
 const WITHOUT_EFFECT: [Code; 5] =
@@ -54,8 +54,8 @@ pub async fn pull(
     Ok(DocumentDiagnosticReport::Full(full).into())
 }
 
-/// Publishes what there is to publish, for as long as the server runs. Only this task publishes, so that states arrive in
-/// their order; states that were overtaken by others meanwhile are left out.
+/// Publishes diagnostics for as long as the server runs. Only this task publishes, so that states arrive in
+/// order. It skips states that newer ones have replaced meanwhile.
 pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
     loop {
         shared.woken.notified().await;
@@ -118,7 +118,7 @@ fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, page
     }
 }
 
-/// What is wrong and the way out; editors show this and little else.
+/// The message with its help; editors show little else.
 fn message(finding: &Finding) -> String {
     match &finding.help {
         Some(help) => format!("{}\n{help}", finding.message),

@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::{Position, TextDocumentIdentifier};
 use crate::convert::{failed, workspace_edit};
 use crate::state::Shared;
 
-/// What is asked.
+/// The parameters of the request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DropsParams {
@@ -30,7 +30,7 @@ pub struct Drops {
     pub tiles: Vec<Value>,
 }
 
-/// What is legal of it.
+/// The legal places to drop a loop or directive.
 ///
 /// # Errors
 ///
@@ -42,7 +42,8 @@ pub fn drops(shared: &Shared, params: &DropsParams) -> Result<Drops> {
     let found = ide::drops(&now.analysis, params.position.map(|position| now.text.offset(position)));
     let edit = |written: &Written| workspace_edit(&now, std::slice::from_ref(&written.edit), abilities);
     let moves = found.moves.iter().map(|one| {
-        json!({ "loop": one.from, "onto": one.onto, "directive": one.written.directive, "edit": edit(&one.written) })
+        let (directive, edit) = (&one.written.directive, edit(&one.written));
+        json!({ "loop": one.from, "onto": one.onto, "directive": directive, "edit": edit })
     });
     let tiles = found.tiles.iter().map(|tiled| {
         let size = |(size, written): &(i64, Written)| {

@@ -1,5 +1,5 @@
-//! Proposals in the order of what they gain. A program that stays up is asked in the background; who types is answered with what
-//! is known.
+//! Proposals in the order of their predicted gains. A background process predicts them; the user gets the
+//! gains that are known at once.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 use sched_ide::{self as ide, Completion, Gain};
 
 use crate::document::Snapshot;
-use crate::gains::{ByLabel, Place};
+use crate::gains::{ByLabel, ProposalPlace};
 use crate::state::Shared;
 
 /// Rows of the calls that schedules for calls of any number are compared with.
 const ROWS: u64 = 1024;
 
-/// Puts proposals in the order of their gains, if these are known. If they are being found out, which this begins, true is
-/// returned: the list is worth asking for again.
+/// Puts proposals in the order of their known gains. Otherwise starts the predictions and returns true: the
+/// client should request the list again.
 pub fn order(
     shared: &Arc<Shared>,
     snapshot: &Arc<Snapshot>,
@@ -30,7 +30,7 @@ pub fn order(
     let (start, end) = (first.replace.start as usize, first.replace.end as usize);
     let (Some(before), Some(after)) = (source.get(..start), source.get(end..)) else { return false };
     let fingerprint = model.fingerprint.clone();
-    let place = Place { before: before.to_owned(), after: after.to_owned(), fingerprint };
+    let place = ProposalPlace { before: before.to_owned(), after: after.to_owned(), fingerprint };
     if let Some(gains) = shared.gains.of(&place) {
         ide::order_by_gain(items, |item| gains.get(&item.label).copied());
         return false;
@@ -52,9 +52,9 @@ pub fn order(
     true
 }
 
-/// What is to be found out.
+/// A place whose proposals are to be predicted.
 struct Question {
-    place: Place,
+    place: ProposalPlace,
     snapshot: Arc<Snapshot>,
     proposed: Vec<Completion>,
     path: PathBuf,
@@ -66,7 +66,7 @@ impl Question {
     async fn answer(&self, shared: &Shared) -> ByLabel {
         let mut costs = HashMap::new();
         let mut gains = ByLabel::new();
-        let Place { before, after, .. } = &self.place;
+        let ProposalPlace { before, after, .. } = &self.place;
         let Some(plain) = self.cost(shared, &mut costs, format!("{before}{after}")).await else {
             return gains;
         };
@@ -85,7 +85,7 @@ impl Question {
         gains
     }
 
-    /// What calls cost under a schedule, if it can be compiled.
+    /// The cost of calls under a schedule, if it compiles.
     async fn cost(
         &self,
         shared: &Shared,

@@ -8,7 +8,7 @@ use tower_lsp_server::ls_types::{
 
 use crate::state::Shared;
 
-/// What the text does not say and the checker knows, of the kinds that are switched on.
+/// Facts of the checker that the text does not show, of the enabled kinds.
 pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let settings = &snapshot.settings;

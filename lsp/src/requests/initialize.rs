@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::state::{Folder, Shared};
 use crate::text::Encoding;
 
-/// Remembers the client's abilities, folders and settings; the second part says what is wrong with the settings.
+/// Remembers the client's abilities, folders and settings; the second part lists the errors in the settings.
 pub fn initialize(shared: &Shared, params: InitializeParams) -> (InitializeResult, Vec<String>) {
     let abilities = Abilities::of(&params.capabilities);
     let general = params.capabilities.general.as_ref();

@@ -16,7 +16,7 @@ use crate::progress;
 use crate::state::Shared;
 use crate::subject::Subject;
 
-/// What is asked.
+/// The parameters of the request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IrParams {
@@ -26,7 +26,7 @@ pub struct IrParams {
     pub stage: Stage,
     /// Where to tell progress.
     pub work_done_token: Option<ProgressToken>,
-    /// Whether it is asked for again and again: without progress, and of the kernels only the one that sums up.
+    /// Whether the client requests it after each edit: without progress, and only with the kernel for sums.
     #[serde(default)]
     pub live: bool,
 }
@@ -39,7 +39,7 @@ pub enum Stage {
     Hir,
     /// The loop nest with abstract walks.
     Mir,
-    /// How trees are stored and walked.
+    /// The storage of trees and the way of walking them.
     Plan,
     /// Loads, steps and stores.
     Lir,
@@ -71,10 +71,10 @@ pub struct Ir {
     pub version: i32,
     /// As `schedc ir` prints it.
     pub text: String,
-    /// The lines of the text below each other as they are indented, `[{"text", "line", "children"}]`; nothing for stages
-    /// that are not laid out that way.
+    /// The lines of the text as a tree, by indentation: `[{"text", "line", "children"}]`; null for stages
+    /// without indentation.
     pub tree: Value,
-    /// The lines that come of directives, `[{"line", "count", "ranges"}]`: so many from that one on.
+    /// The lines that stem from directives, `[{"line", "count", "ranges"}]`: `count` lines from `line` on.
     pub lines: Vec<Value>,
 }
 
@@ -103,11 +103,14 @@ pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> R
     Ok(Ir { stage, version, text, tree, lines })
 }
 
-/// The directives that lines come of.
+/// The lines with the ranges of the directives that they stem from.
 fn lines(snapshot: &Snapshot, text: &str) -> Vec<Value> {
     let range = |span: Span| json!(snapshot.text.range(span));
-    let told = |StageLines { first, count, spans }| json!({ "line": first, "count": count, "ranges": spans.into_iter().map(range).collect::<Vec<_>>() });
-    stage_lines(&snapshot.analysis, text).into_iter().map(told).collect()
+    let entry = |StageLines { first, count, spans }| {
+        let ranges: Vec<Value> = spans.into_iter().map(range).collect();
+        json!({ "line": first, "count": count, "ranges": ranges })
+    };
+    stage_lines(&snapshot.analysis, text).into_iter().map(entry).collect()
 }
 
 /// Deepest line of the tree; what is indented further stands beside its parent.

@@ -19,16 +19,16 @@ use crate::subject::Subject;
 use crate::text::Moves;
 use crate::workspace::Changed;
 
-/// What is asked.
+/// The parameters of the request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerParams {
     /// The schedule.
     pub text_document: TextDocumentIdentifier,
-    /// Whether it is to be measured, unless that was done; else only what is known is told.
+    /// Whether to measure unless that was done; otherwise the answer has known results alone.
     #[serde(default)]
     pub measure: bool,
-    /// Where to tell progress.
+    /// The token for progress.
     pub work_done_token: Option<ProgressToken>,
 }
 
@@ -37,15 +37,15 @@ pub struct LedgerParams {
 pub struct LedgerAnswer {
     /// The version of the text that places are in.
     pub version: i32,
-    /// Whether another text was measured than the present one. Places are those to which its lines have moved.
+    /// Whether an earlier text was measured. Places are then the present places of its lines.
     pub stale: bool,
-    /// What to show at the ends of lines.
+    /// The texts at the ends of lines.
     pub lines: Vec<LedgerLine>,
-    /// What was measured, as `schedc bench --prefixes --json` prints it; nothing if nothing was.
+    /// The measurements, as `schedc bench --prefixes --json` prints them; null without measurements.
     pub ledger: Value,
 }
 
-/// What to show at the end of a line.
+/// The text at the end of a line.
 #[derive(Debug, Serialize)]
 pub struct LedgerLine {
     /// The end of the line.
@@ -56,7 +56,7 @@ pub struct LedgerLine {
     pub tooltip: String,
 }
 
-/// What is known of the directives' gains.
+/// The known gains of the directives.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
     let text = Arc::clone(subject.snapshot.text.source());
     let fingerprint = match shared.model(&subject.model).await.model() {
         Some(model) => model.fingerprint.clone(),
-        // What is wrong with it is told when the program is to be run.
+        // The error appears when the program is to run.
         None => String::new(),
     };
     let uri = subject.snapshot.uri.as_str().to_owned();
@@ -113,8 +113,8 @@ async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
     Ok(kept)
 }
 
-/// Measures a document that was saved, in the background, if it is set so. What was being measured of it before is overtaken.
-/// A schedule that cannot be measured is told in its diagnostics.
+/// Measures a saved document in the background, if the setting is on, and ends its earlier measurement. The
+/// diagnostics report a schedule that cannot be measured.
 pub fn saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
     let Ok(Some(snapshot)) = shared.snapshot(uri) else { return };
     if !snapshot.settings.ledger_on_save || snapshot.analysis.checked().has_errors() {
@@ -233,13 +233,13 @@ fn threads(count: &Value) -> String {
     }
 }
 
-/// A time of so many microseconds, to three digits that matter.
+/// A time in microseconds, to three significant digits.
 fn micros(value: f64) -> String {
     let digits = 2 - value.max(1e-9).log10().floor() as i32;
     format!("{value:.*} µs", usize::try_from(digits.clamp(0, 6)).unwrap_or(0))
 }
 
-/// What the schedule that schedc chooses would replace: all directives, or nothing at the end of the text.
+/// The text that schedc's own schedule would replace: all directives, or an empty span at the end.
 pub fn replaced(now: &Snapshot) -> Span {
     use sched_grammar::ast::StmtKind::{Directive, When};
     let stmts = &now.analysis.parsed().file.stmts;
@@ -250,7 +250,7 @@ pub fn replaced(now: &Snapshot) -> Span {
     Span::new(first.span.start as usize, last as usize)
 }
 
-/// What replaces it: the schedule that is found under a key.
+/// The replacement: the schedule under a key of the ledger.
 pub fn chosen(now: &Snapshot, found: &Value, key: &str) -> Value {
     let text = found[key].as_str().unwrap_or_default();
     let span = replaced(now);
@@ -271,8 +271,8 @@ mod tests {
     #[test]
     fn lines_tell_gains_and_the_last_one_the_whole() {
         let line = |line: u32, state: &str, gain: f64| {
-            json!({ "line": line, "text": "tile(a)", "state": state, "us_per_row": 1.234, "spread": [1.2, 1.3],
-                "gain": gain, "over_plain": 2.0 })
+            json!({ "line": line, "text": "tile(a)", "state": state, "us_per_row": 1.234,
+                "spread": [1.2, 1.3], "gain": gain, "over_plain": 2.0 })
         };
         let ledger = json!({ "tables": [{ "batch": 1024, "threads": 1, "whole": { "us_per_row": 0.0541 },
             "baselines": { "plain": { "us_per_row": 2 }, "chosen": { "us_per_row": 0.0692 } },

@@ -15,7 +15,7 @@ const SHOW_NEST: &str = "schedc.showNest";
 /// Shows at the end of each line what its directive gains.
 const SHOW_LEDGER: &str = "schedc.showLedger";
 
-/// What can be done with a schedule, above it.
+/// The commands above a schedule.
 pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     if !snapshot.settings.code_lens {

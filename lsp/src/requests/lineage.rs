@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::TextDocumentIdentifier;
 use crate::convert::failed;
 use crate::state::Shared;
 
-/// What is asked.
+/// The parameters of the request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LineageParams {

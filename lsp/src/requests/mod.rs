@@ -1,4 +1,4 @@
-//! What clients ask, one file per request: from the protocol's terms to those of `sched_ide` and back.
+//! Requests of clients, one file each: from the protocol's terms to those of `sched_ide` and back.
 
 pub mod actions;
 pub mod commands;

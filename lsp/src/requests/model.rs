@@ -16,7 +16,7 @@ use crate::document::Snapshot;
 use crate::models::{Model, Status};
 use crate::neighbours::Neighbours;
 use crate::pages::Pages;
-use crate::said::Said;
+use crate::refusal::Refusal;
 use crate::state::Shared;
 
 /// The code of a model that does not exist.
@@ -24,17 +24,18 @@ pub const UNREADABLE: &str = "M0023";
 /// The code of a model with another fingerprint than the schedule asks for.
 pub const OTHER_MODEL: &str = "M0024";
 
-/// What a model is called that has not the fingerprint that is asked for.
+/// The message about a model with another fingerprint than the schedule's.
 pub fn other_fingerprint(path: &Path, model: &Model) -> String {
     format!(
-        "the schedule is for a model with another fingerprint: {} has {}\nUse the model that it was written for; if \
+        "the schedule is for a model with another fingerprint: {} has {}\nUse the model that it was \
+         written for; if \
          this one is right, put its fingerprint here.",
         path.display(),
         model.fingerprint
     )
 }
 
-/// What keeps a model from being used; `meant` are paths that may be meant instead.
+/// The error of a model that cannot be used; `meant` are similar paths.
 pub fn finding(
     snapshot: &Snapshot,
     meant: &[String],
@@ -69,9 +70,9 @@ pub fn finding(
             Some(about(DiagnosticSeverity::INFORMATION, Some(UNREADABLE), binding.line, message))
         }
         Status::Failed(why) => {
-            let said = Said::read(why);
-            let message = format!("{}\nThe schedule is looked at without a model.", said.text());
-            Some(about(DiagnosticSeverity::WARNING, said.code, binding.line, message))
+            let refusal = Refusal::read(why);
+            let message = format!("{}\nThe schedule is looked at without a model.", refusal.text());
+            Some(about(DiagnosticSeverity::WARNING, refusal.code, binding.line, message))
         }
         Status::Ready(model) => {
             let (wanted, span) = snapshot.analysis.checked().header.fingerprint.as_ref()?;
@@ -171,8 +172,8 @@ pub async fn completion(
     Some(found.unwrap_or_default().into_iter().enumerate().map(item).collect())
 }
 
-/// Models in a folder and below it, and the folders in it. Nobody wants to see what is below the root or beside the
-/// schedule's own folder: of these only what is right there.
+/// Models in a folder and below it, and the folders in it. Of the root and of folders beside the schedule's
+/// own, only the direct contents.
 fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(String, CompletionItemKind)> {
     let place = folder.join(inner);
     let is_outside = inner.starts_with('/') || inner.split('/').any(|part| part == "..");

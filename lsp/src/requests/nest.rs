@@ -17,7 +17,7 @@ use crate::document::Snapshot;
 use crate::state::Shared;
 use crate::text::Moves;
 
-/// What is asked.
+/// The parameters of the request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NestParams {
@@ -25,7 +25,8 @@ pub struct NestParams {
     pub text_document: TextDocumentIdentifier,
     /// Asks for the nest after the directive here, instead of the final one.
     pub position: Option<Position>,
-    /// Where lines are wrong, asks for the nest of what can be understood, instead of the last one without mistakes.
+    /// If the text has errors: whether to return the nest of its legal lines, instead of the last nest
+    /// without errors.
     #[serde(default)]
     pub leave_out: bool,
 }
@@ -35,14 +36,14 @@ pub struct NestParams {
 pub struct NestAnswer {
     /// The version of the text that places are in.
     pub version: i32,
-    /// Whether the text has errors now, and the nest is the last one that it had without. Places are those to which its
-    /// text has moved.
+    /// Whether the text has errors now, and the nest is the last one without errors. Places are then the
+    /// present places of its text.
     pub stale: bool,
     /// As `schedc show nest` prints it; empty if there never was a nest.
     pub text: String,
     /// The loops for a picture; nothing if there never was a nest.
     pub view: Value,
-    /// What is wrong: of it the nest has at most what can be understood.
+    /// The lines with errors, of which the nest has the legal parts.
     pub left_out: Vec<Range>,
 }
 

@@ -6,7 +6,7 @@ use tower_lsp_server::ls_types::{Range, SelectionRange, SelectionRangeParams};
 
 use crate::state::Shared;
 
-/// What surrounds each position, from the inside outwards.
+/// The ranges around each position, from the inside outwards.
 pub fn ranges(shared: &Shared, params: &SelectionRangeParams) -> Result<Option<Vec<SelectionRange>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let around = |position| {

@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::{
 
 use crate::state::Shared;
 
-/// What the arguments of the directive around a place are.
+/// The arguments of the directive around a place.
 pub fn help(shared: &Shared, params: &SignatureHelpParams) -> Result<Option<SignatureHelp>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
         return Ok(None);

@@ -64,7 +64,7 @@ pub fn action(snapshot: &Snapshot, span: Span) -> Option<CodeAction> {
     Some(CodeAction { title, kind: Some(KIND), command: Some(command), ..CodeAction::default() })
 }
 
-/// The number at a place, as `schedc bench --sweep` names it: the param that it is the value of, or else its line and column.
+/// The number at a place, as `schedc bench --sweep` names it: its param, or else its line and column.
 fn named(snapshot: &Snapshot, offset: usize) -> Option<(String, Span)> {
     let file = &snapshot.analysis.parsed().file;
     let holds = |span: Span| span.start as usize <= offset && offset <= span.end as usize;
@@ -83,7 +83,8 @@ fn named(snapshot: &Snapshot, offset: usize) -> Option<(String, Span)> {
     })
 }
 
-/// Tries values of the number at a place. The answer tells the number's range, its value, and the time with each value.
+/// Tries values of the number at a place. The answer has the number's range, its value, and the time with
+/// each value.
 ///
 /// # Errors
 ///

@@ -8,7 +8,7 @@ use crate::document::Snapshot;
 use crate::state::Shared;
 use crate::symbol_index::{flat, kind};
 
-/// What a document declares, in its order.
+/// The declarations of a document, in order.
 pub fn symbols(shared: &Shared, params: &DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let found = ide::document_symbols(&snapshot.analysis);

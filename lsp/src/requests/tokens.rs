@@ -11,8 +11,8 @@ use tower_lsp_server::ls_types::{
 use crate::document::Snapshot;
 use crate::state::Shared;
 
-/// All kinds with their names, in the order in which tokens count them. Where the protocol has a name that says the same it
-/// is used, so that every theme has a colour.
+/// All kinds with their names, in the order of their numbers. Names are the protocol's own where it has one
+/// for the meaning, so that every theme has a colour.
 const KINDS: [(TokenKind, &str); 12] = [
     (TokenKind::Directive, "function"),
     (TokenKind::Function, "operator"),

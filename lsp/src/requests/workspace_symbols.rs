@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::{Uri, WorkspaceSymbolParams, WorkspaceSymbolResp
 use crate::state::Shared;
 use crate::symbol_index::flat;
 
-/// Symbols that are told.
+/// Maximum symbols of an answer.
 const MOST_SYMBOLS: usize = 2000;
 
 /// Symbols whose names have the letters of the query in its order.

@@ -1,19 +1,20 @@
-//! What `schedc` says when it stops, as data: editors show a code and a sentence, and lead to the page and the place.
+//! Error messages of `schedc` as data: editors show the code and the message, with links to the page and the
+//! place.
 
 /// An error that `schedc` printed, `error: CODE: MESSAGE` with a line of help below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said<'a> {
+pub struct Refusal<'a> {
     /// The code, such as `M0003`, if the error has one.
     pub code: Option<&'a str>,
-    /// What is wrong.
+    /// The message.
     pub message: &'a str,
     /// The way out.
     pub help: Option<&'a str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> Refusal<'a> {
     /// Reads what was printed; remarks that stand before the error are left out.
-    pub fn read(printed: &'a str) -> Said<'a> {
+    pub fn read(printed: &'a str) -> Refusal<'a> {
         let is_start = |at: &usize| {
             let before = printed.get(..*at).map(|before| before.strip_suffix("internal ").unwrap_or(before));
             before.is_some_and(|before| before.is_empty() || before.ends_with('\n'))
@@ -26,7 +27,7 @@ impl<'a> Said<'a> {
         };
         let code = error.split_once(": ").filter(|(code, _)| is_code(code));
         let (code, message) = code.map_or((None, error), |(code, rest)| (Some(code), rest));
-        Said { code, message: message.trim(), help }
+        Refusal { code, message: message.trim(), help }
     }
 
     /// The message and the way out, each on a line of its own.
@@ -58,18 +59,24 @@ mod tests {
 
     #[test]
     fn errors_are_read_with_their_code_and_the_way_out() {
-        let said = Said::read("note: old\nerror: M0003: m.json, byte 7: it ends\n  help: save it again\n");
-        assert_eq!(
-            said,
-            Said { code: Some("M0003"), message: "m.json, byte 7: it ends", help: Some("save it again") }
+        let refusal = Refusal::read(
+            "note: old\nerror: M0003: m.json, byte 7: it ends\n  help: save it \
+                                     again\n",
         );
-        assert_eq!(said.text(), "m.json, byte 7: it ends\nSave it again.");
-        let said = Said::read("internal error: X0001: it broke\n  help: report it");
-        assert_eq!((said.code, said.message, said.help), (Some("X0001"), "it broke", Some("report it")));
-        let said = Said::read("error: the model x cannot be read: no\n  help: name a model");
-        assert_eq!((said.code, said.message), (None, "the model x cannot be read: no"));
+        assert_eq!(
+            refusal,
+            Refusal { code: Some("M0003"), message: "m.json, byte 7: it ends", help: Some("save it again") }
+        );
+        assert_eq!(refusal.text(), "m.json, byte 7: it ends\nSave it again.");
+        let refusal = Refusal::read("internal error: X0001: it broke\n  help: report it");
+        assert_eq!(
+            (refusal.code, refusal.message, refusal.help),
+            (Some("X0001"), "it broke", Some("report it"))
+        );
+        let refusal = Refusal::read("error: the model x cannot be read: no\n  help: name a model");
+        assert_eq!((refusal.code, refusal.message), (None, "the model x cannot be read: no"));
         for text in ["", "plain words", "no error: here"] {
-            assert_eq!(Said::read(text), Said { message: text, ..Said::default() });
+            assert_eq!(Refusal::read(text), Refusal { message: text, ..Refusal::default() });
         }
     }
 }
