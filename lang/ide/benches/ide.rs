@@ -1,7 +1,8 @@
 //! How long an editor waits: `cargo bench -p sched-ide --bench ide`.
 //!
-//! Hover, completion and the picture of the nest at many places of schedules of about 200 lines with a model of 1,000
-//! trees, each on a text that has just been checked. The aim: hover and completion under 2 ms in 99 of 100 cases.
+//! Hover, completion and the picture of the nest at many places of schedules of about 200 lines with a model
+//! of 1,000 trees, each on a text that has just been checked. The aim: hover and completion under 2 ms in 99
+//! of 100 cases.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -65,7 +66,8 @@ fn starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
-/// Prints how long an answer takes at each place: the least of some rounds, since a busy machine only ever adds to it.
+/// Prints how long an answer takes at each place: the least of some rounds, since a busy machine only ever
+/// adds to it.
 fn report(what: &str, places: &[(String, usize)], options: &Options, ask: &dyn Fn(&Analysis, usize)) {
     const ROUNDS: usize = 7;
     let once = |(text, at): &(String, usize)| {

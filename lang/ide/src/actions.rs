@@ -11,8 +11,8 @@ pub use action::{Action, ActionKind};
 use sched_lang::diagnostics::apply::whole_line;
 use sched_lang::diagnostics::{Applicability, Diagnostic, Fix};
 
-/// What can be done about `span`: every fix of every diagnostic that touches it, refactorings of what stands there,
-/// and the safe fixes of the whole text.
+/// The actions for `span`: every fix of every diagnostic that touches it, refactorings of the text there, and
+/// the safe fixes of the whole text.
 pub fn code_actions(a: &Analysis, span: Span) -> Vec<Action> {
     let mut actions = quick_fixes(a, span);
     actions.extend(extract::extract(a, span));

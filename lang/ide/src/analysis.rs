@@ -15,7 +15,8 @@ use sched_lang::lineage::NestBuilder;
 use sched_lang::options::Options;
 use sched_nest::{ModelInfo, Nest, Variants};
 
-/// One state of a schedule, checked. Features share it; what only some of them need is made when it is asked for.
+/// One state of a schedule, checked. Features share it; parts that only some of them need are computed on
+/// demand.
 #[derive(Debug)]
 pub struct Analysis {
     source: Arc<str>,
@@ -26,20 +27,20 @@ pub struct Analysis {
     /// Of each diagnostic.
     helpful: Vec<OnceLock<Vec<Fix>>>,
     fixed: OnceLock<Option<String>>,
-    /// Of the schedule outside of blocks, and of those in blocks, what is made when it is asked for.
+    /// Parts computed on demand: of the schedule outside of blocks, and of each block.
     rest: OnDemand,
     blocks: Vec<OnDemand>,
 }
 
-/// What only some features need of one of the schedules.
+/// Parts of one schedule that only some features need.
 #[derive(Debug, Default)]
 struct OnDemand {
     lineage: OnceLock<Lineage>,
     prepared: OnceLock<Prepared>,
 }
 
-/// One of the schedules of a text: that outside of all blocks, or that of a block. It is the text, too, as far as that is the
-/// same for all of them.
+/// One schedule of a text: the one outside of all blocks, or a block's. Gives access to the text, too, as far
+/// as all schedules share it.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
     analysis: &'a Analysis,
@@ -70,8 +71,7 @@ impl Analysis {
         Analysis::of(source, parsed, options)
     }
 
-    /// Checks a text that this one has become: the same as [`Analysis::new`], but what an edit has left alone is not parsed
-    /// again.
+    /// Checks an edited text. Gives the result of [`Analysis::new`], but parses only the edited part again.
     pub fn edited(&self, source: impl Into<Arc<str>>, options: Options) -> Self {
         let source = source.into();
         let parsed = parse_edited(&source, &self.source, &self.parsed);
@@ -100,12 +100,12 @@ impl Analysis {
         &self.source
     }
 
-    /// What the check was told besides the text.
+    /// The options of the check.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// What the checker says. Which fixes help is told by [`Analysis::helpful`].
+    /// The checker's verdict. [`Analysis::helpful`] selects the fixes that help.
     pub fn checked(&self) -> &Verdict {
         &self.outcome.verdict
     }
@@ -132,7 +132,7 @@ impl Analysis {
         self.outcome.is_legal()
     }
 
-    /// Where the index variables of all schedules come from and what became of them, as far as they are legal.
+    /// The lineage of the index variables of all schedules, as far as these are legal.
     pub fn lineages(&self) -> Variants<Lineage> {
         self.outcome.lineages(&self.source, &self.parsed.file)
     }
@@ -152,7 +152,7 @@ impl Analysis {
         Here { analysis: self, at: 0 }
     }
 
-    /// What the head of a block is checked to be: the most rows of the calls that the block is for.
+    /// The checked bound of a block: the most rows of its calls.
     pub(crate) fn max_rows(&self, stmt: &Stmt) -> Option<u32> {
         let block = self.outcome.variants().find(|variant| variant.block == Some(stmt.span))?;
         block.max_rows
@@ -172,7 +172,7 @@ impl Analysis {
         &self.parsed
     }
 
-    /// What every name of the text means.
+    /// The meaning of every name of the text.
     pub(crate) fn names(&self) -> &Names {
         self.names.get_or_init(|| Names::new(&self.source, self.parsed()))
     }
@@ -192,8 +192,8 @@ impl Analysis {
         self.fixed.get_or_init(fixed).as_deref()
     }
 
-    /// The statement in which `offset` lies or at whose end it stands; of two that touch, the latter, and of a block what is
-    /// in it.
+    /// The statement that contains `offset` or ends there; the second of two that touch, and the innermost in
+    /// a block.
     pub fn statement_at<'s>(&'s self, offset: usize) -> Option<&'s Stmt> {
         let at = |stmts: &'s [Stmt]| {
             let after = stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
@@ -252,7 +252,7 @@ impl<'a> Here<'a> {
         self.analysis.text(span)
     }
 
-    /// What is known of the model, if there is one.
+    /// The facts of the model, if there is one.
     pub(crate) fn model(&self) -> Option<&'a ModelInfo> {
         self.analysis.options.model.as_deref()
     }

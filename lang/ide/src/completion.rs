@@ -1,4 +1,4 @@
-//! What can be written at the cursor: only what is legal there, with a reason.
+//! Completions at the cursor: legal ones alone, each with a reason.
 
 mod argument;
 mod header;
@@ -14,8 +14,8 @@ use sched_lang::diagnostics::{CODES, Code, Severity, codes};
 
 pub use item::{Completion, CompletionKind};
 
-/// Everything that can be written at `offset`, the most likely first. In long schedules there is not enough time to try all
-/// proposals: later ones are only legal as far as the cursor, and what was not tried at all is not proposed.
+/// All completions at `offset`, the most likely first. Long schedules leave no time to try all proposals:
+/// later ones are checked up to the cursor only, and untried ones are not proposed.
 pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
     if let Some(comment) = analysis.comment_at(offset) {
         return allowed(analysis, comment, offset);

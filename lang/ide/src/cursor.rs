@@ -1,4 +1,4 @@
-//! What is being written at the cursor, in texts that need not be whole.
+//! The construct at the cursor, in texts that may be incomplete.
 
 use sched_grammar::ast::{Span, Stmt};
 use sched_grammar::{LexemeKind, lexemes};
@@ -58,7 +58,7 @@ struct Token<'a> {
     text: &'a str,
 }
 
-/// What is being written at `offset`.
+/// The construct at `offset`.
 pub(crate) fn cursor(analysis: &Analysis, offset: usize) -> Cursor<'_> {
     let source = analysis.source();
     if !source.is_char_boundary(offset) || analysis.comment_at(offset).is_some() {

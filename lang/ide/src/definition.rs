@@ -14,8 +14,8 @@ pub struct Definition {
     pub targets: Vec<Span>,
 }
 
-/// The declaration of the name at `offset`. A numbered copy (`v[3]`) is declared where the copies are made, a fact of the
-/// model by the `model` line.
+/// The declaration of the name at `offset`. The directive that makes copies declares a numbered copy
+/// (`v[3]`), and the `model` line declares facts of the model.
 pub fn definition(a: &Analysis, offset: usize) -> Option<Definition> {
     let names = a.names();
     let here = names.at(offset)?;

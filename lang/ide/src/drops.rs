@@ -1,4 +1,5 @@
-//! Loops that can be moved and tiled by hand in the picture of a nest: the directive that does it, and where it goes.
+//! Moves and tilings of loops by drag and drop in the picture of a nest: the directive for each, and its
+//! place.
 
 use sched_grammar::ast::{Span, Stmt, StmtKind};
 use sched_lang::check::{InsertionPoint, Work};
@@ -22,7 +23,7 @@ pub struct Move {
     pub from: String,
     /// The loop beyond which it goes.
     pub onto: String,
-    /// What does it.
+    /// The directive.
     pub written: Written,
 }
 
@@ -40,11 +41,11 @@ pub struct Tiled {
 pub struct Written {
     /// The directive.
     pub directive: String,
-    /// What writes it as a line of its own.
+    /// The edit that inserts it as a line.
     pub edit: Edit,
 }
 
-/// What can be done to the loops of a nest by hand.
+/// The possible moves and tilings of the loops of a nest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
     /// The loops that can be moved, and where to.
@@ -53,10 +54,10 @@ pub struct Drops {
     pub tiles: Vec<Tiled>,
 }
 
-/// What can be done to the nest that the directives up to `offset` make, or all of those outside of blocks. Only what is
-/// legal is told, with everything that stands before and after.
+/// The possible changes to the nest after the directives up to `offset`, or after all directives outside of
+/// blocks. Only changes that are legal with the whole schedule.
 pub fn drops(analysis: &Analysis, offset: Option<usize>) -> Drops {
-    let line = Line::find(analysis, offset);
+    let line = InsertedLine::find(analysis, offset);
     let here = analysis.here(line.inside);
     let prepared = here.prepared();
     let mut point = prepared.point(line.at, None);
@@ -67,7 +68,7 @@ pub fn drops(analysis: &Analysis, offset: Option<usize>) -> Drops {
     Drops { moves, tiles }
 }
 
-fn moves(point: &mut InsertionPoint, line: &Line, work: &mut Work) -> Vec<Move> {
+fn moves(point: &mut InsertionPoint, line: &InsertedLine, work: &mut Work) -> Vec<Move> {
     let mut all = Vec::new();
     for chain in chains(point.nest()) {
         for (from, moved) in chain.iter().enumerate() {
@@ -93,7 +94,7 @@ fn moves(point: &mut InsertionPoint, line: &Line, work: &mut Work) -> Vec<Move> 
 
 fn tiles(
     point: &mut InsertionPoint,
-    line: &Line,
+    line: &InsertedLine,
     work: &mut Work,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Tiled> {
@@ -130,7 +131,7 @@ fn chains(nest: &NestBuilder) -> Vec<Vec<LoopId>> {
 }
 
 /// Where a line for one more directive goes.
-struct Line {
+struct InsertedLine {
     /// A place in the schedule that it is for.
     inside: usize,
     /// The end of what stands before it.
@@ -139,10 +140,10 @@ struct Line {
     after: &'static str,
 }
 
-impl Line {
-    /// After the last directive up to `offset` that shapes the nest, so that what is stated of loops stays below; else
-    /// where the directives begin.
-    fn find(analysis: &Analysis, offset: Option<usize>) -> Line {
+impl InsertedLine {
+    /// The place after the last directive up to `offset` that shapes the nest, so that annotations of loops
+    /// stay below; or else the place of the first directive.
+    fn find(analysis: &Analysis, offset: Option<usize>) -> InsertedLine {
         let source = analysis.source();
         let file = &analysis.parsed().file;
         let block = offset.and_then(|offset| block_at(source, file, offset));
@@ -152,7 +153,7 @@ impl Line {
         let shaping = stmts.iter().filter(before).rfind(|stmt| shapes(stmt));
         if let Some(stmt) = shaping {
             let at = line_end(source, stmt.span.end as usize);
-            return Line {
+            return InsertedLine {
                 inside: stmt.span.start as usize,
                 at,
                 before: format!("\n{}", indent(source, stmt.span)),
@@ -162,30 +163,31 @@ impl Line {
         let first = stmts.iter().find(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
         if let Some(stmt) = first {
             let at = stmt.span.start as usize;
-            return Line { inside: at, at, before: String::new(), after: "\n" }.indented(source, stmt.span);
+            return InsertedLine { inside: at, at, before: String::new(), after: "\n" }
+                .indented(source, stmt.span);
         }
         match block {
             Some(block) => {
                 let start = block.block.when.block.start as usize + 1;
-                Line { inside: start, at: start, before: "\n    ".to_owned(), after: "" }
+                InsertedLine { inside: start, at: start, before: "\n    ".to_owned(), after: "" }
             }
-            None => Line::in_empty(source, stmts),
+            None => InsertedLine::in_empty(source, stmts),
         }
     }
 
     /// In a text without directives, after the header.
-    fn in_empty(source: &str, stmts: &[Stmt]) -> Line {
+    fn in_empty(source: &str, stmts: &[Stmt]) -> InsertedLine {
         let header = stmts.iter().take_while(|stmt| !matches!(stmt.kind, StmtKind::When(_))).last();
         let at = header.map_or(source.len(), |stmt| line_end(source, stmt.span.end as usize));
         let is_fresh = source.get(..at).is_none_or(|before| before.is_empty() || before.ends_with('\n'));
         let (before, after) = if is_fresh { ("", "\n") } else { ("\n\n", "") };
-        Line { inside: at, at, before: before.to_owned(), after }
+        InsertedLine { inside: at, at, before: before.to_owned(), after }
     }
 
     /// Before a statement, on a line of its own.
-    fn indented(mut self, source: &str, span: Span) -> Line {
+    fn indented(mut self, source: &str, span: Span) -> InsertedLine {
         let start = source.get(..self.at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
-        // What stands on its line stays in front of it.
+        // Text before it on its line stays in front of it.
         if source.get(start..self.at).is_some_and(|before| before.trim().is_empty()) {
             self.before = indent(source, span);
             self.at = start;

@@ -4,7 +4,7 @@ use sched_grammar::ast::Span;
 
 use super::Edit;
 
-/// The edit that makes `new` of the text at `span`, without what both have in common at the start and the end.
+/// The edit that turns the text at `span` into `new`, without their common beginning and end.
 pub(super) fn replace(source: &str, span: Span, new: &str) -> Option<Edit> {
     let old = source.get(span.range())?;
     if old == new {
@@ -23,7 +23,7 @@ pub(super) fn replace(source: &str, span: Span, new: &str) -> Option<Edit> {
     Some(Edit { span: Span::new(start, span.end as usize - back), text })
 }
 
-/// How many bytes the pairs of equal characters at the front have.
+/// The length in bytes of the equal characters at the front.
 fn common(pairs: impl Iterator<Item = (char, char)>) -> usize {
     pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }
@@ -33,7 +33,7 @@ fn splits_line_end(text: &str, at: usize) -> usize {
     usize::from(text[..at].ends_with('\r') && text[at..].starts_with('\n'))
 }
 
-/// How the lines of `source` end: as the first one does.
+/// The line end of `source`: that of its first line.
 pub(super) fn line_end(source: &str) -> &'static str {
     match source.find('\n') {
         Some(at) if source[..at].ends_with('\r') => "\r\n",

@@ -1,4 +1,4 @@
-//! What can be folded away.
+//! Foldable ranges of lines.
 
 use sched_grammar::ast::{Comment, Span, Stmt, StmtKind};
 
@@ -9,11 +9,11 @@ use super::Analysis;
 pub struct FoldingRange {
     /// From the first line to the last one, which is another one.
     pub span: Span,
-    /// What the lines are.
+    /// The kind of lines.
     pub kind: FoldingKind,
 }
 
-/// What lines that can be folded are.
+/// The kind of a foldable range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FoldingKind {
     /// Comments on lines of their own.
@@ -22,7 +22,8 @@ pub enum FoldingKind {
     Region,
 }
 
-/// All of it, in the order of the text; of those that begin on one line only the shortest, because editors know one.
+/// All foldable ranges, in the order of the text. If several begin on one line, the shortest, because editors
+/// show one.
 pub fn folding_ranges(a: &Analysis) -> Vec<FoldingRange> {
     let source = a.source();
     let mut ranges = comments(source, &a.parsed().comments);
@@ -72,7 +73,7 @@ fn runs(source: &str, spans: &[Span], kind: FoldingKind) -> Vec<FoldingRange> {
     runs.filter(|span| lines(source, *span) > 1).map(|span| FoldingRange { span, kind }).collect()
 }
 
-/// How many lines a span touches.
+/// The number of lines that a span touches.
 fn lines(source: &str, span: Span) -> usize {
     let text = source.get(span.range()).unwrap_or_default();
     text.bytes().filter(|byte| *byte == b'\n').count() + 1

@@ -29,7 +29,7 @@ pub fn format_range_edits(a: &Analysis, span: Span) -> Result<Vec<Edit>, Vec<Syn
     Ok(touched.flat_map(|block| changes(a.source(), block)).collect())
 }
 
-/// The lines that a span lies on; one that ends at the start of a line is not on that one, unless it is empty.
+/// The lines of a span, without the last one if the span ends at its start and is not empty.
 fn whole_lines(source: &str, span: Span) -> Span {
     // Bytes, because the span may begin or end within a character.
     let bytes = source.as_bytes();

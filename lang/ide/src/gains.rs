@@ -1,5 +1,5 @@
-//! The order of proposals once it is known what each of them gains. Who knows that is asked elsewhere: here is which schedules to
-//! ask about, and what the answers change.
+//! The order of proposals by their predicted gains: the schedules to predict, and the order from the answers.
+//! The server obtains the predictions.
 
 use sched_lang::options::Options;
 
@@ -10,22 +10,22 @@ const STEPS: usize = 7;
 /// Gains that differ by less are as good as each other: the logarithm of that.
 const ALIKE: f64 = 0.03;
 
-/// What a proposal gains: how many times as fast as the schedule without it.
+/// The gain of a proposal: its speed-up over the schedule without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// By itself.
+    /// Speed-up by itself.
     pub now: f64,
     /// With the steps that mostly follow it.
     pub then: f64,
 }
 
 impl Gain {
-    /// What the order goes by: a step that gains nothing by itself may make room for one that does.
+    /// The key of the order: a step without a gain of its own may make a gainful one possible.
     fn most(self) -> f64 {
         self.now.max(self.then)
     }
 
-    /// It in few words.
+    /// The gain in few words.
     fn words(self) -> String {
         let times = |gain: f64| format!("{gain:.*}\u{d7}", if gain < 10.0 { 2 } else { 1 });
         match self.then > self.now * (1.0 + ALIKE) {
@@ -50,8 +50,8 @@ pub fn followed(source: &str, at: usize, options: &Options) -> String {
     text
 }
 
-/// Puts proposals in the order of their gains, and says these. What nothing is known of comes after what is known to gain, and
-/// those that gain the same stay in their order.
+/// Sorts proposals by their gains, and shows the gains. Proposals with unknown gains come after gainful ones,
+/// and equal gains keep their order.
 pub fn order_by_gain(items: &mut [Completion], gain: impl Fn(&Completion) -> Option<Gain>) {
     let place = |item: &Completion| {
         let steps = gain(item).map_or(0.0, |gain| (gain.most().max(f64::MIN_POSITIVE).ln() / ALIKE).round());

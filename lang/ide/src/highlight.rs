@@ -9,16 +9,16 @@ use super::Analysis;
 pub struct Highlight {
     /// Where.
     pub span: Span,
-    /// What happens there.
+    /// The kind of occurrence.
     pub kind: HighlightKind,
 }
 
-/// What happens to a thing where it is named.
+/// The kind of an occurrence of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HighlightKind {
-    /// It is used.
+    /// A use.
     Read,
-    /// It is declared.
+    /// A declaration.
     Write,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of the word under the cursor, as Markdown.
+//! Facts about the word under the cursor, as Markdown.
 
 mod answer;
 mod comment;
@@ -19,7 +19,7 @@ use sched_nest::Layout;
 use super::{Analysis, Here};
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 
-/// What is known of the word at `offset`; at the end of one word and the start of the next, of the latter.
+/// Facts about the word at `offset`; between two words, about the second.
 pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
     if let Some(comment) = analysis.comment_at(offset) {
         return comment::hover(comment, offset);
@@ -96,12 +96,12 @@ fn word(signature: &Signature, words: &[&str], path: &Path, analysis: Here) -> O
     Some(Hover::new(path.span, markdown).page(format!("directives/{}", signature.name)))
 }
 
-/// What a keyword of the header means.
+/// The meaning of a keyword of the header.
 pub(super) fn header_meaning(word: &str) -> Option<&'static str> {
     header::meaning(word).map(|(text, _)| text)
 }
 
-/// What a word of a directive means, in one sentence.
+/// The meaning of a word of a directive, in one sentence.
 pub(super) fn word_meaning(word: &str) -> &'static str {
     if let Ok(layout) = word.parse::<Layout>() {
         return layout.meaning();

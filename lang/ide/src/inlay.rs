@@ -1,4 +1,5 @@
-//! What a reader would have to reckon: ranges of new loops, names of parameters, values of names and expressions.
+//! Hints that spare the reader a calculation: ranges of new loops, names of parameters, values of names and
+//! expressions.
 
 use sched_grammar::ast::{Directive, ExprKind, Span, Stmt, StmtKind};
 
@@ -20,7 +21,7 @@ pub struct InlayKinds {
     pub values: bool,
 }
 
-/// What a hint tells.
+/// The kind of a hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InlayKind {
     /// The range of a new loop.
@@ -36,9 +37,9 @@ pub enum InlayKind {
 pub struct InlayHint {
     /// Before which byte.
     pub offset: usize,
-    /// What to show.
+    /// The text to show.
     pub text: String,
-    /// What it tells.
+    /// The kind of hint.
     pub kind: InlayKind,
     /// More about it, in Markdown.
     pub tooltip: String,
@@ -178,7 +179,7 @@ fn range_hint(span: Span, made: &Made) -> InlayHint {
     }
 }
 
-/// What an expression comes to, unless it says so itself.
+/// The value of an expression, unless it is a literal.
 fn value_hint(analysis: &Analysis, span: Span, value: &Sym) -> Option<InlayHint> {
     let value = value.as_int()?;
     let text = analysis.text(span);

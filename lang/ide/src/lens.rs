@@ -9,11 +9,11 @@ use super::Analysis;
 pub struct Lens {
     /// The statement that it stands above.
     pub span: Span,
-    /// What it does.
+    /// The kind of command.
     pub kind: LensKind,
 }
 
-/// What a command does.
+/// The kind of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LensKind {
     /// Shows the loop nest.
@@ -24,8 +24,8 @@ pub enum LensKind {
     Bench,
 }
 
-/// The commands of a schedule: those that need code stand only where the schedule has no errors. A text without statements
-/// has none.
+/// The commands of a schedule. Commands that need code appear only for a schedule without errors. A text
+/// without statements has no commands.
 pub fn code_lenses(analysis: &Analysis) -> Vec<Lens> {
     let Some(first) = analysis.parsed().file.stmts.first() else { return Vec::new() };
     let can_build = !analysis.checked().has_errors();

@@ -1,7 +1,8 @@
-//! What editors ask of a schedule, as pure functions: an [`Analysis`] and a byte offset in, plain data in the terms of
-//! the text out. Nothing here knows a protocol or does IO; `sched-lsp` converts and serves.
+//! Features of editors as pure functions: an [`Analysis`] and a byte offset in, plain data in terms of the
+//! text out. No function knows a protocol or does IO; `sched-lsp` converts and serves.
 //!
-//! One feature, one file. Every function accepts any text and any offset: half-written schedules are the normal case.
+//! One feature, one file. Every function accepts any text and any offset: half-written schedules are the
+//! normal case.
 
 mod actions;
 mod analysis;

@@ -1,9 +1,10 @@
-//! What each name of a text means: the one answer to "which declaration is meant here".
+//! The meaning of each name of a text, and so its declaration.
 //!
-//! It goes by the syntax tree alone, so it holds for half-written and illegal schedules too. Loops, params, consts and
-//! facts share one set of names, in which a name means one thing in a whole schedule: a consumed loop keeps its name. Each
-//! block is a schedule with loops of its own; params, consts and facts are those of the file.
-//! Names of directives, functions and the words that directives take are sets of their own.
+//! The syntax tree alone decides, so that half-written and illegal schedules have meanings too. Loops,
+//! params, consts and facts share one set of names, in which a name means one thing in a whole schedule: a
+//! consumed loop keeps its name. Each block is a schedule with loops of its own; all blocks share the params,
+//! consts and facts of the file. Names of directives, functions and the words that directives take are sets
+//! of their own.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use sched_lang::part::{Block, part_at};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES, parameters, path_text};
 use sched_nest::Axis;
 
-/// What a name is the name of.
+/// The kind of thing that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NameKind {
     /// `batch` or `tree`.
@@ -32,7 +33,7 @@ pub(crate) enum NameKind {
     Directive,
     /// A word that a directive or the target line takes: `sparse`, `grid.x`, `avx512`.
     Word,
-    /// It stands where a loop or a number should and nothing declares it.
+    /// An undeclared name in the place of a loop or a number.
     Undeclared,
 }
 
@@ -41,7 +42,7 @@ pub(crate) enum NameKind {
 pub(crate) struct Named {
     pub name: String,
     pub kind: NameKind,
-    /// Of a loop, if it can be told.
+    /// The axis of a loop, if it is known.
     pub axis: Option<Axis>,
     /// Where it is declared: once, unless there is a mistake.
     pub declarations: Vec<Span>,
@@ -117,7 +118,7 @@ impl Names {
         (offset <= occurrence.span.end as usize).then_some(occurrence)
     }
 
-    /// What the name means. Occurrences of other texts mean nothing here.
+    /// The meaning of an occurrence of this text.
     pub fn meaning(&self, occurrence: &Occurrence) -> &Named {
         &self.named[occurrence.id]
     }
@@ -132,13 +133,13 @@ impl Names {
         self.occurrences.iter().filter(|other| other.id == occurrence.id)
     }
 
-    /// What this name means in any schedule of the text: a loop, param, const or fact. Names that are used but not declared
-    /// are known as such.
+    /// The meaning of a name in any schedule of the text: a loop, param, const or fact, or undeclared.
     pub fn find(&self, name: &str) -> Option<&Named> {
         self.places(name).next().map(|id| &self.named[id])
     }
 
-    /// What this name means where `like` is renamed to it: a number everywhere, a loop in its own schedule.
+    /// The meaning of this name where `like` would get it: everywhere for a number, in its own schedule for a
+    /// loop.
     pub fn find_beside(&self, like: &Occurrence, name: &str) -> Option<&Named> {
         let spaces = self.known.iter().filter(|(_, id)| **id == like.id).map(|((space, _), _)| *space);
         match spaces.last() {
@@ -275,7 +276,7 @@ impl Names {
         }
     }
 
-    /// Whether a path where a word belongs is one; a loop's name may stand there while a directive is being written.
+    /// Whether a path in the place of a word is a word; half-written directives may have a loop's name there.
     fn is_word(&self, path: &Path, words: &[&str]) -> bool {
         let Some(text) = path_text(path) else { return false };
         let is_declared =
@@ -325,7 +326,7 @@ impl Names {
         }
     }
 
-    /// Names in parts that did not parse: there, a name that means something in the rest of the text means the same.
+    /// Gives names in parts that did not parse their meaning in the rest of the text.
     fn unparsed(&mut self, source: &str, file: &File) {
         let lexemes = lexemes(source);
         let mut covered = self.occurrences.iter().map(|occurrence| occurrence.span).peekable();
@@ -385,7 +386,7 @@ pub(crate) fn parameter_at(
     parameters.get(at)
 }
 
-/// What the language itself names.
+/// The meaning of names that the language defines.
 fn built_in(name: &str) -> Option<(NameKind, Option<Axis>)> {
     match name {
         "batch" => Some((NameKind::Root, Some(Axis::Row))),

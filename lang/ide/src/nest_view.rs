@@ -1,4 +1,5 @@
-//! The loop nest as a picture needs it: loops with their ranges, what made them, and badges for what is stated of them.
+//! The loop nest for a picture: loops with their ranges, the directives that made them, and badges for their
+//! annotations.
 
 use std::collections::HashMap;
 
@@ -55,15 +56,15 @@ pub struct LoopView {
     pub axis: &'static str,
     /// `0..n_rows step 64`
     pub range: String,
-    /// What else must hold: `b0 + b1 < n_rows`.
+    /// The further condition of an iteration: `b0 + b1 < n_rows`.
     pub condition: Option<String>,
-    /// How often it iterates at most, where that is known.
+    /// Maximum iterations, if known.
     pub iterations: Option<i64>,
     /// The directive that made it; the two initial loops have none.
     pub origin: Option<Span>,
-    /// What is inside.
+    /// The contents.
     pub inside: Inside,
-    /// What is stated of it, and of the walks below it.
+    /// Its annotations, and those of the walks below it.
     pub badges: Vec<Badge>,
     /// Bytes of the rows, or of the trees, that one iteration works on at least, if that is known.
     pub bytes: Option<u64>,
@@ -80,10 +81,10 @@ pub struct Idle {
     pub lanes: i64,
 }
 
-/// What is inside a loop.
+/// The contents of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inside {
-    /// Here the walk happens.
+    /// The walk.
     Walk,
     /// Loops run one after the other.
     Children(Vec<usize>),
@@ -111,8 +112,8 @@ pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
     Some(view(here, here.whole()))
 }
 
-/// The nest of the schedule in which `offset` lies, after the directive in which `offset` lies or the last one before it, with what these directives state. What is
-/// wrong in them is left out; what follows does not matter.
+/// The nest of the schedule at `offset`, after the directive at `offset` or the last one before it, with the
+/// annotations of the directives so far. Skips directives with errors and all later ones.
 pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
     let stmt = analysis.statement_at(offset);
     let (at, end) = match stmt.map(|stmt| (&stmt.kind, stmt.span)) {
@@ -135,8 +136,8 @@ pub fn nest_so_far(analysis: &Analysis) -> (NestView, String) {
     (view(here, &builder), show::show_nest(&builder.nest().0))
 }
 
-/// The nest after a text has been written in place of another one, up to and with the directive there, as a text; nothing if
-/// that has mistakes or is no directive.
+/// The nest, as text, after `written` has replaced a span: up to and with the directive there; `None` if that
+/// is no directive or has errors.
 pub fn nest_after(analysis: &Analysis, replaced: Span, written: &str) -> Option<String> {
     let source = analysis.source();
     let (before, after) = (source.get(..replaced.start as usize)?, source.get(replaced.end as usize..)?);
@@ -152,8 +153,8 @@ pub fn nest_after(analysis: &Analysis, replaced: Span, written: &str) -> Option<
     Some(show::show_nest(&builder.nest().0))
 }
 
-/// The statements up to `offset`, or all, of the schedule there that are wrong: of them its nest has at most what can be
-/// understood.
+/// The statements with errors up to `offset`, or all, of the schedule there. Its nest has at most their legal
+/// parts.
 pub fn left_out(analysis: &Analysis, offset: Option<usize>) -> Vec<Span> {
     let diagnostics = &analysis.checked().diagnostics;
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);

@@ -1,9 +1,10 @@
 //! Which of the legal steps come first: those that a fast schedule takes next.
 //!
-//! The order is that of the schedules that schedc chooses: tile the rows, take a tree for a whole block, share blocks among
-//! threads, copy their rows, choose a layout, fill the vectors, let several of them advance together. What is stated already comes after what
-//! is not. [`Ranker::rank`] is the one place that orders proposals while nothing else is known. What the cost model says of each
-//! goes before it (`gains.rs`).
+//! The order is that of the schedules that schedc chooses: tile the rows, take a tree for a whole block,
+//! share blocks among threads, copy their rows, choose a layout, fill the vectors, let several of them
+//! advance together. What is stated already comes after what is not. [`Ranker::rank`] is the one place that
+//! orders proposals while nothing else is known. What the cost model says of each goes before it
+//! (`gains.rs`).
 
 use sched_lang::TargetKind;
 use sched_lang::device::Limits;

@@ -4,8 +4,8 @@ use sched_grammar::ast::Span;
 
 use super::Analysis;
 
-/// All places that name what is named at `offset`, in the order of the text: loops with all their copies, numbers, facts,
-/// and also directives and words.
+/// All occurrences of the thing named at `offset`, in the order of the text: loops with all copies, numbers,
+/// facts, directives and words.
 pub fn references(a: &Analysis, offset: usize, include_declaration: bool) -> Vec<Span> {
     let names = a.names();
     let Some(here) = names.at(offset) else { return Vec::new() };

@@ -12,7 +12,7 @@ use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
 pub struct Rename {
     /// Where it stands.
     pub span: Span,
-    /// What it is now.
+    /// The present name.
     pub placeholder: String,
 }
 
@@ -26,11 +26,11 @@ pub fn prepare_rename(a: &Analysis, offset: usize) -> Result<Rename, String> {
     Ok(Rename { span: here.span, placeholder: named.name.clone() })
 }
 
-/// The edits that give what is named at `offset` a new name everywhere, in qualified names such as `first.b1` too.
+/// The edits that rename the thing at `offset` everywhere, also in qualified names such as `first.b1`.
 ///
 /// # Errors
 ///
-/// A sentence that says why there is nothing to rename, or why the new name cannot be had.
+/// The reason, as a sentence, why there is nothing to rename or the new name is not possible.
 pub fn rename(a: &Analysis, offset: usize, new_name: &str) -> Result<Vec<Edit>, String> {
     let (here, named) = renamable(a, offset)?;
     if new_name == named.name {
@@ -74,7 +74,8 @@ fn check_new(a: &Analysis, here: &Occurrence, name: &str) -> Result<(), String> 
     let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     if !starts || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return Err(format!(
-            "`{name}` is no name: a name has letters from a to z, digits and `_`, and does not begin with a digit."
+            "`{name}` is no name: a name has letters from a to z, digits and `_`, and does not begin with \
+             a digit."
         ));
     }
     if is_reserved(name) {

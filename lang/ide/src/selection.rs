@@ -1,10 +1,11 @@
-//! What a selection grows to, step by step.
+//! Steps of a growing selection.
 
 use sched_grammar::ast::{Comment, Expr, ExprKind, Ident, Path, Span, Stmt, StmtKind, Str};
 
 use super::Analysis;
 
-/// What to select around `offset`, innermost first; each lies within the next one, and the last one is the whole text.
+/// The selections around `offset`, innermost first: each lies within the next one, and the last one is the
+/// whole text.
 pub fn selection_ranges(a: &Analysis, offset: usize) -> Vec<Span> {
     let mut enclosing = Enclosing { offset: Span::new(offset, offset).start, found: Vec::new() };
     let stmts = &a.parsed().file.stmts;
@@ -56,7 +57,7 @@ struct Enclosing {
 }
 
 impl Enclosing {
-    /// Adds a span that holds the offset or ends there; tells whether it does.
+    /// Adds a span that holds the offset or ends there; returns whether it does.
     fn add(&mut self, span: Span) -> bool {
         let holds = span.start <= self.offset && self.offset <= span.end && span.start < span.end;
         if holds {

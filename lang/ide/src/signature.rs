@@ -1,16 +1,16 @@
-//! How the call under the cursor is to be written, and which of its arguments is being written.
+//! The signature of the call under the cursor, with the argument there.
 
 use super::Analysis;
 use super::cursor::{CallAt, Cursor, cursor};
 use super::hover::{about, function};
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 
-/// How a directive or a function is called.
+/// The signature of a directive or a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignatureHelp {
     /// `tile(v, outer, inner, size)`
     pub label: String,
-    /// What it does, in Markdown.
+    /// Its effect, in Markdown.
     pub documentation: String,
     /// Its parameters in order.
     pub parameters: Vec<ParameterHelp>,
@@ -23,7 +23,7 @@ pub struct SignatureHelp {
 pub struct ParameterHelp {
     /// Where it stands in the label, in bytes.
     pub label: (usize, usize),
-    /// What it must be.
+    /// The rule for its value.
     pub documentation: String,
 }
 

@@ -14,15 +14,15 @@ use super::{Analysis, Here};
 pub struct StageLines {
     /// The number of the first one, from 0.
     pub first: usize,
-    /// How many there are.
+    /// The number of lines.
     pub count: usize,
-    /// The directives that they come of, in the order of the text.
+    /// The directives that they stem from, in the order of the text.
     pub spans: Vec<Span>,
 }
 
-/// The lines of a stage, as `schedc ir` prints it, that come of directives: loops by their names, walks, copies, sums and storages
-/// by the loop around them. In assembly comments name the loops, as `# b1` or `# b0: copies`, and count for the lines below; without
-/// them only the functions that threads share are known.
+/// The lines of a stage, as `schedc ir` prints it, that stem from directives: loops by their names; walks,
+/// copies, sums and storages by the loop around them. In assembly, comments such as `# b1` or `# b0: copies`
+/// name the loop of the lines below. Without comments, only functions that threads share are attributed.
 pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
     let variants: Vec<Facts> = analysis.all().map(Facts::of).collect();
     let mut reader = Reader { variants: &variants, at: 0, open: Vec::new(), mark: Vec::new() };
@@ -38,9 +38,9 @@ pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
     all
 }
 
-/// What the directives of one of the schedules say.
+/// The directives of one schedule, by loop.
 struct Facts {
-    /// How a stage begins what is for it, where there are several.
+    /// The heading of its part of a stage, if there are several schedules.
     head: String,
     loops: HashMap<String, Loop>,
     layouts: Vec<Span>,
@@ -48,12 +48,12 @@ struct Facts {
     shared: Vec<Span>,
 }
 
-/// What is said of a loop.
+/// The directives that concern a loop.
 #[derive(Default)]
 struct Loop {
-    /// What made it, and how its iterations run.
+    /// Directives that made it or annotate it.
     own: Vec<Span>,
-    /// What is said of the walks in it.
+    /// Directives that annotate its walks.
     walks: Vec<Span>,
     sums: Vec<Span>,
     /// Whether trees are walked in it.
@@ -72,37 +72,37 @@ impl Facts {
             Facts { head, loops: HashMap::new(), layouts, copies: Vec::new(), shared: Vec::new() };
         for id in builder.loops() {
             let span = |step: &DirectiveIndex| prepared.span(*step);
-            let mut told = Loop { is_leaf: builder.node(id).inside.is_leaf(), ..Loop::default() };
-            told.own.extend(builder.made_by(id).as_ref().and_then(span));
+            let mut spans = Loop { is_leaf: builder.node(id).inside.is_leaf(), ..Loop::default() };
+            spans.own.extend(builder.made_by(id).as_ref().and_then(span));
             for (annotation, step) in &builder.node(id).annotations {
                 let Some(span) = span(step) else { continue };
-                facts.state(annotation, span, &mut told);
+                facts.state(annotation, span, &mut spans);
             }
-            facts.loops.insert(builder.name(id), told);
+            facts.loops.insert(builder.name(id), spans);
         }
         facts.inherit(builder);
         facts
     }
 
-    fn state(&mut self, annotation: &Annotation, span: Span, told: &mut Loop) {
+    fn state(&mut self, annotation: &Annotation, span: Span, spans: &mut Loop) {
         match annotation.kind() {
             "cache" => self.copies.push(span),
-            "reduce" => told.sums.push(span),
-            "walk" | "representation" => told.walks.push(span),
+            "reduce" => spans.sums.push(span),
+            "walk" | "representation" => spans.walks.push(span),
             "vector" | "interleave" => {
-                told.own.push(span);
-                told.walks.push(span);
+                spans.own.push(span);
+                spans.walks.push(span);
             }
             "parallel" => {
-                told.own.push(span);
-                told.sums.push(span);
+                spans.own.push(span);
+                spans.sums.push(span);
                 self.shared.push(span);
             }
-            _ => told.own.push(span),
+            _ => spans.own.push(span),
         }
     }
 
-    /// What is said of walks is said of those in all loops inside.
+    /// Passes annotations of walks on to all loops inside.
     fn inherit(&mut self, builder: &NestBuilder) {
         for id in builder.loops() {
             let Some(parent) = builder.node(id).parent else { continue };
@@ -119,9 +119,9 @@ struct Reader<'f> {
     variants: &'f [Facts],
     /// The schedule that the lines are for.
     at: usize,
-    /// The indents of the loops that are open, and what is said of them.
+    /// The open loops: their indents, and the directives that concern them.
     open: Vec<(usize, &'f Loop)>,
-    /// In assembly, the directives that instructions come of until the next mark.
+    /// In assembly, the directives of the instructions until the next mark.
     mark: Vec<Span>,
 }
 
@@ -153,10 +153,10 @@ impl<'f> Reader<'f> {
             self.open.pop();
         }
         let mut spans = match named(text).and_then(|name| facts.loops.get(name)) {
-            Some(told) => {
-                self.open.push((indent, told));
-                let walks = if text.starts_with("walks of ") { &told.walks[..] } else { &[] };
-                told.own.iter().chain(walks).copied().collect()
+            Some(spans) => {
+                self.open.push((indent, spans));
+                let walks = if text.starts_with("walks of ") { &spans.walks[..] } else { &[] };
+                spans.own.iter().chain(walks).copied().collect()
             }
             None => self.inside(facts, text),
         };
@@ -165,7 +165,7 @@ impl<'f> Reader<'f> {
         spans
     }
 
-    /// What instructions come of below a mark: `b1`, `b0: copies`, `b1: sums, n_rows <= 8`.
+    /// The directives of the instructions below a mark: `b1`, `b0: copies`, `b1: sums, n_rows <= 8`.
     fn marked(&self, mark: &str) -> Vec<Span> {
         let (mark, bound) = mark.split_once(", ").map_or((mark, None), |(mark, bound)| (mark, Some(bound)));
         let (name, task) = mark.split_once(": ").unwrap_or((mark, ""));
@@ -174,12 +174,12 @@ impl<'f> Reader<'f> {
         let Some(facts) = self.variants.iter().find(is_it).or(self.variants.first()) else {
             return Vec::new();
         };
-        let Some(told) = facts.loops.get(name) else { return Vec::new() };
-        let mut spans: Vec<Span> = told.own.clone();
+        let Some(this) = facts.loops.get(name) else { return Vec::new() };
+        let mut spans: Vec<Span> = this.own.clone();
         match task {
             "copies" => spans.extend(&facts.copies),
-            "sums" => spans.extend(told.sums.iter().chain(&told.walks)),
-            _ if told.is_leaf => spans.extend(told.walks.iter().chain(&facts.layouts)),
+            "sums" => spans.extend(this.sums.iter().chain(&this.walks)),
+            _ if this.is_leaf => spans.extend(this.walks.iter().chain(&facts.layouts)),
             _ => {}
         }
         spans.sort_unstable();
@@ -187,10 +187,10 @@ impl<'f> Reader<'f> {
         spans
     }
 
-    /// What a line comes of that begins no loop.
+    /// The directives of a line that begins no loop.
     fn inside(&self, facts: &Facts, text: &str) -> Vec<Span> {
-        let around = self.open.last().map(|(_, told)| *told);
-        let all_sums = || self.open.iter().flat_map(|(_, told)| told.sums.clone()).collect();
+        let around = self.open.last().map(|(_, spans)| *spans);
+        let all_sums = || self.open.iter().flat_map(|(_, spans)| spans.sums.clone()).collect();
         if text.starts_with("kernel.") && text.ends_with(':') && text.contains("parallel") {
             facts.shared.clone()
         } else if text.starts_with("cache") {
@@ -198,7 +198,7 @@ impl<'f> Reader<'f> {
         } else if text.starts_with("storage ") {
             facts.layouts.clone()
         } else if text.contains("walk ") || text == "walk" {
-            let walks = around.map(|told| told.walks.clone()).unwrap_or_default();
+            let walks = around.map(|spans| spans.walks.clone()).unwrap_or_default();
             walks.into_iter().chain(facts.layouts.iter().copied()).collect()
         } else if text.starts_with("private") {
             all_sums()
@@ -208,7 +208,7 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// The name of the loop that a line begins, or that it is about: `parallel b0 in 0..n_rows`, `walks of b1: ...`.
+/// The name of the loop that a line begins or concerns: `parallel b0 in 0..n_rows`, `walks of b1: ...`.
 fn named(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("walks of ") {
         return rest.split(':').next();

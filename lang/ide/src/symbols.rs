@@ -13,21 +13,21 @@ use sched_nest::show::range;
 /// An entry of the outline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// What is to be looked for.
+    /// The name to search for.
     pub name: String,
-    /// What else there is to say, in a few words; may be empty.
+    /// Details in a few words; may be empty.
     pub detail: String,
-    /// What it is.
+    /// The kind of entry.
     pub kind: SymbolKind,
-    /// All of it.
+    /// The whole construct.
     pub span: Span,
     /// Its name, within `span`.
     pub selection: Span,
-    /// What it declares, in the order of the text; their spans lie within its own.
+    /// Its declarations, in the order of the text; their spans lie within its own.
     pub children: Vec<Symbol>,
 }
 
-/// What an entry of the outline is.
+/// The kind of an entry of the outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
     /// The `model` line.

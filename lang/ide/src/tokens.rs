@@ -12,16 +12,16 @@ use sched_nest::Axis;
 pub struct SemanticToken {
     /// Where it stands.
     pub span: Span,
-    /// What it is.
+    /// The kind of word.
     pub kind: TokenKind,
-    /// What else there is to know.
+    /// Further properties.
     pub modifiers: TokenModifiers,
 }
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {
-    /// A directive that there is.
+    /// An existing directive.
     Directive,
     /// A function of expressions.
     Function,
@@ -47,7 +47,7 @@ pub enum TokenKind {
     Comment,
 }
 
-/// What else there is to know of a word.
+/// Further properties of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TokenModifiers {
     /// A name is declared here.
@@ -86,7 +86,7 @@ fn plain(kind: TokenKind) -> (TokenKind, TokenModifiers) {
     (kind, TokenModifiers::default())
 }
 
-/// What a name is; nothing for names that mean nothing.
+/// The kind of a name; `None` for a name without a meaning.
 fn named(named: &Named, occurrence: &Occurrence) -> Option<(TokenKind, TokenModifiers)> {
     let kind = match named.kind {
         NameKind::Root | NameKind::Index if named.axis == Some(Axis::Tree) => TokenKind::TreeIndex,

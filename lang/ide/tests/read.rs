@@ -1,6 +1,7 @@
-//! What editors show while one reads and writes a schedule. Each file in `cases/FEATURE` holds cases: after `=== title | words`
-//! (options of the check; `crlf` writes line ends in two characters) a schedule with cursors `‸`, after `---` the
-//! answers. `UPDATE=1 cargo test -p sched-lang --test read` writes the answers: review them.
+//! Features of editors for reading and writing a schedule. Each file in `cases/FEATURE` holds cases: after
+//! `=== title | words` (options of the check; `crlf` writes line ends in two characters) a schedule with
+//! cursors `‸`, after `---` the answers. `UPDATE=1 cargo test -p sched-lang --test read` writes the answers:
+//! review them.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -380,7 +381,8 @@ fn proposals_lead_to_a_fast_schedule() {
         assert!(nest.contains("walk"), "{nest}");
         text += &format!("{}\n", first.label);
     }
-    let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
+    let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, \
+                  b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
                   vectorize(b1, 64)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
     assert_eq!(text, wanted);
 }
@@ -409,12 +411,17 @@ fn annotated(analysis: &Analysis, stage: &str) -> String {
 
 #[test]
 fn lines_of_stages_come_of_directives() {
-    let source = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
-                  vectorize(b1, 64)\n\nwhen n_rows <= 8 {\n    parallel(batch)\n    representation(levels)\n    interleave(tree, 4)\n}\n";
+    let source = "tile(batch, b0, b1, 256)\nreorder(b0, tree, \
+                  b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
+                  vectorize(b1, 64)\n\nwhen n_rows <= 8 \
+                  {\n    parallel(batch)\n    representation(levels)\n    interleave(tree, 4)\n}\n";
     let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
-    let mir = "when n_rows <= 8:\n  parallel batch in 0..n_rows {\n    for tree in 0..100 {\n      v = walk levels trees[tree], rows[batch]\n    }\n  }\n\
-               otherwise:\n  result[..] = base\n  parallel b0 in 0..n_rows step 256 {\n    cache1 = bins of rows[b0 + 0..256] {\n      \
-               for tree in 0..100 {\n        for b1 in 0..256 by 64 lanes {\n          v = walk quantized trees[tree], cache1[b0 + b1]\n        }\n      }\n    }\n  }\n";
+    let mir = "when n_rows <= 8:\n  parallel batch in 0..n_rows {\n    for tree in 0..100 \
+               {\n      v = walk levels trees[tree], rows[batch]\n    }\n  }\n\
+               otherwise:\n  result[..] = base\n  parallel b0 in 0..n_rows step 256 \
+               {\n    cache1 = bins of rows[b0 + 0..256] {\n      \
+               for tree in 0..100 {\n        for b1 in 0..256 by 64 lanes \
+               {\n          v = walk quantized trees[tree], cache1[b0 + b1]\n        }\n      }\n    }\n  }\n";
     let wanted = "\
 when n_rows <= 8:
   parallel batch in 0..n_rows {                             parallel(batch)
@@ -435,7 +442,8 @@ otherwise:
   }
 ";
     assert_eq!(annotated(&analysis, mir), wanted);
-    let plan = "otherwise:\n  storage 0: complete trees\n    100 trees\n  walks of b1: level look-up over storage 0\n    steps: 5 straight\n";
+    let plan = "otherwise:\n  storage 0: complete trees\n    100 trees\n  walks of b1: level look-up over \
+                storage 0\n    steps: 5 straight\n";
     let told = annotated(&analysis, plan);
     assert!(
         told.contains("storage 0: complete trees                                 representation(quantized)"),
@@ -443,7 +451,8 @@ otherwise:
     );
     assert!(told.contains("tile(batch, b0, b1, 256); vectorize(b1, 64)"), "{told}");
     assert!(annotated(&analysis, "kernel.raw.parallel:\n\tret\n").contains("parallel(b0)"));
-    let asm = "\t.text\nkernel.raw:\n\t# outside of the loops\n\tpushq\t%rbp\n\t# b0: copies\n\tmovl\t%eax, %ebx\n.LBB0_1:\n\t\
+    let asm = "\t.text\nkernel.raw:\n\t# outside of the loops\n\tpushq\t%rbp\n\t# b0: \
+               copies\n\tmovl\t%eax, %ebx\n.LBB0_1:\n\t\
                # b1\n\t.p2align\t4\n\tvpermb\t%zmm0, %zmm1, %zmm2\n\t# tree, n_rows <= 8\n\tretq\n";
     let wanted = "\
 \t.text
@@ -462,7 +471,7 @@ kernel.raw:
     assert_eq!(annotated(&analysis, asm), wanted);
     let known = stage_lines(&analysis, asm);
     let runs: Vec<(usize, usize)> = known.iter().map(|lines| (lines.first, lines.count)).collect();
-    assert_eq!(runs, [(4, 2), (7, 1), (9, 1), (10, 2)], "lines of the same directives are told together");
+    assert_eq!(runs, [(4, 2), (7, 1), (9, 1), (10, 2)], "lines of the same directives are reported together");
     assert_eq!(stage_lines(&analysis, "no stage at all {\n}} in in\n"), Vec::new());
 }
 
@@ -504,7 +513,8 @@ fn proposals_have_the_order_of_their_gains() {
     assert!(taken.is_some_and(|text| text.starts_with(source) && !text.contains("inter\n")), "{half:?}");
     // From an empty text on, the steps of a fast schedule follow.
     let tiled = "tile(batch, b0, b1, 256)";
-    let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
+    let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, \
+                  b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
                   vectorize(b1, 64)\ninterleave(b1, 4)\nunrollAndJam(tree)\n// end";
     assert_eq!(followed(&format!("{tiled}\n// end"), tiled.len(), &options), wanted);
 }

@@ -1,8 +1,8 @@
 //! Navigation and editing in an editor.
 //!
-//! `tests/cases/FEATURE/*.txt` holds cases: a line `=== title [options]`, a schedule, `---`, and what is expected.
-//! In a schedule `<|>` marks a cursor, and `<[` and `]>` a selection. Options are those of a check, and `crlf`, `open` (no
-//! line end at the end), `to=NAME` (a new name). `UPDATE=1` writes what is expected.
+//! `tests/cases/FEATURE/*.txt` holds cases: a line `=== title [options]`, a schedule, `---`, and the expected
+//! result. In a schedule `<|>` marks a cursor, and `<[` and `]>` a selection. Options are those of a check,
+//! and `crlf`, `open` (no line end at the end), `to=NAME` (a new name). `UPDATE=1` writes the results.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -428,7 +428,7 @@ fn moved(span: Span, edits: &[Edit]) -> Span {
     Span::new(start as usize, end as usize)
 }
 
-/// What an action promises holds.
+/// Checks the promises of an action.
 fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
     let after = check_edits(a, &action.edits);
     let checked = check(&after, a.options());
@@ -581,7 +581,7 @@ fn answers_come_at_once() {
         ("range formatting", |a, at| drop(format_range_edits(a, Span::new(at, at)))),
         ("actions", |a, at| drop(code_actions(a, Span::new(at, at)))),
     ];
-    // Generous, because machines that run tests are busy; the best of several answers tells.
+    // Generous, because machines that run tests are busy; the fastest of several answers counts.
     const ENOUGH: Duration = Duration::from_millis(10);
     let text = long();
     for (name, feature) in FEATURES {

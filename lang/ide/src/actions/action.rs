@@ -5,9 +5,9 @@ use crate::Edit;
 /// A change that can be applied at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What it does.
+    /// Its title, a sentence for the user.
     pub title: String,
-    /// What kind of change it is.
+    /// The kind of change.
     pub kind: ActionKind,
     /// Replacements that do not overlap.
     pub edits: Vec<Edit>,

@@ -56,7 +56,7 @@ fn number(expr: &Expr, span: Span) -> Option<Span> {
     }
 }
 
-/// What a number of this directive is usually called.
+/// The usual name of a number of this directive.
 fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static str {
     let names = a.names();
     let subject = || {
@@ -86,7 +86,8 @@ fn free(a: &Analysis, base: &str) -> String {
     std::iter::once(base.to_owned()).chain(numbered).find(|name| is_free(name)).unwrap_or_default()
 }
 
-/// The edit that declares a param: behind the last one before the directives, else before the first directive.
+/// The edit that declares a param: after the last param before the directives, or else before the first
+/// directive.
 fn declaration(a: &Analysis, text: &str) -> Option<Edit> {
     let source = a.source();
     let stmts = &a.parsed().file.stmts;

@@ -14,7 +14,7 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     let [declared] = named.declarations.as_slice() else { return None };
     let stmts = &a.parsed().file.stmts;
     let (stmt, name, value) = stmts.iter().find_map(|stmt| declares(stmt, *declared))?;
-    // What is set from outside has another value than the text says.
+    // A value that is set from outside differs from the text.
     let is_set = a.options().sets.iter().any(|(set, _)| *set == name.text);
     if is_set || !is_sound(value) || has_comment(a, value.span) {
         return None;

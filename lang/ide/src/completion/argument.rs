@@ -18,10 +18,10 @@ use sched_nest::sym::Sym;
 
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
-/// What can be written for the argument at the cursor.
+/// The completions of the argument at the cursor.
 pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Completion> {
     let Some(signature) = find(call.name) else { return Vec::new() };
-    let mut at = Place::new(analysis, offset, call, signature);
+    let mut at = ArgumentPlace::new(analysis, offset, call, signature);
     if call.function.is_some() {
         return at.in_expression();
     }
@@ -43,7 +43,7 @@ pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Comp
 }
 
 /// The argument at the cursor and what is written around it.
-struct Place<'a> {
+struct ArgumentPlace<'a> {
     analysis: Here<'a>,
     call: &'a CallAt<'a>,
     op: Op,
@@ -54,12 +54,12 @@ struct Place<'a> {
     work: Work,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ArgumentPlace<'a> {
     fn new(analysis: Here<'a>, offset: usize, call: &'a CallAt<'a>, signature: &'static Signature) -> Self {
         let prepared = analysis.prepared();
         let own = prepared.step_at(call.stmt.span);
         let point = prepared.point(call.stmt.span.start as usize, own);
-        Place { analysis, call, op: signature.op, signature, point, own, offset, work: WORK }
+        ArgumentPlace { analysis, call, op: signature.op, signature, point, own, offset, work: WORK }
     }
 
     /// Another argument as it is written.
@@ -208,7 +208,7 @@ impl<'a> Place<'a> {
         Some(vec![select.clone(), self.like(select, other)])
     }
 
-    /// How a loop is called beside one that is called so: all copies together, or each by itself.
+    /// The name of a loop in the style of a neighbouring name: for all copies together, or for each copy.
     fn like(&self, select: &Select, id: LoopId) -> Select {
         let nest = self.point.nest();
         if select.scope.is_empty() && select.number.is_none() {

@@ -18,7 +18,7 @@ const USUAL: [i64; 8] = [64, 32, 16, 8, 4, 2, 128, 256];
 /// Longest text that is checked once for each of them.
 const LONGEST: usize = 16 * 1024;
 
-/// What can follow a header's keyword.
+/// The completions after a header's keyword.
 pub(super) fn complete(analysis: Here, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
     match keyword {
         "target" if words == 0 => ["cpu", "gpu"]
@@ -39,14 +39,14 @@ pub(super) fn complete(analysis: Here, keyword: &str, words: usize, typed: Typed
     }
 }
 
-/// What a block asks of a call.
+/// The completions of a block's condition.
 fn condition(analysis: Here, words: usize, typed: Typed) -> Vec<Completion> {
     let Some(stmt) = typed.stmt else { return Vec::new() };
     let after = typed.span.end as usize;
     let has_block =
         matches!(&stmt.kind, StmtKind::When(when) if (when.block.start as usize) < when.block.end as usize);
     let rest = if has_block { "" } else { " {\n    $0\n\\}" };
-    let about = "The schedule in the block is for calls of at most so many rows.";
+    let about = "The schedule in the block is for calls of at most this many rows.";
     let item = |label: &str, insert: String| {
         let item = Completion::new(CompletionKind::Property, label, typed.span);
         item.detail("the rows of a call").documentation(about).snippet(insert)
@@ -95,7 +95,7 @@ fn value(analysis: Here, keyword: &str, words: usize, typed: Typed) -> Vec<Compl
     numbers.into_iter().chain(known).chain(functions(typed.span)).collect()
 }
 
-/// Numbers for the whole value: of the usual sizes those with which the schedule has the fewest errors and warnings.
+/// Numbers for the whole value: the usual sizes that give the schedule the fewest errors and warnings.
 fn usual_numbers(analysis: Here, declaration: Span, typed: Span) -> Vec<Completion> {
     let source = analysis.source();
     let left = source.get(declaration.start as usize..typed.start as usize).unwrap_or_default();
@@ -122,7 +122,7 @@ fn usual_numbers(analysis: Here, declaration: Span, typed: Span) -> Vec<Completi
     .collect()
 }
 
-/// What can stand in the parentheses of a target.
+/// The completions in the parentheses of a target.
 pub(super) fn devices(analysis: Here, offset: usize, call: &CallAt) -> Vec<Completion> {
     let kind = match call.name {
         "cpu" => TargetKind::Cpu,

@@ -1,4 +1,4 @@
-//! What is proposed, and how it is made up.
+//! Completion items and their parts.
 
 use sched_grammar::ast::Span;
 use sched_lang::check::Work;
@@ -6,32 +6,32 @@ use sched_lang::check::Work;
 /// Work that one answer may take: it must come between two keystrokes.
 pub(super) const WORK: Work = Work { whole: 1_500, here: 400 };
 
-/// What is proposed.
+/// A completion item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// What the list shows.
+    /// The text in the list.
     pub label: String,
-    /// What it is.
+    /// The kind of item.
     pub kind: CompletionKind,
     /// A few words beside the label.
     pub detail: String,
     /// Why it is proposed, in Markdown.
     pub documentation: String,
-    /// What it replaces: the word under the cursor.
+    /// The replaced text: the word under the cursor.
     pub replace: Span,
-    /// What is written instead.
+    /// The new text.
     pub insert: String,
     /// Whether `insert` is a snippet with places to fill in; `$`, `}` and `\` are escaped then.
     pub snippet: bool,
     /// Ascending order of this is the order of the list.
     pub sort: String,
-    /// What the word under the cursor is compared with.
+    /// The text that editors compare with the word under the cursor.
     pub filter: String,
-    /// Whether it is a step that fast schedules take next.
+    /// Whether fast schedules usually take this step next.
     pub is_next: bool,
 }
 
-/// What a completion is.
+/// The kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the language's own")]
 pub enum CompletionKind {

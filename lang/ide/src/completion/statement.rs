@@ -21,7 +21,8 @@ const ORDERS: usize = 5;
 const LAYOUTS: usize = Layout::ALL.len();
 /// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
 const TRIED: usize = 2;
-/// Loops for which forms are made. In a nest that has more the work that is allowed is done before their turn comes.
+/// Maximum loops for which directives are proposed. In larger nests the limit of work ends the search earlier
+/// anyway.
 const LOOPS: usize = 32;
 
 pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Completion> {
@@ -101,7 +102,7 @@ fn legal(
 /// A search for legal forms of one directive.
 struct Search {
     op: Op,
-    /// What has not been tried, in reverse.
+    /// The untried forms, in reverse.
     rest: Vec<Forms>,
     found: Vec<Operation>,
 }
@@ -128,7 +129,7 @@ impl Search {
                     return;
                 }
                 if point.fits(&form, work) {
-                    // What else there is to say of this loop belongs to its arguments.
+                    // Further forms for this loop differ in their arguments alone.
                     let v = form.arguments().into_iter().next();
                     let is_same = |other: &Forms| {
                         let other = other.first().and_then(|form| form.arguments().into_iter().next());

@@ -1,13 +1,13 @@
-//! What is shown for a word, and where it stands.
+//! The text shown for a word, with the word's place.
 
 use sched_grammar::ast::{Expr, ExprKind, Span};
 
-/// What to show for a word.
+/// The text to show for a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
     /// The word.
     pub span: Span,
-    /// What is known of it, in Markdown.
+    /// The facts about it, in Markdown.
     pub markdown: String,
     /// The page about it, relative to the book and without an ending: `directives/tile`, `errors/S0040`.
     pub page: Option<String>,

@@ -36,7 +36,7 @@ pub(super) fn unfinished(analysis: Here, stmt: &Stmt, offset: usize) -> Option<H
     Some(Hover::new(name, about(signature)).page(format!("directives/{}", signature.name)))
 }
 
-/// How a directive is called, what it does, and its rule.
+/// The call, the effect and the rule of a directive.
 pub(crate) fn about(signature: &Signature) -> String {
     let mut text = format!("```sched\n{}\n```\n{}", signature.usage(), signature.summary);
     text.push_str(match signature.lowered {
@@ -48,7 +48,7 @@ pub(crate) fn about(signature: &Signature) -> String {
     text
 }
 
-/// What the directive does here.
+/// The effect of the directive here.
 fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signature) -> Option<String> {
     let prepared = analysis.prepared();
     if !signature.shapes {
@@ -87,7 +87,7 @@ fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signatu
     Some(text)
 }
 
-/// What differs between two nests.
+/// The differences between two nests.
 struct Changes<'a> {
     before: HashMap<LoopId, &'a str>,
     after: HashMap<LoopId, &'a str>,
@@ -105,7 +105,7 @@ impl Changes<'_> {
     }
 }
 
-/// How the loops of a nest are called.
+/// The names of the loops of a nest.
 fn names<'a>(nest: &'a Nest, ids: &[LoopId]) -> HashMap<LoopId, &'a str> {
     ids.iter().copied().zip(nest.loops.iter().map(|this| this.name.as_str())).collect()
 }

@@ -11,7 +11,7 @@ use sched_nest::show::show_nest;
 /// Most lines of a nest that is shown.
 const MOST_LINES: usize = 20;
 
-/// What is known of a header line.
+/// Facts about a header line.
 pub(super) fn hover(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
     if let Some(hover) = keyword(analysis, stmt, offset) {
         return Some(hover);
@@ -35,7 +35,7 @@ pub(super) fn hover(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover>
     }
 }
 
-/// What the line's first word means.
+/// The meaning of the line's first word.
 pub(super) fn keyword(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let text = analysis.text(stmt.span);
@@ -58,7 +58,7 @@ pub(super) fn keyword(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hove
     Some(Hover::new(span, markdown).page(page))
 }
 
-/// What is known of a block: for which calls it is, and its nest.
+/// Facts about a block: its calls and its nest.
 pub(super) fn block(analysis: Here, stmt: &Stmt, when: &When, offset: usize) -> Option<Hover> {
     let mut hover = keyword(analysis, stmt, offset)?;
     let Some(max_rows) = analysis.max_rows(stmt) else { return Some(hover) };
@@ -82,29 +82,32 @@ pub(super) fn block(analysis: Here, stmt: &Stmt, when: &When, offset: usize) -> 
     Some(hover)
 }
 
-/// What a header's keyword means and the page about it.
+/// The meaning of a header's keyword, and the page about it.
 pub(crate) fn meaning(word: &str) -> Option<(&'static str, &'static str)> {
     Some(match word {
         "sched" => ("`sched 1`: the edition of the language that the file is written in.", "language/files"),
         "model" => (
-            "`model \"file.json\"`: the model that the schedule is for. It makes ranges concrete. The path is \
+            "`model \"file.json\"`: the model that the schedule is for. It makes ranges concrete. The path \
+             is \
              relative to this file; a fingerprint of the content may follow.",
             "language/files",
         ),
         "target" => (
-            "`target cpu` or `target gpu(sm_90)`: what the schedule is for. Without this line it is for a GPU if \
+            "`target cpu` or `target gpu(sm_90)`: what the schedule is for. Without this line it is for a \
+             GPU if \
              it maps a loop with `gpuDimension`, else for a CPU.",
             "language/targets",
         ),
         "param" => (
-            "`param ROWS = 64 in {16, 64}`: a named number that can be set from outside, with the values that \
+            "`param ROWS = 64 in {16, 64}`: a named number that can be set from outside, with the values \
+             that \
              are worth trying.",
             "language/params",
         ),
         "const" => ("`const HALF = num_trees / 2`: a named number.", "language/params"),
         "when" => (
-            "`when n_rows <= 8 { ... }`: a schedule of its own for calls of at most so many rows. It starts from the \
-             plain nest; the block with the smallest bound that covers a call counts.",
+            "`when n_rows <= 8 { ... }`: a schedule of its own for calls of at most 8 rows. It \
+             starts from the plain nest; the block with the smallest bound that covers a call counts.",
             "language/when",
         ),
         "use" | "def" | "require" | "tune" => {
@@ -114,7 +117,7 @@ pub(crate) fn meaning(word: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What a word for a kind of target means.
+/// The meaning of a word for a kind of target.
 pub(crate) fn target(word: &str) -> Option<&'static str> {
     Some(match word {
         "cpu" => "`cpu`: loops run on the CPU, where `parallel` spreads them over its threads.",
@@ -123,7 +126,7 @@ pub(crate) fn target(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What is known of the model.
+/// Facts about the model.
 fn model(analysis: Here) -> String {
     match &analysis.options().model {
         None => "Nothing is known of the model yet, so ranges are symbolic.".to_owned(),

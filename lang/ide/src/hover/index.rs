@@ -114,7 +114,7 @@ fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &LoopNode) -> S
     lines.join("\n")
 }
 
-/// How often a loop iterates, in words.
+/// The number of iterations of a loop, in words.
 fn iterations(node: &LoopNode, is_limited: bool) -> String {
     let (start, stop, step) = (node.start.as_int(), node.stop.as_int(), node.step.as_int());
     if let (Some(start), Some(stop), Some(step)) = (start, stop, step)
@@ -148,7 +148,7 @@ fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &LoopNode) -> bo
     own.iter().any(|constraint| !at_the_outside(constraint) || !is_far(&constraint.bound))
 }
 
-/// What made it.
+/// The directive that made it.
 fn maker(analysis: Here, id: LoopId) -> Option<String> {
     let whole = analysis.whole();
     let node = whole.index(id)?;
@@ -167,7 +167,7 @@ fn maker(analysis: Here, id: LoopId) -> Option<String> {
     Some(format!("Made on line {} by `{}`{}", event.line, event.text, from.unwrap_or_default()))
 }
 
-/// What consumed it, and what it became.
+/// The directive that consumed it, and the loops that replaced it.
 fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
@@ -211,7 +211,7 @@ fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
     Some(format!("In the final nest: {outside}, {inside}{copies}"))
 }
 
-/// What is stated of it, and of the walks below it by loops around it.
+/// Its annotations, and those that loops around it give the walks below.
 fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();

@@ -57,7 +57,7 @@ pub(super) fn in_brackets(analysis: Here, path: &Path, offset: usize) -> Option<
     expression(analysis, inside, offset)
 }
 
-/// What is known of a declared name.
+/// Facts about a declared name.
 pub(crate) fn named(analysis: Here, name: &str) -> Option<String> {
     let checked = analysis.checked();
     if let Some(param) = checked.params.iter().find(|param| param.name == name) {
@@ -85,7 +85,7 @@ fn param_text(param: &Param) -> String {
     text
 }
 
-/// What a fact of the model means and its value.
+/// The meaning of a fact of the model, and its value.
 pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
     if name == "n_rows" {
         return Some("`n_rows`: the rows of the call, known only at run time.".to_owned());
@@ -118,7 +118,7 @@ pub(crate) fn property_value(analysis: Here, property: Property) -> Option<i64> 
     }
 }
 
-/// What a fact is, in one sentence.
+/// The meaning of a fact, in one sentence.
 pub(crate) fn property_meaning(property: Property) -> &'static str {
     match property {
         Property::Rows => "the rows of the call.",
@@ -132,7 +132,7 @@ pub(crate) fn property_meaning(property: Property) -> &'static str {
     }
 }
 
-/// What a function does.
+/// The meaning of a function.
 pub(crate) fn function(name: &str) -> Option<&'static str> {
     Some(match name {
         "min" => "`min(a, b)`: the smaller of two numbers.",
