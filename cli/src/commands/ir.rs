@@ -59,11 +59,11 @@ fn stage_text(args: &Ir, stage: Stage, compiled: &Compiled, target: &Target) -> 
         Stage::Asm if args.serve => marked_asm_text(&compiled.lir, args.cpu)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
         Stage::Launch => launch_text(with_launches(compiled)?),
-        Stage::Ptx => ptx_text(with_launches(compiled)?, gpu(Gpu::DEFAULT)?)?,
+        Stage::Ptx => ptx_text(with_launches(compiled)?, gpu(Gpu::default())?)?,
         Stage::Sass => {
-            sass_text(&ptx_text(with_launches(compiled)?, gpu(Gpu::DEFAULT)?)?, gpu(Gpu::DEFAULT)?)?
+            sass_text(&ptx_text(with_launches(compiled)?, gpu(Gpu::default())?)?, gpu(Gpu::default())?)?
         }
-        Stage::Gcn => amdgpu_text(with_launches(compiled)?, gpu(Gpu::DEFAULT_AMD)?)?,
+        Stage::Gcn => amdgpu_text(with_launches(compiled)?, gpu(Gpu::usual(Maker::Amd))?)?,
     })
 }
 

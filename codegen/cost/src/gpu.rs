@@ -1,7 +1,7 @@
 //! What a call costs on a GPU: from what some blocks of each launch do, and from the device's data sheet.
 //!
 //! [`cost_on`] runs a few blocks in the simulator and counts. Blocks of a launch are alike, so these stand for all. Then
-//! [`Gpu::time`] asks what takes longest: the units of a multiprocessor that issue instructions, deliver words of shared
+//! [`GpuMachine::time`] asks what takes longest: the units of a multiprocessor that issue instructions, deliver words of shared
 //! memory or look up lines; the time from the beginning of a block to its end, where there are too few warps to hide it; or
 //! the bytes from the second cache and from memory.
 //!
@@ -9,12 +9,8 @@
 
 use sched_ir::interp::{Latencies, LaunchSample, Memory, Options, Sampling, sample_launches};
 use sched_ir::lir::{Function, KernelKind, Module, Scalar};
-use serde::Deserialize;
+use sched_machines::{DataSheet, GpuKind};
 
-/// What is published of devices, in the order of their compute capabilities.
-const DEVICES: &str = include_str!("../machines/gpus.json");
-/// Threads of a warp.
-const WARP: u32 = 32;
 /// Bytes of a sector.
 const SECTOR: f64 = 32.0;
 /// Threads whose registers a multiprocessor holds, at 40 registers of 32 bits each.
@@ -37,32 +33,11 @@ const MOST_ROWS: u64 = 1 << 20;
 const LIMITS: Options = Options { steps: 400_000_000, memory: 1 << 31, seed: 0, columns: false };
 
 /// A GPU as its data sheet describes it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Gpu {
-    /// As a `target` line names it: its compute capability.
-    pub name: String,
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Cycles of a nanosecond.
-    pub ghz: f64,
-    /// Instructions of warps that a multiprocessor issues in a cycle.
-    pub issue: f64,
-    /// Most warps on a multiprocessor.
-    pub warps: u32,
-    /// Most blocks on a multiprocessor.
-    pub blocks: u32,
-    /// Shared memory of a multiprocessor.
-    pub shared_kib: u64,
-    /// Its first cache, shared memory included where they are one.
-    pub l1_kib: u64,
-    /// The second cache.
-    pub l2_mib: u64,
-    /// Gigabytes a second from the second cache.
-    pub l2_gb_s: f64,
-    /// Gigabytes a second from memory.
-    pub dram_gb_s: f64,
-    /// Cycles: arithmetic, shared memory, first cache, second cache, barrier.
-    latencies: [u64; 5],
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpuMachine {
+    /// The row of the table.
+    pub kind: &'static GpuKind,
+    sheet: &'static DataSheet,
 }
 
 /// What a launch is limited by.
@@ -136,27 +111,26 @@ struct PerBlock {
     call_sectors: f64,
 }
 
-impl Gpu {
-    /// The device of a name, else the best known one that is no newer. None if the name is none of NVIDIA's.
-    pub fn named(name: &str) -> Option<Gpu> {
-        let capability = |name: &str| name.strip_prefix("sm_")?.trim_end_matches('a').parse::<u32>().ok();
-        let wanted = capability(name)?;
-        let all: Vec<Gpu> = serde_json::from_str(DEVICES).unwrap_or_default();
-        let older = all.into_iter().rev();
-        older.into_iter().find(|gpu| capability(&gpu.name).is_some_and(|known| known <= wanted))
+impl GpuMachine {
+    /// The GPU of a name such as `sm_90`, or the newest known one that is no newer. None if the table has no figures for
+    /// it.
+    pub fn named(name: &str) -> Option<GpuMachine> {
+        let capability = || name.strip_prefix("sm_")?.trim_end_matches('a').parse().ok();
+        let kind = GpuKind::named(name).or_else(|| GpuKind::of_capability(capability()?))?;
+        Some(GpuMachine { kind, sheet: kind.sheet.as_ref()? })
     }
 
     fn sampling(&self, blocks: u64) -> Sampling {
-        let [arithmetic, shared, near, far, barrier] = self.latencies;
-        Sampling { warp: WARP, blocks, latencies: Latencies { arithmetic, shared, near, far, barrier } }
+        let [arithmetic, shared, near, far, barrier] = self.sheet.latencies;
+        Sampling { warp: self.kind.warp, blocks, latencies: Latencies { arithmetic, shared, near, far, barrier } }
     }
 
     /// Blocks that a multiprocessor runs side by side.
     fn side_by_side(&self, threads: u32, shared: u64) -> u32 {
-        let warps = threads.div_ceil(WARP).max(1);
-        let by_shared = (self.shared_kib << 10) / (shared + RESERVED);
+        let warps = threads.div_ceil(self.kind.warp).max(1);
+        let by_shared = (self.sheet.shared_kib << 10) / (shared + RESERVED);
         let by_shared = u32::try_from(by_shared).unwrap_or(u32::MAX);
-        (self.warps / warps).min(THREADS / (warps * WARP)).min(self.blocks).min(by_shared).max(1)
+        (self.sheet.warps / warps).min(THREADS / (warps * self.kind.warp)).min(self.sheet.blocks).min(by_shared).max(1)
     }
 
     /// A launch of so many blocks, each with its share of the rows.
@@ -164,23 +138,23 @@ impl Gpu {
         let one = per_block(sample, share);
         let threads = sample.cost.block.iter().product();
         let resident = f64::from(self.side_by_side(threads, sample.cost.shared));
-        let busiest = (blocks / f64::from(self.multiprocessors)).ceil();
+        let busiest = (blocks / f64::from(self.kind.limits.multiprocessors)).ceil();
         let together = resident.min(busiest).max(1.0);
         // What a multiprocessor's first cache does not hold of the blocks that it runs comes again from the second one.
-        let held = (self.l1_kib << 10) as f64 - together * sample.cost.shared as f64;
+        let held = (self.sheet.l1_kib << 10) as f64 - together * sample.cost.shared as f64;
         let once = one.model_sectors + one.call_sectors;
         let fits = (held.max(0.0) / (together * once * SECTOR).max(1.0)).min(1.0);
         let missed = once + (one.sectors - once).max(0.0) * (1.0 - fits);
-        let cycles = |of_block: f64| busiest * of_block / self.ghz / 1000.0;
+        let cycles = |of_block: f64| busiest * of_block / self.sheet.ghz / 1000.0;
         let us = |bytes: f64, gb_s: f64| bytes / gb_s / 1000.0;
         let all_sectors = blocks * one.call_sectors * SECTOR;
         let parts = [
-            (LaunchLimit::Issue, cycles(one.instructions / self.issue)),
+            (LaunchLimit::Issue, cycles(one.instructions / self.sheet.issue)),
             (LaunchLimit::Shared, cycles(one.wavefronts)),
             (LaunchLimit::Lines, cycles(one.lines)),
-            (LaunchLimit::Latency, (busiest / together).ceil() * one.cycles / self.ghz / 1000.0),
-            (LaunchLimit::SecondCache, us(blocks * missed * SECTOR, self.l2_gb_s)),
-            (LaunchLimit::Memory, us(all_sectors, self.dram_gb_s)),
+            (LaunchLimit::Latency, (busiest / together).ceil() * one.cycles / self.sheet.ghz / 1000.0),
+            (LaunchLimit::SecondCache, us(blocks * missed * SECTOR, self.sheet.l2_gb_s)),
+            (LaunchLimit::Memory, us(all_sectors, self.sheet.dram_gb_s)),
         ];
         let (limit, most) = parts
             .into_iter()
@@ -218,7 +192,7 @@ fn per_block(sample: &LaunchSample, share: f64) -> PerBlock {
 
 /// What a call of the kernel from rows to margins costs. None if there is no such kernel, if it launches nothing, or if the
 /// simulator does not come to an end.
-pub fn cost_on(gpu: &Gpu, module: &Module, call: &GpuCall<'_>) -> Option<GpuCost> {
+pub fn cost_on(gpu: &GpuMachine, module: &Module, call: &GpuCall<'_>) -> Option<GpuCost> {
     let (_, function) = module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw)?;
     let most =
         module.rows_per_run.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(u64::MAX).clamp(1, MOST_ROWS);
@@ -269,17 +243,17 @@ mod tests {
 
     #[test]
     fn devices_are_known_by_name_or_stand_for_newer_ones() {
-        let name = |wanted: &str| Gpu::named(wanted).map(|gpu| gpu.name);
-        assert_eq!(name("sm_80").as_deref(), Some("sm_80"));
-        assert_eq!(name("sm_90a").as_deref(), Some("sm_90"));
-        assert_eq!(name("sm_103").as_deref(), Some("sm_100"));
+        let name = |wanted: &str| GpuMachine::named(wanted).map(|gpu| gpu.kind.name);
+        assert_eq!(name("sm_80"), Some("sm_80"));
+        assert_eq!(name("sm_90a"), Some("sm_90"));
+        assert_eq!(name("sm_103"), Some("sm_100"));
         assert_eq!(name("gfx90a"), None);
         assert_eq!(name("sm_10"), None, "older than all");
     }
 
     #[test]
     fn blocks_share_a_multiprocessor_as_far_as_its_memory_goes() {
-        let gpu = Gpu::named("sm_90").expect("it is known");
+        let gpu = GpuMachine::named("sm_90").expect("it is known");
         assert_eq!(gpu.side_by_side(128, 0), 12, "as registers allow");
         assert_eq!(gpu.side_by_side(32, 0), 32, "as many as there may be");
         assert_eq!(gpu.side_by_side(128, 100 << 10), 2);

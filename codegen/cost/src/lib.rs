@@ -31,12 +31,12 @@ mod work;
 
 pub use breakdown::{Breakdown, Limit, Piece, breakdown};
 pub use code::fits_code_cache;
-pub use describe::Level;
 pub use facts::{Facts, Steps};
-pub use gpu::{Gpu, GpuCall, GpuCost, LaunchLimit, LaunchTime, cost_on};
+pub use gpu::{GpuCall, GpuCost, GpuMachine, LaunchLimit, LaunchTime, cost_on};
 pub use machine::{Cache, Charge, Machine};
 pub use operation::{Amount, Kind};
 pub use probe::{PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream, window};
+pub use sched_machines::Level;
 pub use work::{Part, Work};
 
 use breakdown::Told;

@@ -1,6 +1,6 @@
 //! What calls cost on a GPU: a few blocks that are simulated tell what all of them do.
 
-use sched_cost::{Gpu, GpuCall, GpuCost, cost_on};
+use sched_cost::{GpuCall, GpuCost, GpuMachine, cost_on};
 use sched_forest::Forest;
 use sched_ir::interp::{Memory, Options, count_launches};
 use sched_ir::lir::KernelKind;
@@ -30,7 +30,7 @@ fn sample() -> Vec<u8> {
 }
 
 fn cost(forest: &Forest, schedule: &str, rows: u64) -> GpuCost {
-    let (gpu, sample) = (Gpu::named("sm_90").expect("it is known"), sample());
+    let (gpu, sample) = (GpuMachine::named("sm_90").expect("it is known"), sample());
     let steps = forest.trees.len() as u64 * 6;
     let call = GpuCall { rows, sample: &sample, row_bytes: 4 * FEATURES, margins: 1, steps, together: 1 };
     cost_on(&gpu, &compiled(forest, schedule).lir, &call).expect(schedule)

@@ -187,8 +187,8 @@ fn each_maker_has_code_of_its_own() {
     let ptx = ptx_text(&module, gpu("gfx90a")).expect_err("AMD has no PTX");
     assert_eq!(ptx.code, codes::UNKNOWN_CPU);
     for error in [
-        amdgpu_text(&module, Gpu::DEFAULT).expect_err("NVIDIA has other code"),
-        code_object(&module, Gpu::DEFAULT).expect_err("NVIDIA has other code"),
+        amdgpu_text(&module, Gpu::default()).expect_err("NVIDIA has other code"),
+        code_object(&module, Gpu::default()).expect_err("NVIDIA has other code"),
     ] {
         assert_eq!(error.code, codes::UNKNOWN_CPU);
         assert!(error.message.contains("sm_80"), "{error}");

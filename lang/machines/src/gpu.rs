@@ -50,9 +50,9 @@ impl Display for Maker {
     }
 }
 
-/// Limits of a schedule's launches on a GPU.
+/// GpuLimits of a schedule's launches on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct GpuLimits {
     /// Most threads of a block.
     pub threads: i64,
     /// Most threads of a block along x, y and z.
@@ -66,10 +66,10 @@ pub struct Limits {
     pub multiprocessors: u32,
 }
 
-impl Limits {
-    const fn of(maker: Maker, shared_kib: u64, multiprocessors: u32) -> Limits {
+impl GpuLimits {
+    const fn of(maker: Maker, shared_kib: u64, multiprocessors: u32) -> GpuLimits {
         let (block, grid) = (maker.block(), [2_147_483_647, 65_535, 65_535]);
-        Limits { threads: 1024, block, grid, shared: shared_kib * KIB, multiprocessors }
+        GpuLimits { threads: 1024, block, grid, shared: shared_kib * KIB, multiprocessors }
     }
 }
 
@@ -98,9 +98,9 @@ pub struct DataSheet {
     pub latencies: [u64; 5],
 }
 
-/// A GPU: a row of the table.
+/// A kind of GPUs: a row of the table.
 #[derive(Debug)]
-pub struct Gpu {
+pub struct GpuKind {
     /// Name in a `target` line and for `--gpu`. Unique.
     pub name: &'static str,
     /// Maker, whose driver and image kind it takes.
@@ -114,14 +114,14 @@ pub struct Gpu {
     pub llvm_features: &'static str,
     /// Threads of a warp (AMD: wavefront).
     pub warp: u32,
-    /// Limits of launches.
-    pub limits: Limits,
+    /// GpuLimits of launches.
+    pub limits: GpuLimits,
     /// Figures for the cost model. None: it knows nothing of the GPU.
     pub sheet: Option<DataSheet>,
 }
 
 /// Declares the GPUs, each maker's in ascending order of age. A row is: name, maker, and the columns that the fields of
-/// [`Gpu`], [`Limits`] and [`DataSheet`] describe.
+/// [`GpuKind`], [`GpuLimits`] and [`DataSheet`] describe.
 macro_rules! gpus {
     ($($name:literal $maker:ident {
         capability: $capability:literal, llvm_name: $llvm_name:literal, llvm_features: $llvm_features:literal,
@@ -129,14 +129,14 @@ macro_rules! gpus {
         sheet: $sheet:expr,
     })*) => {
         /// The GPUs that a target can name and code is generated for.
-        pub static GPUS: &[Gpu] = &[$(Gpu {
+        pub static GPUS: &[GpuKind] = &[$(GpuKind {
             name: $name,
             maker: Maker::$maker,
             capability: $capability,
             llvm_name: $llvm_name,
             llvm_features: $llvm_features,
             warp: $warp,
-            limits: Limits::of(Maker::$maker, $shared_kib, $multiprocessors),
+            limits: GpuLimits::of(Maker::$maker, $shared_kib, $multiprocessors),
             sheet: $sheet,
         }),*];
     };
@@ -274,39 +274,39 @@ gpus! {
     }
 }
 
-impl Gpu {
+impl GpuKind {
     /// The GPU of a name.
-    pub fn named(name: &str) -> Option<&'static Gpu> {
+    pub fn named(name: &str) -> Option<&'static GpuKind> {
         GPUS.iter().find(|gpu| gpu.name == name)
     }
 
     /// The GPU that code is made for if nobody names one of the maker's and none is present.
-    pub fn usual(maker: Maker) -> &'static Gpu {
-        Gpu::named(maker.usual()).unwrap_or(&GPUS[0])
+    pub fn usual(maker: Maker) -> &'static GpuKind {
+        GpuKind::named(maker.usual()).unwrap_or(&GPUS[0])
     }
 
-    /// The newest GPU of NVIDIA that runs on a device of this compute capability, written as in [`Gpu::capability`].
+    /// The newest GPU of NVIDIA that runs on a device of this compute capability, written as in [`GpuKind::capability`].
     /// None if the device is older than all of them.
-    pub fn of_capability(capability: u32) -> Option<&'static Gpu> {
+    pub fn of_capability(capability: u32) -> Option<&'static GpuKind> {
         let known = GPUS.iter().filter(|gpu| gpu.maker == Maker::Nvidia && gpu.capability <= capability);
         known.max_by_key(|gpu| gpu.capability)
     }
 
     /// The GPUs of a maker, the oldest first.
-    pub fn of_maker(maker: Maker) -> impl Iterator<Item = &'static Gpu> {
+    pub fn of_maker(maker: Maker) -> impl Iterator<Item = &'static GpuKind> {
         GPUS.iter().filter(move |gpu| gpu.maker == maker)
     }
 }
 
-impl PartialEq for Gpu {
-    fn eq(&self, other: &Gpu) -> bool {
+impl PartialEq for GpuKind {
+    fn eq(&self, other: &GpuKind) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Gpu {}
+impl Eq for GpuKind {}
 
-impl Hash for Gpu {
+impl Hash for GpuKind {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
     }
@@ -319,20 +319,20 @@ mod tests {
     #[test]
     fn names_lead_to_their_rows() {
         for gpu in GPUS {
-            assert_eq!(Gpu::named(gpu.name), Some(gpu), "a name is given twice");
+            assert_eq!(GpuKind::named(gpu.name), Some(gpu), "a name is given twice");
             let by_capability = format!("sm_{}", gpu.capability);
             assert_eq!(gpu.name == by_capability, gpu.maker == Maker::Nvidia, "{}", gpu.name);
         }
         for maker in Maker::ALL {
-            assert_eq!(Gpu::usual(*maker).name, maker.usual());
-            let ages = Gpu::of_maker(*maker).map(|gpu| gpu.capability);
+            assert_eq!(GpuKind::usual(*maker).name, maker.usual());
+            let ages = GpuKind::of_maker(*maker).map(|gpu| gpu.capability);
             assert!(ages.is_sorted(), "{maker}");
         }
     }
 
     #[test]
     fn newer_devices_run_the_code_of_the_newest_known_one() {
-        let name = |capability| Gpu::of_capability(capability).map(|gpu| gpu.name);
+        let name = |capability| GpuKind::of_capability(capability).map(|gpu| gpu.name);
         assert_eq!((name(80), name(103), name(37)), (Some("sm_80"), Some("sm_100"), None));
     }
 

@@ -12,5 +12,5 @@ mod level;
 
 pub use cpuid::{Cpuid, Register};
 pub use family::Family;
-pub use gpu::{DataSheet, GPUS, Gpu, Limits, Maker};
+pub use gpu::{DataSheet, GPUS, GpuKind, GpuLimits, Maker};
 pub use level::{BASELINE, Level, NATIVE, cpu_words};

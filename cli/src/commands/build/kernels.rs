@@ -38,7 +38,7 @@ pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Resul
         ));
     }
     let gpu = match args.emit {
-        Emit::Hsaco if target.options.is_empty() => Gpu::DEFAULT_AMD,
+        Emit::Hsaco if target.options.is_empty() => Gpu::usual(Maker::Amd),
         _ => gpu_of(&target)?,
     };
     let (bytes, kernels) = match args.emit {
