@@ -9,6 +9,7 @@ use sched_ir::Compiled;
 use sched_ir::lir::{KernelKind, Module};
 use sched_lang::Target;
 use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text, sass_text};
+use sched_machines::Maker;
 use sched_nest::show::show_variants;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;

@@ -122,7 +122,11 @@ impl GpuMachine {
 
     fn sampling(&self, blocks: u64) -> Sampling {
         let [arithmetic, shared, near, far, barrier] = self.sheet.latencies;
-        Sampling { warp: self.kind.warp, blocks, latencies: Latencies { arithmetic, shared, near, far, barrier } }
+        Sampling {
+            warp: self.kind.warp,
+            blocks,
+            latencies: Latencies { arithmetic, shared, near, far, barrier },
+        }
     }
 
     /// Blocks that a multiprocessor runs side by side.
@@ -130,7 +134,11 @@ impl GpuMachine {
         let warps = threads.div_ceil(self.kind.warp).max(1);
         let by_shared = (self.sheet.shared_kib << 10) / (shared + RESERVED);
         let by_shared = u32::try_from(by_shared).unwrap_or(u32::MAX);
-        (self.sheet.warps / warps).min(THREADS / (warps * self.kind.warp)).min(self.sheet.blocks).min(by_shared).max(1)
+        (self.sheet.warps / warps)
+            .min(THREADS / (warps * self.kind.warp))
+            .min(self.sheet.blocks)
+            .min(by_shared)
+            .max(1)
     }
 
     /// A launch of so many blocks, each with its share of the rows.

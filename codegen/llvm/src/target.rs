@@ -182,14 +182,7 @@ impl Machine {
             .ok_or_else(unavailable)?;
         let tune = (cpu == Cpu::Native).then(host_name).filter(|name| name != "generic");
         let gathers_slowly = cpu.gathers_slowly();
-        Ok(Machine {
-            kind: MachineKind::X86,
-            llvm,
-            needs,
-            tune,
-            gathers_slowly,
-            marks: false,
-        })
+        Ok(Machine { kind: MachineKind::X86, llvm, needs, tune, gathers_slowly, marks: false })
     }
 
     /// This machine for the code of launches, which tests run.
@@ -250,13 +243,4 @@ pub(crate) fn triples() -> Vec<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instructions_tell_more_than_a_number() {
-        assert!(is_disguised("rocketlake", "+avx2,+avx512fp16,+fma"));
-        assert!(!is_disguised("rocketlake", "+avx2,-avx512fp16,+fma"));
-        assert!(!is_disguised("graniterapids", "+avx512fp16"));
-    }
-}
+mod tests;

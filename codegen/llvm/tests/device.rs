@@ -14,6 +14,7 @@ use sched_llvm::header::header;
 use sched_llvm::{
     Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
 };
+use sched_machines::Maker;
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
 use standin::{compiler, driver, folder, source, succeed};

@@ -11,6 +11,7 @@ use sched_ir::lir::{
     Scalar, Space, Ty,
 };
 use sched_llvm::{Gpu, Ptxas, amdgpu_text, ptx_text};
+use sched_machines::Maker;
 use sched_nest::Variants;
 use sched_testing::schedules::Rng;
 

@@ -3,7 +3,7 @@
 //!
 //! A new processor level is a row of `machines!` in `level.rs` and its file of costs. A new GPU is a row of `gpus!` in
 //! `gpu.rs`. The runtime's copy of the processor levels, `codegen/llvm/runtime/levels.h`, is written from this table by
-//! `UPDATE=1 cargo test -p sched-llvm --test levels`, and the same test compares the two.
+//! `UPDATE=1 cargo test -p sched-llvm --lib target`, and the same test compares the two.
 
 mod cpuid;
 mod family;

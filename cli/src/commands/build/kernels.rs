@@ -5,6 +5,7 @@ use crate::args::{Build, Emit};
 use crate::terminal::Terminal;
 use sched_ir::lir::Module;
 use sched_llvm::{DeviceCode, Gpu, Ptxas, code_object, ptx_text};
+use sched_machines::Maker;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Job;
