@@ -1,6 +1,8 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{LockOptions, MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, parse_cpu};
+use super::{
+    LockOptions, MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, cpu_help, parse_cpu,
+};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_data::Shard;
@@ -66,8 +68,9 @@ pub struct Predict {
     /// Prefix of the C functions, if a library was built with another one
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
-    #[arg(long, value_parser = parse_cpu)]
+    /// Processor
+    #[arg(long, help = cpu_help("Processor", " [default: native]"))]
+    #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
     /// Run the code in a simulator instead of the processor: GPU schedules without a GPU, checked for races, with what their
     /// accesses cost

@@ -115,7 +115,7 @@ fn launches_of_a_loop_of_the_host_take_its_variable() {
 fn gpus_have_names() {
     assert_eq!(gpu("sm_90").to_string(), "sm_90");
     assert_eq!(Gpu::default().to_string(), "sm_80");
-    for name in ["sm_", "sm_50", "sm_9000", "gfx90", "90", ""] {
+    for name in ["sm_", "sm_50", "sm_62", "sm_9000", "gfx90", "90", ""] {
         let error = name.parse::<Gpu>().expect_err("no such GPU");
         assert_eq!(error.code, codes::UNKNOWN_CPU);
     }
