@@ -1,5 +1,5 @@
-//! The environment variables that predictions obey. A library ignores a value that it does not understand; schedc refuses
-//! it.
+//! The environment variables that predictions obey. A library ignores a value that it does not understand;
+//! schedc refuses it.
 
 use sched_llvm::Cpu;
 use sched_machines::{BASELINE, Level};

@@ -1,4 +1,5 @@
-//! The text of `schedc --version --verbose`: the parts that the program was built from, and the processor that it runs on.
+//! The text of `schedc --version --verbose`: the parts that the program was built from, and the processor
+//! that it runs on.
 
 use sched_llvm::{Cpu, about, host_name};
 use sched_machines::Level;

@@ -1,7 +1,7 @@
 //! Limits of the devices that a target names, from the tables of [`sched_machines`].
 //!
-//! Limits of GPUs are those of one block. Shared memory is in bytes, as much as a kernel may ask for. Cache sizes are
-//! typical of the processors that have the instructions.
+//! Limits of GPUs are those of one block. Shared memory is in bytes, as much as a kernel may ask for. Cache
+//! sizes are typical of the processors that have the instructions.
 
 use crate::options::{Options, Target, TargetKind};
 use sched_machines::{GPUS, GpuKind, GpuLimits, Level, Maker, cpu_words};
@@ -49,7 +49,8 @@ pub fn names(kind: TargetKind) -> Vec<&'static str> {
     }
 }
 
-/// Limits of a schedule on its target. If the target names no device, a limit that only some devices have is two numbers.
+/// Limits of a schedule on its target. If the target names no device, a limit that only some devices have is
+/// two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// CPU or GPU.
@@ -83,7 +84,8 @@ impl Limits {
         }
     }
 
-    /// The limits of a target, completed by the options of a check: the registers of this machine and the most rows.
+    /// The limits of a target, completed by the options of a check: the registers of this machine and the
+    /// most rows.
     pub fn of_check(target: &Target, options: &Options) -> Self {
         let limits = Limits::of(target);
         let is_named = cpus()

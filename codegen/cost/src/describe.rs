@@ -1,13 +1,13 @@
-//! Machines that nobody has measured: figures of their makers, and costs of instructions measured on processors of the
-//! same level.
+//! Machines that nobody has measured: figures of their makers, and costs of instructions measured on
+//! processors of the same level.
 
 use crate::machine::{Cache, Charge, Machine};
 use crate::operation::Kind;
 use sched_machines::{Family, Level};
 use std::collections::BTreeMap;
 
-/// Whether a kind is a look-up of bytes or words in a table longer than one register. Only registers of 512 bits have
-/// such an instruction.
+/// Whether a kind is a look-up of bytes or words in a table longer than one register. Only registers of 512
+/// bits have such an instruction.
 fn is_paired(kind: Kind, register_bits: u32) -> bool {
     let Kind::Lookup { element, entries, .. } = kind else { return false };
     register_bits >= 512 && element <= 2 && u32::from(entries) * u32::from(element) * 8 > register_bits
@@ -17,8 +17,8 @@ fn is_paired(kind: Kind, register_bits: u32) -> bool {
 const IN_HALVES: [Kind; 6] =
     [Kind::Vector, Kind::Compare, Kind::Float, Kind::Expand, Kind::Load, Kind::Store];
 
-/// Cycles that LLVM takes to compile one operation. Measured: 20 to 25 microseconds on a core of 3.6 GHz, over ten
-/// schedules of 80 to 3500 operations.
+/// Cycles that LLVM takes to compile one operation. Measured: 20 to 25 microseconds on a core of 3.6 GHz,
+/// over ten schedules of 80 to 3500 operations.
 const COMPILE: f64 = 80_000.0;
 
 /// Cycles to wake a waiting thread and to learn that it has finished.
@@ -33,7 +33,8 @@ impl Machine {
         Family::of(name).is_some()
     }
 
-    /// A processor by LLVM's name for it: the figures of its family, with the costs of its level's instructions.
+    /// A processor by LLVM's name for it: the figures of its family, with the costs of its level's
+    /// instructions.
     pub fn like(name: &str, level: Level) -> Machine {
         let known = Family::of(name);
         let family = known.unwrap_or(&Family::OTHER);
@@ -63,7 +64,8 @@ impl Machine {
     }
 }
 
-/// Costs of instructions by bits of their vectors: the measured ones of the level, adjusted by the figures of a family.
+/// Costs of instructions by bits of their vectors: the measured ones of the level, adjusted by the figures of
+/// a family.
 fn charges(level: Level, known: Option<&Family>) -> BTreeMap<u32, BTreeMap<Kind, Charge>> {
     let family = known.unwrap_or(&Family::OTHER);
     let charge = |each: f64, latency: f64| Charge { each, latency };

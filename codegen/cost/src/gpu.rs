@@ -1,9 +1,9 @@
 //! What a call costs on a GPU: from what some blocks of each launch do, and from the device's data sheet.
 //!
-//! [`cost_on`] runs a few blocks in the simulator and counts. Blocks of a launch are alike, so these stand for all. Then
-//! [`GpuMachine::time`] asks what takes longest: the units of a multiprocessor that issue instructions, deliver words of shared
-//! memory or look up lines; the time from the beginning of a block to its end, where there are too few warps to hide it; or
-//! the bytes from the second cache and from memory.
+//! [`cost_on`] runs a few blocks in the simulator and counts. Blocks of a launch are alike, so these stand
+//! for all. Then [`GpuMachine::time`] asks what takes longest: the units of a multiprocessor that issue
+//! instructions, deliver words of shared memory or look up lines; the time from the beginning of a block to
+//! its end, where there are too few warps to hide it; or the bytes from the second cache and from memory.
 //!
 //! The figures compare schedules. They come from data sheets and have not been compared with a device.
 
@@ -112,8 +112,8 @@ struct PerBlock {
 }
 
 impl GpuMachine {
-    /// The GPU of a name such as `sm_90`, or the newest known one that is no newer. None if the table has no figures for
-    /// it.
+    /// The GPU of a name such as `sm_90`, or the newest known one that is no newer. None if the table has no
+    /// figures for it.
     pub fn named(name: &str) -> Option<GpuMachine> {
         let capability = || name.strip_prefix("sm_")?.trim_end_matches('a').parse().ok();
         let kind = GpuKind::named(name).or_else(|| GpuKind::of_capability(capability()?))?;
@@ -148,7 +148,8 @@ impl GpuMachine {
         let resident = f64::from(self.side_by_side(threads, sample.cost.shared));
         let busiest = (blocks / f64::from(self.kind.limits.multiprocessors)).ceil();
         let together = resident.min(busiest).max(1.0);
-        // What a multiprocessor's first cache does not hold of the blocks that it runs comes again from the second one.
+        // What a multiprocessor's first cache does not hold of the blocks that it runs comes again from the
+        // second one.
         let held = (self.sheet.l1_kib << 10) as f64 - together * sample.cost.shared as f64;
         let once = one.model_sectors + one.call_sectors;
         let fits = (held.max(0.0) / (together * once * SECTOR).max(1.0)).min(1.0);
@@ -198,8 +199,8 @@ fn per_block(sample: &LaunchSample, share: f64) -> PerBlock {
     }
 }
 
-/// What a call of the kernel from rows to margins costs. None if there is no such kernel, if it launches nothing, or if the
-/// simulator does not come to an end.
+/// What a call of the kernel from rows to margins costs. None if there is no such kernel, if it launches
+/// nothing, or if the simulator does not come to an end.
 pub fn cost_on(gpu: &GpuMachine, module: &Module, call: &GpuCall<'_>) -> Option<GpuCost> {
     let (_, function) = module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw)?;
     let most =

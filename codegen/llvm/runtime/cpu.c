@@ -1,5 +1,5 @@
-/* The instruction sets that kernels may use. They come from cpuid itself: the compiler's helper would make every artefact
- * depend on the compiler's support library. */
+/* The instruction sets that kernels may use. They come from cpuid itself: the compiler's helper would make
+ * every artefact depend on the compiler's support library. */
 #include "internal.h"
 #include "levels.h"
 
@@ -29,7 +29,7 @@ enum { NUM_LEVELS = sizeof known_levels / sizeof *known_levels };
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* The register state that the operating system saves: instructions without it fault although cpuid lists them. */
+/* The register state that the operating system saves. Instructions on other state fault. */
 static uint64_t saved_state(void)
 {
     uint32_t low, high;
@@ -44,7 +44,9 @@ static bool has_all(uint64_t bits, uint64_t wanted)
 
 static uint64_t ask_processor(void)
 {
-    uint32_t a, b, c, d, have[SCHEDC_CPUID_WORDS] = {0}; /* in the order of Register in lang/machines/src/cpuid.rs */
+    /* In the order of Register in lang/machines/src/cpuid.rs. */
+    uint32_t have[SCHEDC_CPUID_WORDS] = {0};
+    uint32_t a, b, c, d;
     if (__get_cpuid(1, &a, &b, &c, &d))
         have[0] = c;
     if (__get_cpuid(0x80000001, &a, &b, &c, &d))
@@ -101,5 +103,6 @@ const char *schedc_cpu_message(uint64_t lacks)
     for (size_t i = 0; i < NUM_LEVELS; i++)
         if (lacks & known_levels[i].bit)
             return known_levels[i].lacks;
-    return "this processor lacks instructions that the model was compiled for; compile it for an older processor";
+    return "this processor lacks instructions that the model was compiled for; "
+           "compile it for an older processor";
 }

@@ -1,4 +1,5 @@
-/* Processor levels. Written from lang/machines/src/level.rs by `UPDATE=1 cargo test -p sched-llvm --lib target`. */
+/* Processor levels. Written from lang/machines/src/level.rs by
+ * `UPDATE=1 cargo test -p sched-llvm --lib target`. */
 #ifndef SCHEDC_LEVELS_H
 #define SCHEDC_LEVELS_H
 

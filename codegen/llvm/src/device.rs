@@ -1,5 +1,5 @@
-//! The parts of a model for GPUs, beside its code for the host: the code of its launches, and their description for the
-//! runtime.
+//! The parts of a model for GPUs, beside its code for the host: the code of its launches, and their
+//! description for the runtime.
 
 use crate::emit::{LaunchInfo, launches};
 use crate::error::LlvmError;
@@ -37,8 +37,8 @@ pub(crate) struct DeviceImage {
 }
 
 impl DeviceCode {
-    /// The launches of a module in the form that the driver of the GPU's maker takes: PTX for the GPUs from `gpu` on, or a
-    /// code object for `gpu` alone.
+    /// The launches of a module in the form that the driver of the GPU's maker takes: PTX for the GPUs from
+    /// `gpu` on, or a code object for `gpu` alone.
     ///
     /// # Errors
     /// As for compiling the module, and as for [`code_object`].

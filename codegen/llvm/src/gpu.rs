@@ -35,7 +35,8 @@ impl Gpu {
         self.kind.maker
     }
 
-    /// Ten times the major number of its compute capability, plus the minor one; 0 if NVIDIA does not make it.
+    /// Ten times the major number of its compute capability, plus the minor one; 0 if NVIDIA does not make
+    /// it.
     pub(crate) fn capability(self) -> u32 {
         self.capability
     }

@@ -1,4 +1,5 @@
-//! Makers of GPUs: how LLVM compiles for them, in which form their drivers take code, and who reserves shared memory.
+//! Makers of GPUs: how LLVM compiles for them, in which form their drivers take code, and who reserves shared
+//! memory.
 
 use crate::target::MachineKind;
 use inkwell::targets::RelocMode;
@@ -26,7 +27,8 @@ pub(crate) struct Platform {
     pub(crate) image: ImageKind,
     /// Number of the driver in the C runtime, `SCHEDC_NVIDIA` or `SCHEDC_AMD`.
     pub(crate) driver: i32,
-    /// Whether the host asks for a kernel's shared memory at each launch. Otherwise the kernel's metadata reserve it.
+    /// Whether the host asks for a kernel's shared memory at each launch. Otherwise the kernel's metadata
+    /// reserve it.
     pub(crate) asks_for_shared: bool,
 }
 

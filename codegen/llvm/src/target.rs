@@ -47,8 +47,8 @@ impl Cpu {
         Level::of(self.needs())
     }
 
-    /// Bits of the registers that look-ups of the layouts of complete trees use. Registers of 128 bits hold tables of
-    /// bytes only. 0 if there are no instructions for look-ups.
+    /// Bits of the registers that look-ups of the layouts of complete trees use. Registers of 128 bits hold
+    /// tables of bytes only. 0 if there are no instructions for look-ups.
     pub fn lookup_bits(self) -> u32 {
         self.level().map_or(0, Level::register_bits)
     }
@@ -60,8 +60,8 @@ impl Cpu {
         levels.flat_map(|level| level.features().iter().copied()).collect()
     }
 
-    /// Whether its [gathers are slow](Family::gathers_slowly). Code for a level is made for processors without this
-    /// fault.
+    /// Whether its [gathers are slow](Family::gathers_slowly). Code for a level is made for processors
+    /// without this fault.
     pub fn gathers_slowly(self) -> bool {
         self == Cpu::Native && gathers_slowly(&host_name())
     }
@@ -98,9 +98,9 @@ impl FromStr for Cpu {
     }
 }
 
-/// LLVM's names for the generic processor of a set of levels, and for the features beyond it. Only features that the
-/// runtime can check are ever used, so that an artefact built with `native` refuses to run elsewhere instead of crashing
-/// there.
+/// LLVM's names for the generic processor of a set of levels, and for the features beyond it. Only features
+/// that the runtime can check are ever used, so that an artefact built with `native` refuses to run elsewhere
+/// instead of crashing there.
 fn llvm_names(needs: u64) -> (&'static str, &'static str) {
     Level::of(needs).map_or((BASELINE, ""), |level| (level.llvm_cpu(), level.llvm_features()))
 }
@@ -109,17 +109,17 @@ fn gathers_slowly(name: &str) -> bool {
     Family::of(name).is_some_and(|family| family.gathers_slowly)
 }
 
-/// LLVM's name for the processor of this machine, such as `sapphirerapids`. LLVM derives it from the processor's number,
-/// which hypervisors may change. If the processor has instructions that none of that name has, the result is the oldest
-/// processor that has them.
+/// LLVM's name for the processor of this machine, such as `sapphirerapids`. LLVM derives it from the
+/// processor's number, which hypervisors may change. If the processor has instructions that none of that name
+/// has, the result is the oldest processor that has them.
 pub fn host_name() -> String {
     let name = TargetMachine::get_host_cpu_name().to_string();
     let features = TargetMachine::get_host_cpu_features().to_string();
     if is_disguised(&name, &features) { "sapphirerapids".to_string() } else { name }
 }
 
-/// Whether a processor has arithmetic of half precision although its name says that its gathers are slow. No processor
-/// has both.
+/// Whether a processor has arithmetic of half precision although its name says that its gathers are slow. No
+/// processor has both.
 fn is_disguised(name: &str, features: &str) -> bool {
     gathers_slowly(name) && features.split(',').any(|feature| feature == "+avx512fp16")
 }
@@ -213,7 +213,8 @@ impl Machine {
         Ok(Machine { kind, llvm, needs: 0, tune: None, gathers_slowly: false, marks: false })
     }
 
-    /// Attributes of a function that name the instructions it may use, for modules with functions for several machines.
+    /// Attributes of a function that name the instructions it may use, for modules with functions for several
+    /// machines.
     pub(crate) fn attributes(&self) -> [(&'static str, &'static str); 2] {
         let (cpu, features) = llvm_names(self.needs);
         [("target-cpu", cpu), ("target-features", features)]

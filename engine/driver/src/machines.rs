@@ -4,12 +4,14 @@ use sched_cost::{Level, Machine};
 use sched_llvm::{Cpu, host_name};
 use std::path::{Path, PathBuf};
 
-/// The machine that code for a processor is for. Figures of `schedc calibrate` count for code for this machine.
+/// The machine that code for a processor is for. Figures of `schedc calibrate` count for code for this
+/// machine.
 pub fn of(cpu: Cpu) -> Machine {
     measured(cpu).unwrap_or_else(|| described(cpu))
 }
 
-/// Figures that [`calibrate`](crate::calibrate) has written on this machine. They count for native code alone.
+/// Figures that [`calibrate`](crate::calibrate) has written on this machine. They count for native code
+/// alone.
 fn measured(cpu: Cpu) -> Option<Machine> {
     let path = file(cpu).filter(|_| cpu == Cpu::Native)?;
     let machine = Machine::from_json(&std::fs::read_to_string(path).ok()?).ok()?;
@@ -39,13 +41,14 @@ fn note_on(name: &str) -> Option<String> {
     let unknown = !Machine::is_described(name);
     unknown.then(|| {
         format!(
-            "nothing is known of the processor `{name}`, and the schedule is chosen as for most others; `schedc calibrate` \
-             measures it in a few seconds"
+            "nothing is known of the processor `{name}`, and the schedule is chosen as for most others; \
+             `schedc calibrate` measures it in a few seconds"
         )
     })
 }
 
-/// The level whose costs describe code for a processor. Code for the baseline is priced as code for the lowest level.
+/// The level whose costs describe code for a processor. Code for the baseline is priced as code for the
+/// lowest level.
 pub fn level_of(cpu: Cpu) -> Level {
     cpu.level().unwrap_or(Level::V2)
 }

@@ -9,8 +9,8 @@ pub struct Family {
     pub name: &'static str,
     /// Instructions that a core issues per cycle.
     pub issue: f64,
-    /// Scheduler entries: instructions that may wait for operands at once. Measured by the probe `window` (Zen 4, Zen 5),
-    /// or the queues that look-ups wait in, or about a quarter of `in_flight`.
+    /// Scheduler entries: instructions that may wait for operands at once. Measured by the probe `window`
+    /// (Zen 4, Zen 5), or the queues that look-ups wait in, or about a quarter of `in_flight`.
     pub window: f64,
     /// Entries of the reorder buffer.
     pub in_flight: f64,
@@ -24,8 +24,8 @@ pub struct Family {
     pub half: f64,
     /// Cost of a look-up of bytes or words in two registers as a multiple of one in one register.
     pub pair: f64,
-    /// Whether gathers wait for each other, so that loads lane by lane are no slower. These processors leak what gathers
-    /// have loaded (Gather Data Sampling), and newer microcode prevents that at this price.
+    /// Whether gathers wait for each other, so that loads lane by lane are no slower. These processors leak
+    /// what gathers have loaded (Gather Data Sampling), and newer microcode prevents that at this price.
     pub gathers_slowly: bool,
     /// A level whose instructions were measured on the family, and their costs as in [`Level::costs`].
     pub measured: Option<(Level, &'static str)>,

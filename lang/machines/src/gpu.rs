@@ -26,8 +26,8 @@ impl Maker {
         }
     }
 
-    /// The GPU that code is made for if nobody names one and none is present: one whose code most GPUs of the last
-    /// years run.
+    /// The GPU that code is made for if nobody names one and none is present: one whose code most GPUs of the
+    /// last years run.
     pub const fn usual(self) -> &'static str {
         match self {
             Maker::Nvidia => "sm_80",
@@ -61,8 +61,8 @@ pub struct GpuLimits {
     pub grid: [i64; 3],
     /// Most bytes of shared memory that a block may ask for.
     pub shared: u64,
-    /// Multiprocessors (AMD: compute units) of the device of this kind that computing centres have. They run blocks
-    /// concurrently.
+    /// Multiprocessors (AMD: compute units) of the device of this kind that computing centres have. They run
+    /// blocks concurrently.
     pub multiprocessors: u32,
 }
 
@@ -107,8 +107,8 @@ pub struct GpuKind {
     pub maker: Maker,
     /// NVIDIA: ten times the major number of the compute capability, plus the minor one. AMD: 0.
     pub capability: u32,
-    /// LLVM's name for it. For a GPU that LLVM 19 does not know, the newest one that it does: the driver translates its
-    /// code.
+    /// LLVM's name for it. For a GPU that LLVM 19 does not know, the newest one that it does: the driver
+    /// translates its code.
     pub llvm_name: &'static str,
     /// NVIDIA: version of PTX, as a feature of LLVM.
     pub llvm_features: &'static str,
@@ -120,8 +120,8 @@ pub struct GpuKind {
     pub sheet: Option<DataSheet>,
 }
 
-/// Declares the GPUs, each maker's in ascending order of age. A row is: name, maker, and the columns that the fields of
-/// [`GpuKind`], [`GpuLimits`] and [`DataSheet`] describe.
+/// Declares the GPUs, each maker's in ascending order of age. A row is: name, maker, and the columns that the
+/// fields of [`GpuKind`], [`GpuLimits`] and [`DataSheet`] describe.
 macro_rules! gpus {
     ($($name:literal $maker:ident {
         capability: $capability:literal, llvm_name: $llvm_name:literal, llvm_features: $llvm_features:literal,
@@ -285,8 +285,8 @@ impl GpuKind {
         GpuKind::named(maker.usual()).unwrap_or(&GPUS[0])
     }
 
-    /// The newest GPU of NVIDIA that runs on a device of this compute capability, written as in [`GpuKind::capability`].
-    /// None if the device is older than all of them.
+    /// The newest GPU of NVIDIA that runs on a device of this compute capability, written as in
+    /// [`GpuKind::capability`]. None if the device is older than all of them.
     pub fn of_capability(capability: u32) -> Option<&'static GpuKind> {
         let known = GPUS.iter().filter(|gpu| gpu.maker == Maker::Nvidia && gpu.capability <= capability);
         known.max_by_key(|gpu| gpu.capability)

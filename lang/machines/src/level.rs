@@ -8,8 +8,8 @@ pub const NATIVE: &str = "native";
 
 const KIB: u64 = 1024;
 
-/// Declares the processor levels, the lowest first. A row is: variant, word, and the columns that the methods of
-/// [`Level`] describe.
+/// Declares the processor levels, the lowest first. A row is: variant, word, and the columns that the methods
+/// of [`Level`] describe.
 macro_rules! machines {
     ($($(#[$doc:meta])* $name:ident $word:literal {
         on: $on:expr, is_target: $is_target:literal, also: $also:expr,
@@ -39,7 +39,8 @@ macro_rules! machines {
                 match self { $(Level::$name => $on),* }
             }
 
-            /// Whether users can ask for code of this level. Code of other levels is made with `native` alone.
+            /// Whether users can ask for code of this level. Code of other levels is made with `native`
+            /// alone.
             pub const fn is_target(self) -> bool {
                 match self { $(Level::$name => $is_target),* }
             }
@@ -49,7 +50,8 @@ macro_rules! machines {
                 match self { $(Level::$name => $also),* }
             }
 
-            /// Features that the level adds and `cpuid` reports, by the names of [`Cpuid::of`](crate::Cpuid::of).
+            /// Features that the level adds and `cpuid` reports, by the names of
+            /// [`Cpuid::of`](crate::Cpuid::of).
             pub const fn required(self) -> (&'static [&'static str], &'static [&'static str]) {
                 match self { $(Level::$name => (&[$($feature),*], $cpuid_only)),* }
             }
@@ -59,8 +61,8 @@ macro_rules! machines {
                 match self { $(Level::$name => $saved_state),* }
             }
 
-            /// Features that the level adds, by the names of compilers, the newest of each kind: written to locks and
-            /// printed by `schedc --version --verbose`.
+            /// Features that the level adds, by the names of compilers, the newest of each kind: written to
+            /// locks and printed by `schedc --version --verbose`.
             pub const fn features(self) -> &'static [&'static str] {
                 match self { $(Level::$name => $features),* }
             }
@@ -90,14 +92,14 @@ macro_rules! machines {
                 match self { $(Level::$name => $l2_kib * KIB),* }
             }
 
-            /// Picoseconds in which one thread quantizes a value: measured on an EPYC with AVX-512, for models of 8 to
-            /// 28 features and up to 255 thresholds of each.
+            /// Picoseconds in which one thread quantizes a value: measured on an EPYC with AVX-512, for
+            /// models of 8 to 28 features and up to 255 thresholds of each.
             pub const fn bin_picoseconds(self) -> u64 {
                 match self { $(Level::$name => $bin_picoseconds),* }
             }
 
-            /// Costs of its instructions as the probes of the cost model measured them on a processor of 2023 (Zen 4):
-            /// JSON, by bits of the registers and kind of instruction.
+            /// Costs of its instructions as the probes of the cost model measured them on a processor of 2023
+            /// (Zen 4): JSON, by bits of the registers and kind of instruction.
             pub const fn costs(self) -> &'static str {
                 match self { $(Level::$name => include_str!(concat!("../costs/", $costs))),* }
             }
@@ -115,7 +117,8 @@ machines! {
     /// SSE4.2 and POPCNT.
     V2 "x86-64-v2" {
         on: None, is_target: true, also: &[],
-        detect: ["sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b"], cpuid_only: &["lahf"], saved_state: 0,
+        detect: ["sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b"],
+        cpuid_only: &["lahf"], saved_state: 0,
         features: &["sse4.2", "popcnt"], lacking: "SSE4.2 (x86-64-v2)",
         llvm_cpu: "x86-64-v2", llvm_features: "",
         register_bits: 128, l2_kib: 256,
@@ -124,7 +127,8 @@ machines! {
     /// AVX2, BMI and FMA.
     V3 "x86-64-v3" {
         on: Some(Level::V2), is_target: true, also: &["avx2"],
-        detect: ["avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "xsave"], cpuid_only: &[], saved_state: 0x06,
+        detect: ["avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "xsave"],
+        cpuid_only: &[], saved_state: 0x06,
         features: &["avx2", "bmi2", "f16c", "fma"], lacking: "AVX2 and FMA (x86-64-v3)",
         // Without this hint LLVM loads lane by lane, which takes a third longer in a walk.
         llvm_cpu: "x86-64-v3", llvm_features: "+fast-gather",
@@ -135,7 +139,8 @@ machines! {
     V4 "x86-64-v4" {
         on: Some(Level::V3), is_target: true, also: &["avx512"],
         detect: ["avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl"], cpuid_only: &[], saved_state: 0xe6,
-        features: &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"], lacking: "AVX-512 (x86-64-v4)",
+        features: &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"],
+        lacking: "AVX-512 (x86-64-v4)",
         llvm_cpu: "x86-64-v4", llvm_features: "",
         register_bits: 512, l2_kib: 1024,
         bin_picoseconds: 700, costs: "x86-64-v4.json",
