@@ -15,7 +15,7 @@
 mod support;
 
 use sched_lang::directives::{Lowered, SIGNATURES};
-use sched_machines::{BASELINE, GPUS, GpuKind, GpuLimits, Level, Maker, NATIVE, cpu_words};
+use sched_machines::{GPUS, GpuKind, GpuLimits, Level, Maker, cpu_words};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -308,16 +308,10 @@ fn the_readme_lists_all_directives() -> io::Result<()> {
 /// Texts that list processors or GPUs by hand, each with the lists that must be complete.
 fn lists_of_machines() -> Vec<(&'static str, Vec<&'static str>)> {
     let levels: Vec<&str> = Level::targets().map(Level::word).collect();
-    let with = |word: &'static str| [&[word], levels.as_slice()].concat();
-    let gpus = GPUS.iter().map(|gpu| gpu.name);
-    let all = |words: Vec<&'static str>| words.into_iter().chain(gpus.clone()).collect();
     vec![
-        ("cli/src/args/predict.rs", with(BASELINE)),
-        ("codegen/llvm/src/explain/L0003.md", all(with(NATIVE))),
-        ("docs/book/src/language/targets.md", all(cpu_words().map(|(word, _)| word).collect())),
-        ("docs/c-api.md", with(BASELINE)),
+        ("docs/book/src/language/targets.md", cpu_words().map(|(word, _)| word).collect()),
+        ("docs/c-api.md", levels),
         ("docs/gpu.md", GpuKind::of_maker(Maker::Amd).map(|gpu| gpu.name).collect()),
-        ("python/compiler/schedc/_compile.py", with(NATIVE)),
     ]
 }
 

@@ -25,7 +25,7 @@ names of the model's features.
 
 Environment:
   SCHEDC_NUM_THREADS  threads of a call for which --threads names none
-  SCHEDC_CPU          the most that code may use: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")]
+  SCHEDC_CPU          highest processor level that code may use, such as x86-64-v3")]
 pub struct Predict {
     /// A model file, a schedule that names one, or a library made by `schedc build`
     pub model: PathBuf,
