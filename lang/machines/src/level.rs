@@ -222,8 +222,10 @@ mod tests {
 
     #[test]
     fn words_are_unique() {
-        let words: Vec<&str> = cpu_words().map(|(word, _)| word).collect();
-        assert_eq!(words, ["native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "avx2", "avx512"]);
+        let mut words: Vec<&str> = cpu_words().map(|(word, _)| word).collect();
+        assert_eq!(words[..4], ["native", "x86-64-v2", "x86-64-v3", "x86-64-v4"]);
+        words.sort();
+        assert!(words.windows(2).all(|pair| pair[0] != pair[1]), "{words:?}");
     }
 
     #[test]
