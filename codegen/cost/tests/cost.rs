@@ -67,7 +67,7 @@ fn tables_that_no_cache_near_by_holds_cost_more() {
 fn rows_that_lie_far_apart_cost_more_than_copies() {
     let forest = shapes::complete(200, 6, 2000);
     let read = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(levels)\nvectorize(b1, 16)\n";
-    let lines = |schedule: &str| cost_of(&forest, schedule, 64).work.part(sched_cost::Part::Lines);
+    let lines = |schedule: &str| cost_of(&forest, schedule, 64).work.unit(sched_cost::CoreUnit::Lines);
     assert!(lines(read) > 0.0);
 }
 
@@ -139,14 +139,14 @@ fn walks_end_where_their_trees_do() {
     let complete = shapes::complete(3, 6, 5);
     for walks in [1.0, 64.0] {
         let found = steps(&complete, walks, 0, 1);
-        assert!((found.steps - 6.0).abs() < 1e-9 && found.surprise < 1e-9, "{found:?}");
+        assert!((found.steps - 6.0).abs() < 1e-9 && found.misprediction < 1e-9, "{found:?}");
         assert!((steps(&complete, walks, 2, 1).steps - 4.0).abs() < 1e-9);
         assert!((steps(&complete, walks, 0, 3).steps - 2.0).abs() < 1e-9);
     }
     // Half of the rows leave a chain at each node: two steps for one row, and the more the more rows there are.
     let chain = shapes::chains(3, 12, 5);
     let (one, many) = (steps(&chain, 1.0, 0, 1), steps(&chain, 64.0, 0, 1));
-    assert!((one.steps - 2.0).abs() < 0.01 && one.surprise > 0.4, "{one:?}");
+    assert!((one.steps - 2.0).abs() < 0.01 && one.misprediction > 0.4, "{one:?}");
     assert!(many.steps > 5.0 && many.steps < 12.0, "{many:?}");
 }
 
