@@ -3,8 +3,8 @@
 use crate::machine::Machine;
 use sched_ir::lir::{Block, Function, Op, Scalar, Stmt};
 
-/// Bytes of a vector instruction with prefix, address and displacement: a typical length of AVX-512 encodings.
-/// Larger values keep groups of eight vectors, whose code is long, out of the choice.
+/// Bytes of a vector instruction with prefix, address and displacement: a typical length of AVX-512
+/// encodings. Larger values keep groups of eight vectors, whose code is long, out of the choice.
 const INSTRUCTION: f64 = 7.0;
 
 /// Whether each straight-line part of a function fits the machine's first-level instruction cache.

@@ -23,7 +23,8 @@ pub struct Facts {
 pub struct ExpectedSteps {
     /// Mean number of steps until the last walk of the loop ends.
     pub steps: f64,
-    /// Probability that it ends after another number of steps than most often: the branch is mispredicted then.
+    /// Probability that it ends after another number of steps than most often: the branch is mispredicted
+    /// then.
     pub misprediction: f64,
 }
 

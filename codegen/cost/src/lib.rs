@@ -1,17 +1,17 @@
 //! The cost model: cycles of a call, estimated from LIR without running it.
 //!
-//! [`cost`] walks through the code of a kernel as a core would run it. Numbers of iterations and addresses follow
-//! from the number of rows and the model's tables. One iteration of a loop therefore stands for all that are like
-//! it. Each operation occupies a unit of the core for as long as the [`Machine`] says, and its result is
-//! available after a latency. A loop takes as long as its busiest resource, or as long as its iterations wait for
-//! each other. Loads that the first cache does not serve take longer (`memory`). [`breakdown()`] attributes the
-//! cycles to the loops of the nest.
+//! [`cost`] walks through the code of a kernel as a core would run it. Numbers of iterations and addresses
+//! follow from the number of rows and the model's tables. One iteration of a loop therefore stands for all
+//! that are like it. Each operation occupies a unit of the core for as long as the [`Machine`] says, and its
+//! result is available after a latency. A loop takes as long as its busiest resource, or as long as its
+//! iterations wait for each other. Loads that the first cache does not serve take longer (`memory`).
+//! [`breakdown()`] attributes the cycles to the loops of the nest.
 //!
-//! Addresses of the threads of a warp depend on data, so code for GPUs is estimated otherwise: [`cost_on`] runs a
-//! few of its blocks in the simulator.
+//! Addresses of the threads of a warp depend on data, so code for GPUs is estimated otherwise: [`cost_on`]
+//! runs a few of its blocks in the simulator.
 //!
-//! The figures compare schedules. They leave out other programs on the machine, and assume that rows go left and
-//! right equally often.
+//! The figures compare schedules. They leave out other programs on the machine, and assume that rows go left
+//! and right equally often.
 
 mod breakdown;
 mod call;

@@ -20,8 +20,8 @@ pub enum CoreUnit {
 /// Number of units.
 const UNITS: usize = 5;
 
-/// Share of a look-up's cycles for which the vector units cannot do arithmetic. Most processors look up in one of
-/// two vector units or more; a larger share would make look-ups compete more with comparisons.
+/// Share of a look-up's cycles for which the vector units cannot do arithmetic. Most processors look up in
+/// one of two vector units or more; a larger share would make look-ups compete more with comparisons.
 const LOOKUP_SHARE: f64 = 0.5;
 
 /// A resource that limits throughput.
@@ -66,8 +66,8 @@ impl Work {
         Work { serial: cycles, ..Work::default() }
     }
 
-    /// Adds instructions of a kind that occupy their unit for `cycles` cycles. Scalar instructions occupy issue
-    /// slots alone.
+    /// Adds instructions of a kind that occupy their unit for `cycles` cycles. Scalar instructions occupy
+    /// issue slots alone.
     pub fn add(&mut self, kind: Kind, cycles: f64, instructions: f64) {
         let unit = match kind {
             Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => CoreUnit::Lookups,
@@ -123,8 +123,8 @@ impl Work {
         self.serial += other.serial;
     }
 
-    /// The least cycles that the work takes on a core that issues `issue` instructions a cycle. Arriving lines
-    /// delay loads and stores in part, so these two combine as the legs of a right triangle.
+    /// The least cycles that the work takes on a core that issues `issue` instructions a cycle. Arriving
+    /// lines delay loads and stores in part, so these two combine as the legs of a right triangle.
     pub fn bound(&self, issue: f64) -> f64 {
         let busiest =
             Resource::ALL.into_iter().map(|resource| self.busy(resource, issue)).fold(0.0, f64::max);

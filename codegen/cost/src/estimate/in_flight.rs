@@ -1,8 +1,8 @@
 //! Instructions in flight: the window of a core that starts instructions out of order.
 //!
-//! Instructions enter in program order. They wait in a scheduler queue for their operands and leave the reorder
-//! buffer in order once they are done. No instruction enters while its queue or the reorder buffer is full, even
-//! if its operands are available.
+//! Instructions enter in program order. They wait in a scheduler queue for their operands and leave the
+//! reorder buffer in order once they are done. No instruction enters while its queue or the reorder buffer is
+//! full, even if its operands are available.
 
 use crate::machine::Machine;
 use crate::operation::Kind;
@@ -47,8 +47,8 @@ impl InFlight {
         self.waiting.iter_mut().for_each(BinaryHeap::clear);
     }
 
-    /// Enters an operation of `instructions` instructions whose operands are available in cycle `operands`, and
-    /// returns its start cycle.
+    /// Enters an operation of `instructions` instructions whose operands are available in cycle `operands`,
+    /// and returns its start cycle.
     pub fn start(&mut self, operands: f64, kind: Kind, instructions: f64) -> f64 {
         self.entered += instructions;
         while let Some((number, at)) = self.done.front()

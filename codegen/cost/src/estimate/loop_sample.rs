@@ -4,15 +4,15 @@ use crate::breakdown::Attribution;
 use crate::machine::Machine;
 use crate::work::Work;
 
-/// Most interior iterations that are sampled when iterations differ, besides the first and the last one. Six made
-/// sweeps of covtype, whose trees of eight classes alternate, look a third shorter than they are.
+/// Most interior iterations that are sampled when iterations differ, besides the first and the last one. Six
+/// made sweeps of covtype, whose trees of eight classes alternate, look a third shorter than they are.
 const INTERIOR: u32 = 16;
 
 /// Fractional part of the golden ratio. Its multiples modulo 1 spread evenly over the unit interval.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// Exponent of the p-norm that combines the throughput bound and the latency bound. Larger exponents come closer
-/// to the maximum of both; where both are equal, 3 adds 26%.
+/// Exponent of the p-norm that combines the throughput bound and the latency bound. Larger exponents come
+/// closer to the maximum of both; where both are equal, 3 adds 26%.
 const SHARPNESS: i32 = 3;
 
 /// Weighted sums over the iterations of a loop that were walked.
@@ -40,13 +40,14 @@ pub struct LoopTime {
 }
 
 impl LoopSample {
-    /// The iterations to walk besides the first one, each with the number of iterations for which it stands. The
-    /// first one stands for itself.
+    /// The iterations to walk besides the first one, each with the number of iterations for which it stands.
+    /// The first one stands for itself.
     pub fn others(trips: f64) -> Vec<(f64, f64)> {
         let last = trips - 1.0;
         let count = (trips - 2.0).clamp(0.0, f64::from(INTERIOR));
         let each = (trips - 2.0) / count.max(1.0);
-        // Each part of the loop has one, at another position in each part: trees of several classes alternate.
+        // Each part of the loop has one, at another position in each part: trees of several classes
+        // alternate.
         let interior = (1..=count as u32).map(|n| {
             let position = f64::from(n - 1) + (f64::from(n) * GOLDEN).fract();
             ((1.0 + position * each).floor(), each)
@@ -91,14 +92,14 @@ impl LoopSample {
         self.attribution
     }
 
-    /// The time of all `trips` iterations on a machine. They overlap as far as the instructions in flight allow;
-    /// consecutive iterations are at least `chain` cycles apart.
+    /// The time of all `trips` iterations on a machine. They overlap as far as the instructions in flight
+    /// allow; consecutive iterations are at least `chain` cycles apart.
     pub fn time(&self, trips: f64, chain: f64, machine: &Machine) -> LoopTime {
         let one = self.span / trips;
         let bound = self.work.bound(machine.issue);
         let distance = self.distance.unwrap_or_else(|| {
-            // While an iteration ends, the next ones start as far as their instructions have room. Cycles in which
-            // inner loops occupy the core do not overlap.
+            // While an iteration ends, the next ones start as far as their instructions have room. Cycles in
+            // which inner loops occupy the core do not overlap.
             let instructions = self.work.instructions() / trips;
             let apart = instructions / (instructions + machine.window);
             let busy = (bound / trips).min(one);

@@ -47,8 +47,8 @@ impl LoopStack {
         before
     }
 
-    /// Whether iterations of the innermost loop differ, as far as its iterations walked so far show. Loops that
-    /// share a slope cannot be told apart, so theirs count as alike.
+    /// Whether iterations of the innermost loop differ, as far as its iterations walked so far show. Loops
+    /// that share a slope cannot be told apart, so theirs count as alike.
     pub fn iterations_differ(&self) -> bool {
         let depth = self.depth().saturating_sub(1);
         depth + 1 < DEPTHS && self.deciding.meets(Varies::with_loop(depth))

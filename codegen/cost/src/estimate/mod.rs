@@ -1,7 +1,7 @@
 //! Estimates: cycles of a call, from a walk through the statements of a kernel.
 //!
-//! The walk visits each statement once in program order, as a core would run it, and one iteration for all that
-//! are like it. [`Estimator`] has one part for each thing that it must know:
+//! The walk visits each statement once in program order, as a core would run it, and one iteration for all
+//! that are like it. [`Estimator`] has one part for each thing that it must know:
 //!
 //! | part | knows |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | [`loop_stack::LoopStack`] | loops around the statement, and whether their iterations differ |
 //! | [`Profiler`] | the cycles of each loop of the nest, if a breakdown is requested |
 //!
-//! Loops are in `loops.rs`: [`loop_sample::LoopSample`] knows the time of all iterations from the walked ones,
-//! [`recurrence::Recurrence`] the values that an iteration passes on.
+//! Loops are in `loops.rs`: [`loop_sample::LoopSample`] knows the time of all iterations from the walked
+//! ones, [`recurrence::Recurrence`] the values that an iteration passes on.
 
 mod costs;
 mod folded;
@@ -39,12 +39,12 @@ use crate::value::{Chain, StaticValue, ValueState};
 use crate::work::Work;
 use sched_ir::lir::{Address, Alloc, Block, Function, If, Module, Op, Stmt, Value};
 
-/// Fewest consecutive iterations that are walked to find the steady-state distance between iterations. Half of
-/// them fill the queues and do not count.
+/// Fewest consecutive iterations that are walked to find the steady-state distance between iterations. Half
+/// of them fill the queues and do not count.
 const LEAST_CONSECUTIVE: usize = 3;
 
-/// Instructions that are walked for the steady-state distance, in reorder buffers of the machine: the first one
-/// fills the queues, the second one is measured. More make estimates slower.
+/// Instructions that are walked for the steady-state distance, in reorder buffers of the machine: the first
+/// one fills the queues, the second one is measured. More make estimates slower.
 const BUFFERS_WALKED: f64 = 2.0;
 
 /// Instructions to allocate temporary memory. Few enough to matter only in calls of few rows; not measured.
@@ -84,7 +84,8 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The estimator for the second walk, which knows where the accesses recorded in the first one are served.
+    /// The estimator for the second walk, which knows where the accesses recorded in the first one are
+    /// served.
     pub fn second(self, module: &'a Module, is_profiled: bool) -> Estimator<'a> {
         Estimator {
             values: Values::new(module, self.function, self.call),
@@ -171,7 +172,8 @@ impl<'a> Estimator<'a> {
         self.values.set(value, state);
     }
 
-    /// Adds the lines that a load brings to the work, and returns the cycles for which its result waits for them.
+    /// Adds the lines that a load brings to the work, and returns the cycles for which its result waits for
+    /// them.
     fn load_wait(&mut self, value: Value, op: &Op, work: &mut Work) -> f64 {
         let operand = match op {
             Op::Load(at, _) | Op::LoadMasked(at, _) => Operand::load(self.function, value, at),
@@ -189,8 +191,8 @@ impl<'a> Estimator<'a> {
         self.timeline.reach(self.values.get(value).ready);
     }
 
-    /// Records an access in the first walk. In the second one, adds its lines to the work, and returns the cycles
-    /// for which its result waits.
+    /// Records an access in the first walk. In the second one, adds its lines to the work, and returns the
+    /// cycles for which its result waits.
     fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
         let index = self.values.get(operand.index).content;
         let Some(residency) = self.memory.access(operand, &index, self.loops.around()) else { return 0.0 };
@@ -261,8 +263,8 @@ impl<'a> Estimator<'a> {
         sample.completed(trips, has_inner_loops)
     }
 
-    /// Cycles from the end of an iteration to the end of the next one in the steady state of a loop, whose first
-    /// iteration begins and ends in the given cycles.
+    /// Cycles from the end of an iteration to the end of the next one in the steady state of a loop, whose
+    /// first iteration begins and ends in the given cycles.
     fn steady_distance(
         &mut self,
         (begin, first_end): (f64, f64),

@@ -82,8 +82,8 @@ pub struct Access {
     pub(super) around: Vec<LoopAround>,
 }
 
-/// A key that accesses share which move in the same way through the same buffer: the buffer, the innermost loop
-/// and the bits of the strides.
+/// A key that accesses share which move in the same way through the same buffer: the buffer, the innermost
+/// loop and the bits of the strides.
 pub(super) type Motion = (usize, Option<Value>, [u64; DEPTHS]);
 
 impl Access {

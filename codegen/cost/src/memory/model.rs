@@ -64,8 +64,8 @@ impl MemoryModel {
         matches!(self.phase, Phase::Recording(_))
     }
 
-    /// Records an access in the first walk; `index` is its evaluated index. Returns its residency in the second
-    /// one.
+    /// Records an access in the first walk; `index` is its evaluated index. Returns its residency in the
+    /// second one.
     pub fn access(
         &mut self,
         operand: &Operand,

@@ -58,8 +58,8 @@ pub(super) fn place(
 /// The bytes that one iteration of each loop touches. A loop is named as in
 /// [`super::access::LoopAround::name`], the call by `None`.
 struct Footprints {
-    /// By loop and buffer: the sum over all accesses, and the most that they can touch together. Sums are made in
-    /// key order, so that they are the same in each run.
+    /// By loop and buffer: the sum over all accesses, and the most that they can touch together. Sums are
+    /// made in key order, so that they are the same in each run.
     touched: BTreeMap<(Option<Value>, usize), (f64, f64)>,
     /// By loop: bytes of all buffers.
     loops: HashMap<Option<Value>, f64>,
@@ -159,8 +159,8 @@ impl Placement<'_> {
         }
         let space = self.function.buffers.get(access.buffer).map(|buffer| buffer.space);
         let total = self.footprints.bytes(None);
-        // Calls return to tables and results. Their rows are new: no cache of the core has them, but their pages
-        // are known. Rows that exceed the last cache come from memory.
+        // Calls return to tables and results. Their rows are new: no cache of the core has them, but their
+        // pages are known. Rows that exceed the last cache come from memory.
         let far = match space {
             Some(Space::Input) => self.machine.beyond_core().max(size_of(access, self.sizes)),
             _ => total,
@@ -170,8 +170,8 @@ impl Placement<'_> {
         residency(access, shares, lines)
     }
 
-    /// The share of an access's executions in all iterations of the loop at `depth` that touch their line first,
-    /// and the bytes of these lines. Data decides `lines` lines at each execution.
+    /// The share of an access's executions in all iterations of the loop at `depth` that touch their line
+    /// first, and the bytes of these lines. Data decides `lines` lines at each execution.
     fn first_touches(&self, access: &Access, lines: f64, depth: usize) -> (f64, f64) {
         let (touched, _) = access.touched(depth, size_of(access, self.sizes));
         let own = self.footprints.own_share(access.outside(depth), access.buffer);
@@ -180,8 +180,8 @@ impl Placement<'_> {
     }
 }
 
-/// The residency of an access with these shares. If no data is needed for its address, `new_lines` is the share
-/// of its executions that go to a new line.
+/// The residency of an access with these shares. If no data is needed for its address, `new_lines` is the
+/// share of its executions that go to a new line.
 fn residency(access: &Access, shares: Vec<(f64, f64)>, new_lines: f64) -> Residency {
     let lines = match access.random {
         Some(lines) => lines,
