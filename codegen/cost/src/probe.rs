@@ -12,8 +12,7 @@ use sched_nest::Variants;
 
 /// Independent chains of a throughput probe. They must exceed the latency of an operation times the
 /// operations that a core starts in a cycle. On Zen 5, which has four vector units, six chains were too few:
-/// they made an operation look as if it took 0.46 cycles instead of 0.25. More chains need more registers
-/// than there are.
+/// they made an operation look as if it took 0.46 cycles instead of 0.25. More chains would spill registers.
 const CHAINS: u32 = 12;
 /// Operations of a chain in one iteration: enough to make the loop's own instructions negligible.
 const STEPS: u32 = 4;
