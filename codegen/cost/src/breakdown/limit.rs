@@ -1,6 +1,6 @@
 //! Limits: what the cycles of code are spent on.
 
-/// What cycles are spent on.
+/// A cause for which code takes cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
     /// Instructions wait for results of others.

@@ -35,7 +35,7 @@ pub struct LoopSample {
 pub struct LoopTime {
     /// From the first instruction to the last result.
     pub elapsed: f64,
-    /// The same if no resource of the core were scarce.
+    /// Such cycles if no resource of the core were scarce.
     pub latency_bound: f64,
 }
 

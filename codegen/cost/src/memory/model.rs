@@ -18,7 +18,7 @@ pub struct MemoryModel {
     phase: Phase,
 }
 
-/// What a walk does with accesses.
+/// The walks that treat accesses differently.
 enum Phase {
     /// The first walk records them.
     Recording(Vec<Access>),

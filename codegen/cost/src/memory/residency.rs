@@ -146,7 +146,7 @@ impl Placement<'_> {
             if let Some(random) = access.random {
                 let (first, touched) = self.first_touches(access, random, depth);
                 let first = first.min(rest);
-                // It returns to a line after some iterations, when it has touched others.
+                // The access returns to a line after some iterations, when it has touched others.
                 shares.push((rest - first, iteration.max(touched)));
                 rest = first;
                 continue;
