@@ -568,6 +568,7 @@ const WITHOUT_CIRCLES: &[(&str, usize)] = &[
     ("sched-lang", 200),
     ("sched-lsp", 80),
     ("sched-ide", 50),
+    ("sched-cost", 50),
     ("sched-forest", 20),
     ("sched-nest", 8),
 ];
