@@ -151,3 +151,26 @@ impl Work {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_resource_bounds_the_cycles() {
+        let mut work = Work::default();
+        work.add(Kind::Shuffle, 8.0, 4.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (8.0, Resource::Lookups));
+        // Arithmetic shares the vector units with half of the look-ups.
+        work.add(Kind::Vector, 6.0, 4.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (10.0, Resource::Vectors));
+        work.add(Kind::Scalar, 100.0, 72.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (20.0, Resource::Instructions));
+        work.add(Kind::Load, 30.0, 0.0);
+        work.add_lines(40.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (50.0, Resource::Lines));
+        let mut twice = work.scaled(2.0);
+        twice.merge(&Work::serial(200.0));
+        assert_eq!((twice.bound(4.0), twice.unit(CoreUnit::Memory)), (200.0, 60.0));
+    }
+}

@@ -130,3 +130,42 @@ impl Attribution {
         self.0.iter().map(|of| of.cycles.sorted())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Kind;
+
+    /// An attribution in which origin 1 waits for 30 cycles, and origin 2 waits for 10 and looks up for 8.
+    fn noted() -> Attribution {
+        let mut work = Work::default();
+        work.add(Kind::Shuffle, 8.0, 8.0);
+        let mut attribution = Attribution::default();
+        attribution.note(Some(1), &Work::default(), 30.0);
+        attribution.note(Some(2), &work, 10.0);
+        attribution
+    }
+
+    #[test]
+    fn cycles_go_to_origins_by_what_limits_the_loop() {
+        let mut by_latency = noted();
+        by_latency.settle(80.0, None, 4.0);
+        let limits: Vec<_> = by_latency.limits().collect();
+        let expected = [vec![], vec![(Limit::Latency, 60.0)], vec![(Limit::Latency, 20.0)]];
+        assert_eq!(limits, expected);
+        let mut by_resource = noted();
+        by_resource.settle(80.0, Some(Resource::Lookups), 4.0);
+        let limits: Vec<_> = by_resource.limits().collect();
+        assert_eq!(limits, [vec![], vec![], vec![(Limit::Lookups, 80.0)]]);
+    }
+
+    #[test]
+    fn scaled_costs_merge() {
+        let mut all = noted().scaled(2.0);
+        all.merge(&noted(), 0.5);
+        all.note_call(7.0);
+        let limits: Vec<_> = all.limits().collect();
+        let expected = [vec![(Limit::Call, 7.0)], vec![(Limit::Latency, 75.0)], vec![(Limit::Latency, 25.0)]];
+        assert_eq!(limits, expected);
+    }
+}

@@ -106,7 +106,7 @@ impl LoopSample {
             busy + (one - busy) * apart
         });
         let latency_bound = one + (trips - 1.0) * distance.max(chain);
-        // Around inner loops the latency is a sum of their times, which have both bounds in them.
+        // With inner loops the latency is a sum of their times, which have both bounds in them.
         let elapsed =
             if self.has_inner_loops { bound.max(latency_bound) } else { combined(bound, latency_bound) };
         LoopTime { elapsed, latency_bound }
@@ -121,4 +121,44 @@ fn combined(a: f64, b: f64) -> f64 {
     }
     let power = |bound: f64| (bound / largest).powi(SHARPNESS);
     largest * (power(a) + power(b)).powf(1.0 / f64::from(SHARPNESS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Level;
+    use crate::operation::Kind;
+
+    #[test]
+    fn sampled_iterations_stand_for_all() {
+        for trips in [1.0, 2.0, 3.0, 18.0, 19.0, 800.0] {
+            let others = LoopSample::others(trips);
+            let weight: f64 = others.iter().map(|(_, weight)| weight).sum();
+            assert!((1.0 + weight - trips).abs() < 1e-9, "{trips}: {others:?}");
+            assert!(others.iter().all(|(at, _)| (1.0..trips).contains(at)), "{trips}: {others:?}");
+            assert!(others.is_sorted_by(|one, next| one.0 <= next.0), "{trips}: {others:?}");
+        }
+    }
+
+    #[test]
+    fn two_equal_bounds_add_a_quarter() {
+        assert!((combined(100.0, 100.0) - 126.0).abs() < 0.1);
+        assert!((combined(100.0, 10.0) - 100.0).abs() < 0.1);
+        assert_eq!(combined(0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn carried_values_keep_iterations_apart() {
+        let machine = Machine::like("znver4", Level::V4);
+        let mut work = Work::default();
+        work.add(Kind::Vector, 1.0, 1.0);
+        let mut sample = LoopSample::default();
+        sample.add(&work, 20.0, 1.0, None);
+        sample.set_distance(2.0);
+        let sample = sample.completed(100.0, false);
+        let latency = |chain| sample.time(100.0, chain, &machine).latency_bound;
+        assert_eq!([latency(0.0), latency(2.0), latency(10.0)], [218.0, 218.0, 1010.0]);
+        let time = sample.time(100.0, 10.0, &machine);
+        assert!(time.elapsed > time.latency_bound && time.elapsed < 1.01 * time.latency_bound);
+    }
 }

@@ -1,7 +1,8 @@
 //! Estimates: cycles of a call, from a walk through the statements of a kernel.
 //!
-//! The walk visits each statement once in program order, as a core would run it, and one iteration for all
-//! that are like it. [`Estimator`] has one part for each thing that it must know:
+//! A walk visits statements in program order, as a core would run them, and one iteration of a loop for all
+//! that are like it. There are two walks. The first one records the accesses to memory, from which the bytes
+//! follow that each loop touches. The second one adds up cycles. [`Estimator`] has one part for each idea:
 //!
 //! | part | knows |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | [`loop_stack::LoopStack`] | loops around the statement, and whether their iterations differ |
 //! | [`Profiler`] | the cycles of each loop of the nest, if a breakdown is requested |
 //!
-//! Loops are in `loops.rs`: [`loop_sample::LoopSample`] knows the time of all iterations from the walked
-//! ones, [`recurrence::Recurrence`] the values that an iteration passes on.
+//! The walk through loops is in `loops.rs`. There, [`loop_sample::LoopSample`] derives the time of all
+//! iterations from the walked ones, and [`recurrence::Recurrence`] knows the values that an iteration passes
+//! on.
 
 mod costs;
 mod folded;
