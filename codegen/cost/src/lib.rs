@@ -7,7 +7,7 @@
 //! iterations wait for each other. Loads that the first cache does not serve take longer (`memory`).
 //! [`breakdown()`] attributes the cycles to the loops of the nest.
 //!
-//! Addresses of the threads of a warp depend on data, so code for GPUs is estimated otherwise: [`cost_on`]
+//! Addresses of the threads of a warp depend on data, so code for GPUs is estimated otherwise. [`cost_on`]
 //! runs a few of its blocks in the simulator.
 //!
 //! The figures compare schedules. They leave out other programs on the machine, and assume that rows go left

@@ -11,8 +11,8 @@ use sched_ir::lir::{
 use sched_nest::Variants;
 
 /// Independent chains of a throughput probe. They must exceed the latency of an operation times the
-/// operations that a core starts in a cycle. On Zen 5, which has four vector units, six chains were too few:
-/// they made an operation look as if it took 0.46 cycles instead of 0.25. More chains would spill registers.
+/// operations that a core starts in a cycle. On Zen 5, which has four vector units, six chains were too few.
+/// They made an operation look as if it took 0.46 cycles instead of 0.25. More chains would spill registers.
 const CHAINS: u32 = 12;
 /// Operations of a chain in one iteration: enough to make the loop's own instructions negligible.
 const STEPS: u32 = 4;
@@ -140,7 +140,7 @@ pub fn chase() -> Module {
     module(b.finish())
 }
 
-/// A kernel whose rows of 64 bytes each hold the index of another number, which it adds up: for the
+/// A kernel whose rows of 64 bytes each hold the index of another number, which it adds up. It measures the
 /// throughput of scattered lines whose addresses are known early.
 pub fn scatter() -> Module {
     let mut b = Builder::new("raw");

@@ -2,7 +2,7 @@
 //!
 //! Each piece of code notes its work and the cycles by which it makes its iteration longer. At the end of a
 //! loop either the latency of its iterations or a resource of the core has limited it. The cycles of the loop
-//! then go to the origins inside by their share in that, so that all origins together have the cycles of the
+//! then go to the origins inside by their share in that limit. All origins together have the cycles of the
 //! call.
 
 use super::limit::{LEVELS, Limit, LimitCycles};
@@ -103,8 +103,8 @@ impl Attribution {
         }
     }
 
-    /// Gives the `elapsed` cycles of a loop to the origins inside: by their use of `resource` if it limits
-    /// the loop, else by the cycles that they noted. The core issues `issue` instructions a cycle.
+    /// Gives the `elapsed` cycles of a loop to the origins inside. Shares follow their use of `resource` if
+    /// it limits the loop, else the cycles that they noted. The core issues `issue` instructions a cycle.
     pub fn settle(&mut self, elapsed: f64, resource: Option<Resource>, issue: f64) {
         let Some(resource) = resource else {
             let all: f64 = self.0.iter().flat_map(|of| of.cycles.all()).sum();

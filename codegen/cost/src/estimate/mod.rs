@@ -265,7 +265,7 @@ impl<'a> Estimator<'a> {
         sample.completed(trips, has_inner_loops)
     }
 
-    /// Cycles from the end of an iteration to the end of the next one in the steady state of a loop, whose
+    /// Cycles from the end of an iteration to the end of the next one in the steady state of a loop. Its
     /// first iteration begins and ends in the given cycles.
     fn steady_distance(
         &mut self,

@@ -43,8 +43,9 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// When all operands of an operation are available, not before `floor`, and the longest chain that they
-    /// continue from the loop of which `depth` loops are around its body.
+    /// Returns the cycle in which all operands of an operation are available, at least `floor`. Also returns
+    /// the longest chain that they continue from a value carried by the loop whose body has `depth` loops
+    /// around it.
     pub fn operands(&self, op: &Op, floor: f64, depth: usize) -> (f64, Option<Chain>) {
         let (mut ready, mut longest) = (floor, None::<Chain>);
         op.for_each_value(|operand| {

@@ -82,8 +82,8 @@ pub struct Access {
     pub(super) around: Vec<LoopAround>,
 }
 
-/// A key that accesses share which move in the same way through the same buffer: the buffer, the innermost
-/// loop and the bits of the strides.
+/// A key shared by accesses that move in the same way. It is the buffer, the innermost loop and the bits of
+/// the strides.
 pub(super) type Motion = (usize, Option<Value>, [u64; DEPTHS]);
 
 impl Access {
@@ -98,8 +98,8 @@ impl Access {
         Access { site, buffer, bytes, strides, random, around: around.to_vec() }
     }
 
-    /// Bytes that it touches in one iteration of the loops outside of `depth`, and bytes of the part of its
-    /// buffer that belongs to that iteration. The buffer has `size` bytes.
+    /// Returns the bytes that it touches in one iteration of the loops outside of `depth`. Also returns the
+    /// bytes of the part of its buffer that belongs to that iteration. The buffer has `size` bytes.
     pub(super) fn touched(&self, depth: usize, size: f64) -> (f64, f64) {
         let inner = self.around.get(depth..).unwrap_or_default();
         let trips = || inner.iter().enumerate().map(|(n, around)| (around.trips, self.stride(depth + n)));

@@ -89,8 +89,8 @@ impl Footprints {
         self.loops.get(&name).copied().unwrap_or(0.0)
     }
 
-    /// Share of the lines of an access that no other access of its buffer has touched in the same iteration:
-    /// accesses whose addresses data decides meet on the same lines.
+    /// Share of the lines of an access that no other access of its buffer has touched in the same iteration.
+    /// Accesses whose addresses data decides meet on the same lines.
     fn own_share(&self, name: Option<Value>, buffer: usize) -> f64 {
         self.touched.get(&(name, buffer)).map_or(1.0, |(sum, limit)| (limit / sum).min(1.0))
     }
