@@ -97,8 +97,8 @@ struct BlockCounts {
 }
 
 impl GpuMachine {
-    /// The GPU of a name such as `sm_90`, or the newest known one that is no newer. `None` if the table has no
-    /// figures for it.
+    /// The GPU of a name such as `sm_90`, or the newest known one that is no newer. `None` if the table has
+    /// no figures for it.
     pub fn named(name: &str) -> Option<GpuMachine> {
         let capability = || name.strip_prefix("sm_")?.trim_end_matches('a').parse().ok();
         let kind = GpuKind::named(name).or_else(|| GpuKind::of_capability(capability()?))?;
@@ -115,8 +115,8 @@ impl GpuMachine {
         }
     }
 
-    /// Blocks that a multiprocessor runs side by side (its occupancy), if each has `threads` threads and `shared`
-    /// bytes of shared memory.
+    /// Blocks that a multiprocessor runs side by side (its occupancy), if each has `threads` threads and
+    /// `shared` bytes of shared memory.
     fn side_by_side(&self, threads: u32, shared: u64) -> u32 {
         let warps = threads.div_ceil(self.kind.warp).max(1);
         let by_shared = (self.sheet.shared_kib << 10) / (shared + RESERVED);
