@@ -18,6 +18,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use sched_forest::{Iterations, ReadOptions, Release};
 use sched_lang::Target;
 use sched_llvm::{Cpu, Gpu};
+use sched_machines::{GpuKind, Maker};
 use std::path::PathBuf;
 
 pub use bench::Bench;
@@ -221,6 +222,29 @@ pub struct ModelChoice {
     /// Use no model, even if the schedule names one
     #[arg(long, conflicts_with = "model")]
     pub no_model: bool,
+}
+
+/// Help of `--cpu`: `lead`, the words of all processors, and `end`.
+fn cpu_help(lead: &str, end: &str) -> String {
+    let words: Vec<&str> = Cpu::all().map(Cpu::name).collect();
+    format!("{lead}: {}{end}", alternatives(&words))
+}
+
+/// Help of `--gpu`.
+fn gpu_help() -> String {
+    let words: Vec<&str> = GpuKind::of_maker(Maker::Amd).map(|gpu| gpu.name).collect();
+    let (usual, others) = (GpuKind::usual(Maker::Nvidia).name, alternatives(&words));
+    format!(
+        "GPU of the stages ptx and sass, as {usual}, or of the stage gcn, as {others} [default: the target's]"
+    )
+}
+
+/// Words with commas and an `or` before the last one.
+fn alternatives(words: &[&str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
 }
 
 fn parse_target(text: &str) -> Result<Target, String> {

@@ -1,11 +1,15 @@
-//! The environment variables that predictions obey. A library ignores a value that it does not understand; schedc says so.
+//! The environment variables that predictions obey. A library ignores a value that it does not understand;
+//! schedc refuses it.
 
 use sched_llvm::Cpu;
+use sched_machines::{BASELINE, Level};
 use schedc_driver::Failure;
 use std::env;
 
-/// What `SCHEDC_CPU` may be.
-const LEVELS: [&str; 4] = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"];
+/// The values of `SCHEDC_CPU`.
+fn levels() -> Vec<&'static str> {
+    std::iter::once(BASELINE).chain(Level::targets().map(Level::word)).collect()
+}
 
 /// Refuses values that would have no effect.
 pub fn check() -> Result<(), Failure> {
@@ -21,20 +25,20 @@ pub fn check() -> Result<(), Failure> {
         ));
     }
     if let Some(value) = text("SCHEDC_CPU")
-        && !LEVELS.contains(&value.as_str())
+        && !levels().contains(&value.as_str())
     {
         return Err(Failure::usage(
             format!("the environment variable SCHEDC_CPU is `{value}`, which names no level of processors"),
-            format!("set it to {}, or unset it to use what the processor has", LEVELS.join(", ")),
+            format!("set it to {}, or unset it to use what the processor has", levels().join(", ")),
         ));
     }
     Ok(())
 }
 
-/// The processor to compile for where nobody names one and the code runs at once: more is not allowed.
+/// The highest level that `SCHEDC_CPU` allows, for code that runs at once. None if the variable is not set.
 pub fn cpu() -> Option<Cpu> {
     let value = env::var("SCHEDC_CPU").ok()?;
-    // There is no code for less than the second level.
+    // No code is generated for the baseline.
     Some(value.parse().unwrap_or(Cpu::X86_64V2))
 }
 

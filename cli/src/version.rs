@@ -1,6 +1,8 @@
-//! What `schedc --version --verbose` says: what the program was made of, and the processor that it finds.
+//! The text of `schedc --version --verbose`: the parts that the program was built from, and the processor
+//! that it runs on.
 
 use sched_llvm::{Cpu, about, host_name};
+use sched_machines::Level;
 use std::ffi::OsString;
 
 /// Whether the whole command line asks for the version in detail.
@@ -26,9 +28,9 @@ pub fn details() -> String {
         false => "the programs cc and objcopy".to_string(),
     };
     let cuda = if cfg!(feature = "cuda") { "yes" } else { "no" };
-    // What comes last is the most that the machine can run.
-    let level = Cpu::ALL.into_iter().rfind(|cpu| *cpu != Cpu::Native && cpu.runs_here());
-    let level = level.map_or("less than x86-64-v2", Cpu::name);
+    // The highest level that the machine runs.
+    let level = Cpu::all().rfind(|cpu| *cpu != Cpu::Native && cpu.runs_here());
+    let level = level.map_or_else(|| format!("less than {}", Level::ALL[0].word()), |cpu| cpu.to_string());
     let lines = [
         ("commit", option_env!("SCHEDC_COMMIT").unwrap_or("not recorded").to_string()),
         ("LLVM", format!("{}, {llvm}", about.llvm)),

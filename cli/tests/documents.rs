@@ -15,6 +15,7 @@
 mod support;
 
 use sched_lang::directives::{Lowered, SIGNATURES};
+use sched_machines::{GPUS, GpuKind, GpuLimits, Level, Maker, cpu_words};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -301,6 +302,48 @@ fn the_readme_lists_all_directives() -> io::Result<()> {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// Texts that list processors or GPUs by hand, each with the lists that must be complete.
+fn lists_of_machines() -> Vec<(&'static str, Vec<&'static str>)> {
+    let levels: Vec<&str> = Level::targets().map(Level::word).collect();
+    vec![
+        ("docs/book/src/language/targets.md", cpu_words().map(|(word, _)| word).collect()),
+        ("docs/c-api.md", levels),
+        ("docs/gpu.md", GpuKind::of_maker(Maker::Amd).map(|gpu| gpu.name).collect()),
+    ]
+}
+
+#[test]
+fn lists_of_processors_and_gpus_are_complete() -> io::Result<()> {
+    let repository = repository()?;
+    for (file, words) in lists_of_machines() {
+        let text = fs::read_to_string(repository.join(file))?;
+        let is_in_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let written: Vec<&str> = text.split(|c: char| !is_in_word(c)).collect();
+        let missing: Vec<&str> = words.into_iter().filter(|word| !written.contains(word)).collect();
+        assert!(missing.is_empty(), "{file} does not name {}", missing.join(", "));
+    }
+    Ok(())
+}
+
+/// The limits in the book are those of the table, and the book names no other GPU.
+#[test]
+fn the_book_has_the_limits_of_gpus() -> io::Result<()> {
+    let text = fs::read_to_string(repository()?.join("docs/book/src/language/targets.md"))?;
+    let mut named = Vec::new();
+    for row in text.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        for name in cells[0].split(", ").map(|name| name.trim_matches('`')) {
+            let GpuLimits { threads, block: [x, y, z], shared, .. } =
+                GpuKind::named(name).unwrap_or_else(|| panic!("the book invents {name}")).limits;
+            let limits = [threads.to_string(), format!("{x}, {y}, {z}"), format!("{} KiB", shared >> 10)];
+            assert_eq!(cells[1..], limits, "{name}");
+            named.push(name);
+        }
+    }
+    assert_eq!(named.len(), GPUS.len(), "{named:?}");
     Ok(())
 }
 

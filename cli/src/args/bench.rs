@@ -1,6 +1,6 @@
 //! The arguments of `schedc bench`.
 
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_measure::ledger::{NumberSweep, SweepNumber};
@@ -78,8 +78,9 @@ pub struct Bench {
     #[arg(long, default_value_t = 15, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_SAMPLES))]
     pub samples: u32,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    /// Processor
+    #[arg(long, help = cpu_help("Processor", ""))]
+    #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Show a saved run instead of timing
     #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "schedules", "input"])]

@@ -1,6 +1,6 @@
 //! `schedc build`
 
-use super::{LockOptions, ModelOptions, ScheduleOptions, parse_cpu};
+use super::{LockOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_forest::Float;
 use sched_llvm::Cpu;
@@ -71,6 +71,9 @@ impl From<RowTypes> for schedc_driver::RowTypes {
     }
 }
 
+/// End of the help of `--cpu`: the list may name several.
+const OF_SEVERAL: &str = ", or several; the best one is picked where the code runs";
+
 /// `schedc build`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -100,8 +103,9 @@ pub struct Build {
     /// The kind of artefact
     #[arg(long, value_enum, default_value_t)]
     pub emit: Emit,
-    /// Processors: native, x86-64-v2, x86-64-v3 or x86-64-v4, or several, of which the library picks the best at run time
-    #[arg(long, default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
+    /// Processors
+    #[arg(long, help = cpu_help("Processors", OF_SEVERAL))]
+    #[arg(default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
     pub cpu: Vec<Cpu>,
     /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not record it
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]

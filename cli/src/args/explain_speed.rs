@@ -1,7 +1,7 @@
 //! The arguments of `schedc explain-speed`.
 
 use super::bench::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleOptions, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_measure::caches::Caches;
@@ -38,8 +38,9 @@ pub struct ExplainSpeed {
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: i32,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    /// Processor
+    #[arg(long, help = cpu_help("Processor", ""))]
+    #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Print the cost model's prediction without timing
     #[arg(long = "static", conflicts_with_all = ["budget", "input"])]

@@ -1,6 +1,6 @@
 //! Arguments of `schedc ir`.
 
-use super::{ModelOptions, RowType, ScheduleValues, parse_cpu, parse_gpu};
+use super::{ModelOptions, RowType, ScheduleValues, cpu_help, gpu_help, parse_cpu, parse_gpu};
 use clap::{Args, ValueEnum};
 use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
@@ -52,14 +52,16 @@ pub struct Ir {
     /// The stage
     #[arg(long, value_enum, default_value = "mir")]
     pub stage: Stage,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    /// Processor
+    #[arg(long, help = cpu_help("Processor", ""))]
+    #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Type of the rows, for models that read 64-bit floats [default: f64]
     #[arg(long, value_enum, value_name = "TYPE")]
     pub rows: Option<RowType>,
-    /// GPU of the stages ptx and sass, as sm_90, or of the stage gcn, as gfx90a, gfx942 or gfx1100 [default: the target's]
-    #[arg(long, value_parser = parse_gpu)]
+    /// GPU
+    #[arg(long, help = gpu_help())]
+    #[arg(value_parser = parse_gpu)]
     pub gpu: Option<Gpu>,
     /// Answer lines {"text", "stage"} of standard input by lines {"text"} or {"error"}: for editors
     #[arg(long, requires = "model", hide = true)]

@@ -1,6 +1,8 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{LockOptions, MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, parse_cpu};
+use super::{
+    LockOptions, MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, cpu_help, parse_cpu,
+};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_data::Shard;
@@ -22,7 +24,7 @@ empty CSV field, null and NaN are missing values. Named columns match the model'
 
 Environment:
   SCHEDC_NUM_THREADS  threads of a call without --threads
-  SCHEDC_CPU          the highest level of code: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")]
+  SCHEDC_CPU          highest processor level that code may use, such as x86-64-v3")]
 pub struct Predict {
     /// A model file, a schedule that names one, or a library made by `schedc build`
     pub model: PathBuf,
@@ -65,8 +67,9 @@ pub struct Predict {
     /// Prefix of the library's C functions, if `build` had a --name
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
-    #[arg(long, value_parser = parse_cpu)]
+    /// Processor
+    #[arg(long, help = cpu_help("Processor", " [default: native]"))]
+    #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
     /// Run the code in a simulator: GPU schedules without a GPU. Checks for races and counts the cost of accesses
     #[arg(long)]

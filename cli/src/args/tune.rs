@@ -1,7 +1,7 @@
 //! The arguments of `schedc tune` and `schedc calibrate`.
 
 use super::bench::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_llvm::Cpu;
 use schedc_tune::Strategy;
@@ -52,8 +52,9 @@ pub struct Tune {
     /// Time of the search, such as 10s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     pub budget: Duration,
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    /// Processor
+    #[arg(long, help = cpu_help("Processor", ""))]
+    #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Search on GPUs: neighbours (candidates of all forms, then variations of the best) or silvanforge (algorithm 1 of
     /// SilvanForge)
@@ -104,8 +105,9 @@ Examples:
   schedc calibrate          measures the cost of instructions and memory, and keeps it for this user
   schedc calibrate --json   prints the table")]
 pub struct Calibrate {
-    /// Processor: native, x86-64-v2, x86-64-v3 or x86-64-v4; only native is kept
-    #[arg(long, default_value = "native", value_parser = parse_cpu)]
+    /// Processor
+    #[arg(long, help = cpu_help("Processor", "; only native is kept"))]
+    #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Print the table, and keep nothing
     #[arg(long)]

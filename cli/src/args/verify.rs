@@ -1,6 +1,6 @@
 //! The arguments of `schedc verify`.
 
-use super::{CategoryOptions, ModelOptions, Output, ScheduleOptions, parse_cpu};
+use super::{CategoryOptions, ModelOptions, Output, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use std::path::PathBuf;
@@ -68,8 +68,9 @@ pub struct Verify {
     /// Prefix of the library's C functions, if `build` had a --name
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
-    /// Processor for code in memory: native, x86-64-v2, x86-64-v3 or x86-64-v4 [default: native]
-    #[arg(long, value_parser = parse_cpu)]
+    /// Processor for code in memory
+    #[arg(long, help = cpu_help("Processor for code in memory", " [default: native]"))]
+    #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
     /// Run code in a simulator, as `schedc predict --simulate` does: GPU schedules without a GPU
     #[arg(long)]

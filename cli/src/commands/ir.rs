@@ -9,6 +9,7 @@ use sched_ir::Compiled;
 use sched_ir::lir::{KernelKind, Module};
 use sched_lang::Target;
 use sched_llvm::{Gpu, amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text, sass_text};
+use sched_machines::Maker;
 use sched_nest::show::show_variants;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
@@ -59,11 +60,11 @@ fn stage_text(args: &Ir, stage: Stage, compiled: &Compiled, target: &Target) -> 
         Stage::Asm if args.serve => marked_asm_text(&compiled.lir, args.cpu)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
         Stage::Launch => launch_text(with_launches(compiled)?),
-        Stage::Ptx => ptx_text(with_launches(compiled)?, gpu(Gpu::DEFAULT)?)?,
+        Stage::Ptx => ptx_text(with_launches(compiled)?, gpu(Gpu::default())?)?,
         Stage::Sass => {
-            sass_text(&ptx_text(with_launches(compiled)?, gpu(Gpu::DEFAULT)?)?, gpu(Gpu::DEFAULT)?)?
+            sass_text(&ptx_text(with_launches(compiled)?, gpu(Gpu::default())?)?, gpu(Gpu::default())?)?
         }
-        Stage::Gcn => amdgpu_text(with_launches(compiled)?, gpu(Gpu::DEFAULT_AMD)?)?,
+        Stage::Gcn => amdgpu_text(with_launches(compiled)?, gpu(Gpu::usual(Maker::Amd))?)?,
     })
 }
 

@@ -1,17 +1,19 @@
-//! How much code a kernel is.
+//! Code size of kernels.
 
 use crate::machine::Machine;
 use sched_ir::lir::{Block, Function, Op, Scalar, Stmt};
 
-/// Bytes of a vector instruction, which has a prefix, an address and a distance.
+/// Bytes of a vector instruction with prefix, address and displacement: a typical length of AVX-512
+/// encodings. Larger values keep groups of eight vectors, whose code is long, out of the choice.
 const INSTRUCTION: f64 = 7.0;
 
-/// Whether each part of a function that runs from its beginning to its end fits the first cache of instructions.
+/// Whether each straight-line part of a function fits the machine's first-level instruction cache.
 pub fn fits_code_cache(function: &Function, machine: &Machine) -> bool {
     INSTRUCTION * longest_block(function, machine) <= machine.code_bytes
 }
 
-/// The instructions of the longest of these parts, more or less: an operation is one for each register of its result.
+/// Instructions of the longest straight-line part, roughly: an operation counts once for each register of its
+/// result.
 fn longest_block(function: &Function, machine: &Machine) -> f64 {
     let mut longest = instructions(&function.body, function, machine);
     Stmt::visit_all(&function.body, |stmt| {
@@ -22,6 +24,7 @@ fn longest_block(function: &Function, machine: &Machine) -> f64 {
     longest
 }
 
+/// Instructions of the operations of a block, without those of loops inside.
 fn instructions(block: &Block, function: &Function, machine: &Machine) -> f64 {
     let register = f64::from(machine.register_bits / 8);
     let of = |stmt: &Stmt| match stmt {

@@ -1,33 +1,35 @@
-//! What is known of a model besides its code: how far walks go.
+//! Facts of a model besides its code: how far walks go.
 
 use sched_forest::{Forest, NodeRef};
 use sched_ir::lir::WalkSteps;
 
-/// Deepest leaf that is told apart.
+/// Deepest leaf that is counted separately; deeper ones count as leaves of this depth. Half of the rows leave
+/// at each node, so that few get there, and the search for leaves stays bounded.
 const DEEPEST: usize = 64;
 
-/// What is known of a model.
+/// The facts of a model that costs depend on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Features of a row.
     pub features: f64,
-    /// Sums of a row.
+    /// Margins of a row.
     pub margins: f64,
-    /// The share of walks that take more than so many steps.
+    /// Share of walks that take more than `n` steps, by `n`.
     longer: Vec<f64>,
 }
 
-/// How many steps a loop of walks takes.
+/// The number of steps that a loop over walks is expected to take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Steps {
-    /// On average, until the last of its walks ends.
+pub struct ExpectedSteps {
+    /// Mean number of steps until the last walk of the loop ends.
     pub steps: f64,
-    /// How often that is another number than the most frequent one.
-    pub surprise: f64,
+    /// Probability that it ends after another number of steps than most often: the branch is mispredicted
+    /// then.
+    pub misprediction: f64,
 }
 
 impl Facts {
-    /// The facts of a model whose rows go left and right equally often.
+    /// The facts of a forest whose rows go left and right equally often.
     pub fn of(forest: &Forest) -> Facts {
         let mut ends = vec![0.0; DEEPEST + 1];
         for tree in &forest.trees {
@@ -43,11 +45,11 @@ impl Facts {
                 }
             }
         }
-        let mut left = ends.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let total = left;
+        let mut remaining = ends.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let total = remaining;
         let longer = ends.iter().map(|share| {
-            left -= share;
-            (left / total).clamp(0.0, 1.0)
+            remaining -= share;
+            (remaining / total).clamp(0.0, 1.0)
         });
         Facts {
             features: forest.num_features as f64,
@@ -56,17 +58,17 @@ impl Facts {
         }
     }
 
-    /// The steps of a loop of so many walks.
-    pub fn steps(&self, walks: f64, known: WalkSteps) -> Steps {
+    /// The expected steps of a loop over `walks` walks that advance together.
+    pub fn steps(&self, walks: f64, loop_steps: WalkSteps) -> ExpectedSteps {
         let (mut steps, mut before, mut likeliest) = (0.0, 1.0, 0.0f64);
-        let levels = known.levels.max(1) as usize;
-        for share in self.longer.iter().step_by(levels).skip(known.taken as usize) {
-            // Some walk goes on.
+        let levels = loop_steps.levels.max(1) as usize;
+        for share in self.longer.iter().step_by(levels).skip(loop_steps.taken as usize) {
+            // Probability that at least one walk goes on.
             let goes_on = 1.0 - (1.0 - share).powf(walks);
             likeliest = likeliest.max(before - goes_on);
             steps += before.min(goes_on);
             before = goes_on;
         }
-        Steps { steps, surprise: (1.0 - likeliest).clamp(0.0, 1.0) }
+        ExpectedSteps { steps, misprediction: (1.0 - likeliest).clamp(0.0, 1.0) }
     }
 }

@@ -1,11 +1,11 @@
-//! What vectors of rows take on a machine to fetch what they compare.
+//! Costs of the ways in which a vector of rows can fetch its bins.
 
 use crate::machine::Machine;
 use crate::operation::Kind;
 use sched_ir::FetchCosts;
 
 impl Machine {
-    /// The parts of a fetch, in cycles.
+    /// The costs of the parts of a fetch, in cycles.
     pub fn fetch_costs(&self) -> FetchCosts {
         let each = |kind| self.charge(kind).each;
         let look_up = |entries| each(Kind::Lookup { element: 1, entries, index: 1 });
@@ -26,7 +26,7 @@ mod tests {
     use crate::{Level, Machine};
 
     #[test]
-    fn gathers_are_paid_for_by_the_lane() {
+    fn gathers_cost_cycles_for_each_lane() {
         let of = |name, level| Machine::like(name, level).fetch_costs();
         assert_eq!(of("znver4", Level::V3).register, 32);
         let (slow, fast) = (of("skylake-avx512", Level::V4), of("sapphirerapids", Level::V4));

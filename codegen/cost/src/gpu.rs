@@ -1,224 +1,190 @@
-//! What a call costs on a GPU: from what some blocks of each launch do, and from the device's data sheet.
+//! Costs of calls on a GPU, from a few simulated blocks of each launch and the device's data sheet.
 //!
-//! [`cost_on`] runs a few blocks in the simulator and counts. Blocks of a launch are alike, so these stand for all. Then
-//! [`Gpu::time`] asks what takes longest: the units of a multiprocessor that issue instructions, deliver words of shared
-//! memory or look up lines; the time from the beginning of a block to its end, where there are too few warps to hide it; or
-//! the bytes from the second cache and from memory.
+//! [`cost_on`] runs a few blocks in the simulator and counts. Blocks of a launch are alike, so these stand
+//! for all. A launch then takes as long as its busiest part. Parts are instruction issue, shared memory,
+//! look-ups of lines, latency that too few warps hide, and bytes from the second cache and from memory.
 //!
 //! The figures compare schedules. They come from data sheets and have not been compared with a device.
 
 use sched_ir::interp::{Latencies, LaunchSample, Memory, Options, Sampling, sample_launches};
 use sched_ir::lir::{Function, KernelKind, Module, Scalar};
-use serde::Deserialize;
+use sched_machines::{DataSheet, GpuKind};
 
-/// What is published of devices, in the order of their compute capabilities.
-const DEVICES: &str = include_str!("../machines/gpus.json");
-/// Threads of a warp.
-const WARP: u32 = 32;
-/// Bytes of a sector.
+/// Bytes of a sector: the unit in which caches and memory transfer.
 const SECTOR: f64 = 32.0;
-/// Threads whose registers a multiprocessor holds, at 40 registers of 32 bits each.
+/// Threads whose registers a multiprocessor holds. It has 65,536 registers of 32 bits; 40 for each thread are
+/// assumed, not measured. More registers leave fewer blocks side by side.
 const THREADS: u32 = 65_536 / 40;
-/// Bytes of shared memory that a block takes beside its own.
+/// Bytes of shared memory that the system reserves for each block, as CUDA documents for compute capability
+/// 8.0 and later.
 const RESERVED: u64 = 1024;
-/// Microseconds from one launch of a call to the next.
+/// Microseconds from one launch of a call to the next. A typical figure, not measured; a larger one favours
+/// schedules of fewer launches.
 const LAUNCH_US: f64 = 2.2;
-/// How much of what is not the busiest part does not hide behind it.
+/// Share of the other parts' time that does not overlap with the busiest part. Assumed, not measured: 0 would
+/// be perfect overlap, 1 none.
 const APART: f64 = 0.1;
-/// Blocks of a launch that stand for all.
+/// Blocks of a launch that are simulated and stand for all. Two average out small differences; more take
+/// longer.
 const BLOCKS: u64 = 2;
-/// Steps of walks that are simulated, about.
+/// Steps of walks that are simulated, roughly: bounds the time for one candidate to a fraction of a second.
 const STEPS: u64 = 1 << 18;
-/// Fewest and most rows of the call that is simulated, where a thread has one.
+/// Fewest and most rows of the simulated call if each thread has one row.
 const ROWS: (u64, u64) = (64, 1024);
-/// Most rows whose grid is asked for: calls of more are as several.
+/// Most rows of a call whose grid is computed; larger calls count as several.
 const MOST_ROWS: u64 = 1 << 20;
-/// What a simulation may use up.
+/// Limits of a simulation: steps of the interpreter, and bytes of memory.
 const LIMITS: Options = Options { steps: 400_000_000, memory: 1 << 31, seed: 0, columns: false };
 
 /// A GPU as its data sheet describes it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Gpu {
-    /// As a `target` line names it: its compute capability.
-    pub name: String,
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Cycles of a nanosecond.
-    pub ghz: f64,
-    /// Instructions of warps that a multiprocessor issues in a cycle.
-    pub issue: f64,
-    /// Most warps on a multiprocessor.
-    pub warps: u32,
-    /// Most blocks on a multiprocessor.
-    pub blocks: u32,
-    /// Shared memory of a multiprocessor.
-    pub shared_kib: u64,
-    /// Its first cache, shared memory included where they are one.
-    pub l1_kib: u64,
-    /// The second cache.
-    pub l2_mib: u64,
-    /// Gigabytes a second from the second cache.
-    pub l2_gb_s: f64,
-    /// Gigabytes a second from memory.
-    pub dram_gb_s: f64,
-    /// Cycles: arithmetic, shared memory, first cache, second cache, barrier.
-    latencies: [u64; 5],
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpuMachine {
+    /// The row of the table.
+    pub kind: &'static GpuKind,
+    sheet: &'static DataSheet,
 }
 
-/// What a launch is limited by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaunchLimit {
-    /// Instructions that are issued.
-    Issue,
-    /// Words of shared memory.
-    Shared,
-    /// Lines that are looked up in the first cache.
-    Lines,
-    /// What one thing waits for another.
-    Latency,
-    /// Bytes from the second cache.
-    SecondCache,
-    /// Bytes from memory.
-    Memory,
-}
-
-/// A launch, or several of the same kernel.
+/// The cost of all executions of one launch.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LaunchTime {
-    /// Its name.
-    pub name: String,
-    /// Microseconds, over all times that it runs.
+pub struct LaunchCost {
+    /// Microseconds.
     pub us: f64,
-    /// What most of them are for.
-    pub limit: LaunchLimit,
-    /// Instructions of warps, in all.
-    pub instructions: f64,
-    /// Wavefronts of shared memory, in all.
+    /// Wavefronts of shared memory in one execution.
     pub wavefronts: f64,
-    /// Sectors of the device's memory, in all.
+    /// Sectors of the device's memory in one execution.
     pub sectors: f64,
 }
 
-/// What a call costs.
+/// The cost of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpuCost {
     /// Microseconds of its kernels.
     pub us: f64,
     /// Its launches, in the order in which they first run.
-    pub launches: Vec<LaunchTime>,
+    pub launches: Vec<LaunchCost>,
 }
 
-/// A call whose cost is asked for.
+/// A call on a GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuCall<'a> {
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Some rows, as the kernel reads them, one after the other; they are repeated as often as needed.
+    /// Bytes of sample rows, in the layout that the kernel reads, one after the other. They are repeated
+    /// until the simulated call has its rows.
     pub sample: &'a [u8],
-    /// Bytes of a row of these.
+    /// Bytes of a row of the sample.
     pub row_bytes: usize,
     /// Margins of a row.
     pub margins: usize,
-    /// Steps that a row takes through all trees, about.
+    /// Steps that a row takes through all trees, roughly.
     pub steps: u64,
-    /// Rows that a thread walks at once.
+    /// Rows that a thread walks together.
     pub together: u64,
 }
 
-/// One block of a launch, on average.
-struct PerBlock {
+/// Mean counts of one block of a launch.
+struct BlockCounts {
     instructions: f64,
+    /// Cycles from its beginning to its end, without other blocks.
     cycles: f64,
     wavefronts: f64,
     lines: f64,
     sectors: f64,
+    /// Distinct sectors of the model's tables.
     model_sectors: f64,
+    /// Distinct sectors of the call's input and output.
     call_sectors: f64,
 }
 
-impl Gpu {
-    /// The device of a name, else the best known one that is no newer. None if the name is none of NVIDIA's.
-    pub fn named(name: &str) -> Option<Gpu> {
-        let capability = |name: &str| name.strip_prefix("sm_")?.trim_end_matches('a').parse::<u32>().ok();
-        let wanted = capability(name)?;
-        let all: Vec<Gpu> = serde_json::from_str(DEVICES).unwrap_or_default();
-        let older = all.into_iter().rev();
-        older.into_iter().find(|gpu| capability(&gpu.name).is_some_and(|known| known <= wanted))
+impl GpuMachine {
+    /// The GPU of a name such as `sm_90`, or the newest known one that is no newer. `None` if the table has
+    /// no figures for it.
+    pub fn named(name: &str) -> Option<GpuMachine> {
+        let capability = || name.strip_prefix("sm_")?.trim_end_matches('a').parse().ok();
+        let kind = GpuKind::named(name).or_else(|| GpuKind::of_capability(capability()?))?;
+        Some(GpuMachine { kind, sheet: kind.sheet.as_ref()? })
     }
 
+    /// The settings of the simulator for `blocks` blocks of each launch.
     fn sampling(&self, blocks: u64) -> Sampling {
-        let [arithmetic, shared, near, far, barrier] = self.latencies;
-        Sampling { warp: WARP, blocks, latencies: Latencies { arithmetic, shared, near, far, barrier } }
+        let [arithmetic, shared, near, far, barrier] = self.sheet.latencies;
+        Sampling {
+            warp: self.kind.warp,
+            blocks,
+            latencies: Latencies { arithmetic, shared, near, far, barrier },
+        }
     }
 
-    /// Blocks that a multiprocessor runs side by side.
+    /// Blocks that a multiprocessor runs side by side (its occupancy), if each has `threads` threads and
+    /// `shared` bytes of shared memory.
     fn side_by_side(&self, threads: u32, shared: u64) -> u32 {
-        let warps = threads.div_ceil(WARP).max(1);
-        let by_shared = (self.shared_kib << 10) / (shared + RESERVED);
+        let warps = threads.div_ceil(self.kind.warp).max(1);
+        let by_shared = (self.sheet.shared_kib << 10) / (shared + RESERVED);
         let by_shared = u32::try_from(by_shared).unwrap_or(u32::MAX);
-        (self.warps / warps).min(THREADS / (warps * WARP)).min(self.blocks).min(by_shared).max(1)
+        (self.sheet.warps / warps)
+            .min(THREADS / (warps * self.kind.warp))
+            .min(self.sheet.blocks)
+            .min(by_shared)
+            .max(1)
     }
 
-    /// A launch of so many blocks, each with its share of the rows.
-    fn time(&self, sample: &LaunchSample, blocks: f64, share: f64) -> LaunchTime {
-        let one = per_block(sample, share);
+    /// The cost of one execution of a launch of `blocks` blocks. `share` is the ratio of a block's rows to
+    /// those of a simulated block.
+    fn launch_cost(&self, sample: &LaunchSample, blocks: f64, share: f64) -> LaunchCost {
+        let one = block_counts(sample, share);
         let threads = sample.cost.block.iter().product();
         let resident = f64::from(self.side_by_side(threads, sample.cost.shared));
-        let busiest = (blocks / f64::from(self.multiprocessors)).ceil();
+        let busiest = (blocks / f64::from(self.kind.limits.multiprocessors)).ceil();
         let together = resident.min(busiest).max(1.0);
-        // What a multiprocessor's first cache does not hold of the blocks that it runs comes again from the second one.
-        let held = (self.l1_kib << 10) as f64 - together * sample.cost.shared as f64;
+        // Sectors that exceed the first cache beside the shared memory of the resident blocks are read again
+        // from the second one.
+        let held = (self.sheet.l1_kib << 10) as f64 - together * sample.cost.shared as f64;
         let once = one.model_sectors + one.call_sectors;
         let fits = (held.max(0.0) / (together * once * SECTOR).max(1.0)).min(1.0);
         let missed = once + (one.sectors - once).max(0.0) * (1.0 - fits);
-        let cycles = |of_block: f64| busiest * of_block / self.ghz / 1000.0;
+        let cycles = |of_block: f64| busiest * of_block / self.sheet.ghz / 1000.0;
         let us = |bytes: f64, gb_s: f64| bytes / gb_s / 1000.0;
         let all_sectors = blocks * one.call_sectors * SECTOR;
-        let parts = [
-            (LaunchLimit::Issue, cycles(one.instructions / self.issue)),
-            (LaunchLimit::Shared, cycles(one.wavefronts)),
-            (LaunchLimit::Lines, cycles(one.lines)),
-            (LaunchLimit::Latency, (busiest / together).ceil() * one.cycles / self.ghz / 1000.0),
-            (LaunchLimit::SecondCache, us(blocks * missed * SECTOR, self.l2_gb_s)),
-            (LaunchLimit::Memory, us(all_sectors, self.dram_gb_s)),
-        ];
-        let (limit, most) = parts
-            .into_iter()
-            .fold((LaunchLimit::Issue, 0.0), |most, part| if part.1 > most.1 { part } else { most });
-        let sum: f64 = parts.iter().map(|(_, us)| us).sum();
-        LaunchTime {
-            name: sample.cost.name.clone(),
+        let issue = cycles(one.instructions / self.sheet.issue);
+        let shared_memory = cycles(one.wavefronts);
+        let first_cache = cycles(one.lines);
+        let latency = (busiest / together).ceil() * one.cycles / self.sheet.ghz / 1000.0;
+        let second_cache = us(blocks * missed * SECTOR, self.sheet.l2_gb_s);
+        let memory = us(all_sectors, self.sheet.dram_gb_s);
+        let parts = [issue, shared_memory, first_cache, latency, second_cache, memory];
+        let most = parts.into_iter().fold(0.0, f64::max);
+        let sum: f64 = parts.iter().sum();
+        LaunchCost {
             us: LAUNCH_US + most + APART * (sum - most),
-            limit,
-            instructions: blocks * one.instructions,
             wavefronts: blocks * one.wavefronts,
             sectors: blocks * one.sectors,
         }
     }
 }
 
-fn per_block(sample: &LaunchSample, share: f64) -> PerBlock {
+/// Mean counts of a block with `share` times the rows of a simulated block.
+fn block_counts(sample: &LaunchSample, share: f64) -> BlockCounts {
     let ran = sample.ran.max(1) as f64;
     let pieces = |shared: bool| {
         let all = sample.cost.accesses.iter().filter(move |access| access.shared == shared);
         share * all.map(|access| access.pieces).sum::<u64>() as f64 / ran
     };
-    let part = |all: u64| share * all as f64 / ran;
-    PerBlock {
-        instructions: part(sample.blocks.instructions),
+    let scaled = |all: u64| share * all as f64 / ran;
+    BlockCounts {
+        instructions: scaled(sample.blocks.instructions),
         cycles: sample.blocks.cycles as f64 / ran,
         wavefronts: pieces(true),
-        lines: part(sample.blocks.lines),
+        lines: scaled(sample.blocks.lines),
         sectors: pieces(false),
         // More rows of a block read the same nodes.
         model_sectors: sample.blocks.model_sectors as f64 / ran,
-        call_sectors: part(sample.blocks.call_sectors),
+        call_sectors: scaled(sample.blocks.call_sectors),
     }
 }
 
-/// What a call of the kernel from rows to margins costs. None if there is no such kernel, if it launches nothing, or if the
-/// simulator does not come to an end.
-pub fn cost_on(gpu: &Gpu, module: &Module, call: &GpuCall<'_>) -> Option<GpuCost> {
+/// The cost of a call of the kernel from rows to margins. `None` if there is no such kernel, if it launches
+/// no block, or if the simulation exceeds its limits.
+pub fn cost_on(gpu: &GpuMachine, module: &Module, call: &GpuCall<'_>) -> Option<GpuCost> {
     let (_, function) = module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw)?;
     let most =
         module.rows_per_run.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(u64::MAX).clamp(1, MOST_ROWS);
@@ -237,7 +203,7 @@ pub fn cost_on(gpu: &Gpu, module: &Module, call: &GpuCall<'_>) -> Option<GpuCost
             (sample.cost.blocks as f64 / sample.cost.times.max(1) as f64, full.cost.blocks as f64 / times);
         if all > 0.0 {
             let share = rows as f64 / simulated as f64 * few / all;
-            let mut launch = gpu.time(sample, all, share);
+            let mut launch = gpu.launch_cost(sample, all, share);
             launch.us *= times * runs;
             cost.us += launch.us;
             cost.launches.push(launch);
@@ -246,6 +212,7 @@ pub fn cost_on(gpu: &Gpu, module: &Module, call: &GpuCall<'_>) -> Option<GpuCost
     (!cost.launches.is_empty()).then_some(cost)
 }
 
+/// Simulates a call of `rows` rows whose input is `input`.
 fn launches(
     module: &Module,
     function: &Function,
@@ -268,20 +235,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_known_by_name_or_stand_for_newer_ones() {
-        let name = |wanted: &str| Gpu::named(wanted).map(|gpu| gpu.name);
-        assert_eq!(name("sm_80").as_deref(), Some("sm_80"));
-        assert_eq!(name("sm_90a").as_deref(), Some("sm_90"));
-        assert_eq!(name("sm_103").as_deref(), Some("sm_100"));
+    fn unknown_devices_have_the_figures_of_the_newest_older_one() {
+        let name = |wanted: &str| GpuMachine::named(wanted).map(|gpu| gpu.kind.name);
+        assert_eq!(name("sm_80"), Some("sm_80"));
+        assert_eq!(name("sm_90a"), Some("sm_90"));
+        assert_eq!(name("sm_103"), Some("sm_100"));
         assert_eq!(name("gfx90a"), None);
-        assert_eq!(name("sm_10"), None, "older than all");
+        assert_eq!(name("sm_10"), None, "older than all devices");
     }
 
     #[test]
-    fn blocks_share_a_multiprocessor_as_far_as_its_memory_goes() {
-        let gpu = Gpu::named("sm_90").expect("it is known");
-        assert_eq!(gpu.side_by_side(128, 0), 12, "as registers allow");
-        assert_eq!(gpu.side_by_side(32, 0), 32, "as many as there may be");
+    fn registers_blocks_and_shared_memory_limit_occupancy() {
+        let gpu = GpuMachine::named("sm_90").expect("it is known");
+        assert_eq!(gpu.side_by_side(128, 0), 12, "registers");
+        assert_eq!(gpu.side_by_side(32, 0), 32, "blocks");
         assert_eq!(gpu.side_by_side(128, 100 << 10), 2);
         assert_eq!(gpu.side_by_side(1024, 227 << 10), 1);
     }

@@ -1,99 +1,84 @@
-//! What code costs: cycles of a call, read off LIR without running it.
+//! The cost model: cycles of a call, estimated from LIR without running it.
 //!
-//! [`cost`] reads a kernel as a core would run it. Numbers of iterations and addresses follow from the number of rows and
-//! from the model's tables, so loops are not run: one iteration stands for those that are like it. Each operation keeps parts
-//! of the core busy for as long as the [`Machine`] says, and its result is there after a latency. A loop takes as long as its
-//! busiest part, or as what one iteration waits for, as far as that does not hide behind other iterations. Loads cost more
-//! where what they read does not stay in the first cache (`memory.rs`).
+//! [`cost`] walks through the code of a kernel as a core would run it. Numbers of iterations and addresses
+//! follow from the number of rows and the model's tables. One iteration of a loop therefore stands for all
+//! that are like it. Each operation occupies a unit of the core for as long as the [`Machine`] says, and its
+//! result is available after a latency. A loop takes as long as its busiest resource, or as long as its
+//! iterations wait for each other. Loads that the first cache does not serve take longer (`memory`).
+//! [`breakdown()`] attributes the cycles to the loops of the nest.
 //!
-//! Code for GPUs cannot be read so: addresses of the threads of a warp matter, which data decides. [`cost_on`] runs a few of its
-//! blocks in the simulator.
+//! Addresses of the threads of a warp depend on data, so code for GPUs is estimated otherwise. [`cost_on`]
+//! runs a few of its blocks in the simulator.
 //!
-//! The figures serve to compare schedules. They know nothing of neighbours on the machine, and the rows that they have in mind
-//! go left and right equally often.
+//! The figures compare schedules. They leave out other programs on the machine, and assume that rows go left
+//! and right equally often.
 
 mod breakdown;
+mod call;
 mod code;
 mod describe;
+mod estimate;
 mod facts;
 mod fetch;
-mod flight;
-mod folded;
 mod gpu;
-mod loops;
 mod machine;
 mod memory;
 mod operation;
 mod probe;
-mod read;
 mod value;
 mod work;
 
-pub use breakdown::{Breakdown, Limit, Piece, breakdown};
+pub use breakdown::{Breakdown, Limit, Piece};
+pub use call::{Call, Cost};
 pub use code::fits_code_cache;
-pub use describe::Level;
-pub use facts::{Facts, Steps};
-pub use gpu::{Gpu, GpuCall, GpuCost, LaunchLimit, LaunchTime, cost_on};
+pub use facts::{ExpectedSteps, Facts};
+pub use gpu::{GpuCall, GpuCost, GpuMachine, LaunchCost, cost_on};
 pub use machine::{Cache, Charge, Machine};
 pub use operation::{Amount, Kind};
 pub use probe::{PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream, window};
-pub use work::{Part, Work};
+pub use sched_machines::Level;
+pub use work::{CoreUnit, Work};
 
-use breakdown::Told;
-use read::Reader;
-use sched_ir::lir::{KernelKind, Module, Origins};
+use breakdown::Attribution;
+use estimate::Estimator;
+use sched_ir::lir::{Function, KernelKind, Module};
 
-/// A call whose cost is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
-    /// Rows.
-    pub rows: usize,
-    /// Threads that it may use.
-    pub threads: usize,
-    /// Whether its rows are handed as columns.
-    pub columns: bool,
-    /// What is known of the model.
-    pub facts: &'a Facts,
-}
-
-/// What a call costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
-    /// Cycles from its beginning to its end.
-    pub cycles: f64,
-    /// What keeps the core busy.
-    pub work: Work,
-}
-
-/// What a call of the kernel from rows to margins costs. None if there is no such kernel.
+/// The cost of a call of the kernel from rows to margins. `None` if there is no such kernel.
 pub fn cost(module: &Module, machine: &Machine, call: Call<'_>) -> Option<Cost> {
-    let (cost, _) = whole(module, machine, call, None)?;
-    Some(cost)
+    Some(estimate(module, margins_kernel(module)?, machine, call, false).0)
 }
 
-/// The same, and which loops take it, if that is asked for.
-fn whole<'m>(
-    module: &'m Module,
+/// The cost of a call of the kernel from rows to margins, by loops. `None` if there is no such kernel.
+pub fn breakdown(module: &Module, machine: &Machine, call: Call<'_>) -> Option<Breakdown> {
+    let function = margins_kernel(module)?;
+    let (cost, attribution) = estimate(module, function, machine, call, true);
+    Some(Breakdown::new(cost, &attribution, &function.origins))
+}
+
+/// The kernel from rows to margins.
+fn margins_kernel(module: &Module) -> Option<&Function> {
+    module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw).map(|(_, function)| function)
+}
+
+/// The cost of a call of a function, and the attribution of its cycles, which is empty unless `is_profiled`.
+fn estimate(
+    module: &Module,
+    function: &Function,
     machine: &Machine,
     call: Call<'_>,
-    told: Option<&mut Told>,
-) -> Option<(Cost, &'m Origins)> {
-    let (_, function) = module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw)?;
-    let mut reader = Reader::new(module, function, machine, call);
-    reader.accesses = Some(Vec::new());
-    reader.block(&function.body);
-    let accesses = reader.accesses.take().unwrap_or_default();
-    let served = memory::served(&accesses, function, &reader.sizes, machine);
-    let mut reader = Reader { served, ..Reader::new(module, function, machine, call) };
-    reader.told = told.as_ref().map(|_| Told::default());
-    let work = reader.block(&function.body);
-    let bound = work.bound(machine.issue);
-    let elapsed = reader.latest.max(bound);
-    if let (Some(all), Some(mut found)) = (told, reader.told.take()) {
-        let limit = (bound > reader.latest).then(|| work.busiest(machine.issue));
-        found.settle(elapsed, limit, machine.issue);
-        found.note_call(machine.call);
-        *all = found;
+    is_profiled: bool,
+) -> (Cost, Attribution) {
+    let mut first = Estimator::new(module, function, machine, call);
+    first.block(&function.body);
+    let mut estimator = first.second(module, is_profiled);
+    let work = estimator.block(&function.body);
+    let (bound, latest) = (work.bound(machine.issue), estimator.latest());
+    let elapsed = latest.max(bound);
+    let mut attribution = estimator.into_profiler().into_attribution().unwrap_or_default();
+    if is_profiled {
+        let resource = (bound > latest).then(|| work.bottleneck(machine.issue));
+        attribution.settle(elapsed, resource, machine.issue);
+        attribution.note_call(machine.call);
     }
-    Some((Cost { cycles: elapsed + machine.call, work }, &function.origins))
+    (Cost { cycles: elapsed + machine.call, work }, attribution)
 }

@@ -1,83 +1,87 @@
-//! Machines: what a processor takes for each kind of instruction, and how large its caches are.
+//! Machines: costs of a processor's instructions, and sizes of its caches.
 
 use crate::operation::{Amount, Kind};
 use crate::probe::WINDOW_STEPS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one register of a kind of instruction costs, in cycles.
+/// The cost of a kind of instruction on one register, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Charge {
-    /// From one to the next where none waits for another.
+    /// Distance between independent instructions: the reciprocal throughput.
     pub each: f64,
-    /// From operands to result.
+    /// Time from operands to result.
     pub latency: f64,
 }
 
 /// A level of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// What it holds, in bytes, for one core.
+    /// Bytes that it holds for one core.
     pub bytes: f64,
     /// Cycles from an address to the value.
     pub latency: f64,
-    /// Cycles for each line of 64 bytes where many are asked for one after the other.
+    /// Cycles for each line of 64 bytes if many consecutive ones are loaded.
     pub line: f64,
-    /// Cycles for each line where many are asked for whose addresses are known, and far from each other.
+    /// Cycles for each line if many are loaded that are far from each other; their addresses are known early.
     pub scattered: f64,
 }
 
-/// How many times the second level of caches the pages have whose addresses a core remembers, more or less.
+/// Memory that a core's TLB covers, in sizes of its second-level cache, roughly. Beyond it each access to the
+/// last cache also waits for the address of its page.
 const PAGES: f64 = 4.0;
 
 /// A processor, as far as costs go. Times are cycles of one core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// What its name is.
+    /// LLVM's name for it.
     pub name: String,
-    /// Cycles of a nanosecond.
+    /// Clock rate in cycles per nanosecond.
     pub ghz: f64,
-    /// Bits of the registers that code for it uses.
+    /// Bits of the vector registers that code for it uses.
     pub register_bits: u32,
-    /// Instructions that it begins in a cycle.
+    /// Instructions that it issues in a cycle.
     pub issue: f64,
-    /// Instructions that may wait for their operands while others go on: as many as fit its queues, not all that are in flight.
+    /// Instructions that may wait for operands while later ones run, as the [`crate::window`] probe measures
+    /// it: fewer than are in flight.
     pub window: f64,
-    /// Instructions that are read before the first of them is done: the length of its reorder buffer.
+    /// Instructions in flight: the length of its reorder buffer.
     pub in_flight: f64,
-    /// Cycles that a branch costs that was guessed wrong.
+    /// Cycles that a mispredicted branch costs.
     pub mispredict: f64,
     /// Cycles to enter the code and to leave it.
     pub call: f64,
-    /// Cycles in which LLVM makes code of one operation, beside what all kernels have in common.
+    /// Cycles that LLVM takes to compile one more operation of a kernel.
     pub compile: f64,
     /// Cycles to wake another thread and to wait for it at the end.
     pub wake: f64,
-    /// The levels of memory, the fastest first, main memory last.
+    /// Levels of memory, the fastest first, main memory last.
     pub caches: Vec<Cache>,
-    /// Bytes of code that the first cache of instructions holds.
+    /// Bytes of the first-level instruction cache.
     pub code_bytes: f64,
-    /// What instructions on vectors of so many bits cost. On shorter vectors they cost what they do on the next longer ones.
+    /// Costs of instructions, by the bits of the vectors that they work on. Vectors of other lengths cost as
+    /// much as the next longer ones.
     pub charges: BTreeMap<u32, BTreeMap<Kind, Charge>>,
 }
 
 impl Machine {
-    /// Reads what [`Machine::to_json`] wrote.
+    /// Parses the output of [`Machine::to_json`].
     ///
     /// # Errors
-    /// When the text is something else.
+    /// If the text is no such output; the error is a message.
     pub fn from_json(text: &str) -> Result<Machine, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// The same with caches of other sizes, in bytes, the nearest first. None at all changes nothing.
+    /// The machine with caches of other sizes, in bytes, the nearest first. It is unchanged if there are none
+    /// or if they are not sorted.
     pub fn with_caches(mut self, sizes: &[f64]) -> Machine {
         let Some(memory) = self.caches.last().copied().filter(|_| sizes.is_sorted() && !sizes.is_empty())
         else {
             return self;
         };
         let mut sizes = sizes.to_vec();
-        // As far as a core remembers the addresses of pages, the last cache answers much faster.
+        // The part of the last cache that the TLB covers is a level of its own, since it is much faster.
         if let [.., before, last] = *sizes.as_slice()
             && PAGES * before < last
         {
@@ -91,28 +95,30 @@ impl Machine {
         self
     }
 
-    /// It as text.
+    /// The machine as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Instructions that wait for operands at a time, at most: those of the chains of [`crate::window`] that are left when the next
-    /// chain begins.
+    /// Scheduler entries: how many instructions may wait for operands at once, derived from what the
+    /// [`crate::window`] probe measured. They are the instructions that remain of one of its chains when the
+    /// next one starts.
     pub fn queue(&self) -> f64 {
         let steps = f64::from(WINDOW_STEPS);
         steps * self.window / (steps + self.window)
     }
 
-    /// What an amount costs: cycles until others of its kind may begin, and cycles from its operands to its result.
+    /// The cost of instructions: cycles until others of their kind may start, and cycles from operands to
+    /// result.
     pub fn cost(&self, amount: Amount) -> Charge {
         if let Some(charge) = self.narrow(amount) {
             return charge;
         }
         let Charge { each, latency } = self.charge(amount.kind);
         let share = match amount.kind {
-            // Gathers are paid for by the lane.
+            // Gathers cost cycles for each lane.
             Kind::Gather { .. } => amount.registers,
-            // Elements that are longer than their numbers fill several registers, of which fewer numbers fill fewer.
+            // Elements longer than their indices fill several registers. Fewer indices fill fewer of them.
             Kind::Lookup { element, index, .. } if element > index => {
                 amount.registers.max(f64::from(index) / f64::from(element))
             }
@@ -121,22 +127,24 @@ impl Machine {
         Charge { each: each * share, latency: latency + each * (amount.registers - 1.0).max(0.0) }
     }
 
-    /// What an amount of less than a register costs, where that is known.
+    /// The cost on vectors shorter than a register, if the machine has it.
     fn narrow(&self, amount: Amount) -> Option<Charge> {
         let bits = (amount.registers * f64::from(self.register_bits)).ceil() as u32;
         let mut longer = self.charges.range(bits..self.register_bits.max(bits));
         longer.find_map(|(_, charges)| charge_in(charges, amount.kind))
     }
 
-    /// What a kind of instruction costs on a register. A table of a length that was not measured costs what the next longer one does,
-    /// or as much more than the longest as it is longer.
+    /// The cost of a kind of instruction on one register. A look-up table of a length without a cost has that
+    /// of the next longer one. Tables longer than all cost more in proportion. Kinds without any cost take
+    /// one cycle.
     pub fn charge(&self, kind: Kind) -> Charge {
         let charges = self.charges.get(&self.register_bits);
         charges.and_then(|charges| charge_in(charges, kind)).unwrap_or(Charge { each: 1.0, latency: 1.0 })
     }
 
-    /// What an access to so many bytes takes that are in use at a time, beyond one to the first cache: cycles until the value
-    /// is there, and cycles for each line, of those that follow each other or of scattered ones. Each level of memory has as many of the bytes as it can hold.
+    /// The cost of an access to a working set of `bytes` bytes beyond that of the first cache. Returns cycles
+    /// until the value is available, and cycles for each line, for scattered lines or consecutive ones. Each
+    /// level of memory serves the share of the bytes that it holds and no nearer level does.
     pub fn beyond_first(&self, bytes: f64, scattered: bool) -> (f64, f64) {
         let (mut latency, mut line, mut held) = (0.0, 0.0, 0.0);
         let first = self.caches.first().map_or(0.0, |cache| cache.latency);
@@ -151,18 +159,19 @@ impl Machine {
         (latency, line)
     }
 
-    /// So many bytes that the first two caches hold few of them, and pages that a core remembers all.
+    /// Bytes of a working set that mostly exceeds the core's own caches, and that its TLB covers.
     pub fn beyond_core(&self) -> f64 {
         self.caches.get(1).map_or(0.0, |cache| PAGES * cache.bytes)
     }
 
-    /// Whether the first cache holds so many bytes.
+    /// Whether the first cache holds `bytes` bytes.
     pub fn is_near(&self, bytes: f64) -> bool {
         self.caches.first().is_some_and(|cache| bytes <= cache.bytes)
     }
 }
 
-/// What a kind of instruction costs, of those whose costs are known on vectors of some length.
+/// The cost of a kind of instruction among the costs for one length of vectors. Gathers have costs for
+/// elements of 4 and of 8 bytes; shorter ones cost as much as those of 4.
 fn charge_in(charges: &BTreeMap<Kind, Charge>, kind: Kind) -> Option<Charge> {
     if let Some(charge) = charges.get(&kind) {
         return Some(*charge);
@@ -177,6 +186,7 @@ fn charge_in(charges: &BTreeMap<Kind, Charge>, kind: Kind) -> Option<Charge> {
     }
 }
 
+/// The cost of a look-up among the costs for one length of vectors.
 fn look_up(charges: &BTreeMap<Kind, Charge>, element: u8, entries: u16, index: u8) -> Option<Charge> {
     let measured = |element: u8, index: u8| {
         charges.iter().filter_map(move |(kind, charge)| match kind {
@@ -186,7 +196,7 @@ fn look_up(charges: &BTreeMap<Kind, Charge>, element: u8, entries: u16, index: u
             _ => None,
         })
     };
-    // Elements are widened to the index.
+    // Without a cost of their own, shorter elements are looked up as elements of the index's length.
     for element in [element, index.max(element)] {
         if let Some((_, charge)) = measured(element, index).find(|(length, _)| *length >= entries) {
             return Some(charge);

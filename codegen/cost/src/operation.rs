@@ -1,31 +1,31 @@
-//! Which instructions an operation becomes, as far as their cost goes.
+//! Instructions of an operation, by kind.
 
 use sched_ir::lir::{Bin, Cast, Function, Op, Scalar, Ty, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// A kind of instruction whose cost a machine knows, for one register.
+/// A kind of instruction. A machine has the cost of each kind on one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Kind {
     /// Arithmetic on a scalar integer.
     Scalar,
-    /// Arithmetic on a vector of integers, and choices between vectors.
+    /// Arithmetic on a vector of integers, and selects between vectors.
     Vector,
-    /// A comparison of vectors, which makes a mask.
+    /// A comparison of vectors into a mask.
     Compare,
     /// Arithmetic on floats.
     Float,
-    /// Elements made wider or narrower.
+    /// A conversion of elements to wider or narrower ones.
     Convert,
-    /// A mask made a vector.
+    /// A conversion of a mask to a vector.
     Expand,
-    /// A mask moved to a scalar register, or tested.
+    /// A move of a mask to a scalar register, or a test of it.
     Mask,
-    /// Lanes moved to places that are known when the code is made.
+    /// A permutation of lanes that is known at compile time.
     Shuffle,
-    /// A look-up in a table of registers.
+    /// A look-up in a table in registers.
     Lookup {
         /// Bytes of an element of the table.
         element: u8,
@@ -34,7 +34,7 @@ pub enum Kind {
         /// Bytes of an index.
         index: u8,
     },
-    /// One load for each lane, of so many bytes.
+    /// One load for each lane.
     Gather {
         /// Bytes of an element.
         element: u8,
@@ -102,21 +102,23 @@ impl FromStr for Kind {
     }
 }
 
-/// So many registers of a kind of instruction; fractions where only part of a register is asked for.
+/// An instruction kind and the registers that it works on; a fraction if the value is narrower than a
+/// register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// What.
+    /// The kind.
     pub kind: Kind,
-    /// How many.
+    /// Number of registers.
     pub registers: f64,
 }
 
-/// The instructions of an operation whose result has a type, on registers of so many bits. None for what is folded into others.
+/// The instructions of an operation with a result of type `ty`, on registers of `register_bits` bits. `None`
+/// if it needs none on its own.
 pub fn instructions(function: &Function, op: &Op, ty: Ty, register_bits: u32) -> Option<Amount> {
     let register = f64::from(register_bits / 8);
     let registers = |ty: Ty| match f64::from(ty.bytes()) / register {
-        part if part < 1.0 => part,
-        whole => whole.ceil(),
+        fraction if fraction < 1.0 => fraction,
+        several => several.ceil(),
     };
     let of = |value: &Value| function.ty(*value);
     let amount = |kind, registers| Some(Amount { kind, registers });

@@ -1,7 +1,7 @@
-//! Probes: small kernels that repeat one kind of instruction, whose times say what it costs.
+//! Probes: small kernels that repeat one kind of instruction, from whose times its cost follows.
 //!
-//! A probe runs one iteration for each row of a call. With one chain of operations, of which each waits for the one before, its
-//! time is their latency; with several it is what they take side by side.
+//! A probe runs one iteration for each row of a call. With one chain of dependent operations, its time is
+//! their latency. With several independent chains, it is the time for which they occupy the core.
 
 use crate::operation::Kind;
 use sched_ir::lir::{
@@ -10,41 +10,44 @@ use sched_ir::lir::{
 };
 use sched_nest::Variants;
 
-/// Chains that run side by side: more than the cycles of an operation times those that begin in a cycle.
+/// Independent chains of a throughput probe. They must exceed the latency of an operation times the
+/// operations that a core starts in a cycle. On Zen 5, which has four vector units, six chains were too few.
+/// They made an operation look as if it took 0.46 cycles instead of 0.25. More chains would spill registers.
 const CHAINS: u32 = 12;
-/// Operations of a chain in one iteration.
+/// Operations of a chain in one iteration: enough to make the loop's own instructions negligible.
 const STEPS: u32 = 4;
-/// Lines that [`stream`] loads in one iteration.
+/// Lines that [`stream`] loads in one iteration, so that the loop's own instructions are negligible.
 pub const SIDE_BY_SIDE: u32 = 4;
-/// Entries of the table of [`window`].
+/// Entries of the table of [`window`], which one register of any machine holds.
 const WINDOW_TABLE: u16 = 16;
-/// Rows that a probe reads at least: its table, as numbers of 32 bits below [`PLACES`].
+/// Fewest rows of a call of a probe. Rows are 32-bit integers below this number; its table is read from them.
 pub const PLACES: usize = 1024;
 
-/// A step of a chain of one value, which has another one that does not change.
+/// A step of a chain: from its value, and a constant, to its next value.
 type OneStep<'a> = &'a dyn Fn(&mut Builder, Value, Value) -> Value;
 
-/// A kernel whose time per row is asked for.
+/// A kernel whose time per row is measured.
 pub struct Probe {
-    /// What it measures.
+    /// The kind that it measures.
     pub kind: Kind,
-    /// Whether it measures how long one waits for the other, instead of what they take side by side.
+    /// Whether it measures latency instead of throughput.
     pub latency: bool,
-    /// Operations of this kind for each row, one after the other or side by side.
+    /// Operations of this kind for each row.
     pub operations: f64,
-    /// Other instructions that each operation needs, with their number.
+    /// Other instructions for each operation, with their number.
     pub besides: Vec<(Kind, f64)>,
-    /// The kernel, from rows of one number of 32 bits to one margin.
+    /// The kernel, from rows of one 32-bit number to one margin.
     pub module: Module,
 }
 
-/// The probes of vectors of so many bits, where registers have at least as many, those that others build on first.
+/// The probes of vectors of `bits` bits on registers of `register_bits` bits, which are at least as long.
+/// Kinds that later probes use besides their own come first.
 pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
     let bytes = (bits / 8).max(16) as u16;
     let words = bytes / 4;
     let (mut all, mut leaves) = (Vec::new(), Vec::new());
     let (ints, narrow) = (Ty::vector(Scalar::I32, words), Ty::vector(Scalar::I8, bytes));
-    // What is chosen from is there before the comparison is.
+    // In a chain, one select waits for the comparison. Its operands are available before.
     let compare = [(true, 1.0), (false, 2.0)].map(|(latency, choices)| {
         Probe::of(Kind::Compare, latency, &[(Kind::Vector, choices)], narrow, &|b, x, k| {
             let less = b.cmp(Cmp::UnsignedLt, x, k);
@@ -84,7 +87,7 @@ pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
             });
         }
     }
-    // Leaves by the bytes that number them.
+    // Leaves by byte indices.
     for (element, scalar) in [(4u8, Scalar::F32), (8, Scalar::F64)] {
         for entries in [16u16, 64, 128, 256] {
             if u32::from(entries) * u32::from(element) > 1024 {
@@ -122,7 +125,8 @@ pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
     all
 }
 
-/// A kernel whose every row loads a place that the one before has named, to measure how long memory is waited for.
+/// A kernel whose rows each hold the index of the next one to load: a pointer chase, for the latency of
+/// memory.
 pub fn chase() -> Module {
     let mut b = Builder::new("raw");
     let (zero, n_rows) = (b.int(0), b.rows());
@@ -136,7 +140,8 @@ pub fn chase() -> Module {
     module(b.finish())
 }
 
-/// A kernel whose every row of 64 bytes names another one, whose first number is added to the others.
+/// A kernel whose rows of 64 bytes each hold the index of another number, which it adds up. It measures the
+/// throughput of scattered lines whose addresses are known early.
 pub fn scatter() -> Module {
     let mut b = Builder::new("raw");
     let (zero, n_rows) = (b.int(0), b.rows());
@@ -155,10 +160,12 @@ pub fn scatter() -> Module {
     module(b.finish())
 }
 
-/// Look-ups of one row of [`window`].
+/// Look-ups of one row of [`window`]: a chain longer than the scheduler queues of any core, so that they
+/// limit how many chains overlap.
 pub const WINDOW_STEPS: u32 = 192;
 
-/// A kernel whose every row takes a chain of look-ups of its own, to measure how far ahead of what waits a core begins others.
+/// A kernel in which each row has an independent chain of look-ups. Its time shows how many waiting
+/// instructions the scheduler holds, since that limits how many chains overlap.
 pub fn window(register_bits: u32) -> Module {
     let ty = Ty::vector(Scalar::I8, (register_bits / 8).max(16) as u16);
     let mut b = Builder::new("raw");
@@ -168,7 +175,7 @@ pub fn window(register_bits: u32) -> Module {
     let table = table(&mut b, Ty::vector(Scalar::I8, WINDOW_TABLE));
     let first = b.load(ty, at(zero));
     let last = b.for_loop((zero, n_rows, 1), &[first], |b, n, sum| {
-        // No row's numbers are known before the loop, and none waits for another's.
+        // The compiler cannot move the load out of the loop, and no chain depends on another one.
         let mut x = b.load(ty, at(n));
         for _ in 0..WINDOW_STEPS {
             x = b.lookup(table, x);
@@ -180,8 +187,8 @@ pub fn window(register_bits: u32) -> Module {
     module(b.finish())
 }
 
-/// A kernel whose every row of 64 bytes is loaded once, one after the other. Several are added up side by side, so that it is not
-/// the loop that takes time. The number of rows is a multiple of [`SIDE_BY_SIDE`].
+/// A kernel that loads each row of 64 bytes once, in order, for the throughput of consecutive lines. Several
+/// sums are independent, so that memory limits it. The number of rows must be a multiple of [`SIDE_BY_SIDE`].
 pub fn stream() -> Module {
     let ty = Ty::vector(Scalar::I32, 16);
     let mut b = Builder::new("raw");
@@ -202,18 +209,19 @@ pub fn stream() -> Module {
     module(b.finish())
 }
 
-/// The rows, as numbers.
+/// The input.
 fn rows(b: &mut Builder) -> sched_ir::lir::BufferId {
     b.buffer("rows", Space::Input, Scalar::F32)
 }
 
-/// A table in registers, which the compiler does not know.
+/// A table in registers whose content the compiler does not know.
 fn table(b: &mut Builder, ty: Ty) -> Value {
     let at = Address { buffer: rows(b), index: b.int(0), stride: 4, offset: 64 };
     b.load(ty, at)
 }
 
 impl Probe {
+    /// A probe of operations whose result is an operand of the next one.
     fn of(kind: Kind, latency: bool, besides: &[(Kind, f64)], ty: Ty, step: OneStep<'_>) -> Probe {
         let chains = if latency { 1 } else { CHAINS };
         let operations = f64::from(STEPS * chains);
@@ -221,7 +229,8 @@ impl Probe {
         Probe { kind, latency, operations, besides: besides.to_vec(), module: module(kernel) }
     }
 
-    /// A probe of look-ups whose results are no indices: those come from a sum of their own.
+    /// A probe of look-ups whose results cannot be indices of the next one. Indices come from a sum of their
+    /// own. Results fill `registers` registers.
     fn leaves(kind: Kind, registers: f64, wide: Ty, narrow: Ty) -> Probe {
         let chains = 2;
         let kernel = kernel(&[wide, narrow], chains, &|b, values, k| {
@@ -239,10 +248,11 @@ impl Probe {
     }
 }
 
-/// A step of a chain: from its values, and others that do not change, to its next values.
+/// A step of a chain of several values: from these, and constants, to their next values.
 type Step<'a> = &'a dyn Fn(&mut Builder, &[Value], &[Value]) -> Vec<Value>;
 
-/// A kernel that begins chains with what rows hold, goes on with each row, and writes what came of them.
+/// A kernel with `chains` chains that begin with values of the input. Each row continues all of them, and
+/// their last values are written.
 fn kernel(types: &[Ty], chains: u32, step: Step<'_>) -> Function {
     let mut b = Builder::new("raw");
     let (zero, n_rows) = (b.int(0), b.rows());
@@ -272,6 +282,7 @@ fn kernel(types: &[Ty], chains: u32, step: Step<'_>) -> Function {
     b.finish()
 }
 
+/// A module of one kernel without tables.
 fn module(function: Function) -> Module {
     Module {
         kernels: vec![(KernelKind::Raw, function)],

@@ -1,31 +1,32 @@
-//! What is known of a value while code is read.
+//! Values of the code as the walk knows them: integers that need no data, and when results are available.
 
 use std::ops::BitOr;
 
-/// Loops around a statement that are told apart; those deeper inside count as one.
+/// Loop depths with slopes of their own; deeper loops share the last one. Nests of generated code stay below
+/// it, and each value stores one `f32` for each depth.
 pub const DEPTHS: usize = 12;
 
-/// A set of loops, by depth, and whether data decides.
+/// A set of loop depths, and whether data is in it: everything on which a value depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Varies(u16);
 
 impl Varies {
-    /// With nothing.
-    pub const NOT: Varies = Varies(0);
-    /// With the values of rows or nodes.
+    /// The empty set: the value is constant during a call.
+    pub const NOTHING: Varies = Varies(0);
+    /// The contents of rows or nodes.
     pub const DATA: Varies = Varies(1 << 15);
 
-    /// With the iterations of a loop.
+    /// The set of the loop at a depth alone.
     pub fn with_loop(depth: usize) -> Varies {
         Varies(1 << depth.min(DEPTHS - 1))
     }
 
-    /// Whether it has some of another set.
+    /// Whether both sets have a member in common.
     pub fn meets(self, other: Varies) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Without some.
+    /// The set without the members of another one.
     pub fn without(self, other: Varies) -> Varies {
         Varies(self.0 & !other.0)
     }
@@ -39,33 +40,61 @@ impl BitOr for Varies {
     }
 }
 
-/// What is known of a value at one iteration of the loops around it.
+/// The content of a value in the current iterations of the loops around it, as far as no data is needed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
-    /// The number, if it is one that does not depend on data.
+pub struct StaticValue {
+    /// The integer; `None` if data decides it or the value is none.
     pub int: Option<i64>,
-    /// How much it grows from one iteration of a loop to the next.
+    /// Growth of the integer with each iteration of the loop at each depth.
     pub slopes: [f32; DEPTHS],
-    /// What it varies with.
+    /// Loops and data on which the value depends.
     pub varies: Varies,
-    /// When it is there, in cycles.
-    pub ready: f64,
-    /// Cycles from what the loop with this depth carries into an iteration, if it depends on that.
-    pub chain: Option<(usize, f64)>,
 }
 
-impl Known {
-    /// How much it grows with a loop.
+impl StaticValue {
+    /// An integer that no loop changes.
+    pub fn constant(int: i64) -> StaticValue {
+        StaticValue { int: Some(int), ..StaticValue::default() }
+    }
+
+    /// Growth of the integer with each iteration of the loop at a depth; 0 beyond [`DEPTHS`].
     pub fn slope(&self, depth: usize) -> f64 {
         f64::from(self.slopes.get(depth).copied().unwrap_or(0.0))
     }
 
-    /// The slopes of a sum of multiples of two values.
-    pub fn slopes_of(a: &Known, by: f64, b: &Known, and: f64) -> [f32; DEPTHS] {
+    /// Replaces the slope of the loop at a depth.
+    pub fn set_slope(&mut self, depth: usize, slope: f32) {
+        if let Some(place) = self.slopes.get_mut(depth) {
+            *place = slope;
+        }
+    }
+
+    /// The slopes of `factor * self + other_factor * other`.
+    pub fn combined_slopes(&self, factor: f64, other: &StaticValue, other_factor: f64) -> [f32; DEPTHS] {
         let mut slopes = [0.0; DEPTHS];
-        for (slope, (a, b)) in slopes.iter_mut().zip(a.slopes.iter().zip(b.slopes)) {
-            *slope = *a * by as f32 + b * and as f32;
+        for (slope, (a, b)) in slopes.iter_mut().zip(self.slopes.iter().zip(other.slopes)) {
+            *slope = *a * factor as f32 + b * other_factor as f32;
         }
         slopes
     }
+}
+
+/// A dependence chain that begins at a value which a loop carries into its iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chain {
+    /// Number of loops around the body of that loop.
+    pub depth: usize,
+    /// Latency since the beginning of the iteration, in cycles.
+    pub cycles: f64,
+}
+
+/// A value during the walk: its content and its time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ValueState {
+    /// The content.
+    pub content: StaticValue,
+    /// Cycle in which the result is available.
+    pub ready: f64,
+    /// The longest chain that ends in it, if it depends on a carried value of the innermost loop.
+    pub chain: Option<Chain>,
 }

@@ -1,138 +1,176 @@
-//! What a piece of code keeps busy.
+//! Work: the cycles for which code occupies the units of a core.
 
 use crate::operation::Kind;
 
-/// What instructions wait for: the parts of a core that they share.
+/// A unit of a core whose busy cycles are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// Arithmetic and choices.
+pub enum CoreUnit {
+    /// Arithmetic, comparisons and selects.
     Arithmetic,
-    /// Look-ups in registers, and lanes that change places.
+    /// Look-ups in registers, shuffles and conversions.
     Lookups,
     /// Gathers.
     Gathers,
     /// Loads and stores.
     Memory,
-    /// Lines that come from the second level of caches and beyond.
+    /// The path for cache lines from the second level and beyond.
     Lines,
 }
 
-/// Their number.
-const PARTS: usize = 5;
+/// Number of units.
+const UNITS: usize = 5;
 
-/// How much of a vector unit a look-up leaves to arithmetic: most processors look up in one of two units, or more.
-const SHARED: f64 = 0.5;
+/// Share of a look-up's cycles for which the vector units cannot do arithmetic. Most processors look up in
+/// one of two vector units or more; a larger share would make look-ups compete more with comparisons.
+const LOOKUP_SHARE: f64 = 0.5;
 
-/// What limits how much goes on at a time.
+/// A resource that limits throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shared {
-    /// The units for vectors.
+pub enum Resource {
+    /// Vector units.
     Vectors,
-    /// Those of them that look up.
+    /// The vector units that look up.
     Lookups,
     /// Ports to memory, for loads, stores and gathers.
     Ports,
-    /// Lines from beyond the first cache.
+    /// The path for cache lines from beyond the first level.
     Lines,
-    /// Instructions that begin in a cycle.
+    /// Slots in which instructions are issued.
     Instructions,
-    /// Branches that were guessed wrong, during which nothing else goes on.
+    /// Time behind mispredicted branches, in which no other instruction runs.
     Branches,
 }
 
-impl Shared {
-    /// All.
-    const ALL: [Shared; 6] = [
-        Shared::Vectors,
-        Shared::Lookups,
-        Shared::Ports,
-        Shared::Lines,
-        Shared::Instructions,
-        Shared::Branches,
+impl Resource {
+    const ALL: [Resource; 6] = [
+        Resource::Vectors,
+        Resource::Lookups,
+        Resource::Ports,
+        Resource::Lines,
+        Resource::Instructions,
+        Resource::Branches,
     ];
 }
 
-/// Cycles that some code keeps the parts of a core busy.
+/// Cycles for which some code occupies the units of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    parts: [f64; PARTS],
-    /// Instructions.
-    pub instructions: f64,
-    /// Cycles in which nothing else goes on: branches that were guessed wrong, with what they waited for.
-    pub serial: f64,
+    units: [f64; UNITS],
+    instructions: f64,
+    serial: f64,
 }
 
 impl Work {
-    /// Cycles in which nothing else goes on.
-    pub fn alone(cycles: f64) -> Work {
+    /// Work of `cycles` cycles in which no other instruction runs.
+    pub fn serial(cycles: f64) -> Work {
         Work { serial: cycles, ..Work::default() }
     }
 
-    /// Adds what some instructions of a kind take.
+    /// Adds instructions of a kind that occupy their unit for `cycles` cycles. Scalar instructions occupy
+    /// issue slots alone.
     pub fn add(&mut self, kind: Kind, cycles: f64, instructions: f64) {
-        let part = match kind {
-            Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => Part::Lookups,
-            Kind::Gather { .. } => Part::Gathers,
-            Kind::Load | Kind::Store => Part::Memory,
-            Kind::Scalar => return self.instructions += instructions,
-            _ => Part::Arithmetic,
+        let unit = match kind {
+            Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => CoreUnit::Lookups,
+            Kind::Gather { .. } => CoreUnit::Gathers,
+            Kind::Load | Kind::Store => CoreUnit::Memory,
+            Kind::Scalar => return self.add_instructions(instructions),
+            _ => CoreUnit::Arithmetic,
         };
-        self.parts[part as usize] += cycles;
+        self.units[unit as usize] += cycles;
         self.instructions += instructions;
     }
 
-    /// Adds lines that come from farther than the first level.
+    /// Adds instructions that occupy issue slots alone.
+    pub fn add_instructions(&mut self, instructions: f64) {
+        self.instructions += instructions;
+    }
+
+    /// Adds cycles for lines from beyond the first level.
     pub fn add_lines(&mut self, cycles: f64) {
-        self.parts[Part::Lines as usize] += cycles;
+        self.units[CoreUnit::Lines as usize] += cycles;
     }
 
-    /// The cycles of a part.
-    pub fn part(&self, part: Part) -> f64 {
-        self.parts[part as usize]
+    /// Adds cycles in which no other instruction runs.
+    pub fn add_serial(&mut self, cycles: f64) {
+        self.serial += cycles;
     }
 
-    /// So many times the same.
-    pub fn times(&self, times: f64) -> Work {
+    /// Cycles for which a unit is busy.
+    pub fn unit(&self, unit: CoreUnit) -> f64 {
+        self.units[unit as usize]
+    }
+
+    /// Number of instructions.
+    pub fn instructions(&self) -> f64 {
+        self.instructions
+    }
+
+    /// Scales all counters by `factor`.
+    pub fn scaled(&self, factor: f64) -> Work {
         Work {
-            parts: self.parts.map(|cycles| cycles * times),
-            instructions: self.instructions * times,
-            serial: self.serial * times,
+            units: self.units.map(|cycles| cycles * factor),
+            instructions: self.instructions * factor,
+            serial: self.serial * factor,
         }
     }
 
-    /// Both, one after the other.
-    pub fn and(&mut self, other: &Work) {
-        for (mine, others) in self.parts.iter_mut().zip(other.parts) {
+    /// Adds the work of other code.
+    pub fn merge(&mut self, other: &Work) {
+        for (mine, others) in self.units.iter_mut().zip(other.units) {
             *mine += others;
         }
         self.instructions += other.instructions;
         self.serial += other.serial;
     }
 
-    /// The least cycles that it takes, whatever goes on at the same time. Lines that are brought partly stand in the way of
-    /// loads and stores.
+    /// The least cycles that the work takes on a core that issues `issue` instructions a cycle. Arriving
+    /// lines delay loads and stores in part, so these two combine as the legs of a right triangle.
     pub fn bound(&self, issue: f64) -> f64 {
-        let most = Shared::ALL.into_iter().map(|shared| self.busy(shared, issue)).fold(0.0, f64::max);
-        most.max(self.busy(Shared::Ports, issue).hypot(self.busy(Shared::Lines, issue)))
+        let busiest =
+            Resource::ALL.into_iter().map(|resource| self.busy(resource, issue)).fold(0.0, f64::max);
+        busiest.max(self.busy(Resource::Ports, issue).hypot(self.busy(Resource::Lines, issue)))
     }
 
-    /// What is the busiest.
-    pub fn busiest(&self, issue: f64) -> Shared {
-        let busy = |shared: &Shared| self.busy(*shared, issue);
-        let all = Shared::ALL.into_iter();
-        all.max_by(|one, other| busy(one).total_cmp(&busy(other))).unwrap_or(Shared::Instructions)
+    /// The resource that is busy for most cycles.
+    pub fn bottleneck(&self, issue: f64) -> Resource {
+        let busy = |resource: &Resource| self.busy(*resource, issue);
+        let all = Resource::ALL.into_iter();
+        all.max_by(|one, other| busy(one).total_cmp(&busy(other))).unwrap_or(Resource::Instructions)
     }
 
-    /// The cycles that it keeps busy what instructions share.
-    pub fn busy(&self, shared: Shared, issue: f64) -> f64 {
-        let [arithmetic, lookups, gathers, memory, lines] = self.parts;
-        match shared {
-            Shared::Vectors => arithmetic + SHARED * lookups,
-            Shared::Lookups => lookups,
-            Shared::Ports => gathers + memory,
-            Shared::Lines => lines,
-            Shared::Instructions => self.instructions / issue,
-            Shared::Branches => self.serial,
+    /// Cycles for which a resource is busy.
+    pub fn busy(&self, resource: Resource, issue: f64) -> f64 {
+        let [arithmetic, lookups, gathers, memory, lines] = self.units;
+        match resource {
+            Resource::Vectors => arithmetic + LOOKUP_SHARE * lookups,
+            Resource::Lookups => lookups,
+            Resource::Ports => gathers + memory,
+            Resource::Lines => lines,
+            Resource::Instructions => self.instructions / issue,
+            Resource::Branches => self.serial,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_resource_bounds_the_cycles() {
+        let mut work = Work::default();
+        work.add(Kind::Shuffle, 8.0, 4.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (8.0, Resource::Lookups));
+        // Arithmetic shares the vector units with half of the look-ups.
+        work.add(Kind::Vector, 6.0, 4.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (10.0, Resource::Vectors));
+        work.add(Kind::Scalar, 100.0, 72.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (20.0, Resource::Instructions));
+        work.add(Kind::Load, 30.0, 0.0);
+        work.add_lines(40.0);
+        assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (50.0, Resource::Lines));
+        let mut twice = work.scaled(2.0);
+        twice.merge(&Work::serial(200.0));
+        assert_eq!((twice.bound(4.0), twice.unit(CoreUnit::Memory)), (200.0, 60.0));
     }
 }

@@ -1,4 +1,5 @@
-//! What the cost model says of schedules whose order is known: more work costs more, and what hides behind other work less.
+//! Costs of schedules whose order is known: more work costs more, and work that overlaps with other work
+//! less.
 
 use sched_cost::{Call, Cost, Facts, Level, Limit, Machine, Piece, breakdown, cost};
 use sched_forest::Forest;
@@ -39,7 +40,7 @@ fn more_rows_and_more_trees_cost_more() {
 }
 
 #[test]
-fn a_vector_costs_the_same_however_few_rows_it_has() {
+fn a_partial_vector_costs_as_much_as_a_full_one() {
     let forest = shapes::complete(100, 6, 20);
     let schedule = format!("{BLOCKS}representation(quantized)\nvectorize(b1, 64)\n");
     let (one, full) = (cycles(&forest, &schedule, 1), cycles(&forest, &schedule, 64));
@@ -48,7 +49,7 @@ fn a_vector_costs_the_same_however_few_rows_it_has() {
 }
 
 #[test]
-fn walks_that_advance_together_hide_what_they_wait_for() {
+fn interleaved_walks_hide_latency() {
     let forest = shapes::complete(100, 8, 20);
     let alone = format!("{BLOCKS}unrollWalk(b1, 8)\n");
     let (one, eight) =
@@ -57,17 +58,17 @@ fn walks_that_advance_together_hide_what_they_wait_for() {
 }
 
 #[test]
-fn tables_that_no_cache_near_by_holds_cost_more() {
+fn tables_beyond_the_near_caches_cost_more() {
     let schedule = "reorder(batch, tree)\nunrollWalk(tree, 10)\n";
     let per_walk = |trees: u32| cycles(&shapes::complete(trees, 10, 20), schedule, 64) / f64::from(trees);
     assert!(per_walk(2000) > 1.5 * per_walk(4), "{} {}", per_walk(2000), per_walk(4));
 }
 
 #[test]
-fn rows_that_lie_far_apart_cost_more_than_copies() {
+fn wide_rows_bring_lines() {
     let forest = shapes::complete(200, 6, 2000);
     let read = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(levels)\nvectorize(b1, 16)\n";
-    let lines = |schedule: &str| cost_of(&forest, schedule, 64).work.part(sched_cost::Part::Lines);
+    let lines = |schedule: &str| cost_of(&forest, schedule, 64).work.unit(sched_cost::CoreUnit::Lines);
     assert!(lines(read) > 0.0);
 }
 
@@ -77,7 +78,7 @@ fn code_with_more_work_costs_more() {
     let vectors = |layout, lanes| format!("{BLOCKS}representation({layout})\nvectorize(b1, {lanes})\n");
     let together = format!("{BLOCKS}representation(sparse)\ninterleave(b1, 4)\n");
     let alone = format!("{BLOCKS}representation(sparse)\n");
-    // Deeper trees cost more, walks that wait for each other more, and narrow vectors more for a row.
+    // Deeper trees, walks without interleaving and narrow vectors cost more.
     for layout in ["sparse", "levels", "quantized", "preorder"] {
         let cost = |forest| cycles(forest, &vectors(layout, 16), 256);
         assert!(cost(&shallow) < cost(&deep), "{layout}");
@@ -87,7 +88,7 @@ fn code_with_more_work_costs_more() {
 }
 
 #[test]
-fn the_cycles_of_loops_are_those_of_the_call() {
+fn the_cycles_of_all_loops_add_up_to_the_call() {
     let forest = shapes::complete(100, 6, 20);
     let quantized = format!("{BLOCKS}representation(quantized)\nvectorize(b1, 64)\n");
     let together = format!("{quantized}interleave(b1, 2)\nunrollAndJam(tree)\n");
@@ -116,7 +117,7 @@ fn largest(forest: &Forest, schedule: &str, rows: usize) -> (String, Task, Limit
 }
 
 #[test]
-fn loops_are_limited_by_what_they_wait_for_and_by_what_they_share() {
+fn loops_are_limited_by_latency_or_by_a_resource() {
     let forest = shapes::complete(100, 8, 20);
     let alone = largest(&forest, "unrollWalk(tree, 8)\n", 256);
     assert_eq!(alone, ("tree".to_string(), Task::Iterations, Limit::Latency));
@@ -124,7 +125,7 @@ fn loops_are_limited_by_what_they_wait_for_and_by_what_they_share() {
     let (name, task, limit) = largest(&forest, &quantized, 256);
     assert_eq!((&*name, task), ("b1", Task::Iterations));
     assert!(matches!(limit, Limit::Lookups | Limit::Arithmetic), "{limit:?}");
-    // Few trees of many features: finding the bins takes longer than the walks.
+    // With few trees of many features, quantizing takes longer than the walks.
     let (name, task, _) = largest(&shapes::complete(2, 3, 300), &quantized, 256);
     assert_eq!((&*name, task), ("b0", Task::Copies));
     let large = largest(&shapes::complete(2000, 10, 20), "reorder(batch, tree)\nunrollWalk(tree, 10)\n", 64);
@@ -132,37 +133,39 @@ fn loops_are_limited_by_what_they_wait_for_and_by_what_they_share() {
 }
 
 #[test]
-fn walks_end_where_their_trees_do() {
+fn expected_steps_follow_from_the_depths_of_leaves() {
     let steps = |forest: &Forest, walks: f64, taken: u32, levels: u32| {
         Facts::of(forest).steps(walks, WalkSteps { taken, levels })
     };
     let complete = shapes::complete(3, 6, 5);
     for walks in [1.0, 64.0] {
         let found = steps(&complete, walks, 0, 1);
-        assert!((found.steps - 6.0).abs() < 1e-9 && found.surprise < 1e-9, "{found:?}");
+        assert!((found.steps - 6.0).abs() < 1e-9 && found.misprediction < 1e-9, "{found:?}");
         assert!((steps(&complete, walks, 2, 1).steps - 4.0).abs() < 1e-9);
         assert!((steps(&complete, walks, 0, 3).steps - 2.0).abs() < 1e-9);
     }
-    // Half of the rows leave a chain at each node: two steps for one row, and the more the more rows there are.
+    // Half of the rows leave a chain at each node. One row takes two steps on average, the last of many takes
+    // more.
     let chain = shapes::chains(3, 12, 5);
     let (one, many) = (steps(&chain, 1.0, 0, 1), steps(&chain, 64.0, 0, 1));
-    assert!((one.steps - 2.0).abs() < 0.01 && one.surprise > 0.4, "{one:?}");
+    assert!((one.steps - 2.0).abs() < 0.01 && one.misprediction > 0.4, "{one:?}");
     assert!(many.steps > 5.0 && many.steps < 12.0, "{many:?}");
 }
 
 #[test]
-fn more_vectors_together_are_more_code() {
+fn code_grows_with_the_interleaved_vectors() {
     let machine = Machine::like("znver4", Level::Vbmi);
     let fits = |depth, together: u32, machine: &Machine| {
         let schedule = format!(
-            "tile(batch, b0, b1, 1024)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 64)\ninterleave(b1, {together})\n"
+            "tile(batch, b0, b1, 1024)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\n\
+             vectorize(b1, 64)\ninterleave(b1, {together})\n"
         );
         let code = compiled(&shapes::complete(20, depth, 60), &schedule).lir;
         code.kernels.iter().all(|(_, kernel)| sched_cost::fits_code_cache(kernel, machine))
     };
-    // Short walks fit the cache of instructions; sixteen vectors of long ones do not.
+    // Short walks fit the instruction cache; sixteen vectors of long ones do not.
     assert!(fits(4, 8, &machine) && !fits(8, 16, &machine));
-    // In a cache of half the size there is room for half as many vectors.
+    // A cache of half the size has room for half the vectors.
     let least = |together| {
         (1..64)
             .map(|kibi| f64::from(kibi) * 1024.0)

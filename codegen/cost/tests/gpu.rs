@@ -1,6 +1,6 @@
-//! What calls cost on a GPU: a few blocks that are simulated tell what all of them do.
+//! Costs of calls on a GPU: a few simulated blocks stand for all.
 
-use sched_cost::{Gpu, GpuCall, GpuCost, cost_on};
+use sched_cost::{GpuCall, GpuCost, GpuMachine, cost_on};
 use sched_forest::Forest;
 use sched_ir::interp::{Memory, Options, count_launches};
 use sched_ir::lir::KernelKind;
@@ -23,21 +23,21 @@ fn compiled(forest: &Forest, schedule: &str) -> Compiled {
     compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default()).expect(schedule)
 }
 
-/// Rows that go different ways.
+/// Rows that take different paths.
 fn sample() -> Vec<u8> {
     let value = |n: usize| ((n * 7919) % 1000) as f32 / 1000.0;
     (0..256 * FEATURES).flat_map(|n| value(n).to_le_bytes()).collect()
 }
 
 fn cost(forest: &Forest, schedule: &str, rows: u64) -> GpuCost {
-    let (gpu, sample) = (Gpu::named("sm_90").expect("it is known"), sample());
+    let (gpu, sample) = (GpuMachine::named("sm_90").expect("it is known"), sample());
     let steps = forest.trees.len() as u64 * 6;
     let call = GpuCall { rows, sample: &sample, row_bytes: 4 * FEATURES, margins: 1, steps, together: 1 };
     cost_on(&gpu, &compiled(forest, schedule).lir, &call).expect(schedule)
 }
 
 #[test]
-fn a_few_blocks_tell_the_counts_of_all() {
+fn counts_of_a_few_blocks_scale_to_all() {
     let forest = shapes::complete(12, 4, FEATURES as u32);
     let schedule = format!("{ROWS}cache(b0)\n");
     let rows = 512;
@@ -64,7 +64,7 @@ fn a_few_blocks_tell_the_counts_of_all() {
 fn more_work_costs_more() {
     let (few, many) = (shapes::complete(20, 6, FEATURES as u32), shapes::complete(80, 6, FEATURES as u32));
     let us = |forest, rows| cost(forest, ROWS, rows).us;
-    // Calls that do not fill the device take as long as one of its blocks; beyond that they take longer.
+    // Calls that do not fill the device take as long as one block; larger ones take longer.
     assert!(us(&few, 64) <= us(&few, 1024) && us(&few, 1024) < 2.0 * us(&few, 64));
     assert!(us(&few, 1 << 20) > 5.0 * us(&few, 1 << 14));
     assert!(us(&many, 1 << 18) > 2.0 * us(&few, 1 << 18));
@@ -82,7 +82,7 @@ fn small_calls_are_faster_with_trees_in_threads() {
 }
 
 #[test]
-fn waiting_hides_behind_other_walks() {
+fn interleaved_walks_hide_latency() {
     let forest = shapes::complete(64, 6, FEATURES as u32);
     let alone = format!("{ROWS}unrollWalk(tree, 6)\n");
     let together = format!("{ROWS}interleave(tree, 4)\nunrollWalk(tree, 6)\n");

@@ -285,22 +285,6 @@ int32_t schedc_rt_predict_raw(const schedc_model *model, const float *rows, int6
     return predict(model, &call);
 }
 
-static const char *cpu_message(uint64_t lacks)
-{
-    if (lacks & SCHEDC_CPU_V2)
-        return "this processor lacks SSE4.2 (x86-64-v2), which the model was compiled for; compile it for x86-64";
-    if (lacks & SCHEDC_CPU_V3)
-        return "this processor lacks AVX2 and FMA (x86-64-v3), which the model was compiled for; compile it for "
-               "x86-64-v2";
-    if (lacks & SCHEDC_CPU_V4)
-        return "this processor lacks AVX-512 (x86-64-v4), which the model was compiled for; compile it for x86-64-v3";
-    if (lacks & SCHEDC_CPU_VBMI)
-        return "this processor lacks AVX-512 VBMI, which the model was compiled for; compile it for x86-64-v4";
-    if (lacks & SCHEDC_CPU_AVX512FP16)
-        return "this processor lacks AVX-512 FP16, which the model was compiled for; compile it for x86-64-v4";
-    return "this processor lacks instructions that the model was compiled for; compile it for an older processor";
-}
-
 const char *schedc_rt_error(const schedc_model *model, int32_t status)
 {
     switch (status) {
@@ -311,7 +295,7 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
                "elements, an unknown kind or dtype, a row stride below the number of features, a column of an "
                "unknown type or with a stride below its size, or a call structure of the wrong size";
     case SCHEDC_ERR_CPU:
-        return cpu_message(model ? schedc_cpu_lacks(usable(model)->cpu_needs) : 0);
+        return schedc_cpu_message(model ? schedc_cpu_lacks(usable(model)->cpu_needs) : 0);
     case SCHEDC_ERR_MEMORY:
         return "there is not enough memory for temporary data; predict fewer rows at a time or pass scratch memory";
     case SCHEDC_ERR_UNSUPPORTED:

@@ -1,16 +1,35 @@
-/* Which instruction sets may be used. Asked of the processor directly: the compiler's own helper would make every
- * artefact depend on the compiler's support library. */
+/* The instruction sets that kernels may use. They come from cpuid itself: the compiler's helper would make
+ * every artefact depend on the compiler's support library. */
 #include "internal.h"
+#include "levels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define KNOWN ((uint64_t)1 << 63) /* in the cached word: the processor has been asked */
+#define OSXSAVE ((uint32_t)1 << 27)
+
+/* The processor levels, the lowest first: rows of `machines!` in lang/machines/src/level.rs. */
+static const struct level {
+    const char *word;
+    bool is_target;   /* SCHEDC_CPU may name it */
+    uint64_t bit, on; /* for what it adds, and for the levels below it */
+    uint32_t cpuid[SCHEDC_CPUID_WORDS];
+    uint64_t state; /* registers that the operating system must save */
+    const char *lacks;
+} known_levels[] = {
+#define LEVEL(word, is_target, bit, on, leaf1c, extended, leaf7b, leaf7c, state, lacks) \
+    {word, is_target, bit, on, {leaf1c, extended, leaf7b, leaf7c}, state, lacks},
+    SCHEDC_LEVELS(LEVEL)
+#undef LEVEL
+};
+
+enum { NUM_LEVELS = sizeof known_levels / sizeof *known_levels };
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* The register state that the operating system saves: instructions without it fault although cpuid lists them. */
+/* The register state that the operating system saves. Instructions on other state fault. */
 static uint64_t saved_state(void)
 {
     uint32_t low, high;
@@ -23,39 +42,31 @@ static bool has_all(uint64_t bits, uint64_t wanted)
     return (bits & wanted) == wanted;
 }
 
-#define BIT(n) ((uint64_t)1 << (n))
-
 static uint64_t ask_processor(void)
 {
-    uint32_t a, b, c, d, basic = 0, extended = 0, features_b = 0, features_c = 0, features_d = 0;
+    /* In the order of Register in lang/machines/src/cpuid.rs. */
+    uint32_t have[SCHEDC_CPUID_WORDS] = {0};
+    uint32_t a, b, c, d;
     if (__get_cpuid(1, &a, &b, &c, &d))
-        basic = c;
+        have[0] = c;
     if (__get_cpuid(0x80000001, &a, &b, &c, &d))
-        extended = c;
+        have[1] = c;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
-        features_b = b;
-        features_c = c;
-        features_d = d;
+        have[2] = b;
+        have[3] = c;
     }
-    uint64_t state = basic & BIT(27) ? saved_state() : 0; /* OSXSAVE: xgetbv exists */
+    uint64_t state = have[0] & OSXSAVE ? saved_state() : 0; /* else there is no xgetbv */
 
-    uint64_t have = 0;
-    /* SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT; LAHF */
-    if (has_all(basic, BIT(0) | BIT(9) | BIT(13) | BIT(19) | BIT(20) | BIT(23)) && has_all(extended, BIT(0)))
-        have |= SCHEDC_CPU_V2;
-    /* FMA, MOVBE, AVX, F16C; LZCNT; BMI1, AVX2, BMI2; xmm and ymm saved */
-    if ((have & SCHEDC_CPU_V2) && has_all(basic, BIT(12) | BIT(22) | BIT(28) | BIT(29)) && has_all(extended, BIT(5)) &&
-        has_all(features_b, BIT(3) | BIT(5) | BIT(8)) && has_all(state, 0x06))
-        have |= SCHEDC_CPU_V3;
-    /* AVX512F, DQ, CD, BW, VL; masks and zmm saved */
-    if ((have & SCHEDC_CPU_V3) && has_all(features_b, BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31)) &&
-        has_all(state, 0xe6))
-        have |= SCHEDC_CPU_V4;
-    if ((have & SCHEDC_CPU_V4) && has_all(features_c, BIT(1)))
-        have |= SCHEDC_CPU_VBMI;
-    if ((have & SCHEDC_CPU_V4) && has_all(features_d, BIT(23)))
-        have |= SCHEDC_CPU_AVX512FP16;
-    return have;
+    uint64_t levels = 0;
+    for (size_t i = 0; i < NUM_LEVELS; i++) {
+        const struct level *level = &known_levels[i];
+        bool has = has_all(levels, level->on) && has_all(state, level->state);
+        for (size_t word = 0; word < SCHEDC_CPUID_WORDS; word++)
+            has = has && has_all(have[word], level->cpuid[word]);
+        if (has)
+            levels |= level->bit;
+    }
+    return levels;
 }
 #else
 static uint64_t ask_processor(void)
@@ -64,22 +75,15 @@ static uint64_t ask_processor(void)
 }
 #endif
 
-/* What SCHEDC_CPU leaves of the instruction sets: those of the level that it names. */
+/* The instruction sets of the level that SCHEDC_CPU names; all of them if it names none. */
 static uint64_t allowed(void)
 {
-    static const struct {
-        const char *name;
-        uint64_t bits;
-    } levels[] = {
-        {"x86-64", 0},
-        {"x86-64-v2", SCHEDC_CPU_V2},
-        {"x86-64-v3", SCHEDC_CPU_V2 | SCHEDC_CPU_V3},
-        {"x86-64-v4", SCHEDC_CPU_V2 | SCHEDC_CPU_V3 | SCHEDC_CPU_V4},
-    };
     const char *text = getenv("SCHEDC_CPU");
-    for (size_t i = 0; text && i < sizeof levels / sizeof *levels; i++)
-        if (strcmp(text, levels[i].name) == 0)
-            return levels[i].bits;
+    if (text && strcmp(text, SCHEDC_BASELINE) == 0)
+        return 0;
+    for (size_t i = 0; text && i < NUM_LEVELS; i++)
+        if (known_levels[i].is_target && strcmp(text, known_levels[i].word) == 0)
+            return known_levels[i].bit | known_levels[i].on;
     return ~(uint64_t)0;
 }
 
@@ -92,4 +96,13 @@ uint64_t schedc_cpu_lacks(uint64_t needs)
         atomic_store_explicit(&cache, have, memory_order_relaxed);
     }
     return needs & ~(have & ~KNOWN);
+}
+
+const char *schedc_cpu_message(uint64_t lacks)
+{
+    for (size_t i = 0; i < NUM_LEVELS; i++)
+        if (lacks & known_levels[i].bit)
+            return known_levels[i].lacks;
+    return "this processor lacks instructions that the model was compiled for; "
+           "compile it for an older processor";
 }

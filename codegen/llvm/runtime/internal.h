@@ -56,7 +56,10 @@ int32_t schedc_usable_cores(void);
 /* Most threads of a call, whatever the caller asks for: the machine's processors. */
 int32_t schedc_most_threads(void);
 
-/* The SCHEDC_CPU_* bits of `needs` that this processor, or its operating system, does not offer. */
+/* The bits of `needs`, one for each level of levels.h, that this processor or its operating system does not offer. */
 uint64_t schedc_cpu_lacks(uint64_t needs);
+
+/* The error message for a processor that lacks these bits. */
+const char *schedc_cpu_message(uint64_t lacks);
 
 #endif

@@ -172,15 +172,6 @@ typedef struct schedc_categories {
     const double *codes;         /* of these names */
 } schedc_categories;
 
-/* Instruction sets beyond baseline x86-64, by the psABI's levels. */
-enum {
-    SCHEDC_CPU_V2 = 1 << 0,
-    SCHEDC_CPU_V3 = 1 << 1,
-    SCHEDC_CPU_V4 = 1 << 2,
-    SCHEDC_CPU_VBMI = 1 << 3,     /* avx512_vbmi */
-    SCHEDC_CPU_AVX512FP16 = 1 << 4,
-};
-
 /* Runs body(env, i) for every i in [0, trip), on the call's threads where that is worth it; returns when all are
  * done. Called from inside a body it runs serially. */
 void schedc_rt_parallel(schedc_ctx *ctx, void (*body)(void *env, int64_t i), void *env, int64_t trip);

@@ -1,26 +1,24 @@
-//! What a model has for GPUs, beside its code for the host: the code of its launches, and what the runtime wants to know
-//! of them.
+//! The parts of a model for GPUs, beside its code for the host: the code of its launches, and their
+//! description for the runtime.
 
 use crate::emit::{LaunchInfo, launches};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::hsaco::code_object;
+use crate::maker::{ImageKind, Platform};
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
 use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor};
 use crate::text::ptx_text;
 use crate::transfer;
 use sched_ir::lir::{self, KernelKind, Place};
+use sched_machines::Maker;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
-
-/// The runtime's numbers of who makes GPUs.
-const NVIDIA: i32 = 0;
-const AMD: i32 = 1;
 
 /// The code of a model's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceCode {
-    maker: i32,
+    maker: Maker,
     /// Machine code first.
     pub(crate) images: Vec<DeviceImage>,
     kernels: Vec<KernelResources>,
@@ -39,45 +37,49 @@ pub(crate) struct DeviceImage {
 }
 
 impl DeviceCode {
-    /// The launches of a module as PTX, which the driver of each GPU from `gpu` on translates, or as a code object for a
-    /// GPU of AMD.
+    /// The launches of a module in the form that the driver of the GPU's maker takes: PTX for the GPUs from
+    /// `gpu` on, or a code object for `gpu` alone.
     ///
     /// # Errors
     /// As for compiling the module, and as for [`code_object`].
     pub fn compile(module: &lir::Module, gpu: Gpu) -> Result<DeviceCode, LlvmError> {
-        if gpu.is_amd() {
-            let image = DeviceImage { bytes: code_object(module, gpu)?.bytes, capability: 0, is_final: true };
-            return Ok(DeviceCode { maker: AMD, ..DeviceCode::of(image) });
+        match Platform::of(gpu.maker()).image {
+            ImageKind::CodeObject => {
+                let bytes = code_object(module, gpu)?.bytes;
+                let image = DeviceImage { bytes, capability: gpu.code(), is_final: true };
+                Ok(DeviceCode::of(gpu.maker(), image))
+            }
+            ImageKind::Ptx => {
+                let mut bytes = ptx_text(module, gpu)?.into_bytes();
+                bytes.push(0);
+                let mut code = DeviceCode::of_image(bytes, gpu);
+                code.shared =
+                    launches(module).into_iter().map(|launch| (launch.name, launch.shared)).collect();
+                Ok(code)
+            }
         }
-        let mut bytes = ptx_text(module, gpu)?.into_bytes();
-        bytes.push(0);
-        let mut code = DeviceCode::of_image(bytes, gpu);
-        code.shared = launches(module).into_iter().map(|launch| (launch.name, launch.shared)).collect();
-        Ok(code)
     }
 
     /// Any bytes that a driver takes, for GPUs from `gpu` on.
     pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
-        let image = DeviceImage { bytes, capability: gpu.code(), is_final: false };
-        DeviceCode { maker: if gpu.is_amd() { AMD } else { NVIDIA }, ..DeviceCode::of(image) }
+        DeviceCode::of(gpu.maker(), DeviceImage { bytes, capability: gpu.code(), is_final: false })
     }
 
-    fn of(image: DeviceImage) -> DeviceCode {
-        DeviceCode { maker: NVIDIA, images: vec![image], kernels: Vec::new(), shared: BTreeMap::new() }
+    fn of(maker: Maker, image: DeviceImage) -> DeviceCode {
+        DeviceCode { maker, images: vec![image], kernels: Vec::new(), shared: BTreeMap::new() }
     }
 
-    /// The runtime's number of who makes the GPU.
-    pub(crate) fn maker(&self) -> i32 {
-        self.maker
+    /// Number of the driver in the C runtime.
+    pub(crate) fn driver(&self) -> i32 {
+        Platform::of(self.maker).driver
     }
 
-    /// Bytes of shared memory that the host asks for when it launches a kernel. Kernels for AMD's GPUs say themselves what
-    /// they share.
+    /// Bytes of shared memory that the host asks for at a launch of a kernel that uses `shared` bytes.
     pub(crate) fn asked(&self, shared: u32) -> u32 {
-        if self.maker == AMD { 0 } else { shared }
+        if Platform::of(self.maker).asks_for_shared { shared } else { 0 }
     }
 
-    /// Adds machine code of a GPU, which others of its major number and later minor ones run, too.
+    /// Adds machine code of a GPU. GPUs of the same major number and a later minor one run it, too.
     ///
     /// # Errors
     /// When the assembler fails, or does not know the GPU.
@@ -92,7 +94,7 @@ impl DeviceCode {
         Ok(())
     }
 
-    /// What the kernels take of the GPU, if they have been assembled.
+    /// Registers and memory that each kernel takes, if they have been assembled.
     pub fn kernels(&self) -> &[KernelResources] {
         &self.kernels
     }
@@ -109,7 +111,7 @@ impl DeviceCode {
     }
 }
 
-/// Where runs take place, as the runtime wants to know it.
+/// Numbers of rows with the place of their runs, in the runtime's form.
 pub(crate) fn ranges(module: &lir::Module) -> Vec<Range> {
     let range = |(max_rows, place): (Option<u32>, &Place)| Range {
         max_rows: max_rows.map_or(i64::MAX, i64::from),
@@ -130,7 +132,7 @@ pub(crate) fn check(module: &lir::Module, code: Option<&DeviceCode>) -> Result<(
     }))
 }
 
-/// What the runtime is told of a model's launches, with all that it points to.
+/// The runtime's description of a model's launches, with all that it points to.
 pub(crate) struct DeviceTables {
     descriptor: Box<GpuDescriptor>,
     // The descriptor points to these.
@@ -179,7 +181,7 @@ impl DeviceTables {
             num_images: images.len() as i32,
             num_launches: launches.len() as i32,
             num_tables: table_bytes.len() as i32,
-            maker: code.maker(),
+            maker: code.driver(),
             images: images.as_ptr(),
             launches: launches.as_ptr(),
             table_bytes: table_bytes.as_ptr(),

@@ -9,6 +9,7 @@ use crate::metadata::{self, CodeObjectKernel};
 use crate::text::{launches, only};
 use inkwell::targets::FileType;
 use sched_ir::lir;
+use sched_machines::Maker;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,7 +34,7 @@ const LINKING: Need = Need {
 /// # Errors
 /// For GPUs of NVIDIA, when LLVM fails, and when there is no linker or it fails.
 pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmError> {
-    only(gpu, true)?;
+    only(gpu, Maker::Amd)?;
     let object = launches(module, gpu, FileType::Object)?;
     let folder = Folder::new()?;
     let (from, to) = (folder.write("kernels.o", object.as_slice())?, folder.path("kernels.hsaco"));

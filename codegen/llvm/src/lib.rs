@@ -24,6 +24,7 @@ mod library;
 mod link;
 #[cfg(feature = "lld")]
 mod lld;
+mod maker;
 mod memory;
 mod metadata;
 mod options;

@@ -241,7 +241,7 @@ ptxas info    : Used 20 registers, used 0 barriers
     #[test]
     fn an_assembler_that_is_not_there_is_named() {
         let ptxas = Ptxas { path: "no-such-folder/ptxas".into() };
-        let error = ptxas.assemble("", Gpu::DEFAULT).unwrap_err();
+        let error = ptxas.assemble("", Gpu::default()).unwrap_err();
         assert_eq!(error.code, codes::NO_TOOL);
         assert!(error.message.contains("`ptxas`"), "{error}");
     }

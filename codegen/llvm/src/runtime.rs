@@ -4,6 +4,7 @@
 //! a test compares with what the C compiler says. The runtime is linked into this crate for just-in-time
 //! calls, and [`RUNTIME_OBJECT`] carries it into artefacts.
 
+use sched_machines::Level;
 use std::{
     ffi::{CStr, c_char, c_void},
     fmt, mem,
@@ -15,15 +16,13 @@ pub use sched_library::{Call, Dtype, Kind};
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 
 /// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v2.
-pub const CPU_V2: u64 = 1 << 0;
+pub const CPU_V2: u64 = Level::V2.bit();
 /// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v3.
-pub const CPU_V3: u64 = 1 << 1;
+pub const CPU_V3: u64 = Level::V3.bit();
 /// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v4.
-pub const CPU_V4: u64 = 1 << 2;
+pub const CPU_V4: u64 = Level::V4.bit();
 /// Bit of [`ModelDescriptor::cpu_needs`]: AVX-512 VBMI.
-pub const CPU_VBMI: u64 = 1 << 3;
-/// Bit of [`ModelDescriptor::cpu_needs`]: AVX-512 FP16.
-pub const CPU_AVX512FP16: u64 = 1 << 4;
+pub const CPU_VBMI: u64 = Level::Vbmi.bit();
 
 /// The threads of one call; opaque.
 #[repr(C)]

@@ -3,78 +3,79 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
+use crate::maker::Platform;
 use crate::options;
-use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, RelocMode, Target, TargetMachine, TargetTriple};
+use sched_machines::{BASELINE, Family, Level, Maker, NATIVE};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// The instruction sets that code may use.
+/// A processor that code is generated for, by the instruction sets that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Cpu {
-    /// Those of the machine that compiles, scheduled for its pipeline.
+    /// The processor of this machine; code is scheduled for its pipeline.
     #[default]
     Native,
-    /// SSE4.2 and POPCNT.
-    X86_64V2,
-    /// AVX2, BMI and FMA.
-    X86_64V3,
-    /// AVX-512 F, BW, CD, DQ and VL.
-    X86_64V4,
+    /// Every processor of a level.
+    Level(Level),
 }
 
 impl Cpu {
-    /// All of them, in the order in which a help text lists them.
-    pub const ALL: [Cpu; 4] = [Cpu::Native, Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
+    /// SSE4.2 and POPCNT.
+    pub const X86_64V2: Cpu = Cpu::Level(Level::V2);
+    /// AVX2, BMI and FMA.
+    pub const X86_64V3: Cpu = Cpu::Level(Level::V3);
+    /// AVX-512 F, BW, CD, DQ and VL.
+    pub const X86_64V4: Cpu = Cpu::Level(Level::V4);
 
-    /// Bits of the registers in which code for it looks tables up, which the layouts of complete trees live
-    /// on; those of 128 bits only tables of bytes. 0 if there are no instructions for that.
-    pub fn lookup_bits(self) -> u32 {
-        match Instructions::of(self).needs {
-            needs if needs & CPU_V4 != 0 => 512,
-            needs if needs & CPU_V3 != 0 => 256,
-            needs if needs & CPU_V2 != 0 => 128,
-            _ => 0,
+    /// All processors that users can name, in the order of help texts.
+    pub fn all() -> impl DoubleEndedIterator<Item = Cpu> {
+        std::iter::once(Cpu::Native).chain(Level::targets().map(Cpu::Level))
+    }
+
+    /// Bits of the levels whose instructions code for it may use.
+    fn needs(self) -> u64 {
+        match self {
+            Cpu::Native => Level::host(),
+            Cpu::Level(level) => level.needs(),
         }
     }
 
-    /// The instruction sets that code for it may use, by the names that compilers give them, the newest of
-    /// each kind.
-    pub fn features(self) -> Vec<&'static str> {
-        let needs = Instructions::of(self).needs;
-        let levels: [(u64, &[&str]); 4] = [
-            (CPU_V2, &["sse4.2", "popcnt"]),
-            (CPU_V3, &["avx2", "bmi2", "f16c", "fma"]),
-            (CPU_V4, &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]),
-            (CPU_VBMI, &["avx512vbmi"]),
-        ];
-        levels
-            .iter()
-            .filter(|(bit, _)| needs & bit != 0)
-            .flat_map(|(_, names)| names.iter().copied())
-            .collect()
+    /// The highest level whose instructions code for it may use. None: the baseline of x86-64.
+    pub fn level(self) -> Option<Level> {
+        Level::of(self.needs())
     }
 
-    /// Whether its gathers wait for each other, so that loading lane by lane is no slower: the processors
-    /// that leak what gathers have loaded (Gather Data Sampling), which newer microcode prevents at that
-    /// price. Code for a level of instruction sets is made for those that are better.
+    /// Bits of the registers that look-ups of the layouts of complete trees use. Registers of 128 bits hold
+    /// tables of bytes only. 0 if there are no instructions for look-ups.
+    pub fn lookup_bits(self) -> u32 {
+        self.level().map_or(0, Level::register_bits)
+    }
+
+    /// The features that code for it may use, by the names of compilers, the newest of each kind.
+    pub fn features(self) -> Vec<&'static str> {
+        let needs = self.needs();
+        let levels = Level::ALL.iter().filter(|level| needs & level.bit() != 0);
+        levels.flat_map(|level| level.features().iter().copied()).collect()
+    }
+
+    /// Whether its [gathers are slow](Family::gathers_slowly). Code for a level is made for processors
+    /// without this fault.
     pub fn gathers_slowly(self) -> bool {
-        self == Cpu::Native && SLOW_GATHERS.contains(&host_name().as_str())
+        self == Cpu::Native && gathers_slowly(&host_name())
     }
 
     /// Whether this machine runs code for it.
     pub fn runs_here(self) -> bool {
-        Instructions::of(self).needs & !host() == 0
+        self.needs() & !Level::host() == 0
     }
 
-    /// How it is written on a command line.
+    /// The word on a command line.
     pub fn name(self) -> &'static str {
         match self {
-            Cpu::Native => "native",
-            Cpu::X86_64V2 => "x86-64-v2",
-            Cpu::X86_64V3 => "x86-64-v3",
-            Cpu::X86_64V4 => "x86-64-v4",
+            Cpu::Native => NATIVE,
+            Cpu::Level(level) => level.word(),
         }
     }
 }
@@ -89,91 +90,38 @@ impl FromStr for Cpu {
     type Err = LlvmError;
 
     fn from_str(text: &str) -> Result<Cpu, LlvmError> {
-        Cpu::ALL.into_iter().find(|cpu| cpu.name() == text).ok_or_else(|| {
+        Cpu::all().find(|cpu| cpu.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Cpu::all().map(Cpu::name).collect();
             LlvmError::new(codes::UNKNOWN_CPU, format!("there is no CPU `{text}`"))
-                .with_help(format!("use one of {}", Cpu::ALL.map(Cpu::name).join(", ")))
+                .with_help(format!("use one of {}", names.join(", ")))
         })
     }
 }
 
-/// Processors with [slow gathers](Cpu::gathers_slowly), as LLVM calls them.
-const SLOW_GATHERS: [&str; 9] = [
-    "skylake",
-    "skylake-avx512",
-    "cascadelake",
-    "cooperlake",
-    "cannonlake",
-    "icelake-client",
-    "icelake-server",
-    "tigerlake",
-    "rocketlake",
-];
-
-/// What code for a [`Cpu`] asks of the machine that runs it. Only features that the runtime can check are
-/// ever used, so that an artefact built with `native` refuses to run elsewhere instead of crashing there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Instructions {
-    needs: u64,
+/// LLVM's names for the generic processor of a set of levels, and for the features beyond it. Only features
+/// that the runtime can check are ever used, so that an artefact built with `native` refuses to run elsewhere
+/// instead of crashing there.
+fn llvm_names(needs: u64) -> (&'static str, &'static str) {
+    Level::of(needs).map_or((BASELINE, ""), |level| (level.llvm_cpu(), level.llvm_features()))
 }
 
-impl Instructions {
-    fn of(cpu: Cpu) -> Instructions {
-        let needs = match cpu {
-            Cpu::Native => host(),
-            Cpu::X86_64V2 => CPU_V2,
-            Cpu::X86_64V3 => CPU_V2 | CPU_V3,
-            Cpu::X86_64V4 => CPU_V2 | CPU_V3 | CPU_V4,
-        };
-        Instructions { needs }
-    }
-
-    fn llvm_cpu(self) -> &'static str {
-        match self.needs {
-            n if n & CPU_V4 != 0 => "x86-64-v4",
-            n if n & CPU_V3 != 0 => "x86-64-v3",
-            n if n & CPU_V2 != 0 => "x86-64-v2",
-            _ => "x86-64",
-        }
-    }
-
-    fn llvm_features(self) -> &'static str {
-        match self.needs {
-            n if n & CPU_VBMI != 0 => "+avx512vbmi",
-            n if n & CPU_V4 != 0 => "",
-            // Without this hint LLVM loads lane by lane, which takes a third longer in a walk.
-            n if n & CPU_V3 != 0 => "+fast-gather",
-            _ => "",
-        }
-    }
+fn gathers_slowly(name: &str) -> bool {
+    Family::of(name).is_some_and(|family| family.gathers_slowly)
 }
 
-/// What LLVM calls the processor of this machine, such as `sapphirerapids`. LLVM goes by the processor's number, and hypervisors
-/// give numbers as they like: instructions that no processor of that name has tell the first one that it can be.
+/// LLVM's name for the processor of this machine, such as `sapphirerapids`. LLVM derives it from the
+/// processor's number, which hypervisors may change. If the processor has instructions that none of that name
+/// has, the result is the oldest processor that has them.
 pub fn host_name() -> String {
     let name = TargetMachine::get_host_cpu_name().to_string();
     let features = TargetMachine::get_host_cpu_features().to_string();
     if is_disguised(&name, &features) { "sapphirerapids".to_string() } else { name }
 }
 
-/// Whether a processor has arithmetic of half precision, which those with [slow gathers](Cpu::gathers_slowly) have not.
+/// Whether a processor has arithmetic of half precision although its name says that its gathers are slow. No
+/// processor has both.
 fn is_disguised(name: &str, features: &str) -> bool {
-    SLOW_GATHERS.contains(&name) && features.split(',').any(|feature| feature == "+avx512fp16")
-}
-
-/// What this machine has, as `CPU_*` bits of the runtime; each level includes the lower ones.
-fn host() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        macro_rules! all { ($($feature:tt)*) => { true $(&& is_x86_feature_detected!($feature))* } }
-        let v2 = all!("sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b");
-        let v3 = v2 && all!("avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "xsave");
-        let v4 = v3 && all!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl");
-        let vbmi = v4 && all!("avx512vbmi");
-        let bits = [(v2, CPU_V2), (v3, CPU_V3), (v4, CPU_V4), (vbmi, CPU_VBMI)];
-        bits.iter().filter(|(has, _)| *has).map(|(_, bit)| bit).sum()
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    0
+    gathers_slowly(name) && features.split(',').any(|feature| feature == "+avx512fp16")
 }
 
 /// A kind of machines.
@@ -200,13 +148,13 @@ impl MachineKind {
 pub(crate) struct Machine {
     pub(crate) kind: MachineKind,
     pub(crate) llvm: TargetMachine,
-    /// `CPU_*` bits of the runtime.
+    /// Bits of the levels whose instructions its code uses.
     pub(crate) needs: u64,
     /// The processor to schedule for, if it is not the generic one.
     pub(crate) tune: Option<String>,
-    /// See [`Cpu::gathers_slowly`].
+    /// Whether its [gathers are slow](Family::gathers_slowly).
     pub(crate) gathers_slowly: bool,
-    /// Whether instructions say which loop of the nest they are for.
+    /// Whether instructions are marked with the loop of the nest that they belong to.
     pub(crate) marks: bool,
 }
 
@@ -218,14 +166,15 @@ impl Machine {
             LlvmError::new(codes::CODE_GENERATION, "the installed LLVM cannot generate code for x86-64")
                 .with_help("install LLVM 19 with its X86 target (package libllvm19)")
         };
-        let instructions = Instructions::of(cpu);
+        let needs = cpu.needs();
+        let (llvm_cpu, llvm_features) = llvm_names(needs);
         let triple = TargetTriple::create(TRIPLE);
         let target = Target::from_triple(&triple).map_err(|_| unavailable())?;
         let llvm = target
             .create_target_machine(
                 &triple,
-                instructions.llvm_cpu(),
-                instructions.llvm_features(),
+                llvm_cpu,
+                llvm_features,
                 OptimizationLevel::Aggressive,
                 RelocMode::PIC,
                 CodeModel::Default,
@@ -233,14 +182,7 @@ impl Machine {
             .ok_or_else(unavailable)?;
         let tune = (cpu == Cpu::Native).then(host_name).filter(|name| name != "generic");
         let gathers_slowly = cpu.gathers_slowly();
-        Ok(Machine {
-            kind: MachineKind::X86,
-            llvm,
-            needs: instructions.needs,
-            tune,
-            gathers_slowly,
-            marks: false,
-        })
+        Ok(Machine { kind: MachineKind::X86, llvm, needs, tune, gathers_slowly, marks: false })
     }
 
     /// This machine for the code of launches, which tests run.
@@ -253,30 +195,29 @@ impl Machine {
     /// A machine for a GPU. Its code, too, never fuses a product and a sum.
     pub(crate) fn of_gpu(gpu: Gpu) -> Result<Machine, LlvmError> {
         options::initialise();
-        let (kind, triple, reloc, name) = match gpu.is_amd() {
-            true => (MachineKind::AmdGpu, AMD_TRIPLE, RelocMode::PIC, "AMD's GPUs"),
-            false => (MachineKind::Nvptx, NVIDIA_TRIPLE, RelocMode::Default, "NVIDIA's GPUs"),
-        };
+        let maker = gpu.maker();
+        let platform = Platform::of(maker);
         let unavailable = || {
-            let message = format!("the installed LLVM cannot generate code for {name}");
+            let message = format!("the installed LLVM cannot generate code for {maker}'s GPUs");
             LlvmError::new(codes::CODE_GENERATION, message)
                 .with_help("install LLVM 19 with its targets AMDGPU and NVPTX (package libllvm19)")
         };
-        let triple = TargetTriple::create(triple);
+        let triple = TargetTriple::create(platform.triple);
         let target = Target::from_triple(&triple).map_err(|_| unavailable())?;
         let (cpu, features) = (gpu.llvm_name(), gpu.llvm_features());
         let level = OptimizationLevel::Aggressive;
         let llvm = target
-            .create_target_machine(&triple, &cpu, features, level, reloc, CodeModel::Default)
+            .create_target_machine(&triple, cpu, features, level, platform.reloc, CodeModel::Default)
             .ok_or_else(unavailable)?;
+        let kind = platform.machine;
         Ok(Machine { kind, llvm, needs: 0, tune: None, gathers_slowly: false, marks: false })
     }
 
-    /// What a function says of the instructions it may use, where functions for several machines are in one
-    /// module.
+    /// Attributes of a function that name the instructions it may use, for modules with functions for several
+    /// machines.
     pub(crate) fn attributes(&self) -> [(&'static str, &'static str); 2] {
-        let instructions = Instructions { needs: self.needs };
-        [("target-cpu", instructions.llvm_cpu()), ("target-features", instructions.llvm_features())]
+        let (cpu, features) = llvm_names(self.needs);
+        [("target-cpu", cpu), ("target-features", features)]
     }
 
     /// An error if this machine lacks what the code needs.
@@ -285,7 +226,7 @@ impl Machine {
             let message = "predictions can be run here only on x86-64 Linux";
             return Err(LlvmError::new(codes::CANNOT_RUN, message));
         }
-        if self.needs & !host() != 0 {
+        if self.needs & !Level::host() != 0 {
             let message = format!("this machine cannot run code for {cpu}");
             return Err(LlvmError::new(codes::CANNOT_RUN, message).with_help("use native, or a lower level"));
         }
@@ -296,23 +237,11 @@ impl Machine {
 /// The only system that artefacts are built for.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// The systems of GPUs.
-const NVIDIA_TRIPLE: &str = "nvptx64-nvidia-cuda";
-const AMD_TRIPLE: &str = "amdgcn-amd-amdhsa";
-
-/// Every system that there is code for.
-pub(crate) fn triples() -> [&'static str; 3] {
-    [TRIPLE, NVIDIA_TRIPLE, AMD_TRIPLE]
+/// The triples of all systems that there is code for.
+pub(crate) fn triples() -> Vec<&'static str> {
+    let gpus = Maker::ALL.iter().map(|maker| Platform::of(*maker).triple);
+    std::iter::once(TRIPLE).chain(gpus).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instructions_tell_more_than_a_number() {
-        assert!(is_disguised("rocketlake", "+avx2,+avx512fp16,+fma"));
-        assert!(!is_disguised("rocketlake", "+avx2,-avx512fp16,+fma"));
-        assert!(!is_disguised("graniterapids", "+avx512fp16"));
-    }
-}
+mod tests;

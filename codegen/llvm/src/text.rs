@@ -5,12 +5,14 @@ use crate::codes;
 use crate::emit::{self, LaunchInfo, emit_kernels, emit_launches};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
+use crate::maker::{ImageKind, Platform};
 use crate::passes;
 use crate::session::Session;
 use crate::target::{Cpu, Machine};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, KernelKind};
+use sched_machines::Maker;
 use std::fmt::Write;
 
 /// Every kernel.
@@ -50,7 +52,8 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
     assembly(module, &Machine::new(cpu)?)
 }
 
-/// The same with a comment wherever instructions for another loop of the nest begin: its name, and what is done for it.
+/// The same with a comment wherever instructions for another loop of the nest begin: its name, and what is
+/// done for it.
 ///
 /// # Errors
 /// As for compiling the module.
@@ -68,8 +71,8 @@ fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
-/// What the launches of a module are to the host: threads, shared memory, and what each kernel takes. Empty if there is no
-/// launch.
+/// What the launches of a module are to the host: threads, shared memory, and what each kernel takes. Empty
+/// if there is no launch.
 pub fn launch_text(module: &lir::Module) -> String {
     let mut text = String::new();
     for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in
@@ -87,13 +90,13 @@ pub fn launch_text(module: &lir::Module) -> String {
     text
 }
 
-/// The launches of a module as PTX, the assembly that NVIDIA's drivers translate. Empty of kernels if the module has no
-/// launch.
+/// The launches of a module as PTX, the assembly that NVIDIA's drivers translate. Empty of kernels if the
+/// module has no launch.
 ///
 /// # Errors
 /// As for compiling the module, and for GPUs of AMD.
 pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
-    only(gpu, false)?;
+    only(gpu, Maker::Nvidia)?;
     let text = launches(module, gpu, FileType::Assembly)?;
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
@@ -103,21 +106,25 @@ pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
 /// # Errors
 /// As for compiling the module, and for GPUs of NVIDIA.
 pub fn amdgpu_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
-    only(gpu, true)?;
+    only(gpu, Maker::Amd)?;
     let text = launches(module, gpu, FileType::Assembly)?;
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
-/// An error unless the GPU is one of AMD, or one of NVIDIA.
-pub(crate) fn only(gpu: Gpu, amd: bool) -> Result<(), LlvmError> {
-    if gpu.is_amd() == amd {
+/// An error unless `maker` makes the GPU.
+pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
+    if gpu.maker() == maker {
         return Ok(());
     }
-    let (message, help) = match amd {
-        true => (format!("{gpu} is no GPU of AMD"), "name one of AMD, such as gfx90a, or ask for PTX"),
-        false => (
-            format!("{gpu} takes no PTX: AMD makes it"),
-            "name one of NVIDIA, such as sm_80, or build a code object with --emit hsaco",
+    let (usual, other) = (maker.usual(), gpu.maker());
+    let (message, help) = match Platform::of(maker).image {
+        ImageKind::CodeObject => (
+            format!("{gpu} is no GPU of {maker}"),
+            format!("name one of {maker}, such as {usual}, or ask for PTX"),
+        ),
+        ImageKind::Ptx => (
+            format!("{gpu} takes no PTX: {other} makes it"),
+            format!("name one of {maker}, such as {usual}, or build a code object with --emit hsaco"),
         ),
     };
     Err(LlvmError::new(codes::UNKNOWN_CPU, message).with_help(help))

@@ -9,10 +9,14 @@ use launches::{ALL, DIRECT, WALKS, compiled, examples, model, schedules};
 use sched_forest::Forest;
 use sched_ir::lir::{Block, Launch, Module, Stmt};
 use sched_llvm::{CodeObject, Cpu, Gpu, amdgpu_text, asm_text, code_object, codes, ptx_text};
+use sched_machines::{GpuKind, Maker};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
 
-const GPUS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
+/// The GPUs of AMD in the table.
+fn gpus() -> impl Iterator<Item = &'static GpuKind> {
+    GpuKind::of_maker(Maker::Amd)
+}
 
 fn gpu(name: &str) -> Gpu {
     name.parse().expect("a GPU")
@@ -60,7 +64,8 @@ fn kernels_link_and_say_what_they_take() {
     for (forest, (name, schedule)) in models.iter().flat_map(|f| examples().into_iter().map(move |e| (f, e)))
     {
         let Some(module) = compiled(forest, &schedule, &ALL).map(|compiled| compiled.lir) else { continue };
-        for gpu in GPUS.map(gpu) {
+        for kind in gpus() {
+            let gpu = gpu(kind.name);
             let Some(object) = linked(&module, gpu) else { return };
             let launches = launches_of(&module);
             assert_eq!(object.kernels.len(), launches.len(), "{name}");
@@ -68,7 +73,7 @@ fn kernels_link_and_say_what_they_take() {
                 let found =
                     object.kernels.iter().find(|k| k.name == kernel).expect("the kernel is described");
                 assert_eq!(found.threads, launch.threads(), "{name}, {gpu}: {found:?}");
-                assert_eq!(found.wavefront, if gpu.to_string() == "gfx1100" { 32 } else { 64 });
+                assert_eq!(found.wavefront, kind.warp, "{gpu}");
                 let spills = (found.vector_spills, found.scalar_spills, found.stack_bytes);
                 assert_eq!(spills, (0, 0, 0), "{name}, {gpu}: {found:?}");
                 assert!((4..100).contains(&found.parameter_bytes), "{name}, {gpu}: {found:?}");
@@ -80,7 +85,7 @@ fn kernels_link_and_say_what_they_take() {
 #[test]
 fn copies_of_rows_lie_in_shared_memory_between_fences() {
     let module = lir(&model(), &format!("{DIRECT}cache(b0)\n"));
-    for name in GPUS {
+    for name in gpus().map(|kind| kind.name) {
         if let Some(object) = linked(&module, gpu(name)) {
             let kernel = object.kernels.iter().find(|k| k.name == "schedc_raw_b0").expect("a kernel");
             assert_eq!(kernel.shared_bytes, 128 * 30 * 4, "{kernel:?}");
@@ -105,7 +110,7 @@ fn copies_of_rows_lie_in_shared_memory_between_fences() {
 #[test]
 fn nothing_is_fused_and_nothing_flushed_to_zero() {
     for (_, schedule) in examples() {
-        for name in GPUS {
+        for name in gpus().map(|kind| kind.name) {
             let module = compiled(&model(), &schedule, &WALKS).expect("the schedule is legal").lir;
             let text = amdgpu_text(&module, gpu(name)).expect("assembly");
             let fused =
@@ -122,7 +127,7 @@ fn nothing_is_fused_and_nothing_flushed_to_zero() {
 fn every_schedule_has_code() {
     for (name, schedule) in schedules() {
         let module = lir(&model(), &schedule);
-        for of in GPUS {
+        for of in gpus().map(|kind| kind.name) {
             let text = amdgpu_text(&module, gpu(of)).expect("assembly");
             assert_eq!(text.matches(".amdhsa_kernel ").count(), launches_of(&module).len(), "{name}, {of}");
             assert!(!text.contains("s_swappc"), "{name}, {of}: {text}");
@@ -187,14 +192,14 @@ fn each_maker_has_code_of_its_own() {
     let ptx = ptx_text(&module, gpu("gfx90a")).expect_err("AMD has no PTX");
     assert_eq!(ptx.code, codes::UNKNOWN_CPU);
     for error in [
-        amdgpu_text(&module, Gpu::DEFAULT).expect_err("NVIDIA has other code"),
-        code_object(&module, Gpu::DEFAULT).expect_err("NVIDIA has other code"),
+        amdgpu_text(&module, Gpu::default()).expect_err("NVIDIA has other code"),
+        code_object(&module, Gpu::default()).expect_err("NVIDIA has other code"),
     ] {
         assert_eq!(error.code, codes::UNKNOWN_CPU);
         assert!(error.message.contains("sm_80"), "{error}");
     }
-    for name in GPUS {
+    for name in gpus().map(|kind| kind.name) {
         assert_eq!(gpu(name).to_string(), name);
-        assert!(gpu(name).is_amd());
+        assert_eq!(gpu(name).maker(), Maker::Amd);
     }
 }

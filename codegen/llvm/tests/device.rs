@@ -14,6 +14,7 @@ use sched_llvm::header::header;
 use sched_llvm::{
     Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
 };
+use sched_machines::Maker;
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
 use standin::{compiler, driver, folder, source, succeed};
@@ -47,7 +48,7 @@ struct Case {
 
 impl Case {
     fn new(name: &str, forest: &Forest, module: &Module, rows: &[f64]) -> Case {
-        Case::on(Gpu::DEFAULT, name, forest, module, rows)
+        Case::on(Gpu::default(), name, forest, module, rows)
     }
 
     fn on(gpu: Gpu, name: &str, forest: &Forest, module: &Module, rows: &[f64]) -> Case {
@@ -249,7 +250,7 @@ fn gpus_of_amd_are_driven_by_hip() {
     let schedule = "tile(batch, b0, b1, 64)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
     let module = compiled(&forest, schedule, &ALL).expect("the schedule is legal").lir;
     let rows = some_rows(&mut Rng(11), &forest, 200);
-    let case = Case::on(Gpu::DEFAULT_AMD, "amd", &forest, &module, &rows);
+    let case = Case::on(Gpu::usual(Maker::Amd), "amd", &forest, &module, &rows);
     case.run(&[], &[]);
     case.run(&["5"], &[("SCHEDC_HIP_DRIVER", "no-such-driver.so")]);
 }
@@ -356,7 +357,7 @@ fn harnessed(case: &Case, forest: &Forest, schedule: &str, name: &str) -> PathBu
     let info = format!("{{\"order\":\"{order}\",\"types\":{{\"rows\":\"f32\"}}}}");
     let entry = EntryInfo { info, ..entry(forest) };
     let on_device = schedule.contains("gpuDimension");
-    let launches = on_device.then(|| DeviceCode::of_image(case.image(module), Gpu::DEFAULT));
+    let launches = on_device.then(|| DeviceCode::of_image(case.image(module), Gpu::default()));
     let version = Version { module, cpu: Cpu::X86_64V2, entry: &entry, launches: launches.as_ref() };
     let library = build_versions(&[version], "schedc", Emit::SharedLibrary).expect("a library");
     fs::write(case.path(name), library).expect("a file");

@@ -11,6 +11,7 @@ use sched_ir::lir::{
     Scalar, Space, Ty,
 };
 use sched_llvm::{Gpu, Ptxas, amdgpu_text, ptx_text};
+use sched_machines::Maker;
 use sched_nest::Variants;
 use sched_testing::schedules::Rng;
 
@@ -151,15 +152,15 @@ fn of_doubles_it_is_the_librarys() {
 #[test]
 fn gpus_have_it_in_plain_operations() {
     for scalar in [Scalar::F32, Scalar::F64] {
-        let ptx = ptx_text(&exponentials(scalar), Gpu::DEFAULT).expect("PTX");
+        let ptx = ptx_text(&exponentials(scalar), Gpu::default()).expect("PTX");
         assert!(ptx.contains("fma.rn.f64") && !ptx.contains(".ftz"), "{ptx}");
         assert!(!ptx.contains("call") && !ptx.contains(".extern"), "{ptx}");
         assert!(ptx.contains("schedc_powers_of_2_by_"), "{ptx}");
-        let gcn = amdgpu_text(&exponentials(scalar), Gpu::DEFAULT_AMD).expect("assembly");
+        let gcn = amdgpu_text(&exponentials(scalar), Gpu::usual(Maker::Amd)).expect("assembly");
         assert!(gcn.contains("v_fma_f64") && gcn.contains("schedc_powers_of_2_by_"), "{gcn}");
         assert!(!gcn.contains("s_swappc"), "{gcn}");
         if let Some(ptxas) = Ptxas::find() {
-            let cubin = ptxas.assemble(&ptx, Gpu::DEFAULT).expect("machine code");
+            let cubin = ptxas.assemble(&ptx, Gpu::default()).expect("machine code");
             let kernel = &cubin.kernels[0];
             assert_eq!((kernel.stack_bytes, kernel.spill_store_bytes), (0, 0), "{kernel:?}");
         }

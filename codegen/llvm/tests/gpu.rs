@@ -453,7 +453,7 @@ fn variants_may_differ_in_where_they_run() {
         let forest = forests::forest(&mut rng);
         let all = forests::rows(&mut rng, &forest, 1);
         let compiled = compiled(&forest, text).expect("the schedule is legal");
-        ptx_text(&compiled.lir, Gpu::DEFAULT).unwrap_or_else(|error| panic!("{text}: {error}"));
+        ptx_text(&compiled.lir, Gpu::default()).unwrap_or_else(|error| panic!("{text}: {error}"));
         let exact = compiled.variants.iter().all(|(_, v)| v.hir.nest.accumulation == Accumulation::Exact);
         for rows in [1, 3, 4, 13] {
             let rows = &all[..all.len().min(rows * forest.num_features)];

@@ -68,7 +68,7 @@ fn kernels_assemble_without_spills() {
 #[test]
 fn what_the_assembler_refuses_is_quoted() {
     let Some(ptxas) = ptxas() else { return };
-    let error = ptxas.assemble(".version 7.0\n.target sm_80\nno PTX\n", Gpu::DEFAULT).expect_err("no PTX");
+    let error = ptxas.assemble(".version 7.0\n.target sm_80\nno PTX\n", Gpu::default()).expect_err("no PTX");
     assert_eq!(error.code, codes::TOOL_FAILED);
     assert!(error.message.contains("`ptxas` fails") && error.message.contains("kernels.ptx"), "{error}");
 }
@@ -81,7 +81,7 @@ fn machine_code_has_a_text() {
         return;
     }
     let lir = compiled(&model(), DIRECT, &ALL).expect("the schedule is legal").lir;
-    let gpu = Gpu::DEFAULT;
+    let gpu = Gpu::default();
     let sass = sass_text(&ptx_text(&lir, gpu).expect("PTX"), gpu).expect("SASS");
     assert!(sass.contains(".text.schedc_raw_b0:") && sass.contains("LDG.E"), "{sass}");
 }

@@ -1,15 +1,17 @@
-//! The machine that code is for, as far as the cost model knows it: measured on it, or else described.
+//! The machine that code is for, as the cost model sees it: calibrated on it, or described by the tables.
 
 use sched_cost::{Level, Machine};
 use sched_llvm::{Cpu, host_name};
 use std::path::{Path, PathBuf};
 
-/// The machine that code of a level is for. What was measured here counts for code that is made for this machine.
+/// The machine that code for a processor is for. Figures of `schedc calibrate` count for code for this
+/// machine.
 pub fn of(cpu: Cpu) -> Machine {
     measured(cpu).unwrap_or_else(|| described(cpu))
 }
 
-/// What [`calibrate`](crate::calibrate) found on this machine, where it was run, for code that is made for this machine.
+/// Figures that [`calibrate`](crate::calibrate) has written on this machine. They count for native code
+/// alone.
 fn measured(cpu: Cpu) -> Option<Machine> {
     let path = file(cpu).filter(|_| cpu == Cpu::Native)?;
     let machine = Machine::from_json(&std::fs::read_to_string(path).ok()?).ok()?;
@@ -17,7 +19,7 @@ fn measured(cpu: Cpu) -> Option<Machine> {
     fits.then_some(machine)
 }
 
-/// The machine as far as its description goes: of this one, the sizes of its caches are known.
+/// The machine as the tables describe it, with the cache sizes of this one for native code.
 pub(crate) fn described(cpu: Cpu) -> Machine {
     if cpu != Cpu::Native {
         return Machine::like(cpu.name(), level_of(cpu));
@@ -27,7 +29,7 @@ pub(crate) fn described(cpu: Cpu) -> Machine {
     Machine { code_bytes: code_bytes.unwrap_or(machine.code_bytes), ..machine }
 }
 
-/// What a user should know of a choice that is made for a machine: that nothing is known of it. None if something is.
+/// A note for users if the cost model has no figures of the processor that a schedule is chosen for.
 pub fn note(cpu: Cpu) -> Option<String> {
     if cpu != Cpu::Native || measured(cpu).is_some() {
         return None;
@@ -39,23 +41,19 @@ fn note_on(name: &str) -> Option<String> {
     let unknown = !Machine::is_described(name);
     unknown.then(|| {
         format!(
-            "nothing is known of the processor `{name}`, and the schedule is chosen as for most others; `schedc calibrate` \
-             measures it in a few seconds"
+            "nothing is known of the processor `{name}`, and the schedule is chosen as for most others; \
+             `schedc calibrate` measures it in a few seconds"
         )
     })
 }
 
-/// The instruction sets of code of a level, as far as look-ups go.
+/// The level whose costs describe code for a processor. Code for the baseline is priced as code for the
+/// lowest level.
 pub fn level_of(cpu: Cpu) -> Level {
-    match cpu.lookup_bits() {
-        512 if cpu.features().contains(&"avx512vbmi") => Level::Vbmi,
-        512 => Level::V4,
-        256 => Level::V3,
-        _ => Level::V2,
-    }
+    cpu.level().unwrap_or(Level::V2)
 }
 
-/// Where what was measured is kept: in the user's folder for what can be made anew. None if there is no such folder.
+/// The file that calibration writes, in the user's folder for caches. None if there is no such folder.
 pub fn file(cpu: Cpu) -> Option<PathBuf> {
     let named =
         |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -65,7 +63,7 @@ pub fn file(cpu: Cpu) -> Option<PathBuf> {
     Some(folder.join(format!("machine-{}-{}.json", host_name(), cpu.lookup_bits())))
 }
 
-/// Sizes of the caches of data, the nearest first.
+/// Bytes of the data caches of the first core, the nearest first.
 pub(crate) fn cache_sizes() -> Vec<f64> {
     let of_data = caches().into_iter().filter(|cache| cache.kind != "Instruction");
     of_data.map(|cache| cache.bytes).collect()
@@ -73,12 +71,12 @@ pub(crate) fn cache_sizes() -> Vec<f64> {
 
 /// A cache of the first core.
 struct Cache {
-    /// What it holds: `Data`, `Instruction` or `Unified`.
+    /// Type as Linux names it: `Data`, `Instruction` or `Unified`.
     kind: String,
     bytes: f64,
 }
 
-/// The caches of the first core, the nearest first, as the system tells them.
+/// The caches of the first core, the nearest first, as Linux reports them.
 fn caches() -> Vec<Cache> {
     let folder = Path::new("/sys/devices/system/cpu/cpu0/cache");
     let read = |n: usize, name: &str| {
@@ -103,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_processor_that_nobody_knows_it_is_said() {
+    fn an_unknown_processor_gets_a_note() {
         assert_eq!(note_on("znver4"), None);
         assert!(
             note_on("mystery").is_some_and(|note| note.contains("`mystery`") && note.contains("calibrate"))

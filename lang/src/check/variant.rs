@@ -107,7 +107,7 @@ impl<'a> Resolved<'a> {
             builder,
             calls: self.calls.into(),
             batch_size: self.options.batch_size,
-            shared_memory: (limits.kind == TargetKind::Gpu).then_some(limits.gpu.shared_most),
+            shared_memory: (limits.kind == TargetKind::Gpu).then_some(limits.gpu.shared),
             nest: OnceLock::new(),
         };
         if self.options.supported.is_code() && !self.report.has_errors() {

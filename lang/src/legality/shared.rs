@@ -40,9 +40,9 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
         else {
             continue;
         };
-        let problem = if total > limits.gpu.shared_most {
+        let problem = if total > limits.gpu.shared {
             let uses = uses.iter().map(|(step, (bytes, _))| Use { step: *step, bytes: *bytes }).collect();
-            Problem::SharedMemory { total, limit: limits.gpu.shared_most, uses }
+            Problem::SharedMemory { total, limit: limits.gpu.shared, uses }
         } else if total > limits.shared_everywhere {
             Problem::SharedMemoryUnsure { total, everywhere: limits.shared_everywhere }
         } else {

@@ -48,9 +48,9 @@ def compile(
     not fit is a warning; with ``locked=True`` it is an error, as it is that there is none. With ``frozen=True`` no lock is looked
     for. A lock is for models whose path is given.
 
-    ``cpu`` is what to compile for: ``"native"``, the processor of this machine; ``"x86-64-v2"``, ``"x86-64-v3"`` or
-    ``"x86-64-v4"``; or a list of these, of which the best one that a machine can run is picked there. ``rows`` says for which
-    rows there is code: of float32, of float64 or of both.
+    ``cpu`` names the processor to compile for: ``"native"`` for this machine, a level of ``schedc build --cpu`` such as
+    ``"x86-64-v3"``, or a list of these. From a list, each machine picks the best one that it can run. ``rows`` selects the
+    rows that code is made for: of float32, of float64 or of both.
 
     ``output`` is what ``predict`` returns: by default what the object's own ``predict`` does, or else ``"value"``, ``"raw"``,
     ``"class"`` or ``"leaf"``. ``missing`` is a number that stands for missing values beside NaN, ``iterations`` chooses some,

@@ -5,6 +5,7 @@ use crate::args::{Build, Emit};
 use crate::terminal::Terminal;
 use sched_ir::lir::Module;
 use sched_llvm::{DeviceCode, Gpu, Ptxas, code_object, ptx_text};
+use sched_machines::Maker;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Job;
@@ -38,7 +39,7 @@ pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Resul
         ));
     }
     let gpu = match args.emit {
-        Emit::Hsaco if target.options.is_empty() => Gpu::DEFAULT_AMD,
+        Emit::Hsaco if target.options.is_empty() => Gpu::usual(Maker::Amd),
         _ => gpu_of(&target)?,
     };
     let (bytes, kernels) = match args.emit {

@@ -31,7 +31,7 @@ impl<'ctx> Parts<'_, 'ctx> {
             self.int(code.images.len() as u32),
             self.int(infos.len() as u32),
             self.int(source.tables.len() as u32),
-            self.int(code.maker() as u32),
+            self.int(code.driver() as u32),
             images.into(),
             self.all(
                 "launches",

@@ -142,7 +142,7 @@ pub fn runnable() -> Vec<Cpu> {
     let nothing = Builder::new("nothing").finish();
     let module = module(KernelKind::Raw, nothing, &[]);
     let runs = |cpu: &Cpu| Jit::compile(&module, *cpu, &entry(), &[]).is_ok();
-    Cpu::ALL.into_iter().filter(runs).collect()
+    Cpu::all().filter(runs).collect()
 }
 
 /// Runs a function that walks from rows to margins.

@@ -745,7 +745,7 @@ fn kernels_are_compiled_as_asked() {
 
 #[test]
 fn unknown_cpus_are_errors() {
-    for cpu in Cpu::ALL {
+    for cpu in Cpu::all() {
         assert_eq!(cpu.name().parse(), Ok(cpu));
     }
     for text in ["", "x86-64-v5", "NATIVE", "cortex-a76"] {

@@ -421,7 +421,8 @@ fn count(text: &str, instruction: &str) -> usize {
 
 #[test]
 fn lookups_are_shuffles_of_registers() {
-    use Cpu::{X86_64V3, X86_64V4};
+    const X86_64V3: Cpu = Cpu::X86_64V3;
+    const X86_64V4: Cpu = Cpu::X86_64V4;
     let cases = [
         (X86_64V4, Scalar::F32, 8, 16, "vpermps", 1, 0),
         (X86_64V4, Scalar::F32, 16, 16, "vpermps", 1, 0),

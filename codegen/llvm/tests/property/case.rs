@@ -312,7 +312,7 @@ impl Case {
             ..EntryInfo::default()
         };
         // Processors differ in what their registers hold and in how they look tables up.
-        let cpus: Vec<Cpu> = Cpu::ALL.into_iter().filter(|cpu| cpu.runs_here()).collect();
+        let cpus: Vec<Cpu> = Cpu::all().filter(|cpu| cpu.runs_here()).collect();
         let cpu = cpus.get((self.seed / 2) as usize % cpus.len().max(1)).copied().unwrap_or_default();
         let module: &Module = &compiled.lir;
         Jit::compile(module, cpu, &model, &KERNELS).map_err(|error| error.to_string())

@@ -124,7 +124,7 @@ fn damaged_gpu_schedules_are_refused_or_compiled() {
             assert!(!launches::stages(&compiled).is_empty(), "seed {seed}\n{text}");
             legal += 1;
             if legal % 4 == 0 {
-                let ptx = ptx_text(&compiled.lir, Gpu::DEFAULT);
+                let ptx = ptx_text(&compiled.lir, Gpu::default());
                 let ptx = ptx.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
                 emitted += usize::from(ptx.contains(".visible .entry"));
             }

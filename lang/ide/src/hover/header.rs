@@ -4,8 +4,9 @@ use sched_grammar::ast::{Span, Stmt, StmtKind, When};
 
 use super::answer::{Hover, touches};
 use crate::Here;
-use sched_lang::device::{CPUS, GPUS};
+use sched_lang::device::Cpu;
 use sched_lang::options::ModelInfo;
+use sched_machines::GpuKind;
 use sched_nest::show::show_nest;
 
 /// Most lines of a nest that is shown.
@@ -152,14 +153,14 @@ fn summary(model: &ModelInfo) -> String {
 /// The limits of a named device.
 pub(crate) fn device(name: &str) -> Option<String> {
     const KIB: u64 = 1024;
-    if let Some(gpu) = GPUS.iter().find(|gpu| gpu.name == name) {
+    if let Some(gpu) = GpuKind::named(name) {
         return Some(format!(
             "**{name}**, a GPU: up to {} threads in a block, {} KiB of shared memory for a block.",
-            gpu.threads,
-            gpu.shared_most / KIB
+            gpu.limits.threads,
+            gpu.limits.shared / KIB
         ));
     }
-    let cpu = CPUS.iter().find(|cpu| cpu.name == name)?;
-    let what = if name == "native" { "the CPU that compiles" } else { "a class of CPUs" };
-    Some(format!("**{name}**, {what}: about {} KiB of second-level cache for a core.", cpu.l2 / KIB))
+    let cpu = Cpu::named(name)?;
+    let what = if cpu.level.is_none() { "the CPU that compiles" } else { "a class of CPUs" };
+    Some(format!("**{name}**, {what}: about {} KiB of second-level cache for a core.", cpu.l2() / KIB))
 }

@@ -4,7 +4,7 @@ use crate::compile::{compile, gpu_of};
 use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
-use sched_cost::{Gpu, GpuCall, GpuCost, Machine, cost_on};
+use sched_cost::{GpuCall, GpuCost, GpuMachine, Machine, cost_on};
 use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -16,7 +16,7 @@ const SAMPLED: usize = 1024;
 /// What is needed to tell what calls of a model cost.
 pub struct Pricer<'a> {
     model: &'a Model,
-    gpu: Gpu,
+    gpu: GpuMachine,
     /// The processor beside it, whose code launches kernels.
     host: Machine,
     /// Rows, one after the other.
@@ -33,7 +33,7 @@ impl<'a> Pricer<'a> {
     /// When nothing is known of the GPU.
     pub fn new(model: &'a Model, target: &Target, mut sample: Vec<f64>) -> Result<Pricer<'a>, Failure> {
         let name = gpu_of(target)?.to_string();
-        let gpu = Gpu::named(&name).ok_or_else(|| {
+        let gpu = GpuMachine::named(&name).ok_or_else(|| {
             Failure::usage(
                 format!(
                     "what schedules cost on {name} is not known: there are figures for GPUs of NVIDIA alone"
@@ -48,7 +48,7 @@ impl<'a> Pricer<'a> {
     }
 
     /// The device.
-    pub fn gpu(&self) -> &Gpu {
+    pub fn gpu(&self) -> &GpuMachine {
         &self.gpu
     }
 

@@ -1,53 +1,56 @@
-//! Operations that take no instruction of their own, as the one that uses them, or that they use, does their work too.
+//! Operations without an instruction of their own: an instruction that uses their result, or that makes their
+//! operand, does their work as well.
 
 use sched_ir::lir::{Bin, Block, Function, Op, Scalar, Stmt, Ty, Value};
 
-/// Bytes of the shortest elements that a load repeats in all lanes; shorter ones are repeated by a second instruction.
-const REPEATED: u32 = 4;
-/// The low byte of a number, which a move takes.
+/// Bytes of the shortest element that a load broadcasts to all lanes; x86-64 broadcasts shorter ones with a
+/// second instruction.
+const BROADCAST: u32 = 4;
+/// Mask of an integer's low byte, which a zero-extending move selects.
 const LOW_BYTE: i64 = 255;
-/// Bits of the registers of machines that compare under a mask.
+/// Bits of a register on machines that can compare under a mask (AVX-512).
 const MASKED_BITS: u32 = 512;
 
-/// The values of a function whose operations are part of other instructions.
+/// The values of a function whose operations fold into other instructions.
 #[derive(Clone, Debug, Default)]
 pub struct Folded(Vec<bool>);
 
 impl Folded {
-    /// Those of a function on registers of so many bits.
+    /// The folded values of a function on registers of `register_bits` bits.
     pub fn of(function: &Function, register_bits: u32) -> Folded {
         let mut uses = Uses::of(function);
-        uses.loops(&function.body, 0);
+        uses.note_loops(&function.body, 0);
         let folds = |number| uses.folds(Value(number as u32), function, register_bits);
         Folded((0..function.types.len()).map(folds).collect())
     }
 
-    /// Whether a value is one of them.
+    /// Whether a value's operation folds.
     pub fn has(&self, value: Value) -> bool {
         self.0.get(value.0 as usize).copied().unwrap_or(false)
     }
 }
 
-/// What is known of a value before it is decided.
+/// The definition and the uses of a value.
 #[derive(Clone, Copy, Default)]
-struct Used<'f> {
-    /// What defines it.
+struct ValueUses<'f> {
+    /// The operation that defines it.
     op: Option<&'f Op>,
-    /// The first value of the innermost loop around it.
-    in_loop: u32,
-    /// How often it is used.
-    times: u32,
-    /// How often as the place of a load or a store.
-    as_place: u32,
-    /// How often for its low byte.
+    /// First value of the innermost loop around it; smaller values are defined outside.
+    loop_begin: u32,
+    /// Number of uses.
+    count: u32,
+    /// Uses as the index of a load or a store.
+    as_index: u32,
+    /// Uses for its low byte alone.
     as_byte: u32,
 }
 
-struct Uses<'f>(Vec<Used<'f>>);
+/// The uses of all values.
+struct Uses<'f>(Vec<ValueUses<'f>>);
 
 impl<'f> Uses<'f> {
     fn of(function: &'f Function) -> Uses<'f> {
-        let mut uses = Uses(vec![Used::default(); function.types.len()]);
+        let mut uses = Uses(vec![ValueUses::default(); function.types.len()]);
         Stmt::visit_all(&function.body, |stmt| {
             if let Stmt::Let(value, op) = stmt
                 && let Some(used) = uses.0.get_mut(value.0 as usize)
@@ -55,77 +58,78 @@ impl<'f> Uses<'f> {
                 used.op = Some(op);
             }
         });
-        Stmt::visit_all(&function.body, |stmt| uses.note(stmt));
+        Stmt::visit_all(&function.body, |stmt| uses.note_statement(stmt));
         uses
     }
 
-    fn get(&self, value: Value) -> Used<'f> {
+    fn get(&self, value: Value) -> ValueUses<'f> {
         self.0.get(value.0 as usize).copied().unwrap_or_default()
     }
 
-    fn with(&mut self, value: Value, change: impl FnOnce(&mut Used<'f>)) {
+    fn update(&mut self, value: Value, change: impl FnOnce(&mut ValueUses<'f>)) {
         if let Some(used) = self.0.get_mut(value.0 as usize) {
             change(used);
         }
     }
 
-    fn note(&mut self, stmt: &Stmt) {
-        let mut also = |value: Value| self.with(value, |used| used.times += 1);
+    /// Counts the uses of values by a statement.
+    fn note_statement(&mut self, stmt: &Stmt) {
+        let mut note = |value: Value| self.update(value, |uses| uses.count += 1);
         match stmt {
             Stmt::Let(_, op) => {
-                op.for_each_value(&mut also);
-                self.note_in(op);
+                op.for_each_value(&mut note);
+                self.note_roles(op);
             }
             Stmt::Store(at, value) | Stmt::AtomicAdd(at, value) => {
-                also(*value);
-                self.note_place(at.index);
+                note(*value);
+                self.note_index(at.index);
             }
             Stmt::StoreMasked(at, value, mask) => {
-                [*value, *mask].into_iter().for_each(&mut also);
-                self.note_place(at.index);
+                [*value, *mask].into_iter().for_each(&mut note);
+                self.note_index(at.index);
             }
-            Stmt::Prefetch(at) => self.note_place(at.index),
+            Stmt::Prefetch(at) => self.note_index(at.index),
             Stmt::For(this) => {
-                [this.lo, this.hi].into_iter().for_each(&mut also);
-                this.carried.iter().flat_map(|carried| [carried.first, carried.next]).for_each(&mut also);
+                [this.lo, this.hi].into_iter().for_each(&mut note);
+                this.carried.iter().flat_map(|carried| [carried.first, carried.next]).for_each(&mut note);
             }
             Stmt::While(this) => {
-                also(this.cond);
-                this.carried.iter().flat_map(|carried| [carried.first, carried.next]).for_each(&mut also);
+                note(this.cond);
+                this.carried.iter().flat_map(|carried| [carried.first, carried.next]).for_each(&mut note);
             }
             Stmt::If(this) => {
-                also(this.cond);
-                this.joined.iter().flat_map(|joined| [joined.then, joined.otherwise]).for_each(&mut also);
+                note(this.cond);
+                this.joined.iter().flat_map(|joined| [joined.then, joined.otherwise]).for_each(&mut note);
             }
-            Stmt::Parallel(this) => also(this.trip),
-            Stmt::Alloc(this) => also(this.bytes),
+            Stmt::Parallel(this) => note(this.trip),
+            Stmt::Alloc(this) => note(this.bytes),
             Stmt::Launch(_) | Stmt::Barrier => {}
         }
     }
 
-    fn note_place(&mut self, index: Value) {
-        self.with(index, |used| (used.times, used.as_place) = (used.times + 1, used.as_place + 1));
+    fn note_index(&mut self, index: Value) {
+        self.update(index, |uses| (uses.count, uses.as_index) = (uses.count + 1, uses.as_index + 1));
     }
 
-    /// What an operation uses values for; how often it does is noted already.
-    fn note_in(&mut self, op: &Op) {
+    /// Notes as what an operation uses values. Their number is counted before.
+    fn note_roles(&mut self, op: &Op) {
         match op {
-            Op::Load(at, _) | Op::LoadMasked(at, _) => self.with(at.index, |used| used.as_place += 1),
+            Op::Load(at, _) | Op::LoadMasked(at, _) => self.update(at.index, |uses| uses.as_index += 1),
             Op::Bin(Bin::And, value, mask) if self.int(*mask) == Some(LOW_BYTE) => {
-                self.with(*value, |used| used.as_byte += 1);
+                self.update(*value, |uses| uses.as_byte += 1);
             }
             _ => {}
         }
     }
 
-    /// Tells values which loop they are in.
-    fn loops(&mut self, block: &Block, first: u32) {
-        let mut left = vec![(block, first)];
-        while let Some((block, first)) = left.pop() {
+    /// Notes the first value of the innermost loop around each value; `first` is that of `block`.
+    fn note_loops(&mut self, block: &Block, first: u32) {
+        let mut open = vec![(block, first)];
+        while let Some((block, first)) = open.pop() {
             for stmt in block {
                 let inside = match stmt {
                     Stmt::Let(value, _) => {
-                        self.with(*value, |used| used.in_loop = first);
+                        self.update(*value, |uses| uses.loop_begin = first);
                         continue;
                     }
                     Stmt::For(this) => this.iv.0,
@@ -135,11 +139,12 @@ impl<'f> Uses<'f> {
                     Stmt::Parallel(this) => this.iv.0,
                     _ => first,
                 };
-                left.extend(stmt.blocks().into_iter().map(|block| (block, inside)));
+                open.extend(stmt.blocks().into_iter().map(|block| (block, inside)));
             }
         }
     }
 
+    /// The integer of a constant.
     fn int(&self, value: Value) -> Option<i64> {
         match self.get(value).op {
             Some(Op::Int(n)) => Some(*n),
@@ -147,39 +152,41 @@ impl<'f> Uses<'f> {
         }
     }
 
+    /// Whether the operation of `value` folds.
     fn folds(&self, value: Value, function: &Function, register_bits: u32) -> bool {
-        let (ty, used) = (function.ty(value), self.get(value));
-        let Some(op) = used.op else { return false };
+        let (ty, uses) = (function.ty(value), self.get(value));
+        let Some(op) = uses.op else { return false };
         match op {
-            // A load repeats what it brings.
+            // A load broadcasts.
             Op::Splat(v) => {
                 let of = self.get(*v);
                 let is_load = matches!(of.op, Some(Op::Load(..)));
-                is_load && of.times == 1 && function.ty(*v).bytes() >= REPEATED
+                is_load && of.count == 1 && function.ty(*v).bytes() >= BROADCAST
             }
-            // A comparison under a mask.
+            // The other operand is the mask of a comparison.
             Op::Bin(Bin::And, a, b) if ty.scalar == Scalar::I1 && ty.lanes > 1 => {
                 let compares = |value: Value| {
                     let of = self.get(value);
-                    of.times == 1 && matches!(of.op, Some(Op::Cmp(..)))
+                    of.count == 1 && matches!(of.op, Some(Op::Cmp(..)))
                 };
                 register_bits >= MASKED_BITS && (compares(*a) || compares(*b))
             }
-            // A processor tests the last bit where it stands, and adds what the test found.
+            // A bit test and an addition with carry need no separate mask.
             Op::Bin(Bin::And, _, one) if ty.lanes == 1 && self.int(*one) == Some(1) => true,
-            // Part of an address: what does not change in the loop is added before it.
-            Op::Bin(Bin::Add, a, b) if is_index(ty) && used.as_place == used.times => {
-                [a, b].into_iter().any(|operand| operand.0 < used.in_loop)
+            // Addressing modes add. Operands that do not change in the loop are added before it.
+            Op::Bin(Bin::Add, a, b) if is_index(ty) && uses.as_index == uses.count => {
+                [a, b].into_iter().any(|operand| operand.0 < uses.loop_begin)
             }
-            // Bytes of a number are moved from where they are.
+            // A move selects any byte of an integer.
             Op::Bin(Bin::Shr, _, distance) if ty.lanes == 1 => {
-                used.as_byte == used.times && self.int(*distance).is_some_and(|bits| bits % 8 == 0)
+                uses.as_byte == uses.count && self.int(*distance).is_some_and(|bits| bits % 8 == 0)
             }
             _ => false,
         }
     }
 }
 
+/// Whether a type is a scalar integer.
 fn is_index(ty: Ty) -> bool {
     ty.lanes == 1 && !ty.scalar.is_float()
 }
@@ -190,7 +197,7 @@ mod tests {
     use sched_ir::lir::{Address, Build, Builder, Cmp, Space};
 
     #[test]
-    fn what_other_instructions_do_takes_none() {
+    fn addresses_bytes_masks_and_broadcasts_fold() {
         let mut b = Builder::new("raw");
         let table = b.buffer("table", Space::Model(0), Scalar::I32);
         let (zero, start, lanes) = (b.int(0), b.rows(), Ty::vector(Scalar::I8, 64));
@@ -220,8 +227,8 @@ mod tests {
             let count = (0..function.types.len()).filter(|n| folded.has(Value(*n as u32))).count();
             (found.iter().map(|value| folded.has(*value)).collect::<Vec<_>>(), count)
         };
-        // The sum is part of an address, the shift of a move, and the conjunction of a comparison where there are masks. The
-        // fourth is the repeated word, a part of its load.
+        // The sum folds into an address and the shift into a move. The conjunction folds into a comparison if
+        // the machine has masks. The fourth is the broadcast, which folds into its load.
         assert_eq!(of(512), (vec![true, true, false, true, false, false], 4));
         assert_eq!(of(256), (vec![true, true, false, false, false, false], 3));
     }

@@ -1,0 +1,84 @@
+//! The profiler of a walk: attributes cycles to origins if a breakdown is requested.
+
+use super::attribution::Attribution;
+use crate::machine::Machine;
+use crate::memory::{Operand, Residency};
+use crate::work::{Resource, Work};
+use sched_ir::lir::{Origins, Value};
+
+/// Attributes the cycles of a walk to the origins of the values; does nothing while it is off.
+pub struct Profiler<'a> {
+    origins: &'a Origins,
+    /// The costs of the innermost open loop's iteration; `None` while it is off.
+    attribution: Option<Attribution>,
+}
+
+/// The attribution outside of an iteration or a pause.
+pub struct Suspended(Option<Attribution>);
+
+impl<'a> Profiler<'a> {
+    /// A profiler of a function with these origins.
+    pub fn new(origins: &'a Origins, is_on: bool) -> Profiler<'a> {
+        Profiler { origins, attribution: is_on.then(Attribution::default) }
+    }
+
+    /// Whether costs are attributed.
+    pub fn is_on(&self) -> bool {
+        self.attribution.is_some()
+    }
+
+    /// Notes the piece of code that defines `value`: its work, and the cycles by which it makes its iteration
+    /// longer.
+    pub fn note(&mut self, value: Value, work: &Work, longer: f64) {
+        let origin = self.origins.number(value);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.note(origin, work, longer);
+        }
+    }
+
+    /// Notes an access of the piece of code that is noted next.
+    pub fn note_access(&mut self, operand: &Operand, residency: &Residency, machine: &Machine) {
+        let origin = self.origins.number(operand.site.value);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.note_access(origin, operand.site.store.is_none(), residency, machine);
+        }
+    }
+
+    /// Begins an iteration with an attribution of its own.
+    pub fn begin_iteration(&mut self) -> Suspended {
+        Suspended(self.attribution.as_mut().map(std::mem::take))
+    }
+
+    /// Ends an iteration, and returns its attribution.
+    pub fn end_iteration(&mut self, outside: Suspended) -> Option<Attribution> {
+        std::mem::replace(&mut self.attribution, outside.0)
+    }
+
+    /// Turns the profiler off.
+    pub fn pause(&mut self) -> Suspended {
+        Suspended(self.attribution.take())
+    }
+
+    /// Continues with the attribution before the pause.
+    pub fn resume(&mut self, before: Suspended) {
+        self.attribution = before.0;
+    }
+
+    /// Adds the cost of a loop that took `elapsed` cycles; see [`Attribution::settle`].
+    pub fn add_loop(
+        &mut self,
+        mut inside: Attribution,
+        elapsed: f64,
+        resource: Option<Resource>,
+        issue: f64,
+    ) {
+        let Some(all) = &mut self.attribution else { return };
+        inside.settle(elapsed, resource, issue);
+        all.merge(&inside, 1.0);
+    }
+
+    /// The attribution of all code that was walked.
+    pub fn into_attribution(self) -> Option<Attribution> {
+        self.attribution
+    }
+}

@@ -1,0 +1,26 @@
+//! Calls and their costs.
+
+use crate::facts::Facts;
+use crate::work::Work;
+
+/// A call of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of threads that it may use.
+    pub threads: usize,
+    /// Whether its input is column-major.
+    pub columns: bool,
+    /// Properties of the model.
+    pub facts: &'a Facts,
+}
+
+/// The cost of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Cycles from its beginning to its end.
+    pub cycles: f64,
+    /// Cycles for which it occupies the units of the core.
+    pub work: Work,
+}

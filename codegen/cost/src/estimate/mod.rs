@@ -1,0 +1,299 @@
+//! Estimates: cycles of a call, from a walk through the statements of a kernel.
+//!
+//! A walk visits statements in program order, as a core would run them, and one iteration of a loop for all
+//! that are like it. There are two walks. The first one records the accesses to memory, from which the bytes
+//! follow that each loop touches. The second one adds up cycles. [`Estimator`] has one part for each idea:
+//!
+//! | part | knows |
+//! |---|---|
+//! | [`costs::OperationCosts`] | instructions, latency and busy cycles of an operation |
+//! | [`values::Values`] | the integers that need no data, and when results are available |
+//! | [`MemoryModel`] | sizes of buffers, and the level of the caches that serves an access |
+//! | [`timeline::Timeline`] | the cycles that the current code covers, and the instructions in flight |
+//! | [`loop_stack::LoopStack`] | loops around the statement, and whether their iterations differ |
+//! | [`Profiler`] | the cycles of each loop of the nest, if a breakdown is requested |
+//!
+//! The walk through loops is in `loops.rs`. There, [`loop_sample::LoopSample`] derives the time of all
+//! iterations from the walked ones, and [`recurrence::Recurrence`] knows the values that an iteration passes
+//! on.
+
+mod costs;
+mod folded;
+mod in_flight;
+mod loop_sample;
+mod loop_stack;
+mod loops;
+mod recurrence;
+mod timeline;
+mod values;
+
+use costs::{OperationCost, OperationCosts};
+use loop_sample::LoopSample;
+use loop_stack::LoopStack;
+use timeline::Timeline;
+use values::Values;
+
+use crate::breakdown::Profiler;
+use crate::call::Call;
+use crate::machine::Machine;
+use crate::memory::{LoopAround, MemoryModel, Operand};
+use crate::value::{Chain, StaticValue, ValueState};
+use crate::work::Work;
+use sched_ir::lir::{Address, Alloc, Block, Function, If, Module, Op, Stmt, Value};
+
+/// Fewest consecutive iterations that are walked to find the steady-state distance between iterations. Half
+/// of them fill the queues and do not count.
+const LEAST_CONSECUTIVE: usize = 3;
+
+/// Instructions that are walked for the steady-state distance, in reorder buffers of the machine: the first
+/// one fills the queues, the second one is measured. More make estimates slower.
+const BUFFERS_WALKED: f64 = 2.0;
+
+/// Instructions to allocate temporary memory. Few enough to matter only in calls of few rows; not measured.
+const ALLOCATION: f64 = 40.0;
+
+/// Estimates the cycles of a function's code on a machine, for one call.
+pub struct Estimator<'a> {
+    function: &'a Function,
+    machine: &'a Machine,
+    call: Call<'a>,
+    costs: OperationCosts<'a>,
+    values: Values<'a>,
+    memory: MemoryModel,
+    timeline: Timeline,
+    loops: LoopStack,
+    profiler: Profiler<'a>,
+}
+
+impl<'a> Estimator<'a> {
+    /// An estimator for the first walk, which records accesses to memory.
+    pub fn new(
+        module: &'a Module,
+        function: &'a Function,
+        machine: &'a Machine,
+        call: Call<'a>,
+    ) -> Estimator<'a> {
+        Estimator {
+            function,
+            machine,
+            call,
+            costs: OperationCosts::new(function, machine),
+            values: Values::new(module, function, call),
+            memory: MemoryModel::new(module, function, call),
+            timeline: Timeline::new(machine),
+            loops: LoopStack::default(),
+            profiler: Profiler::new(&function.origins, false),
+        }
+    }
+
+    /// The estimator for the second walk, which knows where the accesses recorded in the first one are
+    /// served.
+    pub fn second(self, module: &'a Module, is_profiled: bool) -> Estimator<'a> {
+        Estimator {
+            values: Values::new(module, self.function, self.call),
+            memory: self.memory.placed(self.function, self.machine),
+            timeline: Timeline::new(self.machine),
+            loops: LoopStack::default(),
+            profiler: Profiler::new(&self.function.origins, is_profiled),
+            ..self
+        }
+    }
+
+    /// Walks through statements in order, and returns their work.
+    pub fn block(&mut self, block: &Block) -> Work {
+        let mut work = Work::default();
+        for stmt in block {
+            self.statement(stmt, &mut work);
+        }
+        work
+    }
+
+    /// Cycle in which the last result is available.
+    pub fn latest(&self) -> f64 {
+        self.timeline.latest()
+    }
+
+    /// The profiler after the walk.
+    pub fn into_profiler(self) -> Profiler<'a> {
+        self.profiler
+    }
+
+    fn statement(&mut self, stmt: &Stmt, work: &mut Work) {
+        match stmt {
+            Stmt::Let(value, op) => {
+                self.profiled(*value, work, |estimator, work| estimator.operation(*value, op, work));
+            }
+            Stmt::Store(at, value) | Stmt::StoreMasked(at, value, _) | Stmt::AtomicAdd(at, value) => {
+                let defined_last = at.index.max(*value);
+                self.profiled(defined_last, work, |estimator, work| estimator.store(at, *value, work));
+            }
+            Stmt::Prefetch(_) => {
+                let OperationCost { kind, busy, instructions, .. } = self.costs.prefetch();
+                work.add(kind, busy, instructions);
+            }
+            Stmt::For(this) => self.for_loop(this, work),
+            Stmt::While(this) => self.while_loop(this, work),
+            Stmt::If(this) => self.branch(this, work),
+            Stmt::Parallel(this) => self.parallel_loop(this, work),
+            Stmt::Alloc(this) => self.alloc(this, work),
+            // Statements of GPU kernels have no cost here: `gpu.rs` estimates those.
+            Stmt::Launch(_) | Stmt::Barrier => {}
+        }
+    }
+
+    /// Walks through a statement, and notes it in the profiler as code of `value`'s origin.
+    fn profiled(&mut self, value: Value, work: &mut Work, walk: impl FnOnce(&mut Self, &mut Work)) {
+        if !self.profiler.is_on() {
+            return walk(self, work);
+        }
+        let (mut own, before) = (Work::default(), self.timeline.latest());
+        walk(self, &mut own);
+        work.merge(&own);
+        self.profiler.note(value, &own, self.timeline.latest() - before);
+    }
+
+    fn operation(&mut self, value: Value, op: &Op, work: &mut Work) {
+        if let Some(state) = self.values.reuse_load(value, op) {
+            return self.define(value, state);
+        }
+        let (mut start, chain) = self.values.operands(op, self.timeline.floor(), self.loops.depth());
+        let mut latency = 0.0;
+        if let Some(cost) = self.costs.operation(value, op) {
+            work.add(cost.kind, cost.busy, cost.instructions);
+            start = self.timeline.start(start, cost.kind, cost.instructions);
+            latency = cost.latency + self.load_wait(value, op, work);
+            self.timeline.finish(start + latency);
+        }
+        let content = self.values.evaluate(op, self.function.ty(value).lanes == 1);
+        let chain = chain.map(|chain| Chain { cycles: chain.cycles + latency, ..chain });
+        self.define(value, ValueState { content, ready: start + latency, chain });
+    }
+
+    fn define(&mut self, value: Value, state: ValueState) {
+        self.timeline.reach(state.ready);
+        self.values.set(value, state);
+    }
+
+    /// Adds the lines that a load brings to the work, and returns the cycles for which its result waits for
+    /// them.
+    fn load_wait(&mut self, value: Value, op: &Op, work: &mut Work) -> f64 {
+        let operand = match op {
+            Op::Load(at, _) | Op::LoadMasked(at, _) => Operand::load(self.function, value, at),
+            Op::Gather(gather) => Operand::gather(self.function, value, gather),
+            _ => return 0.0,
+        };
+        self.access(&operand, work)
+    }
+
+    fn store(&mut self, at: &Address, value: Value, work: &mut Work) {
+        let ty = self.function.ty(value);
+        let OperationCost { kind, busy, instructions, .. } = self.costs.store(ty);
+        work.add(kind, busy, instructions);
+        self.access(&Operand::store(at, ty.bytes()), work);
+        self.timeline.reach(self.values.get(value).ready);
+    }
+
+    /// Records an access in the first walk. In the second one, adds its lines to the work, and returns the
+    /// cycles for which its result waits.
+    fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
+        let index = self.values.get(operand.index).content;
+        let Some(residency) = self.memory.access(operand, &index, self.loops.around()) else { return 0.0 };
+        self.profiler.note_access(operand, residency, self.machine);
+        let mut wait = 0.0;
+        for cost in residency.costs(self.machine) {
+            work.add_lines(cost.busy);
+            wait += cost.wait;
+        }
+        wait
+    }
+
+    fn alloc(&mut self, this: &Alloc, work: &mut Work) {
+        let bytes = self.values.get(this.bytes).content.int.unwrap_or(0).max(0);
+        self.memory.allocate(this.buffer, bytes as f64);
+        work.add_instructions(ALLOCATION);
+        let inside = self.block(&this.body);
+        work.merge(&inside);
+    }
+
+    /// Walks through one arm of an `if`: the one that runs in this iteration, or `then` if data decides. Data
+    /// decides whether a step is needed, and some row of a vector needs it.
+    fn branch(&mut self, this: &If, work: &mut Work) {
+        let condition = self.values.get(this.cond).content;
+        self.loops.decide_by(condition.varies);
+        let holds = condition.int.is_none_or(|int| int != 0);
+        let arm = self.block(if holds { &this.then } else { &this.otherwise });
+        work.merge(&arm);
+        work.add_instructions(1.0);
+        for joined in &this.joined {
+            let state = self.values.get(if holds { joined.then } else { joined.otherwise });
+            let varies = state.content.varies | condition.varies;
+            let content = StaticValue { varies, ..state.content };
+            self.define(joined.after, ValueState { content, ..state });
+        }
+    }
+
+    /// Walks through iterations of a loop, and returns the sums of all `trips` ones. `walk` walks through the
+    /// iteration of a number.
+    fn iterations(&mut self, around: LoopAround, mut walk: impl FnMut(&mut Self, f64) -> Work) -> LoopSample {
+        let trips = around.trips;
+        let (floor, begin) = (self.timeline.floor(), self.timeline.latest());
+        let entered = self.loops.enter(around);
+        let mut sample = LoopSample::default();
+        let mut one = |estimator: &mut Self, at: f64, weight: f64| {
+            estimator.timeline.restart(begin, begin);
+            let loads = estimator.values.reusable_loads();
+            let outside = estimator.profiler.begin_iteration();
+            let work = walk(estimator, at);
+            estimator.values.forget_loads(loads);
+            let attribution = estimator.profiler.end_iteration(outside);
+            sample.add(&work, estimator.timeline.latest() - begin, weight, attribution.as_ref());
+        };
+        one(self, 0.0, 1.0);
+        let (is_innermost, first_end) = (!self.loops.has_inner_loops(&entered), self.timeline.latest());
+        let has_more = !self.memory.is_recording() && trips > 1.0;
+        if has_more && self.loops.iterations_differ() {
+            for (at, weight) in LoopSample::others(trips) {
+                one(self, at, weight);
+            }
+        }
+        if has_more && is_innermost {
+            sample.set_distance(self.steady_distance((begin, first_end), trips, &mut walk));
+        }
+        self.timeline.restart(floor, begin);
+        let has_inner_loops = self.loops.has_inner_loops(&entered);
+        self.loops.leave(&entered);
+        sample.completed(trips, has_inner_loops)
+    }
+
+    /// Cycles from the end of an iteration to the end of the next one in the steady state of a loop. Its
+    /// first iteration begins and ends in the given cycles.
+    fn steady_distance(
+        &mut self,
+        (begin, first_end): (f64, f64),
+        trips: f64,
+        walk: &mut dyn FnMut(&mut Self, f64) -> Work,
+    ) -> f64 {
+        let paused = self.profiler.pause();
+        let mut ends = vec![first_end];
+        let enough = BUFFERS_WALKED * self.machine.in_flight;
+        self.loops.set_consecutive(true);
+        while (ends.len() as f64) < trips
+            && (ends.len() < LEAST_CONSECUTIVE || self.timeline.entered() < enough)
+        {
+            let loads = self.values.reusable_loads();
+            self.timeline.set_floor(begin);
+            walk(self, 0.0);
+            self.values.forget_loads(loads);
+            ends.push(self.timeline.latest());
+        }
+        self.loops.set_consecutive(false);
+        self.profiler.resume(paused);
+        // The first half fills the queues.
+        let last = ends.len() - 1;
+        let from = last / 2;
+        match (ends.get(from), ends.get(last)) {
+            (Some(begin), Some(end)) if from < last => (end - begin) / (last - from) as f64,
+            _ => 0.0,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Time of the walk: the interval that the current piece of code covers.
+
+use super::in_flight::InFlight;
+use crate::machine::Machine;
+use crate::operation::Kind;
+
+/// The cycles of a loop iteration, or of a call: where it begins, how far its results reach, and the
+/// instructions in flight.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// No operation starts before this cycle.
+    floor: f64,
+    /// Cycle in which the last result is available.
+    latest: f64,
+    /// Instructions since the last loop began or ended.
+    in_flight: InFlight,
+}
+
+impl Timeline {
+    /// A timeline that begins in cycle 0.
+    pub fn new(machine: &Machine) -> Timeline {
+        Timeline { floor: 0.0, latest: 0.0, in_flight: InFlight::new(machine) }
+    }
+
+    /// First cycle in which an operation can start.
+    pub fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    /// Cycle in which the last result is available.
+    pub fn latest(&self) -> f64 {
+        self.latest
+    }
+
+    /// Starts an operation, and returns its start cycle; see [`InFlight::start`].
+    pub fn start(&mut self, operands: f64, kind: Kind, instructions: f64) -> f64 {
+        self.in_flight.start(operands, kind, instructions)
+    }
+
+    /// Notes the end of the operation that started last.
+    pub fn finish(&mut self, at: f64) {
+        self.in_flight.finish(at);
+    }
+
+    /// Instructions since the last loop began or ended.
+    pub fn entered(&self) -> f64 {
+        self.in_flight.entered()
+    }
+
+    /// Reaches at least to a cycle in which a result is available.
+    pub fn reach(&mut self, ready: f64) {
+        self.latest = self.latest.max(ready);
+    }
+
+    /// Makes the interval longer.
+    pub fn lengthen(&mut self, cycles: f64) {
+        self.latest += cycles;
+    }
+
+    /// Sets the first cycle of the next iteration, which overlaps with those before it.
+    pub fn set_floor(&mut self, floor: f64) {
+        self.floor = floor;
+    }
+
+    /// Raises the first cycle for the code that follows.
+    pub fn raise_floor(&mut self, floor: f64) {
+        self.floor = self.floor.max(floor);
+    }
+
+    /// Replaces the interval; no instruction is in flight then.
+    pub fn restart(&mut self, floor: f64, latest: f64) {
+        (self.floor, self.latest) = (floor, latest);
+        self.in_flight.clear();
+    }
+}

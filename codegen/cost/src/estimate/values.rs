@@ -1,0 +1,199 @@
+//! Evaluation of the code's values: integers that follow from the number of rows and the model's tables.
+
+use crate::call::Call;
+use crate::value::{Chain, DEPTHS, StaticValue, ValueState, Varies};
+use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Keep, Module, Op, Space, Value};
+
+/// Bits of a distance by which a 64-bit integer can be shifted.
+const SHIFT_MASK: i64 = 63;
+
+/// The states of a function's values during the walk.
+pub struct Values<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    call: Call<'a>,
+    states: Vec<ValueState>,
+    /// Loads of the current iteration whose results later loads of the same place reuse.
+    loads: Vec<(Op, Value)>,
+}
+
+impl<'a> Values<'a> {
+    /// The values of a function before its first statement.
+    pub fn new(module: &'a Module, function: &'a Function, call: Call<'a>) -> Values<'a> {
+        let states = vec![ValueState::default(); function.types.len()];
+        Values { module, function, call, states, loads: Vec::new() }
+    }
+
+    /// The state of a value.
+    pub fn get(&self, value: Value) -> ValueState {
+        self.states.get(value.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Replaces the state of a value.
+    pub fn set(&mut self, value: Value, state: ValueState) {
+        if let Some(place) = self.states.get_mut(value.0 as usize) {
+            *place = state;
+        }
+    }
+
+    /// Adds to what a value depends on.
+    pub fn add_dependence(&mut self, value: Value, varies: Varies) {
+        if let Some(state) = self.states.get_mut(value.0 as usize) {
+            state.content.varies = state.content.varies | varies;
+        }
+    }
+
+    /// Returns the cycle in which all operands of an operation are available, at least `floor`. Also returns
+    /// the longest chain that they continue from a value carried by the loop whose body has `depth` loops
+    /// around it.
+    pub fn operands(&self, op: &Op, floor: f64, depth: usize) -> (f64, Option<Chain>) {
+        let (mut ready, mut longest) = (floor, None::<Chain>);
+        op.for_each_value(|operand| {
+            let operand = self.get(operand);
+            ready = ready.max(operand.ready);
+            if let Some(chain) = operand.chain.filter(|chain| chain.depth == depth) {
+                let cycles = longest.map_or(chain.cycles, |longest| longest.cycles.max(chain.cycles));
+                longest = Some(Chain { depth, cycles });
+            }
+        });
+        (ready, longest)
+    }
+
+    /// The state of an earlier load of the same place in this iteration, if it may be reused. Otherwise later
+    /// loads may reuse `value`.
+    pub fn reuse_load(&mut self, value: Value, op: &Op) -> Option<ValueState> {
+        if !matches!(op, Op::Gather(_) | Op::Load(_, Keep::Invariant | Keep::UntilReload)) {
+            return None;
+        }
+        let earlier = self.loads.iter().find(|(load, _)| load == op).map(|(_, value)| self.get(*value));
+        if earlier.is_none() {
+            self.loads.push((op.clone(), value));
+        }
+        earlier
+    }
+
+    /// Number of loads that can be reused.
+    pub fn reusable_loads(&self) -> usize {
+        self.loads.len()
+    }
+
+    /// Forgets all loads but the first `count` ones, at the end of an iteration.
+    pub fn forget_loads(&mut self, count: usize) {
+        self.loads.truncate(count);
+    }
+
+    /// The content of an operation's result.
+    pub fn evaluate(&self, op: &Op, is_scalar: bool) -> StaticValue {
+        let content = |value: Value| self.get(value).content;
+        let mut result = StaticValue::default();
+        op.for_each_value(|operand| result.varies = result.varies | content(operand).varies);
+        match op {
+            Op::Int(n) => result.int = Some(*n),
+            Op::Rows => result.int = Some(self.call.rows as i64),
+            Op::Bin(op, a, b) if is_scalar => {
+                let (a, b) = (content(*a), content(*b));
+                if let (Some(m), Some(n)) = (a.int, b.int) {
+                    (result.int, result.slopes) = binary(*op, (&a, m), (&b, n));
+                }
+            }
+            Op::Cmp(cmp, a, b) if is_scalar => {
+                let both = content(*a).int.zip(content(*b).int);
+                result.int = both.and_then(|(a, b)| compare(*cmp, a, b)).map(i64::from);
+            }
+            Op::Select(condition, a, b) if is_scalar => {
+                if let Some(condition) = content(*condition).int {
+                    let selected = content(if condition != 0 { *a } else { *b });
+                    (result.int, result.slopes) = (selected.int, selected.slopes);
+                }
+            }
+            Op::Cast(Cast::ZExt | Cast::SExt | Cast::Trunc, v) if is_scalar => {
+                let v = content(*v);
+                (result.int, result.slopes) = (v.int, v.slopes);
+            }
+            Op::Load(at, _) => return self.load(at, result, is_scalar),
+            Op::Gather(_) | Op::LoadMasked(..) => result.varies = result.varies | Varies::DATA,
+            _ => {}
+        }
+        result
+    }
+
+    /// The content of a load: an integer of the model's tables, a word of the input's layout, or data.
+    fn load(&self, at: &Address, mut result: StaticValue, is_scalar: bool) -> StaticValue {
+        let index = self.get(at.index).content;
+        let buffer = self.function.buffer(at.buffer);
+        match (buffer.space, index.int) {
+            // Word 0 says whether features are contiguous; word `1 + f` is where feature `f` begins then.
+            (Space::Order, Some(first)) => {
+                let columns = i64::from(self.call.columns);
+                result.int = Some(columns * first * self.call.rows as i64 + i64::from(first == 0) * columns);
+            }
+            (Space::Model(table), Some(n)) if is_scalar && !buffer.element.is_float() => {
+                let stride = i64::from(at.stride);
+                let word = |record: i64| {
+                    let start = record * stride + i64::from(at.offset);
+                    self.word(table, start, buffer.element.bytes())
+                };
+                result.int = word(n);
+                // Such tables hold positions: they grow evenly from the first record to the last.
+                let last = (self.table_bytes(table) / f64::from(at.stride)) as i64 - 1;
+                if let Some((begin, end)) = word(0).zip(word(last)).filter(|_| last > 0) {
+                    let growth = (end - begin) as f32 / last as f32;
+                    result.slopes = index.slopes.map(|slope| slope * growth);
+                }
+            }
+            (Space::Model(_), None) | (Space::Input | Space::Private | Space::Shared | Space::Output, _) => {
+                result.varies = result.varies | Varies::DATA;
+            }
+            _ => {}
+        }
+        result
+    }
+
+    fn table_bytes(&self, table: u32) -> f64 {
+        self.module.tables.get(table as usize).map_or(0.0, |table| table.bytes.len() as f64)
+    }
+
+    /// A signed little-endian integer of a table, at byte `start`.
+    fn word(&self, table: u32, start: i64, bytes: u32) -> Option<i64> {
+        let start = usize::try_from(start).ok()?;
+        let bytes = self.module.tables.get(table as usize)?.bytes.get(start..start + bytes as usize)?;
+        let mut word = [if bytes.last()? & 0x80 != 0 { 0xff } else { 0 }; 8];
+        word.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(i64::from_le_bytes(word))
+    }
+}
+
+/// The result of a binary operation on the integers `m` and `n` of two values, and its slopes.
+fn binary(op: Bin, (a, m): (&StaticValue, i64), (b, n): (&StaticValue, i64)) -> (Option<i64>, [f32; DEPTHS]) {
+    let (of_a, of_b) = ((Some(m), a.slopes), (Some(n), b.slopes));
+    match op {
+        Bin::Add => (Some(m.wrapping_add(n)), a.combined_slopes(1.0, b, 1.0)),
+        Bin::Sub => (Some(m.wrapping_sub(n)), a.combined_slopes(1.0, b, -1.0)),
+        Bin::Mul => (Some(m.wrapping_mul(n)), a.combined_slopes(n as f64, b, m as f64)),
+        Bin::IDiv if n > 0 => (Some(m / n), a.combined_slopes(1.0 / n as f64, b, 0.0)),
+        Bin::Min if m <= n => of_a,
+        Bin::Max if m >= n => of_a,
+        Bin::Min | Bin::Max => of_b,
+        Bin::And => (Some(m & n), [0.0; DEPTHS]),
+        Bin::Or => (Some(m | n), [0.0; DEPTHS]),
+        Bin::Xor => (Some(m ^ n), [0.0; DEPTHS]),
+        Bin::Shr => {
+            let distance = n & SHIFT_MASK;
+            let shifted = ((m as u64) >> distance) as i64;
+            (Some(shifted), a.combined_slopes(0.5f64.powi(distance as i32), b, 0.0))
+        }
+        Bin::Div | Bin::IDiv => (None, [0.0; DEPTHS]),
+    }
+}
+
+/// The result of an integer comparison; `None` for comparisons of floats.
+fn compare(cmp: Cmp, a: i64, b: i64) -> Option<bool> {
+    Some(match cmp {
+        Cmp::Eq => a == b,
+        Cmp::Ne => a != b,
+        Cmp::Lt => a < b,
+        Cmp::Le => a <= b,
+        Cmp::UnsignedLt => (a as u64) < b as u64,
+        Cmp::OLt | Cmp::OLe | Cmp::ULt | Cmp::ULe | Cmp::Uno => return None,
+    })
+}

@@ -1,0 +1,83 @@
+//! The memory of a call during the two walks through its code.
+
+use super::access::{Access, LoopAround, Operand, Site};
+use super::residency::{Residency, place};
+use crate::call::Call;
+use crate::machine::Machine;
+use crate::value::StaticValue;
+use sched_ir::lir::{BufferId, Function, Module, Scalar, Space};
+use std::collections::HashMap;
+
+/// Bytes of a word of the input's layout ([`Space::Order`]).
+const ORDER_WORD: f64 = 8.0;
+
+/// The buffers of a call, and its accesses: recorded in the first walk, priced in the second one.
+pub struct MemoryModel {
+    /// Bytes of each buffer.
+    sizes: Vec<f64>,
+    phase: Phase,
+}
+
+/// The walks that treat accesses differently.
+enum Phase {
+    /// The first walk records them.
+    Recording(Vec<Access>),
+    /// The second one finds where they are served.
+    Placed(HashMap<Site, Residency>),
+}
+
+impl MemoryModel {
+    /// The memory of a call before the first walk.
+    pub fn new(module: &Module, function: &Function, call: Call<'_>) -> MemoryModel {
+        let rows = call.rows as f64;
+        let bytes = |element: Scalar| f64::from(element.bytes());
+        let sizes = function.buffers.iter().map(|buffer| match buffer.space {
+            Space::Input => rows * call.facts.features * bytes(buffer.element),
+            Space::Output => rows * call.facts.margins * bytes(buffer.element),
+            Space::Order => ORDER_WORD,
+            Space::Model(number) => {
+                module.tables.get(number as usize).map_or(0.0, |table| table.bytes.len() as f64)
+            }
+            Space::Private | Space::Shared => f64::INFINITY,
+        });
+        MemoryModel { sizes: sizes.collect(), phase: Phase::Recording(Vec::new()) }
+    }
+
+    /// The memory for the second walk, from what the first one recorded.
+    pub fn placed(self, function: &Function, machine: &Machine) -> MemoryModel {
+        let phase = match self.phase {
+            Phase::Recording(accesses) => Phase::Placed(place(&accesses, function, &self.sizes, machine)),
+            placed => placed,
+        };
+        MemoryModel { phase, ..self }
+    }
+
+    /// Sets the bytes of a temporary buffer.
+    pub fn allocate(&mut self, buffer: BufferId, bytes: f64) {
+        if let Some(size) = self.sizes.get_mut(buffer.0 as usize) {
+            *size = bytes;
+        }
+    }
+
+    /// Whether this is the first walk.
+    pub fn is_recording(&self) -> bool {
+        matches!(self.phase, Phase::Recording(_))
+    }
+
+    /// Records an access in the first walk; `index` is its evaluated index. Returns its residency in the
+    /// second one.
+    pub fn access(
+        &mut self,
+        operand: &Operand,
+        index: &StaticValue,
+        around: &[LoopAround],
+    ) -> Option<&Residency> {
+        match &mut self.phase {
+            Phase::Recording(accesses) => {
+                accesses.push(Access::new(operand, index, around));
+                None
+            }
+            Phase::Placed(residencies) => residencies.get(&operand.site),
+        }
+    }
+}

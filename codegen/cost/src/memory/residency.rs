@@ -1,0 +1,191 @@
+//! Residency: the working sets among which the lines of an access stay, and the lines that it brings.
+
+use super::access::{Access, LINE, Motion, Site};
+use crate::machine::Machine;
+use sched_ir::lir::{Function, Space, Value};
+use std::collections::{BTreeMap, HashMap};
+
+/// Where an access finds its lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Residency {
+    /// Shares of the accesses, each with the bytes that the core touches until it returns to the line.
+    shares: Vec<(f64, f64)>,
+    /// Lines that one access brings from there.
+    lines: f64,
+    /// Whether data decides the address, so that nothing fetches the line ahead.
+    waits: bool,
+}
+
+/// The cost of the lines of some accesses that one level of memory serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineCost {
+    /// Bytes among which the lines stay.
+    pub bytes: f64,
+    /// Cycles for which one access occupies the path for lines, on average.
+    pub busy: f64,
+    /// Cycles by which one access is later than in the first cache, on average; 0 if lines are fetched ahead.
+    pub wait: f64,
+}
+
+impl Residency {
+    /// The costs of one access on a machine, by the levels that serve it.
+    pub fn costs<'r>(&'r self, machine: &'r Machine) -> impl Iterator<Item = LineCost> + 'r {
+        self.shares.iter().map(|&(share, bytes)| {
+            let (latency, line) = machine.beyond_first(bytes, self.waits);
+            let wait = if self.waits { share * latency } else { 0.0 };
+            LineCost { bytes, busy: self.lines * share * line, wait }
+        })
+    }
+}
+
+/// The residency of each access of a call. `sizes` has the bytes of each buffer.
+pub(super) fn place(
+    accesses: &[Access],
+    function: &Function,
+    sizes: &[f64],
+    machine: &Machine,
+) -> HashMap<Site, Residency> {
+    let footprints = Footprints::of(accesses, sizes);
+    let groups = MotionGroups::of(accesses);
+    let placement = Placement { function, sizes, machine, footprints: &footprints };
+    let place = |access: &Access| {
+        let residency = placement.of(access);
+        Residency { lines: residency.lines * groups.share(access), ..residency }
+    };
+    accesses.iter().map(|access| (access.site, place(access))).collect()
+}
+
+/// The bytes that one iteration of each loop touches. A loop is named as in
+/// [`super::access::LoopAround::name`], the call by `None`.
+struct Footprints {
+    /// By loop and buffer: the sum over all accesses, and the most that they can touch together. Sums are
+    /// made in key order, so that they are the same in each run.
+    touched: BTreeMap<(Option<Value>, usize), (f64, f64)>,
+    /// By loop: bytes of all buffers.
+    loops: HashMap<Option<Value>, f64>,
+}
+
+impl Footprints {
+    fn of(accesses: &[Access], sizes: &[f64]) -> Footprints {
+        let mut touched: BTreeMap<(Option<Value>, usize), (f64, f64)> = BTreeMap::new();
+        for access in accesses {
+            let size = size_of(access, sizes);
+            let names = std::iter::once(None).chain(access.around.iter().map(|around| Some(around.name)));
+            for (depth, name) in names.enumerate() {
+                let (bytes, most) = access.touched(depth, size);
+                let (sum, limit) = touched.entry((name, access.buffer)).or_default();
+                (*sum, *limit) = (*sum + bytes, limit.max(most));
+            }
+        }
+        let mut loops: HashMap<Option<Value>, f64> = HashMap::new();
+        for ((name, _), (sum, limit)) in &touched {
+            *loops.entry(*name).or_default() += sum.min(*limit);
+        }
+        Footprints { touched, loops }
+    }
+
+    /// Bytes that one iteration of a loop touches.
+    fn bytes(&self, name: Option<Value>) -> f64 {
+        self.loops.get(&name).copied().unwrap_or(0.0)
+    }
+
+    /// Share of the lines of an access that no other access of its buffer has touched in the same iteration.
+    /// Accesses whose addresses data decides meet on the same lines.
+    fn own_share(&self, name: Option<Value>, buffer: usize) -> f64 {
+        self.touched.get(&(name, buffer)).map_or(1.0, |(sum, limit)| (limit / sum).min(1.0))
+    }
+}
+
+/// Bytes of the buffer of an access.
+fn size_of(access: &Access, sizes: &[f64]) -> f64 {
+    sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY)
+}
+
+/// Accesses that move in the same way, and therefore lie on common lines: bytes and lines of each group.
+struct MotionGroups(HashMap<Motion, (f64, f64)>);
+
+impl MotionGroups {
+    fn of(accesses: &[Access]) -> MotionGroups {
+        let mut groups: HashMap<Motion, (f64, f64)> = HashMap::new();
+        for access in accesses.iter().filter(|access| access.random.is_none()) {
+            let (bytes, lines) = groups.entry(access.motion()).or_default();
+            *bytes += access.bytes;
+            *lines += (access.bytes / LINE).max(1.0);
+        }
+        MotionGroups(groups)
+    }
+
+    /// The share of an access in the lines of its group.
+    fn share(&self, access: &Access) -> f64 {
+        let group = self.0.get(&access.motion()).filter(|_| access.random.is_none());
+        group.map_or(1.0, |(bytes, lines)| (bytes / LINE).max(1.0) / lines)
+    }
+}
+
+/// The inputs from which residencies follow.
+struct Placement<'p> {
+    function: &'p Function,
+    sizes: &'p [f64],
+    machine: &'p Machine,
+    footprints: &'p Footprints,
+}
+
+impl Placement<'_> {
+    /// The residency of an access, neighbours on its lines left out.
+    fn of(&self, access: &Access) -> Residency {
+        let mut lines = 1.0;
+        // For an access whose address data decides: the shares that return to a line in the loops so far, and
+        // the share of the others.
+        let (mut shares, mut rest) = (Vec::new(), 1.0);
+        for (depth, around) in access.around.iter().enumerate().rev() {
+            let fresh = access.new_lines(depth);
+            if around.trips <= 1.0 || fresh >= 1.0 {
+                continue;
+            }
+            let iteration = self.footprints.bytes(Some(around.name));
+            if let Some(random) = access.random {
+                let (first, touched) = self.first_touches(access, random, depth);
+                let first = first.min(rest);
+                // The access returns to a line after some iterations, when it has touched others.
+                shares.push((rest - first, iteration.max(touched)));
+                rest = first;
+                continue;
+            }
+            // A line of the iteration before is still there.
+            if fresh == 0.0 || !self.machine.is_near(iteration) {
+                return residency(access, vec![(1.0, iteration)], lines);
+            }
+            lines *= fresh;
+        }
+        let space = self.function.buffers.get(access.buffer).map(|buffer| buffer.space);
+        let total = self.footprints.bytes(None);
+        // Calls return to tables and results. Their rows are new: no cache of the core has them, but their
+        // pages are known. Rows that exceed the last cache come from memory.
+        let far = match space {
+            Some(Space::Input) => self.machine.beyond_core().max(size_of(access, self.sizes)),
+            _ => total,
+        };
+        let first = access.random.map_or(rest, |lines| self.first_touches(access, lines, 0).0.min(rest));
+        shares.extend([(rest - first, total), (first, far)]);
+        residency(access, shares, lines)
+    }
+
+    /// The share of an access's executions in all iterations of the loop at `depth` that touch their line
+    /// first, and the bytes of these lines. Data decides `lines` lines at each execution.
+    fn first_touches(&self, access: &Access, lines: f64, depth: usize) -> (f64, f64) {
+        let (touched, _) = access.touched(depth, size_of(access, self.sizes));
+        let own = self.footprints.own_share(access.outside(depth), access.buffer);
+        let firsts = touched / LINE * own;
+        (firsts / (access.times(depth) * lines), touched)
+    }
+}
+
+/// The residency of an access with these shares. If no data is needed for its address, `new_lines` is the
+/// share of its executions that go to a new line.
+fn residency(access: &Access, shares: Vec<(f64, f64)>, new_lines: f64) -> Residency {
+    let lines = match access.random {
+        Some(lines) => lines,
+        None => new_lines * (access.bytes / LINE).max(1.0),
+    };
+    Residency { shares, lines, waits: access.random.is_some() }
+}

@@ -1,0 +1,56 @@
+//! Makers of GPUs: how LLVM compiles for them, in which form their drivers take code, and who reserves shared
+//! memory.
+
+use crate::target::MachineKind;
+use inkwell::targets::RelocMode;
+use sched_machines::Maker;
+
+/// The form in which a driver takes code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ImageKind {
+    /// PTX, ended by a NUL. The driver of each GPU from the named one on translates it.
+    Ptx,
+    /// Machine code of one GPU, linked as an ELF file.
+    CodeObject,
+}
+
+/// Properties of a maker's GPUs that code and its loading depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct Platform {
+    /// LLVM's triple.
+    pub(crate) triple: &'static str,
+    /// Relocation model of the code.
+    pub(crate) reloc: RelocMode,
+    /// Selects the translation of operations and the attributes of kernels.
+    pub(crate) machine: MachineKind,
+    /// Form of the code in artefacts.
+    pub(crate) image: ImageKind,
+    /// Number of the driver in the C runtime, `SCHEDC_NVIDIA` or `SCHEDC_AMD`.
+    pub(crate) driver: i32,
+    /// Whether the host asks for a kernel's shared memory at each launch. Otherwise the kernel's metadata
+    /// reserve it.
+    pub(crate) asks_for_shared: bool,
+}
+
+impl Platform {
+    pub(crate) fn of(maker: Maker) -> Platform {
+        match maker {
+            Maker::Nvidia => Platform {
+                triple: "nvptx64-nvidia-cuda",
+                reloc: RelocMode::Default,
+                machine: MachineKind::Nvptx,
+                image: ImageKind::Ptx,
+                driver: 0,
+                asks_for_shared: true,
+            },
+            Maker::Amd => Platform {
+                triple: "amdgcn-amd-amdhsa",
+                reloc: RelocMode::PIC,
+                machine: MachineKind::AmdGpu,
+                image: ImageKind::CodeObject,
+                driver: 1,
+                asks_for_shared: false,
+            },
+        }
+    }
+}
