@@ -1,4 +1,4 @@
-"""Makes this folder: two small models with categories that have names, and rows as people have them.
+"""Makes this folder: two small models with named categories, and typical files of rows.
 
 Run it in an environment with lightgbm 4.7.0, xgboost 3.2.0, pandas and pyarrow: `python make.py`.
 """
@@ -20,7 +20,7 @@ COUNTRIES, SIZES, FLOORS = ["DE", "NA", "NL", "none"], ["S", "M", "L"], [10, 20,
 
 
 def frame(rows, extra=()):
-    """Rows: a country, a size, a floor and an area; `extra` are countries that no model has seen."""
+    """Rows: a country, a size, a floor and an area; `extra` are countries that no model knows."""
     countries = RNG.choice([*COUNTRIES, *extra], rows).astype(object)
     sizes = RNG.choice(SIZES, rows).astype(object)
     countries[RNG.random(rows) < 0.1] = None
@@ -43,7 +43,7 @@ def known(data):
 
 
 def save(name, data):
-    """Rows in other orders of columns and of categories than the models', with a column that is no feature."""
+    """Rows with other orders of columns and categories than the models', and a column that is no feature."""
     mixed = data[["area", "floor", "size", "country"]]
     mixed.insert(0, "id", [f"h{row}" for row in range(len(data))])
     if name == "rows":
