@@ -80,8 +80,8 @@ rows = frame(40)
 save("rows", rows)
 predictions("lightgbm.csv", light.predict(rows))
 predictions("xgboost.csv", extreme.predict(xgb.DMatrix(rows, enable_categorical=True)))
-# LightGBM takes categories that it does not know as missing. XGBoost is meant to refuse them; release 3.2.0 takes the next
-# one of the alphabet instead, so that its answers for them as missing and as codes of no category are kept.
+# LightGBM treats unknown categories as missing. XGBoost intends to refuse them, but release 3.2.0 takes the next one
+# of the alphabet. Kept are its answers for missing values and for codes of no category in their place.
 rows = frame(12, extra=("FR", "IT"))
 save("unseen", rows)
 predictions("unseen-lightgbm.csv", light.predict(rows))
