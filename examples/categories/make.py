@@ -80,8 +80,8 @@ rows = frame(40)
 save("rows", rows)
 predictions("lightgbm.csv", light.predict(rows))
 predictions("xgboost.csv", extreme.predict(xgb.DMatrix(rows, enable_categorical=True)))
-# LightGBM treats unknown categories as missing. XGBoost intends to refuse them, but release 3.2.0 takes the next one
-# of the alphabet. Kept are its answers for missing values and for codes of no category in their place.
+# LightGBM treats unknown categories as missing. XGBoost intends to refuse them, but release 3.2.0 takes the
+# next one of the alphabet. The files keep its answers for missing values and for codes of no category.
 rows = frame(12, extra=("FR", "IT"))
 save("unseen", rows)
 predictions("unseen-lightgbm.csv", light.predict(rows))
@@ -90,5 +90,6 @@ codes = known(rows)
 for name in ("country", "size", "floor"):
     codes[name] = codes[name].cat.codes.astype(np.float32).where(rows[name].notna())
 types = ["c", "c", "c", "float"]
-plain = xgb.DMatrix(codes.to_numpy(np.float32), feature_names=list(codes), feature_types=types, enable_categorical=True)
+values = codes.to_numpy(np.float32)
+plain = xgb.DMatrix(values, feature_names=list(codes), feature_types=types, enable_categorical=True)
 predictions("other-xgboost.csv", extreme.predict(plain))
