@@ -12,6 +12,7 @@ from pathlib import Path
 
 PERFORMANCE = Path(__file__).resolve().parent.parent / "docs" / "performance"
 FIGURES = PERFORMANCE / "figures"
+WIDTH = 110  # the longest line of a page, in characters
 
 
 def save(folder, name, command, machine, header, rows):
@@ -34,7 +35,9 @@ def table(figures, page):
     for machine, rows in machines.items():
         lines = ["| " + " | ".join(cells) + " |" for cells in [figures["header"], *rows]]
         lines.insert(1, "|" + "---|" * len(figures["header"]))
-        parts.append("\n".join(lines) + f"\n\n{figures['as_of']}, {machine}; `{figures['command']}`.\n")
+        origin, command = f"{figures['as_of']}, {machine};", f"`{figures['command']}`."
+        between = " " if len(f"{origin} {command}") <= WIDTH else "\n"
+        parts.append("\n".join(lines) + f"\n\n{origin}{between}{command}\n")
     return "\n".join(parts)
 
 

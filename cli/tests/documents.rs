@@ -1,5 +1,5 @@
-//! What the documents say holds: their commands are run, their links lead somewhere, their figures are those that were
-//! kept, and the README's table of directives is that of the language.
+//! Documents hold: their commands print what they show, their links lead somewhere, `docs/index.md` leads to every
+//! page, figures are those of `docs/performance/figures`, and the tour's table of directives is the language's.
 //!
 //! The commands of one document are run in one folder.
 //!
@@ -25,13 +25,14 @@ use support::{shell, without_figures};
 
 /// Documents with commands, and how many they have at least: a block that is not recognised is not run.
 const DOCUMENTS: &[(&str, usize)] = &[
-    ("README.md", 8),
+    ("README.md", 5),
     ("ARCHITECTURE.md", 3),
     ("docs/c-api.md", 2),
     ("docs/data.md", 11),
     ("docs/deploy.md", 5),
     ("docs/gpu.md", 5),
     ("docs/models.md", 2),
+    ("docs/tour.md", 8),
     ("docs/verify.md", 3),
     ("engine/data/src/explain/D0006.md", 4),
     ("engine/data/src/explain/D0015.md", 4),
@@ -284,8 +285,8 @@ fn first_difference(written: &str, happened: &str) -> Option<String> {
 }
 
 #[test]
-fn the_readme_lists_all_directives() -> io::Result<()> {
-    let text = fs::read_to_string(repository()?.join("README.md"))?;
+fn the_tour_lists_all_directives() -> io::Result<()> {
+    let text = fs::read_to_string(repository()?.join("docs/tour.md"))?;
     let mut problems = Vec::new();
     for signature in SIGNATURES {
         let state = match signature.lowered {
@@ -369,6 +370,58 @@ fn links_lead_somewhere() -> io::Result<()> {
     }
     assert!(links > 20, "only {links} links were found");
     assert!(problems.is_empty(), "links that lead nowhere:\n{}", problems.join("\n"));
+    Ok(())
+}
+
+/// The Markdown files that a page links to.
+fn linked_pages(page: &Path) -> io::Result<Vec<PathBuf>> {
+    let text = fs::read_to_string(page)?;
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    let pages = targets.filter(|target| !target.contains("://") && target.ends_with(".md"));
+    pages.map(|target| page.with_file_name(target).canonicalize()).collect()
+}
+
+/// All Markdown files below a folder.
+fn pages_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            pages.extend(pages_below(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    Ok(pages)
+}
+
+#[test]
+fn the_index_leads_to_every_page() -> io::Result<()> {
+    let docs = repository()?.join("docs");
+    let mut reached = vec![docs.join("index.md")];
+    let mut next = 0;
+    while let Some(page) = reached.get(next) {
+        let links = linked_pages(page)?;
+        let new = links.into_iter().filter(|link| link.starts_with(&docs));
+        for link in new {
+            if !reached.contains(&link) {
+                reached.push(link);
+            }
+        }
+        next += 1;
+    }
+    let mut lost = pages_below(&docs)?;
+    assert!(lost.len() > 100, "only {} pages were found", lost.len());
+    lost.retain(|page| !reached.contains(page));
+    assert!(lost.is_empty(), "docs/index.md does not lead to these pages: {lost:?}");
+    Ok(())
+}
+
+#[test]
+fn the_readme_fits_two_screens() -> io::Result<()> {
+    let text = fs::read_to_string(repository()?.join("README.md"))?;
+    assert!(text.lines().count() <= 150, "README.md has {} lines", text.lines().count());
+    assert!(text.contains("](docs/index.md)"), "README.md does not link to docs/index.md");
     Ok(())
 }
 

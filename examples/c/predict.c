@@ -49,7 +49,7 @@ int main(void)
         fail(status);
     print_rows("predictions", values, SCHEDC_NUM_VALUES);
 
-    /* The general call: the same rows as doubles with a column that the model does not know, on one thread, for the
+    /* The general call: the same rows as doubles with an unused column, on one thread, for the
      * margins before the output transform. */
     static float margins[ROWS * SCHEDC_NUM_RAW];
     schedc_call call = {0};

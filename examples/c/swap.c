@@ -1,6 +1,6 @@
 /* Serves predictions in several threads, and swaps the model under them.
  *
- * In the folder of this file, with the files of two models of equally many features in place of MODEL and OTHER:
+ * In the folder of this file, with the files of two models with equal features in place of MODEL and OTHER:
  *
  *     schedc build MODEL -o first.so
  *     schedc build OTHER --name other -o second.so
@@ -18,8 +18,8 @@
 
 enum { THREADS = 4, SWAPS = 200 };
 
-/* A model, and how many have it: each call that runs, and the program as long as the model serves. The last one closes it, so
- * that no call waits for a swap, and no swap for a call. */
+/* A model and its users: each running call, and the program while the model serves. The last user closes the
+ * model, so no call waits for a swap, and no swap for a call. */
 typedef struct served_model {
     schedc_model *model;
     long users;
@@ -29,7 +29,7 @@ static served_model *serving;
 static int finished;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The row that all threads ask for, and the only two answers. */
+/* The row that all threads predict, and the only two valid answers. */
 static float *row;
 static double answers[2];
 
@@ -98,7 +98,7 @@ static void *serve(void *calls)
     return NULL;
 }
 
-/* From now on calls have the model at this path. */
+/* Makes later calls use the model at this path. */
 static void swap_in(const char *path)
 {
     served_model *old, *next = malloc(sizeof *next);

@@ -1,4 +1,4 @@
-"""Makes this folder: two small models with categories that have names, and rows as people have them.
+"""Makes this folder: two small models with named categories, and typical files of rows.
 
 Run it in an environment with lightgbm 4.7.0, xgboost 3.2.0, pandas and pyarrow: `python make.py`.
 """
@@ -20,7 +20,7 @@ COUNTRIES, SIZES, FLOORS = ["DE", "NA", "NL", "none"], ["S", "M", "L"], [10, 20,
 
 
 def frame(rows, extra=()):
-    """Rows: a country, a size, a floor and an area; `extra` are countries that no model has seen."""
+    """Rows: a country, a size, a floor and an area; `extra` are countries that no model knows."""
     countries = RNG.choice([*COUNTRIES, *extra], rows).astype(object)
     sizes = RNG.choice(SIZES, rows).astype(object)
     countries[RNG.random(rows) < 0.1] = None
@@ -43,7 +43,7 @@ def known(data):
 
 
 def save(name, data):
-    """Rows in other orders of columns and of categories than the models', with a column that is no feature."""
+    """Rows with other orders of columns and categories than the models', and a column that is no feature."""
     mixed = data[["area", "floor", "size", "country"]]
     mixed.insert(0, "id", [f"h{row}" for row in range(len(data))])
     if name == "rows":
@@ -80,8 +80,8 @@ rows = frame(40)
 save("rows", rows)
 predictions("lightgbm.csv", light.predict(rows))
 predictions("xgboost.csv", extreme.predict(xgb.DMatrix(rows, enable_categorical=True)))
-# LightGBM takes categories that it does not know as missing. XGBoost is meant to refuse them; release 3.2.0 takes the next
-# one of the alphabet instead, so that its answers for them as missing and as codes of no category are kept.
+# LightGBM treats unknown categories as missing. XGBoost intends to refuse them, but release 3.2.0 takes the
+# next one of the alphabet. The files keep its answers for missing values and for codes of no category.
 rows = frame(12, extra=("FR", "IT"))
 save("unseen", rows)
 predictions("unseen-lightgbm.csv", light.predict(rows))
@@ -90,5 +90,6 @@ codes = known(rows)
 for name in ("country", "size", "floor"):
     codes[name] = codes[name].cat.codes.astype(np.float32).where(rows[name].notna())
 types = ["c", "c", "c", "float"]
-plain = xgb.DMatrix(codes.to_numpy(np.float32), feature_names=list(codes), feature_types=types, enable_categorical=True)
+values = codes.to_numpy(np.float32)
+plain = xgb.DMatrix(values, feature_names=list(codes), feature_types=types, enable_categorical=True)
 predictions("other-xgboost.csv", extreme.predict(plain))

@@ -16,7 +16,7 @@
 
 #include "schedc.h"
 
-// A model that is closed when nobody has it any more.
+// A model that closes with its last user.
 class Model {
 public:
     explicit Model(const std::string &path)

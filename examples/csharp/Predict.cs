@@ -6,7 +6,7 @@
 //     mcs Predict.cs
 //     LD_LIBRARY_PATH=. mono Predict.exe
 //
-// In a project of .NET the file stays as it is.
+// A .NET project takes the file unchanged.
 using System;
 using System.Globalization;
 using System.Runtime.InteropServices;
@@ -25,7 +25,7 @@ static class Schedc
     [DllImport("libmodel.so")]
     public static extern int schedc_output_type(int kind);
 
-    // A model predicts floats or doubles, as its output type says.
+    // A model predicts floats or doubles, by its output type.
     [DllImport("libmodel.so", EntryPoint = "schedc_predict")]
     public static extern int predict_floats([In] float[] rows, long count, [Out] float[] values);
 

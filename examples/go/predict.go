@@ -28,7 +28,7 @@ type Model struct {
 	handle *C.schedc_model
 }
 
-// Open opens a library that schedc has built.
+// Open opens a library that schedc built.
 func Open(path string) (*Model, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -43,7 +43,7 @@ func Open(path string) (*Model, error) {
 // Close closes the model. No call of it may be running.
 func (m *Model) Close() { C.schedc_close(m.handle) }
 
-// Features says how many columns a row has.
+// Features returns the number of columns of a row.
 func (m *Model) Features() int { return int(C.schedc_model_num_features(m.handle)) }
 
 // Predict predicts packed rows.

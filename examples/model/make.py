@@ -4,8 +4,8 @@
     .venv/bin/pip install --no-deps -r requirements.txt
     .venv/bin/python make.py
 
-`--no-deps` leaves out a large GPU library that XGBoost asks for and training on the CPU does not need. With the pinned
-versions and one thread, the files come out the same each time.
+`--no-deps` omits a large GPU library that XGBoost depends on, and that training on the CPU does not need.
+With the pinned versions and one thread, each run gives the same files.
 """
 
 from pathlib import Path

@@ -6,11 +6,11 @@
 //!     rustc --edition 2021 -L . -l static=model predict.rs
 //!     ./predict
 //!
-//! The archive needs the C library alone, which Rust links anyway.
+//! The archive needs only the C library, which Rust links anyway.
 
 use std::ffi::{c_char, c_void, CStr};
 
-/// `schedc_call` of libmodel.h, up to the fields that are used here: `size` says how much of it there is.
+/// `schedc_call` of libmodel.h, up to the fields that are used here; `size` is the size of this part.
 #[repr(C)]
 struct Call {
     size: u32,
@@ -53,7 +53,7 @@ fn predict(kind: i32, rows: &[f32]) -> Result<Vec<f64>, String> {
         dtype: 0,
         threads: 1,
     };
-    // SAFETY: rows and results are as long as the call says.
+    // SAFETY: rows and results have the lengths of the call.
     let status = unsafe { schedc_predict_ex(&call) };
     if status != 0 {
         // SAFETY: the text is ended by NUL and lives as long as the program.

@@ -85,11 +85,11 @@ fn texts_are_sentences() {
 }
 
 #[test]
-fn the_readme_lists_all_layouts() {
+fn the_tour_lists_all_layouts() {
     let words: Vec<String> = Layout::WORDS.iter().map(|word| format!("`{word}`")).collect();
     let (last, others) = words.split_last().expect("layouts");
     let list = format!("{} or {last}", others.join(", "));
-    expect("README.md", ["the trees' layout in memory: ", " | ✓ |"], &list);
+    expect("docs/tour.md", ["the trees' layout in memory: ", " | ✓ |"], &list);
 }
 
 #[test]
