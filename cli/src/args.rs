@@ -233,9 +233,9 @@ fn cpu_help(lead: &str, end: &str) -> String {
 /// Help of `--gpu`.
 fn gpu_help() -> String {
     let words: Vec<&str> = GpuKind::of_maker(Maker::Amd).map(|gpu| gpu.name).collect();
-    let (usual, others) = (GpuKind::usual(Maker::Nvidia).name, alternatives(&words));
+    let others = alternatives(&words);
     format!(
-        "GPU of the stages ptx and sass, as {usual}, or of the stage gcn, as {others} [default: the target's]"
+        "GPU of the stages ptx and sass, as sm_90, or of the stage gcn, as {others} [default: the target's]"
     )
 }
 
