@@ -141,7 +141,7 @@ impl SyntaxError {
     pub fn message(&self) -> String {
         match &self.kind {
             SyntaxErrorKind::Unexpected { found, expected } if expected.is_empty() => {
-                format!("{found} cannot stand here")
+                format!("unexpected {found}")
             }
             SyntaxErrorKind::Unexpected { found, expected } => {
                 format!("expected {}, found {found}", alternatives(expected))
@@ -151,31 +151,31 @@ impl SyntaxError {
                 format!("`{c}` cannot be part of a name")
             }
             SyntaxErrorKind::BadCharacter(c) => {
-                format!("the character {} has no meaning here", shown(*c))
+                format!("unexpected character {}", shown(*c))
             }
             SyntaxErrorKind::IntegerTooLarge => "this number does not fit in 64 bits".to_owned(),
             SyntaxErrorKind::TooDeep => {
                 format!("this expression is nested more than {MAX_NESTING} levels deep")
             }
             SyntaxErrorKind::Unclosed { open, .. } => format!("this statement does not close its `{open}`"),
-            SyntaxErrorKind::UnclosedBlock { .. } => "this block has no `}` at its end".to_owned(),
+            SyntaxErrorKind::UnclosedBlock { .. } => "this block is not closed with `}`".to_owned(),
             SyntaxErrorKind::MissingBlock { .. } => "expected `{` before the directives of `when`".to_owned(),
-            SyntaxErrorKind::NestedBlock => "a `when` block cannot stand within another one".to_owned(),
+            SyntaxErrorKind::NestedBlock => "a `when` block cannot be inside another one".to_owned(),
             SyntaxErrorKind::ReservedName(word) => {
-                format!("`{word}` is a word of the language and cannot be a name")
+                format!("`{word}` is a reserved word and cannot be a name")
             }
             SyntaxErrorKind::ReservedStatement(word) => {
                 format!("`{word}` is reserved for a later edition of the language")
             }
             SyntaxErrorKind::BadNumber(text) => format!("`{text}` is not a whole decimal number"),
             SyntaxErrorKind::BadEscape(text) => format!("`{text}` is not a known escape"),
-            SyntaxErrorKind::StrayClose(c) => format!("this `{c}` closes nothing"),
+            SyntaxErrorKind::StrayClose(c) => format!("this `{c}` has no opening bracket"),
             SyntaxErrorKind::WrongClose { found, expected, .. } => {
                 format!("expected `{expected}`, found `{found}`")
             }
             SyntaxErrorKind::MissingComma => "a `,` is missing between two values".to_owned(),
             SyntaxErrorKind::MissingParens { .. } => {
-                "the arguments of a directive stand in parentheses".to_owned()
+                "the arguments of a directive need parentheses".to_owned()
             }
             SyntaxErrorKind::MissingKeyword(name) => {
                 format!("a named number needs `param` or `const` before `{name}`")
@@ -183,8 +183,8 @@ impl SyntaxError {
             SyntaxErrorKind::MissingSeparator => {
                 "two statements on one line need a `;` between them".to_owned()
             }
-            SyntaxErrorKind::WrongQuotes(_) => "strings stand in straight double quotes".to_owned(),
-            SyntaxErrorKind::Quoted(_) => "names, words and numbers stand without quotes".to_owned(),
+            SyntaxErrorKind::WrongQuotes(_) => "strings need straight double quotes".to_owned(),
+            SyntaxErrorKind::Quoted(_) => "names, words and numbers take no quotes".to_owned(),
         }
     }
 
@@ -200,28 +200,27 @@ impl SyntaxError {
             SyntaxErrorKind::UnclosedBlock { .. } => "Write `}` on the line after its last directive.".to_owned(),
             SyntaxErrorKind::MissingBlock { .. } => BLOCK_IN_BRACES.to_owned(),
             SyntaxErrorKind::NestedBlock => {
-                "Close the block around it first: of the blocks that cover a call, the one with the smallest bound \
-                 counts."
+                "Close the outer block first. If several blocks cover a call, the one with the smallest bound applies."
                     .to_owned()
             }
             SyntaxErrorKind::ReservedName(_) => {
-                "Choose another name; these words are taken: sched, model, target, param, const, in, use, def, \
-                 when, require, tune."
+                "Choose another name. The reserved words are sched, model, target, param, const, in, use, def, when, \
+                 require and tune."
                     .to_owned()
             }
             SyntaxErrorKind::ReservedStatement(_) => "Remove the statement.".to_owned(),
             SyntaxErrorKind::BadNumber(_) => {
-                "Numbers are whole and decimal; `_` may separate digits, as in `1_000`.".to_owned()
+                "Numbers are whole and decimal. `_` may separate digits, as in `1_000`.".to_owned()
             }
             SyntaxErrorKind::BadEscape(_) => {
-                "Write `\\\\` for a backslash; paths may also use `/` on every system.".to_owned()
+                "Write `\\\\` for a backslash. Paths may use `/` on every system.".to_owned()
             }
-            SyntaxErrorKind::StrayClose(c) => format!("Remove the `{c}`, or open it before."),
+            SyntaxErrorKind::StrayClose(c) => format!("Remove the `{c}`, or add the opening bracket."),
             SyntaxErrorKind::WrongClose { expected, .. } => format!("Write `{expected}` instead."),
             SyntaxErrorKind::MissingComma => "Insert a `,`.".to_owned(),
             SyntaxErrorKind::MissingParens { .. } => "Put `(` and `)` around the arguments.".to_owned(),
             SyntaxErrorKind::MissingKeyword(name) => {
-                format!("Write `param {name} = ...` for a number worth tuning, `const {name} = ...` for a fixed one.")
+                format!("Write `param {name} = ...` for a tunable number, `const {name} = ...` for a fixed one.")
             }
             SyntaxErrorKind::MissingSeparator => {
                 "Insert a `;`, or put the second statement on a line of its own.".to_owned()
@@ -303,9 +302,9 @@ fn character_help(c: char) -> Option<&'static str> {
         '÷' => "Write the division sign as `/`.",
         '，' => "Write the comma as `,`.",
         ':' => "A copy below an index is named with a dot, as in `first.b1`.",
-        '\\' => "A statement may continue on the next line inside its parentheses; no `\\` is needed.",
+        '\\' => "A statement continues on the next line inside its parentheses, without `\\`.",
         c if c.is_alphabetic() => "Names consist of the letters a to z and A to Z, digits and `_`.",
-        c if !is_visible(c) => "Remove it; it is invisible and may come from a copied text.",
+        c if !is_visible(c) => "Remove it. It is invisible and may come from a copied text.",
         _ => return None,
     })
 }
@@ -320,8 +319,8 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
         _ => return None,
     };
     Some(match only {
-        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`; a fingerprint, in quotes too, \
-                        may follow it: `\"sha256:...\"`."
+        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`. A fingerprint may follow it, as in \
+                        `\"sha256:...\"`."
             .to_owned(),
         "`{`" => "Write the values in braces, as in `param ROWS = 64 in {32, 64}`.".to_owned(),
         "`<=`" => "Write the condition as in `when n_rows <= 8 { ... }`.".to_owned(),

@@ -6,8 +6,8 @@ use sched_nest::Layout;
 /// Hands the table of directives to a macro.
 ///
 /// Those that shape the nest say what they do to a [`crate::lineage::NestBuilder`] with their arguments. Annotations state
-/// something of loops; what follows `;` may be left out. `on_gpus` says that there is code for
-/// it on GPUs alone.
+/// something of loops; what follows `;` may be left out. `on_cpus` and
+/// `on_gpus` restrict it to one kind of target.
 ///
 /// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a loop to be made), `Number`, or
 /// one of some words.
@@ -16,19 +16,19 @@ macro_rules! directives {
         $then! {
             modifiers {
                 Tile "tile" { v: Index, outer: NewIndex, inner: NewIndex, size: Number }
-                    "Block the loop: `outer` takes its place, `inner` adopts what is inside."
+                    "Block the loop: `outer` takes its place, `inner` contains its body."
                     |builder, step| builder.tile(step, v, outer, inner, size);
                 Split "split" { v: Index, first: NewIndex, second: NewIndex, at: Number }
-                    "Cut the loop at a value; each half has a copy of what is inside."
+                    "Cut the loop at a value; each half has a copy of the body."
                     |builder, step| builder.split(step, v, first, second, at);
                 SplitByDepth "splitByDepth" { v: Index }
-                    "Cut the tree loop into runs of equally deep trees: `v[0]`, `v[1]`, and so on."
+                    "Cut the tree loop into runs of trees of the same depth: `v[0]`, `v[1]`, and so on."
                     |builder, step| builder.split_by_depth(step, v);
                 Reorder "reorder" { v: Indices }
                     "Permute loops of one perfectly nested chain."
                     |builder, step| builder.reorder(step, v);
                 Specialize "specialize" { v: Index }
-                    "Give each iteration its own copy of what is inside: `v[k].name`."
+                    "Give each iteration its own copy of the body: `v[k].name`."
                     |builder, step| builder.specialize(step, v);
                 Unroll "unroll" { v: Index }
                     "Expand the loop completely."
@@ -38,35 +38,35 @@ macro_rules! directives {
                     |builder, step| builder.sort_trees(step);
             }
             annotations {
-                Parallel "parallel" lowered { v: Index }
+                Parallel "parallel" on_cpus { v: Index }
                     "Run the iterations in parallel on CPU threads.";
                 GpuDimension "gpuDimension" on_gpus { v: Index, dimension: Keyword(DIMENSIONS) }
                     "Map the loop to a dimension of the GPU launch.";
                 Cache "cache" lowered { v: Index }
-                    "Keep near what one iteration works on: rows or trees.";
+                    "Copy what one iteration uses into a buffer: rows or trees.";
                 Interleave "interleave" lowered { v: Index; n: Number }
-                    "Walk n iterations of the leaf loop together, instruction by instruction.";
+                    "Advance n walks of the leaf loop together, step by step.";
                 Vectorize "vectorize" lowered { v: Index; width: Number }
                     "Walk iterations of the leaf loop in the lanes of a vector.";
                 UnrollAndJam "unrollAndJam" lowered { v: Index }
-                    "Where few rows are left for each tree of the loop, walk several trees together.";
+                    "Walk several trees of the loop together if few rows remain.";
                 UnrollWalk "unrollWalk" lowered { v: Index, depth: Number }
-                    "Walk the first steps as straight-line code, without looking for leaves.";
+                    "Walk the first steps as straight-line code without leaf tests; pad shallow leaves.";
                 PeelWalk "peelWalk" lowered { v: Index, n: Number }
-                    "Walk the first steps without looking for leaves as far as no tree has one there.";
+                    "Walk the first steps as straight-line code, without leaf tests down to the shallowest leaf.";
                 SpeculateWalk "speculateWalk" lowered { v: Index, levels: Number }
-                    "Evaluate all nodes of the top levels and let the bits choose the path.";
+                    "Test all nodes of the top levels, and select the path by the results.";
                 AtomicReduce "atomicReduce" lowered { v: Index }
-                    "Add the parallel iterations' values atomically.";
+                    "Add the values of parallel iterations with atomic instructions.";
                 SharedReduce "sharedReduce" on_gpus { v: Index }
-                    "Keep partial sums in a GPU block's shared memory.";
+                    "Keep partial sums in the shared memory of a GPU block.";
                 VectorReduce "vectorReduce" lowered { v: Index, width: Number }
-                    "Fold the parallel iterations' partial sums with vectors.";
+                    "Add up the partial sums of parallel iterations with vectors.";
                 // Called with one argument, it takes the layout, and is about all loops.
                 Representation "representation" lowered { v: Index; layout: Keyword(Layout::WORDS) }
                     "Choose the memory layout of the trees.";
                 TileTrees "tileTrees" lowered { n: Number; how: Keyword(TILINGS) }
-                    "Group nodes of a tree into tiles that are passed in one step.";
+                    "Group nodes of a tree into tiles; each step of a walk passes one tile.";
             }
         }
     };
@@ -236,6 +236,9 @@ macro_rules! lowered {
     (lowered) => {
         Lowered::Everywhere
     };
+    (on_cpus) => {
+        Lowered::OnCpus
+    };
     (on_gpus) => {
         Lowered::OnGpus
     };
@@ -244,18 +247,21 @@ macro_rules! lowered {
 /// Where code for a directive can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowered {
-    /// On GPUs, and in the simulator.
+    /// On CPUs only.
+    OnCpus,
+    /// On GPUs only, and in the simulator.
     OnGpus,
-    /// On processors, and where it means something there, on GPUs.
+    /// On CPUs and GPUs.
     Everywhere,
 }
 
 impl Lowered {
-    /// A few words for lists.
+    /// The targets as a short list.
     pub fn word(self) -> &'static str {
         match self {
+            Lowered::OnCpus => "CPU",
             Lowered::OnGpus => "GPU",
-            Lowered::Everywhere => "CPU",
+            Lowered::Everywhere => "CPU, GPU",
         }
     }
 }

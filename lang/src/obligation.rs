@@ -86,8 +86,8 @@ impl fmt::Display for Obligation {
             Obligation::Size { size, step: Some(step) } => {
                 write!(f, "whether the size {size} is at least 1 and a multiple of the step {step}")
             }
-            Obligation::EquallyDeep => f.write_str("which trees are equally deep"),
-            Obligation::Trips { name } => write!(f, "how often `{name}` iterates"),
+            Obligation::EquallyDeep => f.write_str("which trees have the same depth"),
+            Obligation::Trips { name } => write!(f, "how many iterations `{name}` has"),
             Obligation::Threads { name } => write!(f, "how many threads `{name}` needs"),
             Obligation::InRange { number } => write!(f, "whether {number} is in range"),
         }

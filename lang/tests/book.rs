@@ -95,10 +95,10 @@ fn error_pages_are_those_of_explain() {
         expect(&root().join(format!("errors/{}.md", code)), code.page(), &mut wrong);
     }
     let mut index = "# Errors and hints\n\n".to_owned();
-    index.push_str("Everything that `schedc check` can say of a schedule; `schedc explain CODE` prints the same pages.\n\n");
-    index.push_str("An error makes a schedule mean nothing. A warning is about something legal that is probably not meant, and ");
-    index.push_str("a hint about something worth knowing; a comment `allow(CODE)` silences either.\n\n");
-    index.push_str("| code | | |\n|---|---|---|\n");
+    index.push_str("These are all messages of `schedc check`. `schedc explain CODE` prints the same pages.\n\n");
+    index.push_str("A schedule with an error has no meaning. A warning is about something legal that is probably not\n");
+    index.push_str("meant, a hint about something worth knowing. A comment `allow(CODE)` silences both.\n\n");
+    index.push_str("| code | severity | title |\n|---|---|---|\n");
     for &code in CODES {
         let _ =
             writeln!(index, "| [{0}](./{0}.md) | {1} | {2} |", code, code.severity().name(), code.title());
@@ -203,21 +203,20 @@ fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
 fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
     let mut text = format!("```text\n{}\n```\n\n{}\n\n", signature.usage(), signature.summary);
     let kind = if signature.shapes {
-        "A loop modifier: it shapes the nest in the order written."
+        "A loop modifier: it changes the nest in the order written."
     } else {
-        "A fact about the final nest: its place among the other facts does not matter."
+        "A fact about the final nest: facts have no order."
     };
     let support = match signature.lowered {
-        Lowered::Everywhere => "Checked for every target; compiled for CPUs.",
-        Lowered::OnGpus => {
-            "Checked for every target; compiled for GPUs, and `schedc predict --simulate` runs it without one."
-        }
+        Lowered::Everywhere => "For CPUs and GPUs.",
+        Lowered::OnCpus => "For CPUs only.",
+        Lowered::OnGpus => "For GPUs only; `schedc predict --simulate` runs it without one.",
     };
     let _ = writeln!(text, "{kind} {support}\n");
     let codes = raised.get(&signature.op).cloned().unwrap_or_default();
     let links: Vec<String> = codes.iter().map(|code| format!("[{code}](../errors/{code}.md)")).collect();
     if !links.is_empty() {
-        let _ = writeln!(text, "Can give, besides what any directive can: {}.", links.join(", "));
+        let _ = writeln!(text, "Errors and hints, besides those of all directives:\n{}.", links.join(",\n"));
     }
     text
 }
@@ -225,7 +224,7 @@ fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String
 /// The list of all directives.
 fn directives(text: &str) -> String {
     let start = text.split_once("<!-- list -->").map_or(text, |(start, _)| start);
-    let mut out = format!("{start}<!-- list -->\n\n| directive | what it does | compiled |\n|---|---|---|\n");
+    let mut out = format!("{start}<!-- list -->\n\n| directive | what it does | targets |\n|---|---|---|\n");
     for signature in SIGNATURES {
         let compiled = signature.lowered.word();
         let usage = signature.usage();

@@ -90,7 +90,7 @@ pub fn model_to_look_with(
     }
     let Diagnostic { file, place, message, .. } = named.missing(source);
     let file = file.unwrap_or_default();
-    terminal.say(&format!("note: {file}, {place}: {message}; the schedule is looked at without a model"));
+    terminal.say(&format!("note: {file}, {place}: {message}; checking without a model"));
     Ok(None)
 }
 

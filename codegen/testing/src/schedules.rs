@@ -205,7 +205,7 @@ impl<'a> Growth<'a> {
     /// One of the legal next steps of a directive: forms that chance would rarely make up.
     fn proposed(&mut self, shapes: bool) -> String {
         let on_gpu = self.options.target.as_ref().is_some_and(Target::is_gpu);
-        let has_code = |lowered| lowered == Lowered::Everywhere || on_gpu && lowered == Lowered::OnGpus;
+        let has_code = |lowered| lowered != Lowered::OnGpus || on_gpu;
         let signatures = SIGNATURES.iter().filter(|s| has_code(s.lowered) && s.shapes == shapes);
         let signatures: Vec<_> = signatures.collect();
         let Some(signature) = self.rng.pick(&signatures) else { return String::new() };

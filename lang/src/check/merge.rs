@@ -72,8 +72,8 @@ fn explained(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Di
     let is_other = made.iter().any(|other| other.contains(name));
     if diagnostic.code == codes::UNKNOWN_INDEX && is_other && !is_own {
         diagnostic.notes.push(match at {
-            0 => format!("`{name}` is made in a block, and the loops of a block are known only there"),
-            _ => format!("`{name}` is made outside of this block, which starts from the plain nest with `batch` and `tree`"),
+            0 => format!("`{name}` is made in a block and exists only there"),
+            _ => format!("`{name}` is made outside of this block, which starts from the nest of `batch` and `tree`"),
         });
     }
     diagnostic

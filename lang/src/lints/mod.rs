@@ -59,11 +59,11 @@ fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     if builder.order == TreeOrder::ByDepth || is_prefix {
         return;
     }
-    let message = format!("the first {count} trees are not the {count} that are no deeper than {depth}");
+    let message = format!("{count} trees have a depth of at most {depth}, but they are not the first {count} trees");
     let at = report.first_directive();
     let sort = report.line_before(at, "sortTrees(depth)");
     let diagnostic = Diagnostic::new(codes::UNSORTED_DEPTHS, span, message)
-        .label("counts trees wherever they stand")
+        .label("counts trees at any position")
         .help("Sort the trees first: `sortTrees(depth)`.")
         .fix("sort the trees first", at, &sort, Applicability::Unsure);
     report.push(diagnostic);
@@ -83,8 +83,8 @@ pub(crate) fn without_allowed(diagnostics: Vec<Diagnostic>, comments: &[Comment]
     for (span, code) in &allowed {
         let why = match code {
             Err(text) => match codes::number(text) {
-                Some(number) => format!("there is no lint S{number:04}"),
-                None => format!("`{text}` is no code"),
+                Some(number) => format!("unknown code S{number:04}"),
+                None => format!("`{text}` is not a code"),
             },
             Ok(code) if code.severity() == Severity::Error => {
                 format!("{code} is an error and cannot be allowed")

@@ -134,9 +134,9 @@ fn unknown(directive: &Directive) -> Diagnostic {
     let diagnostic = Diagnostic::new(
         codes::UNKNOWN_DIRECTIVE,
         name.span,
-        format!("there is no directive `{}`", name.text),
+        format!("unknown directive `{}`", name.text),
     )
-    .label("unknown");
+    .label("not a directive");
     match nearest(&name.text, SIGNATURES.iter().map(|signature| signature.name)) {
         Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
             format!("write `{near}`"),
@@ -155,10 +155,10 @@ fn unknown(directive: &Directive) -> Diagnostic {
 fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
     let text = report.written(directive.name.span.to(directive.args_span));
     let comment = if directive.args.is_empty() { "// allow(S0095)".to_owned() } else { format!("// {text}") };
-    let message = "`allow` is no directive: it stands in a comment";
+    let message = "`allow` is not a directive: write it in a comment";
     let diagnostic = Diagnostic::new(codes::UNKNOWN_DIRECTIVE, directive.name.span, message)
         .label("not a directive")
-        .help(format!("Write `{comment}`: a comment anywhere in the file silences a warning or hint."));
+        .help(format!("Write `{comment}`. Such a comment silences a warning or hint, wherever in the file it is."));
     // A comment reaches to the end of its line.
     let is_last = report.rest_of_line(span).is_empty() && !text.contains('\n');
     if directive.args.is_empty() || !is_last {
@@ -298,7 +298,7 @@ pub fn path_text(path: &Path) -> Option<String> {
 fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static str]) -> Diagnostic {
     let text = path_text(path).unwrap_or_default();
     let diagnostic =
-        Diagnostic::new(codes::UNKNOWN_WORD, path.span, format!("there is no {} `{text}`", parameter.name))
+        Diagnostic::new(codes::UNKNOWN_WORD, path.span, format!("unknown {} `{text}`", parameter.name))
             .label(format!("expected one of {}", words.join(", ")));
     match nearest(&text, words.iter().copied()) {
         Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(

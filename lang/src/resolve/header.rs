@@ -38,9 +38,9 @@ pub(crate) fn header(file: &File, report: &mut Report) -> Header {
 /// Whether this is the first line of its kind; a later one is reported.
 fn first(what: &str, earlier: &mut Option<Span>, span: Span, report: &mut Report) -> bool {
     if let Some(before) = *earlier {
-        let diagnostic = Diagnostic::new(codes::HEADER_TWICE, span, format!("a file has one `{what}` line"))
-            .label("given again")
-            .and(before, "first given here")
+        let diagnostic = Diagnostic::new(codes::HEADER_TWICE, span, format!("duplicate `{what}` line"))
+            .label("duplicate")
+            .and(before, "first here")
             .fix(format!("remove this `{what}` line"), span, "", Applicability::Unsure);
         report.push(diagnostic);
         return false;
@@ -54,7 +54,7 @@ fn read_edition(expr: &Expr, report: &mut Report) -> Option<i64> {
         ExprKind::Error => None,
         ExprKind::Int(n) if EDITIONS.contains(&n) => Some(n),
         _ => {
-            let diagnostic = Diagnostic::new(codes::EDITION, expr.span, "this is no edition of the language")
+            let diagnostic = Diagnostic::new(codes::EDITION, expr.span, "unknown edition of the language")
                 .label("known: 1")
                 .help("Write `sched 1`, or leave the line out.")
                 .fix("use edition 1", expr.span, "1", Applicability::Safe);
@@ -73,7 +73,7 @@ fn read_target(kind: &Ident, given: &[Ident], report: &mut Report) -> Option<Tar
             let mut diagnostic = Diagnostic::new(
                 codes::UNKNOWN_WORD,
                 kind.span,
-                format!("`{other}` is no target"),
+                format!("`{other}` is not a target"),
             )
             .label("expected `cpu` or `gpu`")
             .help("Write `target cpu` or `target gpu`, with options in parentheses: `target cpu(avx512)`.");
@@ -105,10 +105,10 @@ fn unknown_option(kind: TargetKind, option: &str, span: Span) -> Option<Diagnost
         return None;
     }
     let what = if kind == TargetKind::Gpu { "GPU" } else { "CPU" };
-    let message = format!("no {what} that is known here is called `{option}`");
+    let message = format!("unknown {what} `{option}`");
     let diagnostic = Diagnostic::new(codes::UNKNOWN_DEVICE, span, message)
-        .label("not known")
-        .help(format!("Known are {}; without a name any {what} may be meant.", list(&known)));
+        .label("unknown")
+        .help(format!("The known names are {}. Without a name, any {what} may be meant.", list(&known)));
     let fixed = match nearest(option, known) {
         Some(near) if span.start < span.end => {
             diagnostic.fix(format!("write `{near}`"), span, near, Applicability::Unsure)

@@ -111,7 +111,7 @@ pub(crate) fn scope<'a>(
                 None if known.is_empty() => "This schedule has no params.".to_owned(),
                 None => format!("This schedule has the params {}.", list(&known)),
             };
-            let message = format!("the schedule has no param `{name}` to set");
+            let message = format!("the schedule has no param `{name}`");
             report.push(Diagnostic::new(codes::NO_SUCH_PARAM, Span::default(), message).help(help));
         }
     }
@@ -151,7 +151,7 @@ impl Scope<'_> {
         {
             let span = if overridden { name.span } else { default.span };
             let texts: Vec<String> = choices.iter().map(Sym::to_string).collect();
-            let message = format!("{effective} is not among the values worth trying for `{}`", name.text);
+            let message = format!("{effective} is not one of the choices of `{}`", name.text);
             let diagnostic = Diagnostic::new(codes::NOT_A_CHOICE, span, message)
                 .label(format!("has the value {effective}"))
                 .help(format!("Add it to `in {{{}}}`, or use one of these.", texts.join(", ")));
@@ -261,7 +261,7 @@ impl Scope<'_> {
             ExprKind::Path(path) => match path.as_ident() {
                 Some(name) => self.look_up(name, report),
                 None => {
-                    let message = "a number is expected here, not the name of a loop's copy";
+                    let message = "expected a number, found a copy of a loop";
                     report.push(
                         Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message).label("not a number"),
                     );
@@ -295,14 +295,15 @@ impl Scope<'_> {
                 name.span,
                 format!("`{text}` is a loop, not a number"),
             )
-            .label("a number is expected here");
+            .label("expected a number");
         }
         let mut diagnostic =
-            Diagnostic::new(codes::UNDECLARED_NAME, name.span, format!("nothing is named `{text}`"))
+            Diagnostic::new(codes::UNDECLARED_NAME, name.span, format!("unknown name `{text}`"))
                 .label("not declared");
         if text == "n_rows" {
+            diagnostic.message = "`n_rows` has no value here".to_owned();
             diagnostic.label = "known only at run time".to_owned();
-            return diagnostic.help("Use `batch_size`, the most rows that one run of the nest handles.");
+            return diagnostic.help("Use `batch_size`, the largest number of rows of one run of the nest.");
         }
         let known =
             self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));
@@ -327,9 +328,9 @@ impl Scope<'_> {
         let values: Vec<Option<Sym>> = args.iter().map(|arg| self.eval(arg, report)).collect();
         let count = if function.text == "trees_to_depth" { 1 } else { 2 };
         if !FUNCTIONS.contains(&function.text.as_str()) {
-            let message = format!("there is no function `{}`", function.text);
+            let message = format!("unknown function `{}`", function.text);
             let mut diagnostic = Diagnostic::new(codes::UNKNOWN_FUNCTION, function.span, message)
-                .label("unknown")
+                .label("not a function")
                 .help(format!("The functions are {}.", list(FUNCTIONS)));
             if let Some(near) = nearest(&function.text, FUNCTIONS.iter().copied()) {
                 let title = format!("write `{near}`");
@@ -358,7 +359,7 @@ impl Scope<'_> {
 
     fn count_trees(&self, depth: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
         let Some(depth) = depth.as_int() else {
-            let message = format!("how many trees are no deeper than {depth} is not known without a model");
+            let message = format!("without a model, it is unknown how many trees have a depth of at most {depth}");
             let help =
                 "Name a model in a `model` line or on the command line, or give the depth as a number.";
             report.push(Diagnostic::new(codes::UNVERIFIED, span, message).label("not verified").help(help));

@@ -10,8 +10,8 @@ use crate::report::Report;
 /// What the number of rows of a call is called.
 const ROWS: &str = "n_rows";
 /// How the message about other conditions ends.
-const HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows; the directives outside of all blocks are \
-                    for all other calls.";
+const HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows. Directives outside of all blocks apply to \
+                    the other calls.";
 
 /// The most rows of the calls that each block of a text is for, as far as that can be told and no other block has the
 /// same; what is wrong with the blocks is reported.
@@ -45,7 +45,7 @@ fn head(block: Block) -> Span {
 fn too_many(span: Span) -> Diagnostic {
     let message = format!("a schedule has at most {MOST_BLOCKS} blocks");
     let help = "Leave out blocks whose bounds are close to each other.";
-    Diagnostic::new(codes::TOO_MANY_BLOCKS, span, message).label("one more than that").help(help)
+    Diagnostic::new(codes::TOO_MANY_BLOCKS, span, message).label("one too many").help(help)
 }
 
 /// Says that a line of the header stands in a block.
@@ -66,10 +66,10 @@ fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
     ];
     let title = format!("move this `{word}` line before the block");
     let fix = Fix { title, edits, applicability: Applicability::Unsure };
-    let message = format!("a `{word}` line holds for the whole file and cannot stand in a block");
+    let message = format!("a `{word}` line applies to the whole file and cannot be in a block");
     let mut diagnostic = Diagnostic::new(codes::HEADER_IN_BLOCK, stmt.span, message)
         .label("in a block")
-        .help("Move it before the block: all blocks know the header of the file.");
+        .help("Move it before the block: the header applies to all blocks.");
     diagnostic.fixes.push(fix);
     report.push(diagnostic);
 }
@@ -96,7 +96,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     let value = scope.eval(&when.right, report)?;
     let span = when.right.span;
     let Some(value) = value.as_int() else {
-        let message = format!("the bound of a block must be known, and {value} is not");
+        let message = format!("the bound of a block must be a known number, and {value} is not");
         let help = "Write a number, or an expression of params and consts that have values.";
         report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label("not known").help(help));
         return None;
@@ -107,7 +107,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
             let help = "Write a bound of at least 1, or remove the block.";
             (format!("no call has at most {value} rows"), help.to_owned())
         } else {
-            let help = "Remove the block, or write a smaller bound: the directives outside of blocks are for large calls.";
+            let help = "Remove the block, or write a smaller bound. Directives outside of blocks apply to large calls.";
             (format!("the bound of a block is at most {}", u32::MAX), help.to_owned())
         };
         let label = format!("is {value}");
@@ -122,7 +122,7 @@ fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnosti
     let diagnostic =
         |message: &str| Diagnostic::new(codes::BLOCK_CONDITION, span, message).label("not `n_rows <= ...`");
     if left == right {
-        return diagnostic("a block can only ask for the number of rows of a call").help(HELP);
+        return diagnostic("the condition of a block must test `n_rows`").help(HELP);
     }
     let other = if left { &when.right } else { &when.left };
     let side = report.written(other.span);
@@ -141,14 +141,14 @@ fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnosti
                 .help(format!("Write `when {text} {{ ... }}`."))
                 .fix(format!("write `{text}`"), span, &text, Applicability::Safe)
         }
-        None => diagnostic("a block is for calls of at most so many rows").help(HELP),
+        None => diagnostic("`when` only supports `n_rows <= N`").help(HELP),
     }
 }
 
 fn twice(max_rows: u32, span: Span, first: Span) -> Diagnostic {
-    let message = format!("there is a block for calls of at most {max_rows} rows already");
+    let message = format!("another block is also for calls of at most {max_rows} rows");
     Diagnostic::new(codes::BLOCK_TWICE, span, message)
-        .label("the same bound again")
-        .and(first, "first given here")
+        .label("same bound")
+        .and(first, "first here")
         .help("Remove one of the blocks, or give it another bound.")
 }

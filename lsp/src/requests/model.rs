@@ -59,7 +59,7 @@ pub fn finding(
     match &binding.status {
         Status::Missing => {
             let mut message = format!(
-                "the model {} does not exist; the schedule is looked at without a model",
+                "the model {} does not exist; checking without a model",
                 path.display()
             );
             if let Some((last, others)) = meant.split_last() {

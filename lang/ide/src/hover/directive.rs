@@ -8,7 +8,7 @@ use super::answer::{Hover, touches};
 use crate::cursor::{is_name, word};
 use crate::{Here, pages};
 use sched_lang::diagnostics::Severity;
-use sched_lang::directives::{Lowered, Signature, find};
+use sched_lang::directives::{Signature, find};
 use sched_lang::lineage::{DirectiveIndex, NestBuilder};
 use sched_nest::show::show_window;
 use sched_nest::{Accumulation, LoopId, Nest};
@@ -39,9 +39,6 @@ pub(super) fn unfinished(analysis: Here, stmt: &Stmt, offset: usize) -> Option<H
 /// The call, the effect and the rule of a directive.
 pub(crate) fn about(signature: &Signature) -> String {
     let mut text = format!("```sched\n{}\n```\n{}", signature.usage(), signature.summary);
-    text.push_str(match signature.lowered {
-        Lowered::Everywhere | Lowered::OnGpus => "",
-    });
     if let Some(rule) = pages::rule(signature) {
         text = format!("{text}\n\n{rule}");
     }

@@ -11,8 +11,8 @@ pub(super) fn contradiction(context: &Context, earlier: DirectiveIndex) -> Wordi
     let first = context.first();
     let what = if first.is_empty() { "the model".to_owned() } else { format!("`{first}`") };
     let (this, other) = (context.quote(context.illegal.step), context.quote(earlier));
-    Wording::new(format!("{this} contradicts {other}"), format!("says one thing of {what}"))
-        .and(earlier, "says another")
+    Wording::new(format!("{this} contradicts {other}"), format!("applies to {what}"))
+        .and(earlier, "also applies to it")
         .help("Keep one of them.")
         .fixes([context.remove(context.illegal.step), context.remove(earlier)])
 }
@@ -20,8 +20,8 @@ pub(super) fn contradiction(context: &Context, earlier: DirectiveIndex) -> Wordi
 pub(super) fn not_leaf(context: &Context, leaves: &[String]) -> Wording {
     let directive = context.directive();
     let first = context.first();
-    let message = format!("`{directive}` is about leaf loops, and `{first}` has loops inside");
-    let wording = Wording::new(message, "not a leaf loop");
+    let message = format!("`{directive}` needs an innermost loop, and `{first}` contains loops");
+    let wording = Wording::new(message, "not an innermost loop");
     match context.innermost_by_reorder() {
         Some(reorder) => wording
             .help(format!("{} Or make `{first}` the innermost loop first: `{reorder}`.", use_one_of(leaves)))
@@ -48,7 +48,7 @@ pub(super) fn too_large(context: &Context, value: i64, limit: i64) -> Wording {
 pub(super) fn not_parallel(context: &Context) -> Wording {
     let directive = context.directive();
     let first = context.first();
-    let message = format!("the iterations of `{first}` are not parallel, so they have no partial sums");
+    let message = format!("the iterations of `{first}` are not parallel, so there are no partial sums");
     let parallel = format!("parallel({first})");
     Wording::new(message, "not parallel")
         .help(format!("Make it parallel with `{parallel}`, or leave `{directive}` out."))
@@ -60,42 +60,41 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
     let (first, step) = (context.first(), context.illegal.step);
     let wording = match need {
         UnrollAndJamNeeds::Rows { leaves } => {
-            let message = format!("`{first}` does not contain one leaf loop over rows and nothing else");
-            let wording = Wording::new(message, "not right around rows");
+            let message = format!("`{first}` must contain one innermost loop over rows and nothing else");
+            let wording = Wording::new(message, "not directly around rows");
             match leaves.as_slice() {
                 [] => wording.help(
-                    "`unrollAndJam` is about a loop over trees right around the rows that each of them walks: reorder the \
-                     loops, or leave it out.",
+                    "`unrollAndJam` needs a tree loop directly around a row loop. Reorder the loops, or leave it out.",
                 ),
                 leaves => wording.help(format!(
-                    "Name the loop over trees right around {}, or leave it out.",
+                    "Name the tree loop directly around {}, or leave it out.",
                     list(leaves)
                 )),
             }
         }
         UnrollAndJamNeeds::Whole { leaf, by } => {
-            let message = format!("{} runs `{leaf}` in parts, which trees do not share", context.quote(*by));
-            Wording::new(message, "walks the rows of each part")
-                .and(*by, "makes parts of them")
+            let message = format!("{} runs `{leaf}` in parts, so several trees cannot share its vectors", context.quote(*by));
+            Wording::new(message, "needs all rows at once")
+                .and(*by, "divides the rows")
                 .help("Leave one of them out.")
                 .fix(Some(context.remove(*by)))
         }
         UnrollAndJamNeeds::Adjacent { leaf, stride } => {
             let message = format!(
-                "rows of `{leaf}` lie {stride} apart, and vectors that several trees share need adjacent rows"
+                "rows of `{leaf}` are {stride} apart, but vectors shared by several trees need adjacent rows"
             );
             Wording::new(message, "rows are not adjacent")
-                .help(format!("Make the inner loop of the tile the innermost loop in place of `{leaf}`, or leave `unrollAndJam` out."))
+                .help(format!("Make the inner loop of the tile the innermost one instead of `{leaf}`, or leave `unrollAndJam` out."))
         }
         UnrollAndJamNeeds::Vectors { leaf, vectors, several } => {
             let message = format!(
-                "`{leaf}` does not walk several vectors of rows together, so few rows leave none of them idle"
+                "`{leaf}` does not interleave vectors of rows, so there are no idle vectors to fill"
             );
             let wanted =
                 [(*vectors, format!("vectorize({leaf}, 16)")), (*several, format!("interleave({leaf}, 4)"))];
             let missing: Vec<String> =
                 wanted.into_iter().filter(|(has, _)| !has).map(|(_, directive)| directive).collect();
-            Wording::new(message, "nothing to share")
+            Wording::new(message, "no vectors to fill")
                 .help(format!("Write `{}`, or leave `unrollAndJam` out.", missing.join("; ")))
                 .fix(Some(context.insert_before(step, &missing.join("; "))))
         }
@@ -112,16 +111,16 @@ pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {
 }
 
 pub(super) fn run_depth_unknown() -> Wording {
-    Wording::new("`run_depth` is not known here", "no single depth").help(
-        "It is the depth of the trees in one copy made by `splitByDepth`: use it in `unrollWalk` of such a \
-                   copy or a loop inside.",
+    Wording::new("`run_depth` has no value here", "no single depth").help(
+        "It is the depth of the trees in one copy made by `splitByDepth`. Use it in `unrollWalk` of such a copy, \
+         or of a loop inside one.",
     )
 }
 
 pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles: DirectiveIndex) -> Wording {
     let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.word());
     Wording::new(message, "cannot hold tiles")
-        .and(tiles, "asks for tiles")
+        .and(tiles, "makes tiles")
         .help("Use `sparse`, which holds tiles, or leave the tiles out.")
         .fix(Some(context.rewrite(sparse(context))))
         .fix(Some(context.remove(tiles)))
@@ -131,9 +130,9 @@ pub(super) fn walk_needs_single_nodes(context: &Context, tiles: DirectiveIndex) 
     let directive = context.directive();
     let first = context.first();
     let message = format!(
-        "`{directive}` passes single nodes, and a walk of tiles has the nodes of a tile in its lanes"
+        "`{directive}` needs walks that step through single nodes, not through tiles"
     );
-    let wording = Wording::new(message, "needs single nodes").and(tiles, "asks for tiles");
+    let wording = Wording::new(message, "needs single nodes").and(tiles, "makes tiles");
     let wording = match directive {
         "vectorize" => wording
             .help("Use `interleave`, which walks several trees or rows tile by tile, or leave the tiles out.")
@@ -144,16 +143,16 @@ pub(super) fn walk_needs_single_nodes(context: &Context, tiles: DirectiveIndex) 
 }
 
 pub(super) fn no_profile() -> Wording {
-    Wording::new("there is no profile that says how often leaves are reached", "no profile").help(
+    Wording::new("`probability` needs a profile of how often rows reach each leaf", "no profile").help(
         "Make one with `schedc profile MODEL -i ROWS -o FILE` and give it with `--profile FILE`, or use \
-                   `tileTrees` without `probability`.",
+         `tileTrees` without `probability`.",
     )
 }
 
 pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
     let directive = context.directive();
-    let message = format!("{}, more than can be compiled in reasonable time", code(size));
-    Wording::new(message, "makes most of them")
+    let message = format!("{}, too much to compile in reasonable time", code(size));
+    Wording::new(message, "expands most of the code")
         .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
         .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
 }
@@ -168,7 +167,7 @@ pub(super) fn parallel_on_gpu(context: &Context, gpu: DirectiveIndex) -> Wording
         ),
         Some(other) => (
             format!("`{first}` cannot run on CPU threads: `{other}` runs on the GPU"),
-            "Threads of a GPU start none of the CPU, and launches come one after the other.",
+            "GPU threads cannot start CPU threads, and launches run one after the other.",
         ),
     };
     Wording::new(message, "on CPU threads")
@@ -187,15 +186,14 @@ pub(super) fn gpu_on_cpu(context: &Context) -> Wording {
         .fix(Some(context.remove(step)))
 }
 
-pub(super) fn dimension_twice(context: &Context, outer: &str, earlier: DirectiveIndex) -> Wording {
-    let first = context.first();
-    Wording::new(format!("`{first}` around it uses this dimension already"), "used again")
+pub(super) fn dimension_twice(outer: &str, earlier: DirectiveIndex) -> Wording {
+    Wording::new(format!("`{outer}` around this loop already uses this dimension"), "used again")
         .and(earlier, format!("used here for `{outer}`"))
-        .help("Every dimension can be used once on each path: take another axis.")
+        .help("Loops that are nested in each other need different dimensions.")
 }
 
 pub(super) fn block_outside_grid() -> Wording {
-    let message = "a loop over threads must stand inside a loop over blocks";
+    let message = "a loop over threads must be inside a loop over blocks";
     Wording::new(message, "no grid loop around it")
         .help("Map a loop around it to `grid.x`, or reorder the loops.")
 }
@@ -217,16 +215,15 @@ pub(super) fn not_block_trees(context: &Context) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     if context.for_cpu {
-        let message =
-            format!("`{directive}` is about tree loops over a GPU's threads, and the target is a CPU");
+        let message = format!("`{directive}` needs a GPU, and the target is a CPU");
         Wording::new(message, "needs a GPU")
             .help(
-                "Leave it out: partial sums of a CPU's threads need no directive. `atomicReduce` and \
-                     `vectorReduce` add them in other ways.",
+                "Leave it out: CPU threads add up partial sums without a directive. `atomicReduce` and \
+                 `vectorReduce` change how they do it.",
             )
             .fixes([context.remove(step), context.rewrite(format!("atomicReduce({first})"))])
     } else {
-        let message = format!("`{directive}` is about tree loops over threads, which `{first}` is not");
+        let message = format!("`{directive}` needs a tree loop over GPU threads, which `{first}` is not");
         Wording::new(message, "not a tree loop over threads")
             .help("Map a tree loop to `block.x`, `block.y` or `block.z`.")
             .fix(
@@ -241,9 +238,9 @@ pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     if let Some(lanes) = lanes {
-        let message = format!("on a GPU a vector is {lanes} rows, whose bins share a register");
+        let message = format!("on a GPU, a vector has {lanes} rows, whose bins share a register");
         return Wording::new(message, format!("not {lanes} rows"))
-            .help(format!("Write `vectorize({first}, {lanes})`, and interleave more rows if there are any."))
+            .help(format!("Write `vectorize({first}, {lanes})`. To walk more rows together, add `interleave`."))
             .fix(Some(context.rewrite(format!("vectorize({first}, {lanes})"))))
             .fix(Some(context.remove(step)));
     }
@@ -251,18 +248,18 @@ pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
     let packed =
         Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
     let (lanes, word) = packed;
-    Wording::new("a GPU has no vectors besides its threads and rows whose bins share a register", "not on a GPU")
+    Wording::new(format!("a GPU has vectors for row loops of the layout `{word}` only"), "no vector on a GPU")
         .help(format!(
-            "Map `{first}` to a block dimension, or interleave it. `vectorize(v, {lanes})` is for loops over rows with \
+            "Map `{first}` to a block dimension, or interleave it. `vectorize(v, {lanes})` needs a row loop with \
              `representation({word})`."
         ))
         .fix(Some(context.rewrite(interleave(context))))
         .fix(Some(context.remove(step)))
 }
 
-/// What code a schedule asks for.
+/// The start of a message about the code that a schedule expands to.
 pub(super) fn code(Size { walks, instructions, loops }: &Size) -> String {
-    format!("this schedule writes out {walks} walks, about {instructions} instructions with {loops} loops")
+    format!("this schedule expands to {walks} walks, about {instructions} instructions with {loops} loops")
 }
 
 /// The directive with the layout that holds tiles.
@@ -289,6 +286,15 @@ impl Context<'_> {
         let loops = self.builder.loops();
         let trees = loops.into_iter().filter(|id| self.builder.axis(*id) == Axis::Tree);
         trees.take(4).map(|id| self.builder.name(id)).collect()
+    }
+
+    /// The directive with `text` instead of the argument at fault.
+    pub(super) fn with_argument(&self, text: &str) -> String {
+        let mut texts = self.report.argument_texts(self.illegal.step);
+        if let Some(argument) = self.illegal.argument.and_then(|at| texts.get_mut(at)) {
+            *argument = text;
+        }
+        format!("{}({})", self.directive(), texts.join(", "))
     }
 
     /// The argument at fault as written.

@@ -21,7 +21,7 @@ pub(super) fn dimension_too_large(
 
 pub(super) fn shared_memory(context: &Context, total: u64, limit: u64, uses: &[Use]) -> Wording {
     let step = context.illegal.step;
-    let message = format!("a block would keep {} in shared memory, and has {}", size(total), size(limit));
+    let message = format!("a block would use {} of shared memory, but has only {}", size(total), size(limit));
     let own = uses.iter().find(|part| part.step == step).map_or(0, |part| part.bytes);
     let mut wording = Wording::new(message, format!("takes {}", size(own)))
         .help("Let a block work on fewer rows or trees: use smaller tiles, or cache less.");
@@ -33,20 +33,20 @@ pub(super) fn shared_memory(context: &Context, total: u64, limit: u64, uses: &[U
 
 pub(super) fn shared_memory_unsure(total: u64, everywhere: u64) -> Wording {
     let message =
-        format!("a block would keep {} in shared memory, which not every GPU has for one", size(total));
+        format!("a block would use {} of shared memory, more than some GPUs have", size(total));
     Wording::new(message, format!("above {}", size(everywhere)))
         .help("Name the GPU to have it checked: `target gpu(sm_90)`.")
 }
 
 pub(super) fn cache_outside_launch(context: &Context) -> Wording {
     let first = context.first();
-    let message = format!("`{first}` runs outside the blocks, so there is no block to cache for");
+    let message = format!("`{first}` is outside every loop over blocks, so no block can hold the copy");
     Wording::new(message, "no grid loop at or around it")
-        .help("Cache in a loop on a `grid` dimension, or in one inside it.")
+        .help("Cache a loop on a `grid` dimension, or one inside it.")
 }
 
 pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
-    let message = format!("such deep trees need at least {} as complete trees", size(bytes));
+    let message = format!("stored as complete trees, trees of this depth need at least {}", size(bytes));
     Wording::new(message, format!("above {}", size(limit)))
         .help("Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
         .fix(Some(other_layout(context, Layout::Sparse)))
@@ -54,9 +54,9 @@ pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wor
 
 pub(super) fn not_oblivious(context: &Context, tree: usize) -> Wording {
     let message =
-        format!("tree {tree} makes several tests on one level, or its leaves are not as deep as each other");
-    Wording::new(message, "holds oblivious trees only")
-        .help("Use `quantized`, which holds any trees, or walk the oblivious ones in a loop of their own.")
+        format!("tree {tree} is not oblivious: a level has several tests, or its leaves differ in depth");
+    Wording::new(message, "needs oblivious trees")
+        .help("Use `quantized`, which holds any trees, or walk the oblivious trees in a separate loop.")
         .fix(Some(other_layout(context, Layout::Quantized)))
 }
 
@@ -72,7 +72,7 @@ fn other_layout(context: &Context, layout: Layout) -> Fix {
 pub(super) fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
-    let message = format!("padding the trees for these steps needs at least {}", size(bytes));
+    let message = format!("padding the trees to this depth needs at least {}", size(bytes));
     let steps = context.report.argument_text(step, Some(1));
     let peel = format!("peelWalk({first}, {steps})");
     let span = context.report.place(step, None);

@@ -10,9 +10,9 @@ use crate::obligation::Obligation;
 use sched_nest::Layout;
 use sched_nest::sym::Property;
 
-const MODEL: &str = "Name a model in a `model` line or on the command line to have it checked.";
-const BATCH_SIZE: &str = "Say how many rows one run of the nest handles at most, on the command line: \
-                          `schedc check ... --batch-size 4096`; or write a number in place of `batch_size`.";
+const MODEL: &str = "To check it, name a model in a `model` line or on the command line.";
+const BATCH_SIZE: &str = "Give the largest number of rows of one run of the nest: `schedc check ... --batch-size 4096`. \
+                          Or write a number instead of `batch_size`.";
 const BOTH: &str = "Name a model in a `model` line or on the command line, and give the batch size: \
                     `schedc check ... --batch-size 4096`.";
 
@@ -22,8 +22,8 @@ pub(super) fn repeated(context: &Context, earlier: DirectiveIndex) -> Wording {
     let text = |step| context.report.argument_text(step, None);
     let is_same = text(step) == text(earlier);
     let applicability = if is_same { Applicability::Safe } else { Applicability::Unsure };
-    Wording::new(format!("{} has been said before", context.quote(step)), "said again")
-        .and(earlier, "said here")
+    Wording::new(format!("duplicate {}", context.quote(step)), "has no effect")
+        .and(earlier, "first here")
         .fix(Some(Fix { applicability, ..context.remove(step) }))
 }
 
@@ -38,7 +38,7 @@ pub(super) fn unverified(context: &Context, what: &Obligation) -> Wording {
     };
     let written = context.argument_text();
     let number = written.contains("batch_size").then(|| written.replace("batch_size", "4096"));
-    Wording::new(format!("without {missing} it is not known {what}"), "not verified")
+    Wording::new(format!("without {missing}, it is unknown {what}"), "not verified")
         .help(help)
         .fix(number.and_then(|text| context.replace(&text, Applicability::Placeholder)))
 }
@@ -58,14 +58,14 @@ pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording
     };
     let fixes: Vec<_> =
         sizes.iter().filter_map(|size| context.replace(size, Applicability::Unsure)).collect();
-    Wording::new(format!("{size} does not divide {extent}: the last tile has {last}"), "a partial tile")
-        .help(format!("This is fine, but a full tile runs faster.{near}"))
+    Wording::new(format!("{size} does not divide {extent}, so the last tile has only {last}"), "a partial tile")
+        .help(format!("This is correct, but full tiles run faster.{near}"))
         .fixes(fixes)
 }
 
 pub(super) fn interleave_of_one(context: &Context) -> Wording {
     let step = context.illegal.step;
-    Wording::new("one walk at a time is not interleaved", "an interleave of one")
+    Wording::new("one walk at a time is not interleaved", "has no effect")
         .help("Use a larger number, or leave `interleave` out.")
         .fix(Some(context.remove(step)))
 }
@@ -84,8 +84,8 @@ pub(super) fn empty_lanes(context: &Context, lanes: u32, trips: i64) -> Wording 
 
 pub(super) fn no_steps(context: &Context, layout: Layout, chosen: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
-    let message = format!("vectors of rows test all nodes of a `{}` tree, they take no steps", layout.word());
-    Wording::new(message, "shapes no walk")
+    let message = format!("in the layout `{}`, vectors of rows test all nodes of a tree and take no steps", layout.word());
+    Wording::new(message, "has no effect")
         .and(chosen, "chosen here")
         .help(format!("Leave `{}` out, or choose a layout that is walked in steps.", context.directive()))
         .fix(Some(context.remove(step)))
@@ -100,7 +100,7 @@ pub(super) fn unroll_beyond(context: &Context, depth: u32, deepest: u32) -> Word
 
 pub(super) fn peel_pointless(context: &Context, unroll: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
-    Wording::new("these steps are straight-line already", "peels nothing")
+    Wording::new("these steps are already straight-line code", "peels nothing")
         .and(unroll, "unrolled here")
         .help("Peel more steps than are unrolled, or leave `peelWalk` out.")
         .fix(Some(context.remove(step)))
@@ -110,11 +110,11 @@ pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Word
     let first = context.first();
     let step = context.illegal.step;
     let message = format!(
-        "one iteration of `{first}` works on {}, more than the {} of a core's cache",
+        "one iteration of `{first}` uses {}, more than the {} of a core's cache",
         size(bytes),
         size(limit)
     );
-    Wording::new(message, "does not stay near")
+    Wording::new(message, "does not fit the cache")
         .help("Use a smaller tile, or cache a loop further in.")
         .fix(Some(context.remove(step)))
 }
@@ -122,21 +122,22 @@ pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Word
 pub(super) fn divergent_warp(context: &Context, together: i64) -> Wording {
     let first = context.first();
     let message =
-        format!("the 32 threads of a warp run different iterations of `{first}`, each with code of its own");
+        format!("the 32 threads of a warp run different iterations of `{first}`, which have different code");
     let label = match together {
-        1 => "each thread goes its own way".to_owned(),
-        _ => format!("{together} threads go the same way"),
+        1 => "each thread runs different code".to_owned(),
+        _ => format!("only {together} threads run the same code"),
     };
     Wording::new(message, label).help(
-        "A GPU runs the ways one after the other. Map it to block.y, and make the loop over block.x a multiple of 32 long.",
+        "A GPU runs different code of a warp one after the other. Map the loop to `block.y`, and give the loop on \
+         `block.x` a multiple of 32 iterations.",
     )
 }
 
 pub(super) fn code_large(size: &Size) -> Wording {
-    let message = format!("{}, which take long to compile", code(size));
-    Wording::new(message, "makes most of them").help(
-                "It is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with fewer \
-                 iterations.",
+    let message = format!("{}, which compiles slowly", code(size));
+    Wording::new(message, "expands most of the code").help(
+                "This is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with \
+         fewer iterations.",
             )
 }
 
@@ -144,9 +145,9 @@ pub(super) fn nested_parallel(context: &Context, outer: &str, earlier: Directive
     let first = context.first();
     let step = context.illegal.step;
     let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);
-    let message = format!("`{inner}` is parallel inside `{outer}`, which keeps all threads busy alone");
+    let message = format!("`{inner}` is parallel inside `{outer}`, which already keeps all threads busy");
     Wording::new(message, "adds overhead, not speed")
-        .and(earlier, "parallel around it")
+        .and(earlier, "outer parallel loop")
         .fix(Some(context.remove(step)))
 }
 

@@ -77,7 +77,7 @@ fn words(context: &Context) -> Wording {
         P::NotPowerOfTwo { width } => annotations::not_power_of_two(context, *width),
         P::ParallelOnGpu { gpu } => annotations::parallel_on_gpu(context, *gpu),
         P::GpuOnCpu => annotations::gpu_on_cpu(context),
-        P::DimensionTwice { outer, earlier } => annotations::dimension_twice(context, outer, *earlier),
+        P::DimensionTwice { outer, earlier } => annotations::dimension_twice(outer, *earlier),
         P::BlockOutsideGrid => annotations::block_outside_grid(),
         P::BlockNotConstant => annotations::block_not_constant(context),
         P::TooManyThreads { threads, limit } => annotations::too_many_threads(*threads, *limit),

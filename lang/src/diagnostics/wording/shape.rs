@@ -16,7 +16,7 @@ pub(super) fn no_such_copy(context: &Context, path: &str) -> Wording {
 pub(super) fn name_taken(context: &Context, name: &str) -> Wording {
     let other = fresh(context, name);
     Wording::new(format!("`{name}` is the name of another loop"), "taken")
-        .help("Every loop needs a name of its own.")
+        .help("Each loop needs a different name.")
         .fix(context.replace(&other, Applicability::Unsure))
 }
 
@@ -29,7 +29,7 @@ pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wordin
     let first = context.first();
     let message = format!("a tile of {size} does not fit `{first}`, which counts in steps of {stride}");
     let near = multiples(size, stride);
-    Wording::new(message, format!("no multiple of {stride}"))
+    Wording::new(message, format!("not a multiple of {stride}"))
         .help("Sizes are index values, not iteration counts.")
         .fixes(context.replace_by_any(&near))
 }
@@ -44,7 +44,7 @@ pub(super) fn split_off_step(context: &Context, offset: i64, stride: i64) -> Wor
         }
         None => Vec::new(),
     };
-    Wording::new(format!("`{first}` has no iteration at this value"), format!("not on a step of {stride}"))
+    Wording::new(format!("`{first}` has no iteration at this value"), format!("`{first}` counts in steps of {stride}"))
         .help("Split points are index values, not iteration counts.")
         .fixes(context.replace_by_any(&near))
 }
@@ -61,24 +61,24 @@ pub(super) fn reorder_twice(name: &str) -> Wording {
 }
 
 pub(super) fn reorder_no_path() -> Wording {
-    Wording::new("these loops do not stand inside each other", "not on one path").help(
-        "`reorder` permutes loops of one chain. Loops beside each other, such as the halves of a split, are \
-                   reordered one chain at a time.",
+    Wording::new("these loops are not nested in each other", "not one chain").help(
+        "`reorder` permutes loops of one chain. Reorder loops beside each other, such as the halves of a \
+         split, one chain at a time.",
     )
 }
 
 pub(super) fn reorder_fork(context: &Context, outer: &str, inside: &[String]) -> Wording {
     let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
     Wording::new(message, "not perfectly nested")
-        .help(format!("Reorder before the loop is copied; inside `{outer}` are {}.", list(inside)))
+        .help(format!("Reorder above the directive that copies the loop. `{outer}` contains {}.", list(inside)))
         .fix(context.reorder_before_split())
 }
 
 pub(super) fn reorder_gap(outer: &str, inner: &str, between: &[String]) -> Wording {
     let names = list(between);
-    let verb = if between.len() == 1 { "stands" } else { "stand" };
+    let verb = if between.len() == 1 { "is" } else { "are" };
     Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous")
-        .help(format!("Name {names} too, or leave out the loops on one side."))
+        .help(format!("Name {names} too, or name only the loops on one side."))
 }
 
 pub(super) fn specialize_leaf(context: &Context) -> Wording {
@@ -89,7 +89,7 @@ pub(super) fn specialize_leaf(context: &Context) -> Wording {
 
 pub(super) fn trips_unknown(context: &Context) -> Wording {
     let first = context.first();
-    let message = format!("how often `{first}` iterates is known only at run time");
+    let message = format!("the number of iterations of `{first}` is known only at run time");
     Wording::new(message, "unknown number of iterations")
         .help(format!("Tile `{first}` first: the inner loop of a tile has a known number of iterations."))
 }
@@ -106,8 +106,8 @@ pub(super) fn trips_huge(context: &Context, trips: i64, limit: i64) -> Wording {
 pub(super) fn specialized(context: &Context, by: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let first = context.first();
-    let message = format!("`{first}` has a body for each of its iterations and cannot be reshaped any more");
-    Wording::new(message, "specialized").and(by, "specialized here").help(match directive {
+    let message = format!("`{first}` is specialized, so it cannot be reshaped any more");
+    Wording::new(message, "each iteration has its own body").and(by, "specialized here").help(match directive {
         "specialize" => "Leave it out, or name only copies that are not specialized yet.".to_owned(),
         _ => format!("Move this directive before {}.", context.quote(by)),
     })
@@ -118,7 +118,7 @@ pub(super) fn not_trees(context: &Context) -> Wording {
     let first = context.first();
     let trees: Vec<String> = context.tree_loops();
     Wording::new(
-        format!("`{directive}` is about trees, and `{first}` is a loop over rows"),
+        format!("`{directive}` needs a loop over trees, and `{first}` is over rows"),
         "a loop over rows",
     )
     .help(use_one_of(&trees))
@@ -127,7 +127,7 @@ pub(super) fn not_trees(context: &Context) -> Wording {
 
 pub(super) fn depth_twice(context: &Context, by: DirectiveIndex) -> Wording {
     let first = context.first();
-    Wording::new(format!("all trees of `{first}` are equally deep"), "split by depth already")
+    Wording::new(format!("all trees of `{first}` already have the same depth"), "already split by depth")
         .and(by, "split here")
         .fix(Some(context.remove(context.illegal.step)))
 }
@@ -135,10 +135,10 @@ pub(super) fn depth_twice(context: &Context, by: DirectiveIndex) -> Wording {
 pub(super) fn trees_unknown(context: &Context) -> Wording {
     let first = context.first();
     Wording::new(
-        format!("which trees one iteration of `{first}` covers is too much to find out"),
-        "too large",
+        format!("it would take too long to find out which trees one iteration of `{first}` covers"),
+        "too many copies inside",
     )
-    .help("Split by depth before the loops inside it are copied.")
+    .help("Split by depth before other directives copy the loops inside.")
     .fix(
         context
             .specialized_inside()
@@ -149,7 +149,7 @@ pub(super) fn trees_unknown(context: &Context) -> Wording {
 pub(super) fn position_unknown(context: &Context, outer: &str) -> Wording {
     let first = context.first();
     let message = format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
-    Wording::new(message, "trees not known")
+    Wording::new(message, "trees unknown")
         .help(format!("Split `{outer}` by depth, or specialize it first."))
 }
 
@@ -174,7 +174,7 @@ pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
         return Wording::new(format!("no loop is called `{name}` yet"), "made later")
             .and(maker, format!("`{name}` is made here"))
             .help(format!(
-                "Move this directive below line {line}: loops can be named once `{how}` has made them."
+                "Move this directive below line {line}, where `{how}` makes the loop."
             ))
             .fix(Some(context.move_after(maker)));
     }
@@ -201,29 +201,30 @@ fn fresh(context: &Context, name: &str) -> String {
 pub(super) fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wording {
     let successors = context.names();
     let consumer = context.report.directive_name(by);
-    Wording::new(format!("`{name}` is not a loop any more"), format!("consumed by `{consumer}`"))
-        .and(by, format!("`{name}` was consumed here"))
+    Wording::new(format!("`{name}` no longer exists"), format!("replaced by `{consumer}`"))
+        .and(by, format!("`{name}` was replaced here"))
         .help(use_one_of(&successors))
         .fixes(context.replace_by_any(&successors))
 }
 
 pub(super) fn annotation_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
-    let directive = context.directive();
     let name = context.argument_text();
     let successors: Vec<String> =
         context.names().into_iter().filter(|successor| *successor != name).collect();
     let how = context.report.directive_name(consumer);
-    Wording::new(
-        format!("`{directive}` is about `{name}`, which `{how}` replaces by other loops"),
-        "would be lost",
-    )
-    .and(consumer, format!("`{name}` is consumed here"))
-    .help(
-        format!("Say it about the loops of the final nest. {}", use_one_of(&successors))
-            .trim_end()
-            .to_owned(),
-    )
-    .fixes(context.replace_by_any(&successors))
+    let by = if successors.is_empty() { String::new() } else { format!(" by {}", list(&successors)) };
+    let message = format!("{}: `{how}` replaced `{name}`{by}", context.quote(context.illegal.step));
+    // Leaf loops are innermost, so an annotation of them fits the last successor.
+    let is_for_leaves = matches!(context.directive(), "interleave" | "vectorize");
+    let successor = if is_for_leaves { successors.last() } else { successors.first() };
+    let help = match successor {
+        Some(successor) => format!("Write `{}`.", context.with_argument(successor)),
+        None => "Name a loop of the final nest.".to_owned(),
+    };
+    Wording::new(message, "no longer exists")
+        .and(consumer, format!("`{name}` is replaced here"))
+        .help(help)
+        .fixes(context.replace_by_any(&successors))
 }
 
 pub(super) fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym) -> Wording {
@@ -250,8 +251,8 @@ pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let insert = Edit { span: there, text: context.report.line_before(there, text) };
     let edits = vec![insert, Edit { span: here, text: String::new() }];
     let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
-    Wording::new("the trees cannot be sorted any more", "too late")
-        .and(by, "this has fixed which trees are where")
+    Wording::new("the trees can no longer be sorted", "too late")
+        .and(by, "this depends on the order of the trees")
         .help(format!("Sort before {}.", context.quote(by)))
         .fix(Some(fix))
 }

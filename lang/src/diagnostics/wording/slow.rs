@@ -11,14 +11,14 @@ pub(super) fn narrow_vector(
     chosen: DirectiveIndex,
 ) -> Wording {
     let bins = match bin_bytes {
-        1 => "of a byte",
-        _ => "of two bytes",
+        1 => "one-byte",
+        _ => "two-byte",
     };
-    let message = format!("{lanes} rows fill a part of a register, which holds {full} bins {bins}");
-    Wording::new(message, format!("{full} rows take the same time"))
+    let message = format!("{lanes} rows fill only part of a register, which holds {full} {bins} bins");
+    Wording::new(message, format!("{full} rows take as long"))
         .and(chosen, "rows are quantized for this layout")
         .help(format!(
-            "Write {full} lanes. A call of few rows can have a block of its own: `when n_rows <= {lanes}`."
+            "Use {full} lanes. For small calls, add a block `when n_rows <= {lanes}`."
         ))
         .fix(context.replace(&full.to_string(), Applicability::Unsure))
 }
@@ -26,7 +26,8 @@ pub(super) fn narrow_vector(
 pub(super) fn tile_beyond(context: &Context, extent: i64, size: i64) -> Wording {
     let message = format!("the loop ends at {extent}, so a tile of {size} is never full");
     Wording::new(message, format!("more than {extent}"))
-        .help("The outer loop has one iteration, and each of the inner one is tested for the end. Use a smaller tile, or leave it out.")
+        .help("The outer loop runs once, and the inner loop checks for the end in each iteration. Use a smaller tile, or \
+             leave it out.")
         .fix(context.replace(&extent.to_string(), Applicability::Unsure))
 }
 
@@ -35,13 +36,14 @@ pub(super) fn one_block(context: &Context, rows: Option<(u64, i64)>) -> Wording 
     let (message, help) = match rows {
         None => (
             format!("`{first}` has one iteration, so one thread does all the work"),
-            "Use a smaller tile, or say `parallel` of a loop with more iterations.".to_owned(),
+            "Use a smaller tile, or make a loop with more iterations parallel.".to_owned(),
         ),
         Some((most, size)) => (
             format!(
-                "an iteration of `{first}` has {size} rows and no call more than {most}, so one thread does all the work"
+                "one iteration of `{first}` covers {size} rows and calls have at most {most}, so one thread does all \
+                 the work"
             ),
-            format!("Use a smaller tile: one of {} makes eight iterations.", (most / 8).max(1)),
+            format!("Use a smaller tile: size {} gives eight iterations.", (most / 8).max(1)),
         ),
     };
     Wording::new(message, "one iteration").help(help).fix(Some(context.remove(step)))
@@ -49,8 +51,9 @@ pub(super) fn one_block(context: &Context, rows: Option<(u64, i64)>) -> Wording 
 
 pub(super) fn unrolled_far(context: &Context, copies: i64) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
-    let message = format!("all iterations of `{first}` are written out: {copies} copies of the code inside");
-    Wording::new(message, "much code, which is no faster")
-        .help(format!("It takes long to compile and gains nothing. Leave `unroll` out, or tile `{first}` and unroll a loop of a few iterations; `interleave` and `unrollAndJam` let walks overlap without it."))
+    let message = format!("`unroll` makes {copies} copies of the code inside `{first}`");
+    Wording::new(message, "more code, but no faster")
+        .help(format!("This compiles slowly and runs no faster. Leave `unroll` out, or tile `{first}` and unroll the inner loop. \
+             `interleave` and `unrollAndJam` overlap walks without it."))
         .fix(Some(context.remove(step)))
 }
