@@ -210,9 +210,9 @@ fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String
     let support = match signature.lowered {
         Lowered::Everywhere => "For CPUs and GPUs.",
         Lowered::OnCpus => "For CPUs only.",
-        Lowered::OnGpus => "For GPUs only; `schedc predict --simulate` runs it without one.",
+        Lowered::OnGpus => "For GPUs only, or for `schedc predict --simulate`.",
     };
-    let _ = writeln!(text, "{kind} {support}\n");
+    let _ = writeln!(text, "{kind}\n{support}\n");
     let codes = raised.get(&signature.op).cloned().unwrap_or_default();
     let links: Vec<String> = codes.iter().map(|code| format!("[{code}](../errors/{code}.md)")).collect();
     if !links.is_empty() {

@@ -6,9 +6,9 @@ pub const REPORT: &str = "this is not your fault. Please report it with this tex
 
 crate::codes! { Internal in "explain/";
     PANIC 1 "X0001" Error "bug in schedc"
-    ILL_FORMED 2 "X0002" Error "code that breaks schedc's own rules"
+    ILL_FORMED 2 "X0002" Error "invalid intermediate code"
     REJECTED 3 "X0003" Error "code that LLVM rejects"
-    SYMBOLIC 4 "X0004" Error "checked schedule that is still symbolic"
-    IMPOSSIBLE 5 "X0005" Error "step that cannot fail has failed"
-    SIMULATED 6 "X0006" Error "access to memory that goes wrong in the simulator"
+    SYMBOLIC 4 "X0004" Error "checked schedule with unknown facts"
+    IMPOSSIBLE 5 "X0005" Error "unexpected failure"
+    SIMULATED 6 "X0006" Error "invalid memory access in the simulator"
 }
