@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::ast::Span;
-use crate::text::escape;
+use crate::escape::escape;
 
 /// The deepest nesting of brackets and signs, and the greatest depth of an expression's tree. It bounds the
 /// recursion of everything that visits a tree.

@@ -5,50 +5,20 @@
 //! statement leaves here with balanced brackets and bounded nesting, so that the parser can recover inside it
 //! and never needs to look beyond it.
 
-use std::cell::OnceCell;
-
 use crate::ast::{Ident, Span, Stmt};
-use crate::brackets::{Bracket, partners};
-use crate::error::{SyntaxError, SyntaxErrorKind};
+use crate::brackets::Bracket;
+use crate::error::SyntaxErrorKind;
 use crate::lexer::{Raw, RawToken, bom_len};
 use crate::reuse::Reusable;
-use crate::statement::StatementBuilder;
-use crate::token::{Spanned, is_reserved_for_later};
+use crate::statement::{Body, Statement, StatementBuilder};
+use crate::stream::{TokenStream, tokens_of_line};
+use crate::token::is_reserved_for_later;
 
-/// The tokens of one statement.
-#[derive(Debug)]
-pub(crate) struct Statement<'s> {
-    pub body: Body<'s>,
-    /// From the first to the last token, without a closing `;`.
-    pub span: Span,
-    /// Whether an error has been reported, so that what follows from it stays unsaid.
-    pub faulty: bool,
-}
-
-/// What the parser gets to see of a statement.
-#[derive(Debug)]
-pub(crate) enum Body<'s> {
-    Tokens(Vec<Spanned<'s>>),
-    /// A statement that begins with a word kept for later.
-    Reserved(Ident),
-    /// A statement too deep to be parsed, or a block within another one.
-    Unparsable,
-}
-
-/// Hands out one statement after the other.
+/// Cuts the tokens of a text into statements.
 pub(crate) struct Layout<'s> {
-    pub source: &'s str,
-    tokens: Vec<RawToken>,
-    /// For each token the one that closes it, once somebody asks: only texts with mistakes do.
-    partner: OnceCell<Vec<Option<usize>>>,
-    next: usize,
-    /// Where the current line begins.
+    pub stream: TokenStream<'s>,
+    /// Byte at which the current line begins.
     line_start: usize,
-    /// Index of the token that ends the current line or statement, or of an earlier one.
-    line_end: usize,
-    /// Reserved words already reported as names: renaming corrects all uses at once.
-    pub reported: Vec<&'s str>,
-    pub errors: Vec<SyntaxError>,
     /// The block whose statements are being read.
     block: Option<Block>,
 }
@@ -78,76 +48,30 @@ enum LineStart {
 
 impl<'s> Layout<'s> {
     pub fn new(source: &'s str, tokens: Vec<RawToken>) -> Self {
-        let line_start = bom_len(source);
-        let (reported, errors) = (Vec::new(), Vec::new());
-        Layout {
-            source,
-            tokens,
-            partner: OnceCell::new(),
-            next: 0,
-            line_start,
-            line_end: 0,
-            reported,
-            errors,
-            block: None,
-        }
-    }
-
-    pub fn text(&self, token: RawToken) -> &'s str {
-        self.source.get(token.start..token.end).unwrap_or_default()
-    }
-
-    /// The kind of the token at `index`.
-    pub fn kind(&self, index: usize) -> Option<Raw> {
-        self.tokens.get(index).map(|token| token.kind)
-    }
-
-    pub fn report(&mut self, span: Span, kind: SyntaxErrorKind) {
-        self.errors.push(SyntaxError::new(span, kind));
-    }
-
-    /// Whether the bracket at `index` is closed somewhere.
-    pub fn is_closed(&self, index: usize) -> bool {
-        self.partner(index).is_some()
-    }
-
-    /// The token that closes the bracket at `index`.
-    fn partner(&self, index: usize) -> Option<usize> {
-        self.partner.get_or_init(|| partners(&self.tokens)).get(index).copied().flatten()
-    }
-
-    /// Whether the bracket at `index` is closed before the line or the statement ends.
-    pub fn is_closed_on_this_line(&mut self, index: usize) -> bool {
-        if self.line_end <= self.next {
-            let rest = self.tokens.get(self.next..).unwrap_or_default();
-            let len = rest.iter().position(|token| matches!(token.kind, Raw::Newline | Raw::Semicolon));
-            self.line_end = self.next + len.unwrap_or(rest.len());
-        }
-        self.partner(index).is_some_and(|partner| partner < self.line_end)
+        Layout { stream: TokenStream::new(source, tokens), line_start: bom_len(source), block: None }
     }
 
     /// The token at `next`, without blank lines and empty statements before it.
     fn skip_blank(&mut self) -> Option<RawToken> {
         loop {
-            let token = *self.tokens.get(self.next)?;
+            let token = self.stream.peek()?;
             match token.kind {
                 Raw::Newline => self.line_start = token.end,
                 Raw::Semicolon => {}
                 _ => return Some(token),
             }
-            self.next += 1;
+            self.stream.next += 1;
         }
     }
 
     /// The next statement, if it is known from before an edit.
     pub fn known(&mut self, known: &mut Reusable<'_>) -> Option<Stmt> {
         let first = self.skip_blank()?;
-        let rest = self.tokens.get(self.next..)?;
-        let count = rest.iter().position(|token| matches!(token.kind, Raw::Newline | Raw::Semicolon));
-        let count = count.unwrap_or(rest.len());
+        let rest = self.stream.rest();
+        let count = tokens_of_line(rest);
         let last = rest.get(count.checked_sub(1)?)?;
         let stmt = known.statement(first.start, last.end, rest.get(count).map(|token| token.end))?;
-        self.next += count;
+        self.stream.next += count;
         Some(stmt)
     }
 
@@ -156,12 +80,8 @@ impl<'s> Layout<'s> {
         let Some(first) = self.skip_blank() else { return true };
         let Some(block) = self.block else { return false };
         let outdented = first.start.saturating_sub(self.line_start) <= block.indent;
-        first.kind == Raw::RBrace || !block.is_closed && self.begins_line(self.next) && outdented
-    }
-
-    /// Whether nothing stands before a token on its line.
-    fn begins_line(&self, index: usize) -> bool {
-        index.checked_sub(1).and_then(|before| self.kind(before)).is_none_or(|kind| kind == Raw::Newline)
+        first.kind == Raw::RBrace
+            || !block.is_closed && self.stream.begins_line(self.stream.next) && outdented
     }
 
     /// Whether the statements that follow are those of a block, until it is closed.
@@ -172,26 +92,26 @@ impl<'s> Layout<'s> {
     /// Ends the block that is being read; returns its place.
     pub fn close_block(&mut self) -> Span {
         let Some(block) = self.block.take() else { return Span::default() };
-        if let Some(&close) = self.tokens.get(self.next).filter(|token| token.kind == Raw::RBrace) {
-            self.next += 1;
+        if let Some(close) = self.stream.peek().filter(|token| token.kind == Raw::RBrace) {
+            self.stream.next += 1;
             let is_apart = |kind| matches!(kind, Raw::Newline | Raw::Semicolon | Raw::RBrace);
-            if let Some(&next) = self.tokens.get(self.next).filter(|next| !is_apart(next.kind)) {
-                self.report(next.span(), SyntaxErrorKind::MissingSeparator);
+            if let Some(next) = self.stream.peek().filter(|next| !is_apart(next.kind)) {
+                self.stream.report(next.span(), SyntaxErrorKind::MissingSeparator);
             }
             return block.open.to(close.span());
         }
-        let before = self.tokens.get(..self.next).unwrap_or_default();
-        let last = before.iter().rfind(|token| !matches!(token.kind, Raw::Newline | Raw::Semicolon));
+        let last =
+            self.stream.read().iter().rfind(|token| !matches!(token.kind, Raw::Newline | Raw::Semicolon));
         let block_span = last.map_or(block.open, |last| block.open.to(last.span()));
         let here = Span { start: block_span.end, end: block_span.end };
-        self.report(here, SyntaxErrorKind::UnclosedBlock { opener: block.open });
+        self.stream.report(here, SyntaxErrorKind::UnclosedBlock { opener: block.open });
         block_span
     }
 
     /// The next statement. Of a block it is the head; what is in the block follows as statements.
     pub fn statement(&mut self) -> Option<Statement<'s>> {
         let first = self.skip_blank()?;
-        let word = self.text(first);
+        let word = self.stream.text(first);
         let is_name = first.kind == Raw::Name;
         if is_name && word == "when" && self.block.is_none() {
             return Some(self.head(first));
@@ -201,26 +121,26 @@ impl<'s> Layout<'s> {
         }
         let indent = first.start.saturating_sub(self.line_start);
         let mut builder = StatementBuilder::new(first);
-        while let Some(&token) = self.tokens.get(self.next) {
+        while let Some(token) = self.stream.peek() {
             let ends = match token.kind {
                 Raw::Semicolon => true,
                 Raw::Newline => self.newline_ends(&builder, indent),
                 Raw::RBrace => self.closes_block(&builder),
-                Raw::Name => builder.is_complete() && self.line_start_at(self.next).is_statement(),
+                Raw::Name => builder.is_complete() && self.line_start_at(self.stream.next).is_statement(),
                 _ => false,
             };
             if ends {
                 if token.kind == Raw::Name {
-                    builder.report(self, token.span(), SyntaxErrorKind::MissingSeparator);
+                    builder.report(&mut self.stream, token.span(), SyntaxErrorKind::MissingSeparator);
                 }
                 break;
             }
             if token.kind != Raw::Newline {
-                builder.push(self, self.next, token);
+                builder.push(&mut self.stream);
             }
-            self.next += 1;
+            self.stream.next += 1;
         }
-        Some(builder.finish(self))
+        Some(builder.finish(&mut self.stream))
     }
 
     /// Whether the `}` at `next` closes the block, not a bracket of the statement.
@@ -228,7 +148,7 @@ impl<'s> Layout<'s> {
         let Some(block) = self.block.filter(|_| !builder.has_open_brace()) else { return false };
         // A wrong bracket at the end of a list stands on the line of the list.
         let is_open = builder.outermost_open().is_some();
-        !is_open || self.begins_line(self.next) || block.line_start == self.line_start
+        !is_open || self.stream.begins_line(self.stream.next) || block.line_start == self.line_start
     }
 
     /// The head of a block, up to its `{`. The statements that follow are those of the block, if there is one.
@@ -236,7 +156,7 @@ impl<'s> Layout<'s> {
         let indent = first.start.saturating_sub(self.line_start);
         let mut builder = StatementBuilder::new(first);
         let mut open = None;
-        while let Some(&token) = self.tokens.get(self.next) {
+        while let Some(token) = self.stream.peek() {
             match token.kind {
                 Raw::LBrace => {
                     open = Some(token);
@@ -244,18 +164,22 @@ impl<'s> Layout<'s> {
                 }
                 Raw::Semicolon | Raw::RBrace => break,
                 Raw::Newline if self.newline_ends(&builder, indent) && !self.is_before_brace() => break,
-                Raw::Name if builder.ends_operand() && self.line_start_at(self.next).is_statement() => break,
+                Raw::Name
+                    if builder.ends_operand() && self.line_start_at(self.stream.next).is_statement() =>
+                {
+                    break;
+                }
                 Raw::Newline => {}
-                _ => builder.push(self, self.next, token),
+                _ => builder.push(&mut self.stream),
             }
-            self.next += 1;
+            self.stream.next += 1;
         }
         let is_closed = match open {
-            Some(_) => self.is_closed(self.next),
+            Some(_) => self.stream.partner(self.stream.next).is_some(),
             None => self.has_brace_to_close(),
         };
-        let statement = builder.finish_head(self, open, is_closed);
-        self.next += usize::from(open.is_some());
+        let statement = builder.finish_head(&mut self.stream, open, is_closed);
+        self.stream.next += usize::from(open.is_some());
         if open.is_some() || is_closed {
             let here = Span { start: statement.span.end, end: statement.span.end };
             let open = open.map_or(here, |token| token.span());
@@ -266,19 +190,24 @@ impl<'s> Layout<'s> {
 
     /// Whether only line ends stand between `next` and a `{`.
     fn is_before_brace(&self) -> bool {
-        let rest = self.tokens.get(self.next..).unwrap_or_default();
-        rest.iter().find(|token| token.kind != Raw::Newline).is_some_and(|token| token.kind == Raw::LBrace)
+        self.stream
+            .rest()
+            .iter()
+            .find(|token| token.kind != Raw::Newline)
+            .is_some_and(|token| token.kind == Raw::LBrace)
     }
 
     /// Whether a `}` follows that nothing has opened, before the head of another block.
     fn has_brace_to_close(&self) -> bool {
         let mut open = 0_usize;
-        for (index, token) in self.tokens.iter().enumerate().skip(self.next) {
+        for (index, token) in (self.stream.next..).zip(self.stream.rest()) {
             match token.kind {
                 Raw::LBrace => open += 1,
                 Raw::RBrace if open == 0 => return true,
                 Raw::RBrace => open -= 1,
-                Raw::Name if self.text(*token) == "when" && self.begins_line(index) => return false,
+                Raw::Name if self.stream.text(*token) == "when" && self.stream.begins_line(index) => {
+                    return false;
+                }
                 _ => {}
             }
         }
@@ -289,9 +218,9 @@ impl<'s> Layout<'s> {
     fn reserved(&mut self, first: RawToken, word: &str) -> Statement<'s> {
         let is_block = word == "when";
         let later = || SyntaxErrorKind::ReservedStatement(word.to_owned());
-        self.report(first.span(), if is_block { SyntaxErrorKind::NestedBlock } else { later() });
+        self.stream.report(first.span(), if is_block { SyntaxErrorKind::NestedBlock } else { later() });
         let mut span = first.span();
-        while let Some(token) = self.tokens.get(self.next) {
+        while let Some(token) = self.stream.peek() {
             let ends = match token.kind {
                 Raw::Newline => !is_block || !self.is_before_brace(),
                 Raw::Semicolon => true,
@@ -301,9 +230,9 @@ impl<'s> Layout<'s> {
             if ends {
                 break;
             }
-            let last = self.partner(self.next).unwrap_or(self.next);
-            span = self.tokens.get(last).map_or(span, |token| span.to(token.span()));
-            self.next = last + 1;
+            let last = self.stream.partner(self.stream.next).unwrap_or(self.stream.next);
+            span = self.stream.get(last).map_or(span, |token| span.to(token.span()));
+            self.stream.next = last + 1;
         }
         let word = Ident { text: word.to_owned(), span: first.span() };
         let body = if is_block { Body::Unparsable } else { Body::Reserved(word) };
@@ -313,33 +242,34 @@ impl<'s> Layout<'s> {
     /// Whether the newline at `next` ends the statement.
     fn newline_ends(&mut self, builder: &StatementBuilder<'s>, indent: usize) -> bool {
         let Some(opener) = builder.outermost_open() else { return true };
-        while let Some(token) = self.tokens.get(self.next + 1).filter(|token| token.kind == Raw::Newline) {
+        while let Some(token) =
+            self.stream.get(self.stream.next + 1).filter(|token| token.kind == Raw::Newline)
+        {
             self.line_start = token.end;
-            self.next += 1;
+            self.stream.next += 1;
         }
-        let (Some(newline), Some(first)) = (self.tokens.get(self.next), self.tokens.get(self.next + 1))
-        else {
+        let (Some(newline), Some(first)) = (self.stream.peek(), self.stream.get(self.stream.next + 1)) else {
             return true;
         };
         let outdented = first.start.saturating_sub(newline.end) <= indent;
-        match self.line_start_at(self.next + 1) {
+        match self.line_start_at(self.stream.next + 1) {
             LineStart::Other => false,
             LineStart::Header => true,
             // Between two operands nothing of an expression can stand. A bracket that is closed further down
             // and a deeper indent speak for a list over several lines.
-            LineStart::Call if self.is_closed(opener) => builder.ends_operand() && outdented,
+            LineStart::Call if self.stream.partner(opener).is_some() => builder.ends_operand() && outdented,
             LineStart::Call => builder.ends_operand() || outdented,
         }
     }
 
     fn line_start_at(&self, index: usize) -> LineStart {
-        let (Some(&first), Some(second)) = (self.tokens.get(index), self.tokens.get(index + 1)) else {
+        let (Some(first), Some(second)) = (self.stream.get(index), self.stream.get(index + 1)) else {
             return LineStart::Other;
         };
         if first.kind != Raw::Name {
             return LineStart::Other;
         }
-        match (self.text(first), second.kind) {
+        match (self.stream.text(first), second.kind) {
             ("param" | "const" | "target" | "when", Raw::Name)
             | ("model", Raw::Str(_))
             | ("sched", Raw::Number) => LineStart::Header,

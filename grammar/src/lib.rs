@@ -16,6 +16,7 @@
 pub mod ast;
 mod brackets;
 mod error;
+mod escape;
 mod layout;
 mod lexeme;
 mod lexer;
@@ -23,6 +24,7 @@ mod print;
 mod reuse;
 mod spans;
 mod statement;
+mod stream;
 mod text;
 mod token;
 mod tree;
@@ -39,8 +41,9 @@ pub use spans::{each_span, erase_spans};
 pub use token::{is_reserved, is_reserved_for_later};
 
 use ast::{Comment, File, Span, Stmt, StmtKind};
-use layout::{Body, Layout, Statement};
+use layout::Layout;
 use reuse::Reusable;
+use statement::{Body, Statement};
 use tree::ParseContext;
 
 /// A parsed text.
@@ -70,7 +73,7 @@ fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
     let (tokens, comments) = lexer::lex(source);
     let mut layout = Layout::new(source, tokens);
     let stmts = parse_statements(&mut layout, &mut known);
-    let mut errors = layout.errors;
+    let mut errors = layout.stream.errors;
     errors.sort_by_key(|error| error.span);
     Parsed { file: File { stmts }, comments, errors }
 }
@@ -117,12 +120,12 @@ fn parse_statement(layout: &mut Layout<'_>, statement: Statement<'_>) -> Stmt {
         Body::Unparsable => StmtKind::Error,
         Body::Reserved(word) => StmtKind::Reserved(word),
         Body::Tokens(tokens) => {
-            let mut context = ParseContext { source: layout.source, error: None };
+            let mut context = ParseContext { source: layout.stream.source, error: None };
             let kind = grammar::StmtParser::new().parse(&mut context, tokens).unwrap_or_else(|error| {
                 context.failed(error);
                 StmtKind::Error
             });
-            layout.errors.extend(context.error.filter(|_| !faulty));
+            layout.stream.errors.extend(context.error.filter(|_| !faulty));
             kind
         }
     };

@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Formatter, Write};
 use crate::ast::{
     BinOp, Comparison, Directive, Expr, ExprKind, File, Ident, Path, Segment, Stmt, StmtKind, Str, When,
 };
-use crate::text::escape;
+use crate::escape::escape;
 
 /// How tightly an expression holds together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,13 +1,33 @@
 //! Collects the tokens of one statement: refuses bad literals, balances the brackets, bounds the nesting, and
 //! fills in the small things that people forget, each with its own error.
 
-use crate::ast::{Comparison, Span};
+use crate::ast::{Comparison, Ident, Span};
 use crate::brackets::{Bracket, Open};
 use crate::error::{MAX_NESTING, SyntaxErrorKind};
-use crate::layout::{Body, Layout, Statement};
 use crate::lexer::{Raw, RawToken};
+use crate::stream::TokenStream;
 use crate::text::{integer, unescape};
 use crate::token::{Spanned, Token, first_word, is_reserved};
+
+/// One statement, ready for the parser.
+#[derive(Debug)]
+pub(crate) struct Statement<'s> {
+    pub body: Body<'s>,
+    /// Span from the first to the last token, without a closing `;`.
+    pub span: Span,
+    /// Whether an error was reported. Errors that follow from it are then dropped.
+    pub faulty: bool,
+}
+
+/// Content of a statement for the parser.
+#[derive(Debug)]
+pub(crate) enum Body<'s> {
+    Tokens(Vec<Spanned<'s>>),
+    /// A statement that begins with a word reserved for later.
+    Reserved(Ident),
+    /// A statement too deep to be parsed, or a block inside another one.
+    Unparsable,
+}
 
 /// An open bracket of the statement.
 struct Frame {
@@ -73,60 +93,61 @@ impl<'s> StatementBuilder<'s> {
     }
 
     /// Reports an error of this statement.
-    pub fn report(&mut self, layout: &mut Layout<'s>, span: Span, kind: SyntaxErrorKind) {
+    pub fn report(&mut self, stream: &mut TokenStream<'s>, span: Span, kind: SyntaxErrorKind) {
         if !self.too_deep {
             self.faulty = true;
-            layout.report(span, kind);
+            stream.report(span, kind);
         }
     }
 
-    /// Adds the raw token at `index`.
-    pub fn push(&mut self, layout: &mut Layout<'s>, index: usize, raw: RawToken) {
+    /// Adds the token under the cursor.
+    pub fn push(&mut self, stream: &mut TokenStream<'s>) {
+        let Some(raw) = stream.peek() else { return };
         if let Some(kind) = Bracket::opened_by(raw.kind) {
-            self.open(layout, index, raw, kind);
+            self.open(stream, raw, kind);
         } else if let Some(kind) = Bracket::closed_by(raw.kind) {
-            self.close(layout, raw, kind);
+            self.close(stream, raw, kind);
         } else {
-            if self.begins_choices(layout, index, raw) {
-                self.close_until(layout, |_| false);
+            if self.begins_choices(stream, raw) {
+                self.close_until(stream, |_| false);
             }
-            self.push_plain(layout, raw);
+            self.push_plain(stream, raw);
         }
         self.span = self.span.to(raw.span());
         self.end = raw.end;
     }
 
     /// Whether `raw` is the `in` of `in {` after a complete value, which stands outside of all brackets.
-    fn begins_choices(&self, layout: &Layout<'s>, index: usize, raw: RawToken) -> bool {
+    fn begins_choices(&self, stream: &TokenStream<'s>, raw: RawToken) -> bool {
         let param = matches!(self.tokens.first(), Some((_, Token::Param, _)));
         param
             && self.ends_operand()
-            && layout.text(raw) == "in"
-            && layout.kind(index + 1) == Some(Raw::LBrace)
+            && stream.text(raw) == "in"
+            && stream.kind(stream.next + 1) == Some(Raw::LBrace)
     }
 
     /// Adds a token that is no bracket.
-    fn push_plain(&mut self, layout: &mut Layout<'s>, raw: RawToken) {
-        if let Some(inner) = self.quoted_value(layout, raw) {
-            return self.push_quoted(layout, raw, inner);
+    fn push_plain(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) {
+        if let Some(inner) = self.quoted_value(stream, raw) {
+            return self.push_quoted(stream, raw, inner);
         }
-        if let Some(token) = self.token(layout, raw) {
-            self.nest(layout, &token, raw);
+        if let Some(token) = self.token(stream, raw) {
+            self.nest(stream, &token, raw);
             if token.is_operand() && self.ends_operand() && !self.frames.is_empty() {
-                self.insert_comma(layout);
+                self.insert_comma(stream);
             }
             self.emit(raw, token);
         }
     }
 
     /// What stands between quotes that no string belongs between: a number, or a name with dots.
-    fn quoted_value(&self, layout: &Layout<'s>, raw: RawToken) -> Option<&'s str> {
+    fn quoted_value(&self, stream: &TokenStream<'s>, raw: RawToken) -> Option<&'s str> {
         if !matches!(raw.kind, Raw::Str(true) | Raw::QuotedStr(_)) {
             return None;
         }
         // Only the first word of a statement says whether a string may follow.
         let (_, first, _) = self.tokens.first()?;
-        let mut inner = layout.text(raw).chars();
+        let mut inner = stream.text(raw).chars();
         inner.next();
         inner.next_back();
         let inner = inner.as_str();
@@ -139,11 +160,11 @@ impl<'s> StatementBuilder<'s> {
     }
 
     /// Reads a quoted value as if the quotes were not there.
-    fn push_quoted(&mut self, layout: &mut Layout<'s>, raw: RawToken, inner: &'s str) {
+    fn push_quoted(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, inner: &'s str) {
         if self.ends_operand() && !self.frames.is_empty() {
-            self.insert_comma(layout);
+            self.insert_comma(stream);
         }
-        self.report(layout, raw.span(), SyntaxErrorKind::Quoted(inner.to_owned()));
+        self.report(stream, raw.span(), SyntaxErrorKind::Quoted(inner.to_owned()));
         self.level = self.base;
         if let Ok(number) = integer(inner) {
             return self.emit(raw, Token::Int(number));
@@ -163,27 +184,27 @@ impl<'s> StatementBuilder<'s> {
     }
 
     /// Follows the nesting: a sign adds a level to its operand.
-    fn nest(&mut self, layout: &mut Layout<'s>, token: &Token<'s>, raw: RawToken) {
+    fn nest(&mut self, stream: &mut TokenStream<'s>, token: &Token<'s>, raw: RawToken) {
         match token {
-            Token::Minus if !self.ends_operand() => self.deepen(layout, raw),
+            Token::Minus if !self.ends_operand() => self.deepen(stream, raw),
             _ => self.level = self.base,
         }
     }
 
     /// The list of a directive is one level of its own, which the limit does not count.
-    fn deepen(&mut self, layout: &mut Layout<'s>, raw: RawToken) {
+    fn deepen(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) {
         self.level += 1;
         if self.level > MAX_NESTING + 1 && !self.too_deep {
-            self.report(layout, raw.span(), SyntaxErrorKind::TooDeep);
+            self.report(stream, raw.span(), SyntaxErrorKind::TooDeep);
             self.too_deep = true;
             self.tokens.clear();
         }
     }
 
-    fn open(&mut self, layout: &mut Layout<'s>, index: usize, raw: RawToken, kind: Bracket) {
-        self.frames.push(Frame { kind, index, span: raw.span(), outer: self.base });
+    fn open(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, kind: Bracket) {
+        self.frames.push(Frame { kind, index: stream.next, span: raw.span(), outer: self.base });
         self.open.add(kind);
-        self.deepen(layout, raw);
+        self.deepen(stream, raw);
         self.base = self.level;
         self.emit(raw, kind.open_token());
     }
@@ -198,29 +219,29 @@ impl<'s> StatementBuilder<'s> {
         Some(frame)
     }
 
-    fn close(&mut self, layout: &mut Layout<'s>, raw: RawToken, kind: Bracket) {
+    fn close(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, kind: Bracket) {
         let Some(top) = self.frames.last() else {
-            self.report(layout, raw.span(), SyntaxErrorKind::StrayClose(kind.close_char()));
+            self.report(stream, raw.span(), SyntaxErrorKind::StrayClose(kind.close_char()));
             return;
         };
         if self.open.has(kind) {
-            self.close_until(layout, |frame| frame.kind == kind);
+            self.close_until(stream, |frame| frame.kind == kind);
             self.pop(raw);
-        } else if layout.is_closed_on_this_line(top.index) {
-            self.report(layout, raw.span(), SyntaxErrorKind::StrayClose(kind.close_char()));
+        } else if stream.is_closed_on_this_line(top.index) {
+            self.report(stream, raw.span(), SyntaxErrorKind::StrayClose(kind.close_char()));
         } else {
             let wrong = SyntaxErrorKind::WrongClose {
                 found: kind.close_char(),
                 expected: top.kind.close_char(),
                 opener: top.span,
             };
-            self.report(layout, raw.span(), wrong);
+            self.report(stream, raw.span(), wrong);
             self.pop(raw);
         }
     }
 
     /// Closes the open brackets, innermost first, until one is `wanted`; one error covers them all.
-    fn close_until(&mut self, layout: &mut Layout<'s>, wanted: impl Fn(&Frame) -> bool) {
+    fn close_until(&mut self, stream: &mut TokenStream<'s>, wanted: impl Fn(&Frame) -> bool) {
         let here = RawToken { kind: Raw::Bad, start: self.end, end: self.end };
         let mut close = String::new();
         let mut outermost = None;
@@ -231,18 +252,18 @@ impl<'s> StatementBuilder<'s> {
         if let Some(frame) = outermost {
             let open = frame.kind.open_char();
             let kind = SyntaxErrorKind::Unclosed { open, opener: frame.span, close };
-            self.report(layout, here.span(), kind);
+            self.report(stream, here.span(), kind);
         }
     }
 
-    fn insert_comma(&mut self, layout: &mut Layout<'s>) {
+    fn insert_comma(&mut self, stream: &mut TokenStream<'s>) {
         let here = RawToken { kind: Raw::Comma, start: self.end, end: self.end };
-        self.report(layout, here.span(), SyntaxErrorKind::MissingComma);
+        self.report(stream, here.span(), SyntaxErrorKind::MissingComma);
         self.emit(here, Token::Comma);
     }
 
     /// The token for a raw one that is no bracket.
-    fn token(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Option<Token<'s>> {
+    fn token(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Option<Token<'s>> {
         Some(match raw.kind {
             Raw::Comma => Token::Comma,
             Raw::Dot => Token::Dot,
@@ -252,29 +273,29 @@ impl<'s> StatementBuilder<'s> {
             Raw::Star => Token::Star,
             Raw::Slash => Token::Slash,
             Raw::Percent => Token::Percent,
-            Raw::Compare => self.comparison(layout, raw),
-            Raw::Name => self.name(layout, raw),
-            Raw::ForeignName => self.foreign_name(layout, raw),
-            Raw::Number => self.number(layout, raw),
-            Raw::Str(closed) => self.string(layout, raw, closed),
-            Raw::QuotedStr(_) => self.quoted_string(layout, raw),
-            Raw::Bad => self.bad(layout, raw),
+            Raw::Compare => self.comparison(stream, raw),
+            Raw::Name => self.name(stream, raw),
+            Raw::ForeignName => self.foreign_name(stream, raw),
+            Raw::Number => self.number(stream, raw),
+            Raw::Str(closed) => self.string(stream, raw, closed),
+            Raw::QuotedStr(_) => self.quoted_string(stream, raw),
+            Raw::Bad => self.bad(stream, raw),
             _ => return None,
         })
     }
 
-    fn bad(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
-        let c = layout.text(raw).chars().next().unwrap_or_default();
-        self.report(layout, raw.span(), SyntaxErrorKind::BadCharacter(c));
+    fn bad(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
+        let c = stream.text(raw).chars().next().unwrap_or_default();
+        self.report(stream, raw.span(), SyntaxErrorKind::BadCharacter(c));
         Token::Bad
     }
 
     /// Only the head of a block compares.
-    fn comparison(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
+    fn comparison(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
         if !matches!(self.tokens.first(), Some((_, Token::When, _))) {
-            return self.bad(layout, raw);
+            return self.bad(stream, raw);
         }
-        Token::Compare(match layout.text(raw) {
+        Token::Compare(match stream.text(raw) {
             "<" => Comparison::Less,
             ">" => Comparison::Greater,
             ">=" => Comparison::AtLeast,
@@ -282,8 +303,8 @@ impl<'s> StatementBuilder<'s> {
         })
     }
 
-    fn name(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
-        let text = layout.text(raw);
+    fn name(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
+        let text = stream.text(raw);
         if let (true, Some(word)) = (self.tokens.is_empty(), first_word(text)) {
             return word;
         }
@@ -295,68 +316,68 @@ impl<'s> StatementBuilder<'s> {
             return Token::In;
         }
         let free = matches!(self.tokens.first(), Some((_, Token::Target, _)));
-        if is_reserved(text) && !free && !layout.reported.contains(&text) {
-            layout.reported.push(text);
-            self.report(layout, raw.span(), SyntaxErrorKind::ReservedName(text.to_owned()));
+        if is_reserved(text) && !free && !stream.reported.contains(&text) {
+            stream.reported.push(text);
+            self.report(stream, raw.span(), SyntaxErrorKind::ReservedName(text.to_owned()));
         }
         Token::Name(text)
     }
 
-    fn foreign_name(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
-        let text = layout.text(raw);
+    fn foreign_name(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
+        let text = stream.text(raw);
         if let Some((at, c)) = text.char_indices().find(|(_, c)| !c.is_ascii()) {
             let span = Span::new(raw.start + at, raw.start + at + c.len_utf8());
-            self.report(layout, span, SyntaxErrorKind::BadCharacter(c));
+            self.report(stream, span, SyntaxErrorKind::BadCharacter(c));
         }
         Token::Name(text)
     }
 
-    fn number(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
-        integer(layout.text(raw)).map_or_else(
+    fn number(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
+        integer(stream.text(raw)).map_or_else(
             |kind| {
-                self.report(layout, raw.span(), kind);
+                self.report(stream, raw.span(), kind);
                 Token::BadInt
             },
             Token::Int,
         )
     }
 
-    fn string(&mut self, layout: &mut Layout<'s>, raw: RawToken, closed: bool) -> Token<'s> {
-        let text = layout.text(raw);
+    fn string(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, closed: bool) -> Token<'s> {
+        let text = stream.text(raw);
         let inner = text.strip_prefix('"').unwrap_or(text);
         let inner = if closed { inner.strip_suffix('"').unwrap_or(inner) } else { inner };
         if !closed {
-            self.report(layout, raw.span(), SyntaxErrorKind::UnterminatedString);
+            self.report(stream, raw.span(), SyntaxErrorKind::UnterminatedString);
         }
         Token::Str(unescape(inner, raw.start + 1, |span, kind| {
             // Text after a quote that was never closed is not meant as a string.
             if closed {
-                self.report(layout, span, kind);
+                self.report(stream, span, kind);
             }
         }))
     }
 
     /// A string in other quotes than the language's.
-    fn quoted_string(&mut self, layout: &mut Layout<'s>, raw: RawToken) -> Token<'s> {
-        let mut inner = layout.text(raw).chars();
+    fn quoted_string(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
+        let mut inner = stream.text(raw).chars();
         inner.next();
         inner.next_back();
         let value = inner.as_str().to_owned();
-        self.report(layout, raw.span(), SyntaxErrorKind::WrongQuotes(value.clone()));
+        self.report(stream, raw.span(), SyntaxErrorKind::WrongQuotes(value.clone()));
         Token::Str(value)
     }
 
     /// The finished head of a block, whose `{` is `open`; without one it is read as if it were there.
     pub fn finish_head(
         mut self,
-        layout: &mut Layout<'s>,
+        stream: &mut TokenStream<'s>,
         open: Option<RawToken>,
         is_closed: bool,
     ) -> Statement<'s> {
-        self.close_until(layout, |_| false);
+        self.close_until(stream, |_| false);
         let here = RawToken { kind: Raw::LBrace, start: self.end, end: self.end };
         if open.is_none() {
-            self.report(layout, here.span(), SyntaxErrorKind::MissingBlock { is_closed });
+            self.report(stream, here.span(), SyntaxErrorKind::MissingBlock { is_closed });
         }
         self.emit(open.unwrap_or(here), Token::LBrace);
         let body = if self.too_deep { Body::Unparsable } else { Body::Tokens(self.tokens) };
@@ -364,16 +385,16 @@ impl<'s> StatementBuilder<'s> {
     }
 
     /// The finished statement.
-    pub fn finish(mut self, layout: &mut Layout<'s>) -> Statement<'s> {
-        self.close_until(layout, |_| false);
-        self.add_parens(layout);
-        self.add_keyword(layout);
+    pub fn finish(mut self, stream: &mut TokenStream<'s>) -> Statement<'s> {
+        self.close_until(stream, |_| false);
+        self.add_parens(stream);
+        self.add_keyword(stream);
         let body = if self.too_deep { Body::Unparsable } else { Body::Tokens(self.tokens) };
         Statement { body, span: self.span, faulty: self.faulty }
     }
 
     /// `parallel b0` and `tile batch, b0, b1, 64` are read as if the parentheses were there.
-    fn add_parens(&mut self, layout: &mut Layout<'s>) {
+    fn add_parens(&mut self, stream: &mut TokenStream<'s>) {
         let [(_, Token::Name(_), _), (start, second, _), rest @ ..] = self.tokens.as_slice() else { return };
         let third = rest.first().map(|(_, token, _)| token);
         let listed = matches!(third, None | Some(Token::Comma | Token::Dot | Token::LBracket));
@@ -384,16 +405,16 @@ impl<'s> StatementBuilder<'s> {
         let args = Span::new(start, self.end);
         self.tokens.insert(1, (start, Token::LParen, start));
         self.tokens.push((self.end, Token::RParen, self.end));
-        self.report(layout, args, SyntaxErrorKind::MissingParens { args });
+        self.report(stream, args, SyntaxErrorKind::MissingParens { args });
     }
 
     /// `ROWS = 64` is read as a param.
-    fn add_keyword(&mut self, layout: &mut Layout<'s>) {
+    fn add_keyword(&mut self, stream: &mut TokenStream<'s>) {
         let [(start, Token::Name(name), end), (_, Token::Equals, _), ..] = self.tokens.as_slice() else {
             return;
         };
         let (start, end, name) = (*start, *end, (*name).to_owned());
         self.tokens.insert(0, (start, Token::Param, start));
-        self.report(layout, Span::new(start, end), SyntaxErrorKind::MissingKeyword(name));
+        self.report(stream, Span::new(start, end), SyntaxErrorKind::MissingKeyword(name));
     }
 }

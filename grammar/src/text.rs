@@ -1,7 +1,5 @@
 //! Literals: strings with escapes, and integers.
 
-use std::fmt::Write as _;
-
 use crate::ast::Span;
 use crate::error::SyntaxErrorKind;
 
@@ -54,27 +52,6 @@ fn unicode_escape(text: &str) -> Option<(usize, Option<char>)> {
     Some(("\\u{".len() + end + 1, value))
 }
 
-/// Writes `value` as a string literal that [`unescape`] reads back.
-pub(crate) fn escape(value: &str) -> String {
-    let mut text = String::with_capacity(value.len() + 2);
-    text.push('"');
-    for c in value.chars() {
-        match c {
-            '\\' | '"' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            c if c.is_control() => {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => text.push(c),
-        }
-    }
-    text.push('"');
-    text
-}
-
 /// The value of an integer literal with `_` separators.
 pub(crate) fn integer(text: &str) -> Result<i64, SyntaxErrorKind> {
     if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
@@ -89,6 +66,7 @@ pub(crate) fn integer(text: &str) -> Result<i64, SyntaxErrorKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::escape::escape;
 
     /// The value, and the length of the first unknown escape.
     fn unescaped(text: &str) -> (String, usize) {

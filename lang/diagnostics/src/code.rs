@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::hash::{Hash, Hasher};
 
-use crate::Severity;
+use crate::severity::Severity;
 
-/// What a code is about: its letter.
+/// Subject of a code: its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// `S`: schedules.
@@ -26,7 +26,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The letter that its codes begin with.
+    /// The first letter of the family's codes.
     pub const fn letter(self) -> char {
         match self {
             Family::Schedule => 'S',
@@ -40,7 +40,7 @@ impl Family {
     }
 }
 
-/// What is known of a code.
+/// Properties of a code.
 #[derive(Debug)]
 pub struct Info {
     family: Family,
@@ -51,14 +51,14 @@ pub struct Info {
 }
 
 impl Info {
-    /// A row of a table. `name` is the code as written, which the page begins with.
+    /// A row of a table. `name` is the written code, with which the page begins.
     ///
     /// ```
     /// # use sched_diagnostics::{Family, Info, Severity};
     /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", "# M0007: a title\n\nA page.");
     /// ```
     ///
-    /// What does not fit together does not compile: another title on the page,
+    /// A mismatch does not compile. The page may not have another title,
     ///
     /// ```compile_fail,E0080
     /// # use sched_diagnostics::{Family, Info, Severity};
@@ -104,7 +104,7 @@ impl Info {
     }
 }
 
-/// Whether `text` goes on with `part` at a place.
+/// Whether `text` contains `part` at `at`.
 const fn starts_with(text: &[u8], part: &[u8], at: usize) -> bool {
     let mut index = 0;
     while index < part.len() {
@@ -116,8 +116,8 @@ const fn starts_with(text: &[u8], part: &[u8], at: usize) -> bool {
     true
 }
 
-/// A code, written `S0042`: a row of a table made with [`codes!`](crate::codes). Codes are append-only: none changes its
-/// meaning or is used again.
+/// A code, written `S0042`: a row of a table made with [`codes!`](crate::codes). Codes are append-only: none
+/// changes its meaning or is reused.
 #[derive(Clone, Copy)]
 pub struct Code(&'static Info);
 
@@ -127,32 +127,32 @@ impl Code {
         Code(info)
     }
 
-    /// What it is about.
+    /// Subject of the code.
     pub fn family(self) -> Family {
         self.0.family
     }
 
-    /// The number behind the letter.
+    /// The number after the letter.
     pub fn number(self) -> u16 {
         self.0.number
     }
 
-    /// How bad it is, unless options change that.
+    /// Severity, unless options change it.
     pub fn severity(self) -> Severity {
         self.0.severity
     }
 
-    /// What it says, in a few words.
+    /// Title, in a few words.
     pub fn title(self) -> &'static str {
         self.0.title
     }
 
-    /// Its page of documentation, in Markdown.
+    /// Page of documentation, in Markdown.
     pub fn page(self) -> &'static str {
         self.0.page
     }
 
-    /// Whether it is a bug of schedc, and not of what it was given.
+    /// Whether the code is for a bug of schedc, not for a fault in its input.
     pub fn is_internal(self) -> bool {
         self.family() == Family::Internal
     }
@@ -200,7 +200,7 @@ impl Debug for Code {
     }
 }
 
-/// Whether the codes of a table ascend, so that no number is there twice.
+/// Whether the codes of a table ascend, so that no number occurs twice.
 pub const fn is_ascending(codes: &[Code]) -> bool {
     let mut at = 1;
     while at < codes.len() {
@@ -212,8 +212,8 @@ pub const fn is_ascending(codes: &[Code]) -> bool {
     true
 }
 
-/// Declares the codes of a family, a row each: its constant, its number, the name of its page, its severity and its title.
-/// The pages are Markdown files of a folder. What does not fit together does not compile.
+/// Declares the codes of a family, one row each: constant, number, name of the page, severity and title. The
+/// pages are Markdown files of a folder. A mismatch does not compile.
 #[macro_export]
 macro_rules! codes {
     ($family:ident in $folder:literal;

@@ -1,6 +1,7 @@
 //! Errors of functions: a diagnostic in a box, so that results stay small.
 
-/// Declares a crate's error type: a [`Diagnostic`](crate::Diagnostic) in a box, with its fields and its `Display`.
+/// Declares a crate's error type: a [`Diagnostic`](crate::Diagnostic) in a box, with its fields and its
+/// `Display`.
 #[macro_export]
 macro_rules! error {
     ($(#[$about:meta])* $name:ident) => {
@@ -17,7 +18,7 @@ macro_rules! error {
         }
 
         impl $name {
-            /// The error that a diagnostic tells of.
+            /// The error for a diagnostic.
             fn of(diagnostic: $crate::Diagnostic) -> $name {
                 $name(Box::new(diagnostic))
             }

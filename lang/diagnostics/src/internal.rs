@@ -1,6 +1,6 @@
-//! Codes for bugs of schedc itself. Whoever gets one has done nothing wrong.
+//! Codes for bugs of schedc itself. The user is not at fault.
 
-/// What to do about a bug of schedc.
+/// Advice about a bug of schedc.
 pub const REPORT: &str = "this is not your fault. Please report it with this text, the command line, and the schedule and \
                           the model if you can share them";
 

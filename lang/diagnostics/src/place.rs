@@ -1,4 +1,4 @@
-//! Where something is: in a checked text, in a table, in a document.
+//! Places: in a checked text, in a table, in a document.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -32,13 +32,13 @@ impl Span {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its number in the file, from 1.
+    /// Number in the file, from 1.
     pub number: usize,
-    /// Its name, where the file has a header.
+    /// Name, if the file has a header.
     pub name: Option<String>,
 }
 
-/// Where in its file something is.
+/// Place of a problem in its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// The file as a whole, or no file at all.
@@ -46,7 +46,7 @@ pub enum Place {
     Whole,
     /// A part of the text that was checked.
     Text(Span),
-    /// A line of a table, a column, or where they meet.
+    /// A line of a table, a column, or a cell.
     Cell {
         /// The line of the file, from 1.
         line: Option<u64>,
@@ -79,7 +79,7 @@ impl From<&str> for Place {
 }
 
 impl Display for Place {
-    /// As it stands behind a file's name; empty for the whole file.
+    /// Writes the place as it stands after a file's name; nothing for the whole file.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Place::Whole => Ok(()),

@@ -1,5 +1,5 @@
-//! How much memory the trees of a model take, as far as depths tell: the checker refuses with these numbers what code
-//! generation would refuse later, and code generation uses the same ones.
+//! Memory of a model's trees, as far as their depths determine it. The checker refuses schedules by these
+//! numbers. The code generator would refuse the same ones, by the same numbers.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use crate::ModelInfo;
 use crate::walks::LeafLoop;
 use crate::{LoopId, TileTrees};
 
-/// Most bytes of all tables of a model together, unless the caller of the code generator says otherwise.
+/// Largest number of bytes of all tables of a model, unless the caller of the code generator sets another.
 pub const TABLES: u64 = 1 << 30;
-/// Bytes that one padded node is reckoned at, whatever the layout.
+/// Estimated bytes of one node of padding, in any layout.
 pub const PADDED_NODE: u64 = 16;
-/// Bytes that one tile of padding is reckoned at, whatever the layout.
+/// Estimated bytes of one tile of padding, in any layout.
 pub const PADDED_TILE: u64 = 64;
 /// Bytes of the smallest record of a node.
 pub const LEAST_RECORD: u64 = 8;
 
-/// How many records a complete tree of this depth takes, one that is not used included.
+/// Number of records of a complete tree of this depth, including one unused record.
 pub fn complete_nodes(depth: u32) -> u64 {
     1_u64.checked_shl(depth.saturating_add(1)).unwrap_or(u64::MAX)
 }
 
-/// How many nodes are added when a tree with so many leaves at each depth is padded to `depth`: each leaf above it
-/// becomes a complete subtree.
+/// Number of nodes added by padding a tree to `depth`. `leaves` yields depths and the number of leaves there.
+/// Each leaf above `depth` becomes a complete subtree.
 pub fn padding(leaves: impl IntoIterator<Item = (u32, u64)>, depth: u32) -> u64 {
     let added = |(leaf, count): (u32, u64)| match depth.saturating_sub(leaf) {
         0 => 0,
@@ -31,7 +31,8 @@ pub fn padding(leaves: impl IntoIterator<Item = (u32, u64)>, depth: u32) -> u64 
     leaves.into_iter().map(added).fold(0, u64::saturating_add)
 }
 
-/// The depth to which each of so many trees is padded for straight-line walks: the largest that a walk of it asks for.
+/// Depth to which each of `trees` trees is padded for straight-line walks: the largest that any leaf loop
+/// requests.
 pub fn padded_depths(leaf_loops: &BTreeMap<LoopId, LeafLoop>, trees: usize) -> Vec<u32> {
     let mut wanted = vec![0; trees];
     for leaf_loop in leaf_loops.values() {
@@ -42,10 +43,10 @@ pub fn padded_depths(leaf_loops: &BTreeMap<LoopId, LeafLoop>, trees: usize) -> V
     wanted
 }
 
-/// Steps from tile to tile to the deepest leaf of any tree that has this depth in nodes and so many leaves, at least.
+/// Lower bound for the steps to the deepest leaf of any tree of this depth, in nodes, with `leaves` leaves.
 pub fn least_steps(tiles: TileTrees, depth: u32, leaves: u64) -> u32 {
     let nodes = tiles.nodes.max(1);
-    // Every step passes at most all nodes of a tile, and leads to at most one child more than it has nodes.
+    // A step passes at most all nodes of a tile, whose children are at most one more than its nodes.
     let mut steps = depth.div_ceil(nodes).max(1);
     while (u64::from(nodes) + 1).saturating_pow(steps) < leaves {
         steps += 1;
@@ -53,21 +54,23 @@ pub fn least_steps(tiles: TileTrees, depth: u32, leaves: u64) -> u32 {
     steps
 }
 
-/// Steps from tile to tile to a leaf at this depth in nodes, at most.
+/// Upper bound for the steps from tile to tile to a leaf at this depth, in nodes.
 pub fn most_steps(tiles: TileTrees, depth: u32) -> u32 {
-    // A uniform tile has every node of the levels for which it has room; a likely one may pass by all but its root.
+    // A uniform tile contains all nodes of the levels that fit. A step may pass only the root of a likely
+    // tile.
     let levels = if tiles.by_probability { 1 } else { tiles.nodes.saturating_add(1).ilog2().max(1) };
     depth.div_ceil(levels).max(1)
 }
 
 impl ModelInfo {
-    /// Steps from tile to tile to the deepest leaf of a tree, at least.
+    /// Lower bound for the steps from tile to tile to the deepest leaf of a tree.
     pub fn least_steps(&self, tree: usize, tiles: TileTrees) -> u32 {
         let depth = self.depths.get(tree).copied().unwrap_or(0);
         least_steps(tiles, depth, self.nodes(tree) / 2 + 1)
     }
 
-    /// How many tiles padding a tree to so many steps adds, at least: how tiles lie depends on the tree's shape.
+    /// Lower bound for the tiles added by padding a tree to `steps` steps. The exact number depends on the
+    /// tree's shape.
     pub fn tile_padding(&self, tree: usize, tiles: TileTrees, steps: u32) -> u64 {
         let missing = |depth: u32| u64::from(steps.saturating_sub(most_steps(tiles, depth)));
         if let Some(leaves) = self.leaves.get(tree) {
@@ -75,11 +78,11 @@ impl ModelInfo {
                 leaves.iter().zip(0..).map(|(count, depth)| missing(depth).saturating_mul((*count).into()));
             return each.fold(0, u64::saturating_add);
         }
-        // It has one leaf more than levels, and none is deeper.
+        // The tree has one leaf more than levels, and none is deeper.
         self.depths.get(tree).map_or(0, |depth| missing(*depth).saturating_mul(u64::from(*depth) + 1))
     }
 
-    /// How many nodes padding a tree to `depth` adds; at least so many where only the tree's depth is known.
+    /// Number of nodes added by padding a tree to `depth`; a lower bound if only the tree's depth is known.
     pub fn padding(&self, tree: usize, depth: u32) -> u64 {
         if let Some(leaves) = self.leaves.get(tree) {
             return padding(
@@ -88,13 +91,13 @@ impl ModelInfo {
             );
         }
         match self.depths.get(tree) {
-            // A tree has at most the leaves of a complete one, and every other one needs more.
+            // A tree has at most the leaves of a complete one. Any other tree needs more padding.
             Some(own) if *own <= depth => complete_nodes(depth).saturating_sub(complete_nodes(*own)),
             _ => 0,
         }
     }
 
-    /// How many nodes a tree has, leaves included; at least so many where only its depth is known.
+    /// Number of nodes of a tree, leaves included; a lower bound if only its depth is known.
     pub fn nodes(&self, tree: usize) -> u64 {
         match self.leaves.get(tree) {
             Some(leaves) => {

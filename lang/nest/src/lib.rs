@@ -1,7 +1,8 @@
-//! The checked loop nest: what a schedule means, as plain data. It is the contract between the checker (`lang`), which
-//! makes it, and the code generator (`codegen`), which obeys it. Both know this crate and not each other.
+//! The checked loop nest: the meaning of a schedule as plain data. It is the contract between the checker
+//! (`lang`), which makes nests, and the code generator (`codegen`), which obeys them. Both know this crate,
+//! but not each other.
 //!
-//! Nothing here parses, judges or words anything; there are no diagnostics.
+//! Nothing here parses, judges or words anything. There are no diagnostics.
 
 pub mod footprint;
 mod layout;

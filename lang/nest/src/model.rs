@@ -1,43 +1,43 @@
-//! What is known of a model before it is compiled: plain numbers.
+//! Properties of a model before compilation, as plain numbers.
 
 use crate::Layout;
 use std::sync::OnceLock;
 
-/// What the checker needs to know of a model.
+/// Properties of a model that the checker needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// How many trees the model has; `depths` has as many entries.
+    /// Number of trees, which is the length of `depths`.
     pub num_trees: u32,
-    /// How many features a row has.
+    /// Number of features of a row.
     pub num_features: u32,
-    /// How many of them some tree tests; 0 if that is not known.
+    /// Number of features that some tree tests; 0 if unknown.
     pub tested_features: u32,
-    /// How many outputs a row has.
+    /// Number of outputs of a row.
     pub num_classes: u32,
-    /// The depth of each tree in edges, in the model's order.
+    /// Depth of each tree in edges, in the model's order.
     pub depths: Depths,
-    /// How many leaves each tree has at each depth, in the model's order; empty if that is not known. Without it what
-    /// would need too much memory may be found only when compiling.
+    /// Number of leaves of each tree at each depth, in the model's order; empty if unknown. Without it, only
+    /// the compiler finds some tables that are too large.
     pub leaves: Vec<Vec<u32>>,
-    /// Whether each tree is oblivious, in the model's order: complete, and all nodes of a level make one test. Empty if that
-    /// is not known.
+    /// Whether each tree is oblivious, in the model's order: complete, with one test for all nodes of a
+    /// level. Empty if unknown.
     pub oblivious: Vec<bool>,
-    /// Whether some leaf has a value for each of several outputs.
+    /// Whether some leaf has several outputs.
     pub leaf_vectors: bool,
-    /// Bytes of a value of a row; 0 if that is not known.
+    /// Bytes of a value of a row; 0 if unknown.
     pub value_bytes: u32,
-    /// Bytes of a sum; 0 if that is not known.
+    /// Bytes of a sum; 0 if unknown.
     pub sum_bytes: u32,
-    /// Bytes of a bin of a quantized row; 0 if that is not known.
+    /// Bytes of a bin of a quantized row; 0 if unknown.
     pub bin_bytes: u32,
-    /// How many features have categories that nodes ask for.
+    /// Number of features with categories that nodes test.
     pub category_features: u32,
-    /// How many of them have so many sets of categories that the classes of categories are fewer: as columns of rows these
-    /// sets would cost more than walks. They are among the features of a row as columns all the same.
+    /// Number of category features with more sets of categories than classes of categories. Columns for these
+    /// sets would cost more than walks. `num_features` counts the columns all the same.
     pub class_features: u32,
-    /// Whether a profile says how often each leaf is reached.
+    /// Whether a profile has the frequency of each leaf.
     pub profiled: bool,
-    /// What follows from the rest, kept from the first time that it is asked for.
+    /// Values derived from the other fields at their first use.
     pub sizes: Sizes,
 }
 
@@ -47,19 +47,19 @@ impl ModelInfo {
         self.depths.deepest
     }
 
-    /// How many features are at least in a copy of rows that trees in this layout walk: bins are those of features that
-    /// are tested.
+    /// Smallest number of features in a copy of rows for trees in this layout. Bins exist for tested features
+    /// only.
     pub fn copied_features(&self, layout: Layout) -> u32 {
         if layout.is_coded() && self.tested_features > 0 { self.tested_features } else { self.num_features }
     }
 
-    /// Bytes of a row at least in a copy that trees in this layout walk.
+    /// Smallest number of bytes of a row in a copy for trees in this layout.
     pub fn copied_bytes(&self, layout: Layout) -> u64 {
         let value = if layout.is_coded() { 0 } else { self.value_bytes.into() };
         u64::from(self.copied_features(layout)).saturating_mul(layout.value_bytes().max(value))
     }
 
-    /// How many nodes so many trees have at least, whichever they are.
+    /// Smallest number of nodes of any `trees` trees.
     pub fn least_nodes(&self, trees: u64) -> u64 {
         let sums = self.sizes.0.get_or_init(|| {
             let mut nodes: Vec<u64> = (0..self.depths.len()).map(|tree| self.nodes(tree)).collect();
@@ -74,18 +74,18 @@ impl ModelInfo {
         last.checked_sub(1).map_or(0, |last| sums[last])
     }
 
-    /// How many trees are no deeper than `depth`.
+    /// Number of trees of depth `depth` or less.
     pub fn trees_to_depth(&self, depth: i64) -> i64 {
         self.depths.iter().filter(|d| i64::from(**d) <= depth).count() as i64
     }
 }
 
-/// How many nodes the smallest trees have together: one, two, three and so on.
+/// Total nodes of the smallest tree, of the two smallest trees, and so on.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes(OnceLock<Vec<u64>>);
 
 impl PartialEq for Sizes {
-    /// Sizes follow from the leaves and depths beside them.
+    /// Sizes derive from the fields beside them.
     fn eq(&self, _: &Sizes) -> bool {
         true
     }
@@ -93,7 +93,8 @@ impl PartialEq for Sizes {
 
 impl Eq for Sizes {}
 
-/// The depth of each tree. What is asked for at every keystroke is at hand: models have many trees.
+/// Depth of each tree. Derived values are precomputed, because editors need them at every keystroke and
+/// models have many trees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Depths {
     each: Vec<u32>,
@@ -102,7 +103,7 @@ pub struct Depths {
 }
 
 impl Depths {
-    /// How many trees have another depth than the one before.
+    /// Number of trees whose depth differs from that of the tree before.
     pub fn changes(&self) -> usize {
         self.changes
     }

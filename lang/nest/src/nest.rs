@@ -1,16 +1,16 @@
-//! The checked loop nest: what a schedule means, as plain data for code generation and pictures.
+//! The checked loop nest: the meaning of a schedule, as plain data for code generation and pictures.
 //!
 //! # Semantics
 //!
-//! The row (tree) number at a point is the **sum** of the enclosing row (tree) loops' values. Each tile adds the
-//! constraint *outer + inner < stop of the loop it tiled*; a constraint's loop that is tiled or split later is replaced
-//! in it by its parts. So partial tiles, nested or inside out, never leave the root's range.
+//! The row (tree) number at a point is the **sum** of the values of the enclosing row (tree) loops. Each tile
+//! adds the constraint *outer + inner < stop of the tiled loop*. If a loop of a constraint is tiled or split
+//! later, its parts replace it there. So partial tiles never leave the root's range, however they are nested.
 //!
-//! A loop runs from `start` in steps of `step` while its value is below `stop` **and** below what every constraint that
-//! *limits* it leaves: for a constraint `a + b + c < bound` and the loop `b` inside `a` and around `c`,
-//! `b < bound - a - start(c)`. A constraint limits the innermost of its loops, and of those around it the ones that
-//! contain nothing else, see [`Nest::limits`]. A loop around several copies is not limited by one copy's constraint:
-//! the other copies may have work left.
+//! A loop runs from `start` in steps of `step`. Its value stays below `stop` **and** below the bound of every
+//! constraint that *limits* it. For a constraint `a + b + c < bound` and the loop `b` inside `a` and around
+//! `c`, that bound is `bound - a - start(c)`. A constraint limits the innermost of its loops, and those
+//! around it that contain nothing else, see [`Nest::limits`]. One copy's constraint does not limit a loop
+//! around several copies, since the other copies may have work left.
 
 use crate::Layout;
 use crate::sym::Sym;
@@ -19,7 +19,7 @@ use crate::sym::Sym;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LoopId(pub u32);
 
-/// What a loop ranges over.
+/// Dimension over which a loop ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
     /// Rows of the call.
@@ -28,7 +28,7 @@ pub enum Axis {
     Tree,
 }
 
-/// `sum(loops) < bound`, where all loops lie on one path of the nest and have one sort.
+/// `sum(loops) < bound`. All loops are on one path of the nest and have one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
     /// The loops whose values are added.
@@ -37,10 +37,10 @@ pub struct Constraint {
     pub bound: Sym,
 }
 
-/// What a loop contains.
+/// Content of a loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// Nothing: a leaf loop, here the walk happens.
+    /// A walk: the loop is a leaf loop.
     Walk,
     /// Loops run one after the other.
     Seq(Vec<LoopId>),
@@ -48,7 +48,7 @@ pub enum Body {
     Cases(Vec<Vec<LoopId>>),
 }
 
-/// How partial sums of a parallel tree loop are combined.
+/// Way of combining the partial sums of a parallel tree loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
     /// Atomic adds into the target.
@@ -59,41 +59,41 @@ pub enum Reduce {
     Shared,
 }
 
-/// What the schedule says about one loop, besides its place. Annotations about walks hold for all walks below the
-/// loop unless a loop further in says otherwise.
+/// Annotations of one loop. Annotations about walks apply to all walks below the loop unless an inner loop
+/// has another one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// Iterations run in parallel.
     pub parallel: bool,
     /// The loop is expanded completely.
     pub unroll: bool,
-    /// Where few rows are left for the leaf loop inside, several iterations walk them together.
+    /// A remainder of few rows in the leaf loop inside walks several iterations together.
     pub unroll_and_jam: bool,
-    /// The working set of one iteration is kept near.
+    /// The code copies the working set of one iteration into a buffer.
     pub cache: bool,
-    /// Walks advanced together in a leaf loop; the checker has chosen a number where the schedule gave none.
+    /// Walks advanced together in a leaf loop. The checker chose the number if the schedule has none.
     pub interleave: Option<u32>,
     /// Straight-line steps at the start of the walks below.
     pub unroll_walk: Option<u32>,
-    /// Steps without leaf test at the start of the walks below, as far as every leaf is deeper.
+    /// Straight-line steps at the start of the walks below, without leaf tests down to the shallowest leaf.
     pub peel_walk: Option<u32>,
-    /// How partial sums are combined after this loop.
+    /// Way of combining partial sums after this loop.
     pub reduce: Option<Reduce>,
     /// The layout of the trees walked below.
     pub representation: Option<Layout>,
     /// The loop is a dimension of a GPU launch.
     pub gpu_dimension: Option<GpuDimension>,
-    /// Walks advanced in the lanes of one vector in a leaf loop; the checker has chosen a number where the schedule
-    /// gave none.
+    /// Walks advanced in the lanes of one vector in a leaf loop. The checker chose the number if the schedule
+    /// has none.
     pub vectorize: Option<u32>,
-    /// Levels whose nodes are all evaluated at the start of the walks below.
+    /// Levels whose nodes are all tested at the start of the walks below.
     pub speculate_walk: Option<u32>,
 }
 
 /// The value of a fact about a loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnnotationValue {
-    /// It holds.
+    /// The fact holds.
     Flag,
     /// A number.
     Number(u32),
@@ -102,7 +102,7 @@ pub enum AnnotationValue {
 }
 
 impl Annotations {
-    /// All that is stated, by the names of the directives, in the order in which it is shown.
+    /// All annotations by the names of their directives, in the order of display.
     pub fn by_directive(&self) -> Vec<(&'static str, AnnotationValue)> {
         let flag = |name, on: bool| on.then_some((name, AnnotationValue::Flag));
         let number = |name, n: Option<u32>| n.map(|n| (name, AnnotationValue::Number(n)));
@@ -173,12 +173,12 @@ impl std::fmt::Display for GpuDimension {
     }
 }
 
-/// How nodes of trees are grouped into tiles.
+/// Grouping of the nodes of trees into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileTrees {
-    /// Most nodes of a tile.
+    /// Largest number of nodes of a tile.
     pub nodes: u32,
-    /// Grouped by how often leaves are reached, not uniformly.
+    /// Whether tiles follow the frequency of leaves instead of being uniform.
     pub by_probability: bool,
 }
 
@@ -195,48 +195,48 @@ pub struct Loop {
     pub stop: Sym,
     /// Distance between values, at least 1.
     pub step: Sym,
-    /// What is inside.
+    /// Content of the loop.
     pub body: Body,
-    /// What the schedule says about it.
+    /// Annotations of the schedule.
     pub annotations: Annotations,
 }
 
-/// Whether each row's sum adds the trees in the model's order, starting from the base value.
+/// Order in which each row's sum adds the trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accumulation {
-    /// It does: margins are bit-equal to the trainer's.
+    /// The model's order, starting from the base value: margins are bit-identical to the trainer's.
     Exact,
-    /// It does not, and why, in one sentence.
+    /// Another order, and the reason in one sentence.
     Reassociated(String),
 }
 
 /// The order of trees in the nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeOrder {
-    /// The model's own.
+    /// The model's own order.
     Model,
     /// Stably sorted by depth, shallowest first.
     ByDepth,
 }
 
-/// A checked loop nest. With a model bound, every [`Sym`] in it is an integer or the number of rows.
+/// A checked loop nest. With a model, every [`Sym`] in it is an integer or the number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nest {
-    /// All loops that are in the nest.
+    /// All loops of the nest.
     pub loops: Vec<Loop>,
     /// The outermost loops, run one after the other.
     pub roots: Vec<LoopId>,
-    /// What keeps partial tiles in range.
+    /// Constraints that keep partial tiles in range.
     pub constraints: Vec<Constraint>,
     /// The order of trees.
     pub tree_order: TreeOrder,
-    /// The layout of trees where no loop says otherwise.
+    /// Layout of trees for loops without one.
     pub representation: Option<Layout>,
-    /// The tiles of nodes that walks go over; single nodes if there is none.
+    /// Tiles of nodes that walks step through; `None` for single nodes.
     pub tile_trees: Option<TileTrees>,
     /// The order in which each row's sum is added up.
     pub accumulation: Accumulation,
-    /// Rows handled by one run of the nest, when the schedule depends on it.
+    /// Largest number of rows of one run of the nest, if the schedule depends on it.
     pub batch_size: Option<u64>,
     /// Bytes of memory that the threads of a block may share, if the nest is for GPUs.
     pub shared_memory: Option<u64>,
@@ -248,13 +248,13 @@ impl Nest {
         &self.loops[id.0 as usize]
     }
 
-    /// The tiles of nodes that walks go over, if they hold more than single nodes.
+    /// Tiles of nodes that walks step through, if they have more than one node.
     pub fn tiles(&self) -> Option<TileTrees> {
         self.tile_trees.filter(|tiles| tiles.nodes > 1)
     }
 
-    /// The constraints that limit each loop, by loop number: those whose innermost loop it is, and those whose innermost
-    /// loop every walk inside it passes through. Other constraints that mention a loop do not concern it.
+    /// Constraints that limit each loop, by loop number. A constraint limits its innermost loop, and each of
+    /// its loops whose walks all pass through that innermost loop.
     pub fn limits(&self) -> Vec<Vec<&Constraint>> {
         let mut parents: Vec<Option<LoopId>> = vec![None; self.loops.len()];
         let mut depths = vec![0_usize; self.loops.len()];

@@ -21,10 +21,10 @@ use crate::{Accumulation, AnnotationValue, Annotations, Axis, Body, Constraint, 
 pub use json::nest_json;
 pub use variants::{nests_json, show_nests, show_rows, show_variants, variants_json};
 
-/// Lines of a nest in a diagnostic; more are left out.
+/// Longest nest in a diagnostic, in lines. Longer ones are cut.
 const MOST_LINES: usize = 40;
 
-/// The nest, one loop a line, with its ranges, constraints and annotations.
+/// The nest, one loop a line, with ranges, constraints and annotations.
 pub fn show_nest(nest: &Nest) -> String {
     let mut out = String::new();
     for line in lines(nest) {
@@ -52,16 +52,16 @@ pub fn show_nest(nest: &Nest) -> String {
     out
 }
 
-/// The loops alone, with `>` before those that are marked.
+/// The loops alone, with `>` before `marks`.
 pub fn show_marked(nest: &Nest, marks: &[LoopId]) -> String {
     show_window(nest, marks, MOST_LINES)
 }
 
-/// As [`show_marked`], of a long nest only so many lines around the first marked loop.
+/// Like [`show_marked`], with at most `most` lines around the first marked loop.
 pub fn show_window(nest: &Nest, marks: &[LoopId], most: usize) -> String {
     let all = lines(nest);
     let first = all.iter().position(|line| line.id.is_some_and(|id| marks.contains(&id))).unwrap_or(0);
-    // A window around the first marked loop, when there are too many.
+    // A window around the first marked loop, if there are too many lines.
     let from = if all.len() <= most { 0 } else { first.saturating_sub(most / 2) };
     let mut out = String::new();
     if from > 0 {
@@ -78,13 +78,13 @@ pub fn show_window(nest: &Nest, marks: &[LoopId], most: usize) -> String {
     out
 }
 
-/// `for b1 in 0..64 while b0 + b1 < n_rows [interleave 8]`: one loop without what is inside.
+/// `for b1 in 0..64 while b0 + b1 < n_rows [interleave 8]`: one loop without its content.
 pub fn show_loop(nest: &Nest, id: LoopId) -> String {
     let constraints: Vec<&Constraint> = nest.constraints.iter().filter(|c| c.loops.contains(&id)).collect();
     header(nest, id, &constraints)
 }
 
-/// The same with only those conditions that the nest shows at this loop.
+/// Like [`show_loop`], with only the conditions that the nest shows at this loop.
 pub fn show_line(nest: &Nest, id: LoopId) -> String {
     let all = innermost_constraints(nest);
     header(nest, id, all.get(id.0 as usize).map_or(&[], Vec::as_slice))
@@ -96,7 +96,7 @@ struct Line {
     id: Option<LoopId>,
 }
 
-/// A nest's lines, with an explicit stack so that no nest is too deep.
+/// Lines of a nest. An explicit stack allows any depth.
 fn lines(nest: &Nest) -> Vec<Line> {
     enum Todo {
         Loop(LoopId),
@@ -129,7 +129,7 @@ fn lines(nest: &Nest) -> Vec<Line> {
     lines
 }
 
-/// By loop number the constraints that are shown at it: at the innermost of their loops.
+/// Constraints by the number of the loop that shows them, the innermost of their loops.
 pub fn innermost_constraints(nest: &Nest) -> Vec<Vec<&Constraint>> {
     let depths = depths(nest);
     let mut own: Vec<Vec<&Constraint>> = vec![Vec::new(); nest.loops.len()];
@@ -152,7 +152,7 @@ pub fn condition(nest: &Nest, constraints: &[&Constraint]) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" and "))
 }
 
-/// How many loops are around each loop.
+/// Number of loops around each loop.
 fn depths(nest: &Nest) -> Vec<usize> {
     let mut depths = vec![0; nest.loops.len()];
     let mut stack: Vec<(LoopId, usize)> = nest.roots.iter().map(|id| (*id, 0)).collect();
@@ -195,7 +195,7 @@ pub fn sym_value(sym: &Sym) -> Value {
     sym.as_int().map_or_else(|| sym.to_string().into(), Value::from)
 }
 
-/// The word for what a loop ranges over: `row` or `tree`.
+/// Word for an axis: `row` or `tree`.
 pub fn axis_name(axis: Axis) -> &'static str {
     match axis {
         Axis::Row => "row",
@@ -203,7 +203,7 @@ pub fn axis_name(axis: Axis) -> &'static str {
     }
 }
 
-/// What is stated about a loop, in words.
+/// Annotations of a loop, in words.
 pub fn annotations(annotations: &Annotations) -> Vec<String> {
     let text = |(name, value): (&str, AnnotationValue)| match value {
         AnnotationValue::Flag => name.to_owned(),

@@ -18,7 +18,7 @@ pub enum Property {
     MaxDepth,
     /// `batch_size`
     BatchSize,
-    /// `trees_to_depth(d)`: how many trees, in the order of the nest, are no deeper than `d`.
+    /// `trees_to_depth(d)`: the number of trees of depth `d` or less, in the order of the nest.
     TreesToDepth(i64),
     /// `run_depth`: the depth of the trees in one copy made by `splitByDepth`.
     RunDepth,
@@ -50,7 +50,7 @@ pub enum SymOp {
 pub enum Sym {
     /// A known value.
     Int(i64),
-    /// A fact that is not known.
+    /// An unknown fact.
     Property(Property),
     /// An operation with at least one unknown operand.
     Op(SymOp, Arc<Sym>, Arc<Sym>),
@@ -71,7 +71,7 @@ impl fmt::Display for Property {
     }
 }
 
-/// Why an operation has no value.
+/// Reason why an operation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArithmeticError {
     /// The result does not fit 64 bits.
@@ -82,7 +82,8 @@ pub enum ArithmeticError {
     TooLarge,
 }
 
-/// Largest number of terms in one symbolic expression; constants that refer to constants could double it each line.
+/// Largest number of terms of a symbolic expression. Constants that refer to constants could double it each
+/// line.
 pub const MAX_TERMS: usize = 256;
 
 impl Sym {
@@ -114,7 +115,7 @@ impl Sym {
         Ok(Sym::Op(op, Arc::new(a.clone()), Arc::new(b.clone())))
     }
 
-    /// How many leaves the expression has.
+    /// Number of leaves of the expression.
     fn terms(&self) -> usize {
         match self {
             Sym::Int(_) | Sym::Property(_) => 1,
@@ -122,7 +123,7 @@ impl Sym {
         }
     }
 
-    /// The expression with every fact replaced by what `value` knows of it.
+    /// The expression with each fact replaced by its `value`, if that is known.
     ///
     /// # Errors
     /// As for [`Sym::apply`].
@@ -165,7 +166,7 @@ fn fold(op: SymOp, x: i64, y: i64) -> Result<i64, ArithmeticError> {
     value.ok_or(Overflow)
 }
 
-/// The identities worth having: neutral elements and equal operands.
+/// Simplifies neutral elements and equal operands.
 fn simplify(op: SymOp, a: &Sym, b: &Sym) -> Option<Sym> {
     let zero = Sym::Int(0);
     let one = Sym::Int(1);
@@ -207,7 +208,7 @@ impl fmt::Display for Sym {
     }
 }
 
-/// An operand, in parentheses when it binds less tightly than its place asks for.
+/// An operand, in parentheses if it binds less tightly than its context.
 struct Operand<'a>(&'a Sym, u8);
 
 impl fmt::Display for Operand<'_> {

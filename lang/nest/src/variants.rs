@@ -1,10 +1,10 @@
 //! Small-batch variants: one value for calls of few rows, another for all other calls.
 
-/// A value for each number of rows of a call: each bounded variant is for calls of at most so many rows, the smallest
-/// bound that covers a call wins, and `rest` serves the calls that no bound covers.
+/// A value for each number of rows of a call. The bounded variant with the smallest `max_rows` that covers a
+/// call serves it. `rest` serves all other calls.
 ///
-/// A schedule has variants where it says `when n_rows <= 8 { ... }`; all stages of a compilation carry them in this
-/// type.
+/// A schedule has variants if it has blocks such as `when n_rows <= 8 { ... }`. All stages of a compilation
+/// carry them in this type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variants<T> {
     /// In ascending order of their bounds, which differ.
@@ -16,9 +16,9 @@ pub struct Variants<T> {
 /// A variant for small calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounded<T> {
-    /// Rows of the largest call that it is for.
+    /// Rows of the largest call that the variant serves.
     pub max_rows: u32,
-    /// What it is.
+    /// The variant.
     pub value: T,
 }
 
@@ -28,12 +28,12 @@ impl<T> Variants<T> {
         Variants { bounded: Vec::new(), rest }
     }
 
-    /// Adds a variant for calls of at most `max_rows` rows. If there is one with this bound, that one stays and the
-    /// new one comes back.
+    /// Adds a variant for calls of at most `max_rows` rows. If the bound exists already, the old variant
+    /// stays.
     ///
     /// # Errors
     ///
-    /// The value, where its bound is taken.
+    /// `value`, if its bound exists already.
     pub fn insert(&mut self, max_rows: u32, value: T) -> Result<(), T> {
         match self.bounded.binary_search_by_key(&max_rows, |variant| variant.max_rows) {
             Ok(_) => Err(value),
@@ -49,7 +49,7 @@ impl<T> Variants<T> {
         &self.rest
     }
 
-    /// The same, to change.
+    /// Mutable value for calls that no bound covers.
     pub fn rest_mut(&mut self) -> &mut T {
         &mut self.rest
     }
@@ -65,13 +65,13 @@ impl<T> Variants<T> {
         bounded.chain([(None, &self.rest)])
     }
 
-    /// The value for a call of so many rows.
+    /// Value for a call of `rows` rows.
     pub fn for_rows(&self, rows: usize) -> &T {
         let covers = |variant: &&Bounded<T>| usize::try_from(variant.max_rows).is_ok_and(|max| rows <= max);
         self.bounded.iter().find(covers).map_or(&self.rest, |variant| &variant.value)
     }
 
-    /// The same, taken out.
+    /// Value for a call of `rows` rows, taken out.
     pub fn into_for_rows(self, rows: usize) -> T {
         let covers = |variant: &Bounded<T>| usize::try_from(variant.max_rows).is_ok_and(|max| rows <= max);
         self.bounded.into_iter().find(covers).map_or(self.rest, |variant| variant.value)
@@ -84,7 +84,7 @@ impl<T> Variants<T> {
         Variants { bounded: bounded.collect(), rest: &self.rest }
     }
 
-    /// Something made of each value.
+    /// Converts each value by `each`.
     pub fn map<U>(self, mut each: impl FnMut(Option<u32>, T) -> U) -> Variants<U> {
         let bounded = self.bounded.into_iter();
         let bounded = bounded
@@ -93,7 +93,7 @@ impl<T> Variants<T> {
         Variants { bounded, rest: each(None, self.rest) }
     }
 
-    /// Something made of each value, where that can fail: in ascending order of the bounds, up to the first error.
+    /// Converts each value by a fallible `each`, in ascending order of the bounds, up to the first error.
     ///
     /// # Errors
     ///

@@ -1,25 +1,25 @@
-//! Runs a nest over row and tree numbers: the plainest reading of its semantics, to test against.
+//! Runs a nest over row and tree numbers. This is the plainest reading of its semantics, for tests.
 
 use std::collections::HashMap;
 
 use crate::sym::{Property, Sym};
 use crate::{Axis, Body, Constraint, LoopId, Nest};
 
-/// Why a nest cannot be run.
+/// Reason why a nest cannot run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisitError {
-    /// A bound is not known.
+    /// An unknown bound.
     Unknown(Property),
-    /// A value does not fit.
+    /// A value that does not fit.
     Overflow,
-    /// A specialised loop has no body for one of its iterations.
+    /// A specialized loop without a body for one of its iterations.
     NoCase,
 }
 
-/// Calls `walk(row, tree)` for each walk of the nest over `rows` rows, in order; parallel loops run one by one.
+/// Calls `walk(row, tree)` for each walk of the nest over `rows` rows, in order; parallel loops run one by
+/// one.
 ///
-/// # Errors
-/// When something in the nest is not known, which a nest that was checked for compilation never is.
+/// When something in the nest is unknown. Nests checked for compilation have no unknowns.
 pub fn visit(nest: &Nest, rows: i64, walk: &mut dyn FnMut(i64, i64)) -> Result<(), VisitError> {
     let mut run = Run { nest, rows, limits: nest.limits(), values: HashMap::new(), walk };
     run.all(&nest.roots, (0, 0))
@@ -71,7 +71,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Its own stop and what the constraints that limit it leave, with loops further in at their start.
+    /// The end of a loop: its own stop or the tightest constraint, with inner loops at their start.
     fn stop(&self, id: LoopId) -> Result<i64, VisitError> {
         let mut stop = self.eval(&self.nest.get(id).stop)?;
         for constraint in self.limits.get(id.0 as usize).into_iter().flatten() {

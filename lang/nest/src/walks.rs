@@ -1,4 +1,4 @@
-//! The walks of a nest: which trees each leaf loop may walk, and how the schedule wants them walked.
+//! The walks of a nest: the trees of each leaf loop, and how the schedule walks them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::sym::Sym;
 use crate::{Annotations, Axis, Body, Layout, LoopId, Nest};
 
-/// What a leaf loop asks of its walks. Annotations of enclosing loops are resolved: the innermost wins.
+/// Properties of the walks of a leaf loop. Annotations of enclosing loops are resolved: the innermost wins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafLoop {
     /// A range of tree positions that covers every tree walked here.
@@ -15,7 +15,7 @@ pub struct LeafLoop {
     pub unroll: u32,
     /// Steps to peel.
     pub peel: u32,
-    /// Levels whose nodes are all evaluated; no more than steps that must be straight-line.
+    /// Levels whose nodes are all tested; at most `unroll`.
     pub speculate: u32,
     /// Walks, or vectors of walks, advanced together.
     pub group: u32,
@@ -23,11 +23,11 @@ pub struct LeafLoop {
     pub lanes: u32,
     /// The layout of the trees walked here.
     pub layout: Layout,
-    /// Most nodes of a tile, of which a step passes one; 1 for single nodes.
+    /// Largest number of nodes of a tile, which one step passes; 1 for single nodes.
     pub tile: u32,
 }
 
-/// A bound in the nest that is not known, so that nobody can say which trees are walked.
+/// A tree-loop bound that is still symbolic, so the range of trees is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotKnown(pub Sym);
 
@@ -35,11 +35,10 @@ fn known(sym: &Sym) -> Result<i64, NotKnown> {
     sym.as_int().ok_or_else(|| NotKnown(sym.clone()))
 }
 
-/// All walks of a nest by leaf loop. `deepest` holds the depth of each tree in the order of the nest, `layout` is that
-/// of walks for which no loop names one.
+/// All walks of a nest by leaf loop. `deepest` holds the depth of each tree in the order of the nest.
+/// `layout` is the layout of walks without an annotation.
 ///
-/// # Errors
-/// When a bound of a tree loop is not known.
+/// When a bound of a tree loop is unknown.
 pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, LeafLoop>, NotKnown> {
     let mut collector = Collector { nest, deepest, leaf_loops: BTreeMap::new() };
     let asked = Asked { unroll: None, peel: None, speculate: None, layout };
@@ -50,8 +49,8 @@ pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<
     Ok(collector.leaf_loops)
 }
 
-/// Walks of the levels and the quantized layout are straight-line to the leaf: all trees that a leaf loop walks get one depth. LeafLoops that
-/// share trees deepen each other until nothing changes.
+/// Makes walks of straight layouts straight-line to the leaf: all trees of a leaf loop get one depth. Leaf
+/// loops that share trees deepen each other until nothing changes.
 fn straighten_levels(leaf_loops: &mut BTreeMap<LoopId, LeafLoop>, deepest: &[u32]) {
     let mut depths = deepest.to_vec();
     for leaf_loop in leaf_loops.values() {
@@ -97,7 +96,7 @@ struct Collector<'a> {
     leaf_loops: BTreeMap<LoopId, LeafLoop>,
 }
 
-/// An enclosing loop; in one case of a specialised loop its value is known.
+/// An enclosing loop. In one case of a specialized loop, its value is known.
 type Enclosing = (LoopId, Option<i64>);
 
 impl Collector<'_> {
@@ -142,8 +141,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// The hull of the tree numbers at the end of a path: sums of least values to sums of largest ones, cut by the
-    /// constraints that lie on the path.
+    /// The hull of the tree numbers at the end of a path: from the sum of the smallest values to the sum of
+    /// the largest ones, cut by the constraints on the path.
     fn covered(&self, path: &[Enclosing]) -> Result<Range<usize>, NotKnown> {
         let (mut low, mut high) = (0i64, 1i64);
         let mut on_path = BTreeMap::new();

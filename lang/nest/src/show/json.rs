@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::{axis_name, sym_value};
 use crate::{Accumulation, AnnotationValue, Annotations, Body, Layout, Loop, LoopId, Nest, TreeOrder};
 
-/// The nest as one JSON object. Loops refer to each other by their numbers; bounds are integers where they are known and
-/// expressions in the language's syntax where they are not.
+/// The nest as one JSON object. Loops refer to each other by number. Bounds are integers if known, else
+/// expressions in the language's syntax.
 pub fn nest_json(nest: &Nest) -> Value {
     let loops: Vec<Value> = nest.loops.iter().enumerate().map(|(id, this)| loop_json(id, this)).collect();
     let constraints: Vec<Value> = nest
@@ -59,7 +59,7 @@ fn loop_json(id: usize, this: &Loop) -> Value {
     })
 }
 
-/// What is stated about a loop, by the names of the directives; what is not stated is left out.
+/// Annotations of a loop by the names of their directives. Missing ones are left out.
 fn annotations_json(annotations: &Annotations) -> Value {
     let entry = |(name, value): (&str, AnnotationValue)| {
         let value = match value {

@@ -1,4 +1,4 @@
-//! What differs by the number of rows of a call, one part after the other.
+//! Prints the variants for numbers of rows, one after the other.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub fn show_rows(max_rows: Option<u32>) -> String {
     max_rows.map_or_else(|| "otherwise".to_owned(), |rows| format!("when n_rows <= {rows}"))
 }
 
-/// The text of each variant, indented below the calls that it is for; that of an only one stands alone.
+/// Text of each variant, indented below its calls. A single variant stands alone.
 pub fn show_variants<T>(variants: &Variants<T>, show: impl Fn(&T) -> String) -> String {
     if variants.bounded().is_empty() {
         return show(variants.rest());
@@ -27,7 +27,8 @@ pub fn show_variants<T>(variants: &Variants<T>, show: impl Fn(&T) -> String) -> 
     out
 }
 
-/// The object of the variant for calls that no bound covers, with a list `when` of the others if there are any.
+/// Object of the variant for calls without a bound, with a list `when` of the other variants if there are
+/// any.
 pub fn variants_json<T>(variants: &Variants<T>, what: &str, json: impl Fn(&T) -> Value) -> Value {
     let mut rest = json(variants.rest());
     let bounded = variants.bounded().iter();
@@ -39,12 +40,12 @@ pub fn variants_json<T>(variants: &Variants<T>, what: &str, json: impl Fn(&T) ->
     rest
 }
 
-/// As [`show_nest`] for each number of rows.
+/// [`show_nest`] for each variant.
 pub fn show_nests(nests: &Variants<Nest>) -> String {
     show_variants(nests, show_nest)
 }
 
-/// As [`nest_json`] with the nests for few rows.
+/// [`nest_json`] with the nests of all variants.
 pub fn nests_json(nests: &Variants<Nest>) -> Value {
     variants_json(nests, "nest", nest_json)
 }
