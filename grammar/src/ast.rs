@@ -1,7 +1,7 @@
-//! The syntax tree of a `.sched` file: what was written, with spans, and nothing about what it means.
+//! The syntax tree of a `.sched` file: the written text with spans, without meaning.
 //!
-//! Arguments of directives are plain expressions; whether `t0` is an index or a number is decided by the
-//! checker. That keeps the grammar small and every name resolvable in one place.
+//! Arguments of directives are plain expressions. The checker decides whether `t0` is an index or a number.
+//! This keeps the grammar small, and one place resolves all names.
 
 pub use sched_diagnostics::Span;
 
@@ -10,7 +10,7 @@ pub use sched_diagnostics::Span;
 pub struct Ident {
     /// The text of the name.
     pub text: String,
-    /// Where it stands.
+    /// Span of the name.
     pub span: Span,
 }
 
@@ -57,19 +57,20 @@ pub enum BinOp {
     Rem,
 }
 
-/// An expression with its place.
+/// An expression with its span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// Kind of the expression.
     pub kind: ExprKind,
-    /// Where it stands, parentheses included.
+    /// Span, parentheses included.
     pub span: Span,
 }
 
 /// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    /// An integer literal. A literal that does not fit `i64` is a syntax error and becomes [`ExprKind::Error`].
+    /// An integer literal. A literal that does not fit `i64` is a syntax error and becomes
+    /// [`ExprKind::Error`].
     Int(i64),
     /// A name: an index, a param, a const, a fact, or a keyword argument such as `sparse` or `grid.x`.
     Path(Path),
@@ -79,7 +80,7 @@ pub enum ExprKind {
     Binary(BinOp, Box<Expr>, Box<Expr>),
     /// `min(a, b)`, `max(a, b)`, `ceildiv(a, b)`, `trees_to_depth(d)`, or an unknown function.
     Call(Ident, Vec<Expr>),
-    /// Text that did not parse; an error has been reported.
+    /// Text that did not parse. The parser reported an error.
     Error,
 }
 
@@ -88,16 +89,16 @@ pub enum ExprKind {
 pub struct Str {
     /// The text between the quotes, escapes resolved.
     pub value: String,
-    /// Where it stands, quotes included.
+    /// Span, quotes included.
     pub span: Span,
 }
 
-/// One statement with its place.
+/// One statement with its span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stmt {
-    /// What it is.
+    /// Kind of the statement.
     pub kind: StmtKind,
-    /// Where it stands, without a closing `;`.
+    /// Span, without a closing `;`.
     pub span: Span,
 }
 
@@ -117,23 +118,23 @@ pub enum StmtKind {
     Target {
         /// `cpu` or `gpu`, unchecked.
         kind: Ident,
-        /// What stands in the parentheses, for example `sm_90`.
+        /// Words in the parentheses, for example `sm_90`.
         options: Vec<Ident>,
     },
     /// `param NAME = default in {a, b, c}`
     Param {
         /// The name declared.
         name: Ident,
-        /// Its value unless overridden.
+        /// Value unless overridden.
         default: Expr,
-        /// The values worth trying; empty when not given.
+        /// The choices to try; empty without `in`.
         choices: Vec<Expr>,
     },
     /// `const NAME = value`
     Const {
         /// The name declared.
         name: Ident,
-        /// Its value.
+        /// The value.
         value: Expr,
     },
     /// `tile(batch, b0, b1, 64)`: any call; the checker knows the directives.
@@ -142,31 +143,31 @@ pub enum StmtKind {
     When(When),
     /// A reserved word (`use`, `def`, `require`, `tune`) and what followed it.
     Reserved(Ident),
-    /// Text that did not parse; an error has been reported.
+    /// Text that did not parse. The parser reported an error.
     Error,
 }
 
 /// A directive as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Directive {
-    /// The directive's name.
+    /// Name of the directive.
     pub name: Ident,
-    /// Its arguments in order.
+    /// Arguments in order.
     pub args: Vec<Expr>,
     /// The argument list, parentheses included.
     pub args_span: Span,
 }
 
-/// A block of statements that is for some calls only, as written; the checker knows the conditions that there are.
+/// A block of statements for some calls, as written. The checker knows which conditions are supported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct When {
-    /// What is compared.
+    /// Left side of the comparison.
     pub left: Expr,
-    /// How it is compared.
+    /// The comparison.
     pub comparison: Comparison,
-    /// What it is compared with.
+    /// Right side of the comparison.
     pub right: Expr,
-    /// The statements of the block; none of them is a block.
+    /// Statements of the block; blocks do not nest.
     pub body: Vec<Stmt>,
     /// The block, braces included.
     pub block: Span,
@@ -195,14 +196,14 @@ pub struct File {
 }
 
 impl File {
-    /// All statements in order, those in blocks behind the statement of their block.
+    /// All statements in order. Statements of a block follow the statement of the block.
     pub fn flat(&self) -> impl Iterator<Item = &Stmt> {
         self.stmts.iter().flat_map(|stmt| std::iter::once(stmt).chain(stmt.body()))
     }
 }
 
 impl Stmt {
-    /// The statements of its block, if it has one.
+    /// Statements of the block, if it is one.
     pub fn body(&self) -> &[Stmt] {
         match &self.kind {
             StmtKind::When(when) => &when.body,
@@ -216,6 +217,6 @@ impl Stmt {
 pub struct Comment {
     /// The comment with its marker, without the line end.
     pub text: String,
-    /// Where it stands.
+    /// Span of the comment.
     pub span: Span,
 }

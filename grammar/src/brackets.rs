@@ -1,4 +1,4 @@
-//! Brackets: their kinds, and which opening bracket of the whole text has a closing one.
+//! Brackets: their kinds, and the closing bracket of each opening one in the whole text.
 
 use crate::lexer::{Raw, RawToken};
 use crate::token::Token;
@@ -65,7 +65,8 @@ impl Bracket {
     }
 }
 
-/// How many brackets of each kind are open; lets a closing bracket ask "is there one of mine?" in constant time.
+/// Number of open brackets of each kind. A closing bracket finds out in constant time whether it has a
+/// partner.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Open([usize; 3]);
 
@@ -83,7 +84,7 @@ impl Open {
     }
 }
 
-/// For each token, the index of the bracket that closes it, if it opens one and is closed anywhere in the text.
+/// For each opening bracket, the index of its closing bracket anywhere in the text; `None` for other tokens.
 pub(crate) fn partners(tokens: &[RawToken]) -> Vec<Option<usize>> {
     let mut partner = vec![None; tokens.len()];
     let mut stack: Vec<(usize, Bracket)> = Vec::new();

@@ -1,33 +1,33 @@
-//! Syntax errors as plain data, and their words.
+//! Syntax errors as plain data, and their messages.
 
 use std::fmt;
 
 use crate::ast::Span;
 use crate::escape::escape;
 
-/// The deepest nesting of brackets and signs, and the greatest depth of an expression's tree. It bounds the
-/// recursion of everything that visits a tree.
+/// Deepest nesting of brackets and signs, and greatest depth of an expression's tree. It bounds the recursion
+/// of all code that visits a tree.
 pub const MAX_NESTING: usize = 64;
 
 /// One mistake in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// The stable code, `S0001` to `S0019`; one for each kind.
+    /// Stable code, `S0001` to `S0019`; one for each kind.
     pub code: &'static str,
-    /// Where the mistake is. Empty where something is missing.
+    /// Span of the mistake; empty if something is missing.
     pub span: Span,
-    /// What is wrong.
+    /// Kind of the mistake.
     pub kind: SyntaxErrorKind,
 }
 
-/// What is wrong.
+/// Kinds of mistakes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyntaxErrorKind {
-    /// Something else was expected here.
+    /// Unexpected text.
     Unexpected {
-        /// What was found, in a user's terms: `` `b0` `` or "the end of the statement".
+        /// The text, in a user's terms: `` `b0` `` or "the end of the statement".
         found: String,
-        /// What could stand here, in a user's terms: `` `,` ``, "a value".
+        /// Expected terms, in a user's words: `` `,` ``, "a value".
         expected: Vec<String>,
     },
     /// A string without its closing quote.
@@ -42,33 +42,33 @@ pub enum SyntaxErrorKind {
     Unclosed {
         /// The outermost unclosed bracket.
         open: char,
-        /// Where it stands.
+        /// Span of the bracket.
         opener: Span,
         /// The text that would close all of them.
         close: String,
     },
-    /// A word of the language used as the name of an index, param or const. Reported once for each word.
+    /// A reserved word as the name of an index, param or const. Reported once for each word.
     ReservedName(String),
-    /// A statement that begins with a word kept for a later edition of the language.
+    /// A statement that begins with a word reserved for a later edition of the language.
     ReservedStatement(String),
-    /// A number that is no whole decimal number, such as `0x10` or `1.5`.
+    /// A number other than a whole decimal number, such as `0x10` or `1.5`.
     BadNumber(String),
     /// An unknown escape in a string.
     BadEscape(String),
-    /// A closing bracket that closes nothing.
+    /// A closing bracket without an opening one.
     StrayClose(char),
-    /// A closing bracket of another kind than the one it should close.
+    /// A closing bracket of another kind than the opening one.
     WrongClose {
-        /// What was written.
+        /// The written bracket.
         found: char,
-        /// What the opening bracket asks for.
+        /// The bracket that matches the opening one.
         expected: char,
-        /// Where the opening bracket stands.
+        /// Span of the opening bracket.
         opener: Span,
     },
-    /// A block that does not end.
+    /// A block without an end.
     UnclosedBlock {
-        /// Where it begins.
+        /// Start of the block.
         opener: Span,
     },
     /// The head of a block without its `{`.
@@ -76,9 +76,9 @@ pub enum SyntaxErrorKind {
         /// Whether a `}` follows that would close the block.
         is_closed: bool,
     },
-    /// A block within another one.
+    /// A block inside another one.
     NestedBlock,
-    /// Two values beside each other in a list.
+    /// Two neighbouring values of a list without a comma.
     MissingComma,
     /// A directive whose arguments have no parentheses: `parallel b0`.
     MissingParens {
@@ -122,10 +122,10 @@ impl SyntaxErrorKind {
     }
 }
 
-/// A replacement of part of the text that would correct a mistake.
+/// A replacement of text that corrects a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What to replace; empty to insert.
+    /// Span to replace; empty to insert.
     pub span: Span,
     /// The new text.
     pub text: String,
@@ -137,7 +137,7 @@ impl SyntaxError {
         SyntaxError { code: kind.code(), span, kind }
     }
 
-    /// What is wrong, in one line without a full stop.
+    /// The message, in one line without a full stop.
     pub fn message(&self) -> String {
         match &self.kind {
             SyntaxErrorKind::Unexpected { found, expected } if expected.is_empty() => {
@@ -188,7 +188,7 @@ impl SyntaxError {
         }
     }
 
-    /// A way out, as one sentence, where there is one worth saying.
+    /// Advice in one or two sentences, if there is any.
     pub fn help(&self) -> Option<String> {
         Some(match &self.kind {
             SyntaxErrorKind::Unexpected { found, expected } => return unexpected_help(found, expected),
@@ -230,7 +230,7 @@ impl SyntaxError {
         })
     }
 
-    /// Another place that explains the mistake, and what is there.
+    /// A related place, with a note.
     pub fn related(&self) -> Option<(Span, &'static str)> {
         match self.kind {
             SyntaxErrorKind::Unclosed { opener, .. }
@@ -240,7 +240,7 @@ impl SyntaxError {
         }
     }
 
-    /// The replacements, in the order of the text, that correct the mistake if the obvious reading is meant.
+    /// Replacements in the order of the text that correct the mistake, if the obvious reading is intended.
     pub fn fixes(&self) -> Vec<Fix> {
         let insert = |at: u32, text: &str| Fix { span: Span { start: at, end: at }, text: text.to_owned() };
         let replace = |text: String| Fix { span: self.span, text };
@@ -281,7 +281,7 @@ fn alternatives(items: &[String]) -> String {
     }
 }
 
-/// A character as it can be shown: itself if it is visible, else its number.
+/// A character for display: itself if it is visible, else its number.
 fn shown(c: char) -> String {
     if is_visible(c) { format!("`{c}`") } else { format!("U+{:04X}", u32::from(c)) }
 }
@@ -291,7 +291,7 @@ fn is_visible(c: char) -> bool {
     !c.is_control() && !c.is_whitespace() && !formatting
 }
 
-/// What to write instead of a character that people type or paste by mistake.
+/// Advice about a character that people often type or paste by mistake.
 fn character_help(c: char) -> Option<&'static str> {
     Some(match c {
         '“' | '”' | '„' | '«' | '»' | '\'' | '‘' | '’' | '`' => {
@@ -309,7 +309,7 @@ fn character_help(c: char) -> Option<&'static str> {
     })
 }
 
-/// The sentence for an error that only lists what was expected.
+/// Advice for an error that only lists expected terms.
 fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
     if found == "`=`" && expected.iter().any(|term| term == "`)`") {
         return Some("Arguments have no names here: write the value alone.".to_owned());
@@ -330,11 +330,11 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
     })
 }
 
-/// How messages call a string literal; only `model` takes one.
+/// Term for a string literal in messages. Only `model` takes one.
 pub(crate) const A_FILE_NAME: &str = "a string in quotes";
-/// How messages call the place where a statement may end.
+/// Term for the end of a statement in messages.
 pub(crate) const THE_END: &str = "the end of the statement";
-/// How messages call what follows the condition of `when`.
+/// Term for the start of a block in messages.
 pub(crate) const THE_BLOCK: &str = "the `{` of the block";
-/// What to do where it is missing.
+/// Advice if the start of a block is missing.
 const BLOCK_IN_BRACES: &str = "Write the directives in braces, as in `when n_rows <= 8 { parallel(tree) }`.";

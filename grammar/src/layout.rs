@@ -1,9 +1,9 @@
 //! Cuts raw tokens into statements.
 //!
-//! A statement ends at a newline or `;`, and in a block at its `}`. Inside brackets a newline means nothing, unless the next line plainly
-//! begins another statement: then a bracket was forgotten, and the mistake must not swallow the file. Each
-//! statement leaves here with balanced brackets and bounded nesting, so that the parser can recover inside it
-//! and never needs to look beyond it.
+//! A statement ends at a newline or `;`, and in a block at its `}`. Inside brackets, a newline does not end
+//! it unless the next line clearly begins another statement. Then a bracket is missing, and one mistake must
+//! not swallow the rest of the file. Each statement has balanced brackets and bounded nesting, so the parser
+//! can recover inside it.
 
 use crate::ast::{Ident, Span, Stmt};
 use crate::brackets::Bracket;
@@ -26,23 +26,23 @@ pub(crate) struct Layout<'s> {
 /// A block `{ ... }` of statements.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Its `{`, or where that should stand.
+    /// Span of its `{`, or of its expected position.
     open: Span,
-    /// Where the line with its `{` begins.
+    /// Byte at which the line with its `{` begins.
     line_start: usize,
-    /// How far the first word of its head is indented.
+    /// Indent of the first word of its head.
     indent: usize,
-    /// Whether it is closed somewhere.
+    /// Whether it has a closing brace.
     is_closed: bool,
 }
 
-/// How a line may begin.
+/// Beginnings of a line.
 enum LineStart {
-    /// `param X`, `model "m"`, `when n_rows`: nothing inside brackets looks like this.
+    /// `param X`, `model "m"`, `when n_rows`: never occurs inside brackets.
     Header,
     /// `name(`: a directive, or a call inside an expression.
     Call,
-    /// Anything else.
+    /// Other text.
     Other,
 }
 
@@ -51,7 +51,7 @@ impl<'s> Layout<'s> {
         Layout { stream: TokenStream::new(source, tokens), line_start: bom_len(source), block: None }
     }
 
-    /// The token at `next`, without blank lines and empty statements before it.
+    /// The next token, after blank lines and empty statements.
     fn skip_blank(&mut self) -> Option<RawToken> {
         loop {
             let token = self.stream.peek()?;
@@ -64,7 +64,7 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// The next statement, if it is known from before an edit.
+    /// The next statement, if `known` has it from before an edit.
     pub fn known(&mut self, known: &mut Reusable<'_>) -> Option<Stmt> {
         let first = self.skip_blank()?;
         let rest = self.stream.rest();
@@ -75,7 +75,7 @@ impl<'s> Layout<'s> {
         Some(stmt)
     }
 
-    /// Whether no more statements follow, in the text or in the block that is being read.
+    /// Whether the text, or the current block, has no more statements.
     pub fn is_at_end(&mut self) -> bool {
         let Some(first) = self.skip_blank() else { return true };
         let Some(block) = self.block else { return false };
@@ -84,12 +84,12 @@ impl<'s> Layout<'s> {
             || !block.is_closed && self.stream.begins_line(self.stream.next) && outdented
     }
 
-    /// Whether the statements that follow are those of a block, until it is closed.
+    /// Whether the next statements belong to a block.
     pub fn is_in_block(&self) -> bool {
         self.block.is_some()
     }
 
-    /// Ends the block that is being read; returns its place.
+    /// Ends the current block and returns its span.
     pub fn close_block(&mut self) -> Span {
         let Some(block) = self.block.take() else { return Span::default() };
         if let Some(close) = self.stream.peek().filter(|token| token.kind == Raw::RBrace) {
@@ -108,7 +108,7 @@ impl<'s> Layout<'s> {
         block_span
     }
 
-    /// The next statement. Of a block it is the head; what is in the block follows as statements.
+    /// The next statement. For a block it is the head; the statements of the block follow.
     pub fn statement(&mut self) -> Option<Statement<'s>> {
         let first = self.skip_blank()?;
         let word = self.stream.text(first);
@@ -143,15 +143,15 @@ impl<'s> Layout<'s> {
         Some(builder.finish(&mut self.stream))
     }
 
-    /// Whether the `}` at `next` closes the block, not a bracket of the statement.
+    /// Whether the `}` under the cursor closes the block, not a bracket of the statement.
     fn closes_block(&self, builder: &StatementBuilder<'s>) -> bool {
         let Some(block) = self.block.filter(|_| !builder.has_open_brace()) else { return false };
-        // A wrong bracket at the end of a list stands on the line of the list.
+        // A wrong bracket at the end of a list is on the line of the list.
         let is_open = builder.outermost_open().is_some();
         !is_open || self.stream.begins_line(self.stream.next) || block.line_start == self.line_start
     }
 
-    /// The head of a block, up to its `{`. The statements that follow are those of the block, if there is one.
+    /// The head of a block, up to its `{`. If there is a block, its statements follow.
     fn head(&mut self, first: RawToken) -> Statement<'s> {
         let indent = first.start.saturating_sub(self.line_start);
         let mut builder = StatementBuilder::new(first);
@@ -188,7 +188,7 @@ impl<'s> Layout<'s> {
         statement
     }
 
-    /// Whether only line ends stand between `next` and a `{`.
+    /// Whether only line ends stand before a `{`.
     fn is_before_brace(&self) -> bool {
         self.stream
             .rest()
@@ -197,7 +197,7 @@ impl<'s> Layout<'s> {
             .is_some_and(|token| token.kind == Raw::LBrace)
     }
 
-    /// Whether a `}` follows that nothing has opened, before the head of another block.
+    /// Whether a `}` without an opening brace follows, before the head of another block.
     fn has_brace_to_close(&self) -> bool {
         let mut open = 0_usize;
         for (index, token) in (self.stream.next..).zip(self.stream.rest()) {
@@ -214,7 +214,7 @@ impl<'s> Layout<'s> {
         false
     }
 
-    /// A statement that cannot be read: to the end of the line, brackets that are closed skipped as one.
+    /// Skips a reserved statement to the end of its line, and brackets as a whole.
     fn reserved(&mut self, first: RawToken, word: &str) -> Statement<'s> {
         let is_block = word == "when";
         let later = || SyntaxErrorKind::ReservedStatement(word.to_owned());
@@ -239,7 +239,7 @@ impl<'s> Layout<'s> {
         Statement { body, span, faulty: true }
     }
 
-    /// Whether the newline at `next` ends the statement.
+    /// Whether the newline under the cursor ends the statement.
     fn newline_ends(&mut self, builder: &StatementBuilder<'s>, indent: usize) -> bool {
         let Some(opener) = builder.outermost_open() else { return true };
         while let Some(token) =
@@ -255,8 +255,8 @@ impl<'s> Layout<'s> {
         match self.line_start_at(self.stream.next + 1) {
             LineStart::Other => false,
             LineStart::Header => true,
-            // Between two operands nothing of an expression can stand. A bracket that is closed further down
-            // and a deeper indent speak for a list over several lines.
+            // An expression has nothing between two operands. A bracket that is closed below and a deeper
+            // indent indicate a list over several lines.
             LineStart::Call if self.stream.partner(opener).is_some() => builder.ends_operand() && outdented,
             LineStart::Call => builder.ends_operand() || outdented,
         }

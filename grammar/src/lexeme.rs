@@ -1,10 +1,10 @@
-//! The words and signs of a text as written, for tools that rearrange text without reading its meaning.
+//! Words and signs of a text as written, for tools that rearrange text without its meaning.
 
 use crate::ast::Span;
 use crate::brackets::Bracket;
 use crate::lexer::{Raw, lex};
 
-/// What a lexeme is.
+/// Kind of a lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LexemeKind {
     /// A name or a word of the language.
@@ -23,16 +23,16 @@ pub enum LexemeKind {
     Dot,
     /// `=`, a comparison or an arithmetic operator.
     Operator,
-    /// Text that is no token.
+    /// Text that is not a token.
     Bad,
 }
 
-/// A word or sign with its place.
+/// A word or sign with its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lexeme {
-    /// What it is.
+    /// Its kind.
     pub kind: LexemeKind,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
 }
 

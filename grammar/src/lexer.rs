@@ -1,5 +1,5 @@
-//! Text to raw tokens and comments. The lexer accepts any text: what it does not know becomes a token too, so
-//! that later stages see every byte that is neither blank nor a comment.
+//! Raw tokens and comments of a text. The lexer accepts any text: unknown characters become tokens too. So
+//! later stages see every byte except blanks and comments.
 
 use logos::{Lexer, Logos};
 
@@ -41,31 +41,31 @@ pub(crate) enum Raw {
     Slash,
     #[token("%")]
     Percent,
-    /// A comparison that is written with angle brackets.
+    /// A comparison with angle brackets.
     #[regex("[<>]=?")]
     Compare,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*", priority = 10)]
     Name,
-    /// A name with letters beyond ASCII: one token, so that the mistake stays one mistake.
+    /// A name with non-ASCII letters. As one token, it gives one error.
     #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*", priority = 5)]
     ForeignName,
-    /// Anything that starts like a number, including `0x10`, `1.5` and `2e3`, which are refused later.
+    /// Text that begins like a number, including `0x10`, `1.5` and `2e3`. The parser refuses these later.
     #[regex(r"[0-9][0-9A-Za-z_]*(\.[0-9][0-9A-Za-z_]*)?")]
     Number,
-    /// A string; the flag says whether its closing quote is there.
+    /// A string; the flag tells whether it has a closing quote.
     #[token("\"", string)]
     Str(bool),
-    /// Text in typographic or single quotes, as word processors and other languages write strings; the flag says
-    /// whether the closing one is there.
+    /// Text in typographic or single quotes, as word processors and other languages write strings; the flag
+    /// tells whether it has a closing quote.
     #[regex("[“”„«»'‘’]", other_quotes)]
     QuotedStr(bool),
     #[regex(r"(//|#)[^\n]*", allow_greedy = true)]
     Comment,
-    /// One or more adjacent characters that start no token.
+    /// One or more adjacent characters that begin no token.
     Bad,
 }
 
-/// Moves to the end of the string; it ends at the closing quote or before the end of the line.
+/// Moves to the end of the string, at the closing quote or before the end of the line.
 fn string(lexer: &mut Lexer<Raw>) -> bool {
     let rest = lexer.remainder();
     let mut escaped = false;
@@ -88,7 +88,8 @@ fn string(lexer: &mut Lexer<Raw>) -> bool {
     false
 }
 
-/// Moves to the end of a string in other quotes; without a closing one on the line, the quote stands alone.
+/// Moves to the end of a string in other quotes. Without a closing quote on the line, the opening quote is
+/// the token.
 fn other_quotes(lexer: &mut Lexer<Raw>) -> bool {
     let quotes: &[char] = if matches!(lexer.slice(), "'" | "‘" | "’") {
         &['\'', '‘', '’']

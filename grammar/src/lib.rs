@@ -1,7 +1,7 @@
 //! Lexer, parser and syntax tree of the `.sched` language.
 //!
-//! [`parse`] accepts any text and always returns a tree; what could not be read is an `Error` node with an
-//! entry in [`Parsed::errors`]. [`parse_strict`] is for callers that want all or nothing.
+//! [`parse`] accepts any text and always returns a tree. Text that did not parse is an `Error` node with an
+//! entry in [`Parsed::errors`]. [`parse_strict`] accepts only texts without mistakes.
 //!
 //! ```
 //! let parsed = sched_grammar::parse("tile(batch, b0, b1, 64\nparallel(b0)");
@@ -10,8 +10,8 @@
 //! assert_eq!(parsed.file.to_string(), "tile(batch, b0, b1, 64)\nparallel(b0)\n");
 //! ```
 //!
-//! The way of a text: `lexer` makes raw tokens, `layout` and `statement` cut them into statements with balanced
-//! brackets and bounded nesting, and the LALRPOP grammar turns each statement into a tree.
+//! `lexer` makes raw tokens. `layout` and `statement` cut their `stream` into statements with balanced
+//! brackets and bounded nesting. The LALRPOP grammar turns each statement into a tree.
 
 pub mod ast;
 mod brackets;
@@ -53,18 +53,18 @@ pub struct Parsed {
     pub file: File,
     /// All comments in order.
     pub comments: Vec<Comment>,
-    /// All mistakes, in the order of the text. Empty if and only if the tree has no `Error` and no `Reserved` node
-    /// and nothing had to be guessed.
+    /// All mistakes, in the order of the text. If there are none, the tree has no `Error` and no `Reserved`
+    /// node, and the parser inserted nothing.
     pub errors: Vec<SyntaxError>,
 }
 
-/// Parses any text. One mistake gives one error, and the statements around it are not affected.
+/// Parses any text. Each mistake gives one error and does not affect the statements around it.
 pub fn parse(source: &str) -> Parsed {
     parse_anew(source, None)
 }
 
-/// Parses a text that was edited: the same as [`parse`], but what stands in lines that are as they were is taken from the
-/// old text's tree.
+/// Parses an edited text. The result is that of [`parse`], but statements of unchanged lines come from the
+/// old tree.
 pub fn parse_edited(source: &str, old_source: &str, old: &Parsed) -> Parsed {
     parse_anew(source, Reusable::new(source, old_source, old))
 }
@@ -78,7 +78,7 @@ fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
     Parsed { file: File { stmts }, comments, errors }
 }
 
-/// The statements up to the end of the text or of the block that is being read.
+/// Parses the statements up to the end of the text or of the current block.
 fn parse_statements(layout: &mut Layout<'_>, known: &mut Option<Reusable<'_>>) -> Vec<Stmt> {
     let mut stmts = Vec::new();
     while !layout.is_at_end() {
@@ -91,7 +91,7 @@ fn parse_statements(layout: &mut Layout<'_>, known: &mut Option<Reusable<'_>>) -
         let mut stmt = parse_statement(layout, statement);
         let (mut body, mut block) = (Vec::new(), Span { start: stmt.span.end, end: stmt.span.end });
         if layout.is_in_block() && !was_in_block {
-            // Blocks do not nest, so this goes no deeper.
+            // Blocks do not nest, so the recursion ends here.
             body = parse_statements(layout, known);
             block = layout.close_block();
             stmt.span = stmt.span.to(block);
@@ -104,7 +104,7 @@ fn parse_statements(layout: &mut Layout<'_>, known: &mut Option<Reusable<'_>>) -
     stmts
 }
 
-/// Parses a text that must be free of mistakes.
+/// Parses a text without mistakes.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
-//! The canonical text of a tree: one statement a line, those of a block indented by four, single blanks, no parenthesis
-//! that is not needed.
+//! The canonical text of a tree: one statement a line, with the statements of a block indented by four,
+//! single blanks, and only necessary parentheses.
 //!
-//! A tree without `Error` nodes reads back as the same tree, spans aside. `Error` nodes print as `?`, which does
-//! not parse. Printing recurses as deep as the tree; trees from the parser are at most
+//! A tree without `Error` nodes reads back as the same tree, except for spans. `Error` nodes print as `?`,
+//! which does not parse. Printing recurses as deep as the tree. Trees from the parser are at most
 //! [`MAX_NESTING`](crate::MAX_NESTING) deep.
 
 use std::fmt::{self, Display, Formatter, Write};
@@ -12,7 +12,7 @@ use crate::ast::{
 };
 use crate::escape::escape;
 
-/// How tightly an expression holds together.
+/// Precedence of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precedence {
     Sum,
@@ -29,7 +29,7 @@ pub fn print_file(file: &File) -> String {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_stmt(out: &mut impl Write, stmt: &Stmt) -> fmt::Result {
     match &stmt.kind {
         StmtKind::Edition(edition) => write!(out, "sched {edition}"),
@@ -72,12 +72,12 @@ pub fn write_stmt(out: &mut impl Write, stmt: &Stmt) -> fmt::Result {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_expr(out: &mut impl Write, expr: &Expr) -> fmt::Result {
     write_in(out, expr, Precedence::Sum)
 }
 
-/// Writes `expr` where at least `needed` is required, in parentheses if it is looser than that.
+/// Writes `expr`, in parentheses if its precedence is below `needed`.
 fn write_in(out: &mut impl Write, expr: &Expr, needed: Precedence) -> fmt::Result {
     if precedence(expr) >= needed {
         return write_bare(out, expr);

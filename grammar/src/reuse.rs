@@ -1,7 +1,7 @@
-//! Takes over what is known of a text from before it was edited.
+//! Reuses statements of a text from before an edit.
 //!
-//! A statement that is free of mistakes and stands on one line means the same wherever it stands: nothing before its first
-//! token and nothing behind the end of its line has a say in it.
+//! A statement on one line without mistakes has the same meaning anywhere. Nothing before its first token or
+//! after the end of its line affects it.
 
 use crate::Parsed;
 use crate::ast::{Span, Stmt, StmtKind};
@@ -11,22 +11,23 @@ use crate::spans::stmt_spans;
 /// The statements of a text before an edit.
 pub(crate) struct Reusable<'o> {
     old: &'o Parsed,
-    /// All statements, those of blocks too. A block as a whole is none of them: it may reach over lines.
+    /// All statements, including those of blocks. Blocks themselves are not among them, since they may span
+    /// lines.
     stmts: Vec<&'o Stmt>,
-    /// How many bytes both texts begin with.
+    /// Number of bytes at the start that both texts share.
     before: usize,
-    /// Where the bytes that both texts end with begin in the new one.
+    /// Byte of the new text from which both texts end alike.
     after: usize,
-    /// How much further on these are in the new text.
+    /// Offset from the old text to the new one, after the edit.
     shift: i64,
-    /// The statements and errors that have not been passed.
+    /// First statement and error that have not been passed.
     next: usize,
     next_error: usize,
 }
 
 impl<'o> Reusable<'o> {
-    /// Compares the text with the old one. Nothing if what is wrong with the old one concerns all of it: of a reserved word
-    /// only the first use is a mistake.
+    /// Compares the text with the old one. `None` if an error of the old text affects all of it: only the
+    /// first use of a reserved word is a mistake.
     pub fn new(source: &str, old_source: &str, old: &'o Parsed) -> Option<Self> {
         let is_general = |kind: &SyntaxErrorKind| matches!(kind, SyntaxErrorKind::ReservedName(_));
         if old.errors.iter().any(|error| is_general(&error.kind)) {
@@ -41,8 +42,8 @@ impl<'o> Reusable<'o> {
         Some(Reusable { old, stmts, before, after: new.len() - after, shift, next: 0, next_error: 0 })
     }
 
-    /// The statement from `start` to `end`, if the old text has the same one free of mistakes. `line_end` is the end of the
-    /// token that ends it, if there is one. Places must be asked for in their order.
+    /// The statement from `start` to `end`, if the old text has it without mistakes. `line_end` is the end of
+    /// the token that ends it. Calls must be in the order of the text.
     pub fn statement(&mut self, start: usize, end: usize, line_end: Option<usize>) -> Option<Stmt> {
         let shift = if line_end.is_some_and(|end| end <= self.before) {
             0
@@ -70,7 +71,7 @@ impl<'o> Reusable<'o> {
         Some(stmt)
     }
 
-    /// Whether anything in `span` or at its end was wrong.
+    /// Whether the old text had an error in `span` or at its end.
     fn has_error(&mut self, span: Span) -> bool {
         let rest = self.old.errors.get(self.next_error..).unwrap_or_default();
         self.next_error += rest.iter().take_while(|error| error.span.start < span.start).count();
@@ -78,7 +79,7 @@ impl<'o> Reusable<'o> {
     }
 }
 
-/// How many bytes are the same.
+/// Number of equal bytes at the start.
 fn common<'a>(a: impl Iterator<Item = &'a u8>, b: impl Iterator<Item = &'a u8>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).count()
 }

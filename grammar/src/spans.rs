@@ -9,7 +9,7 @@ pub fn each_span(file: &mut File, f: &mut dyn FnMut(&mut Span)) {
     }
 }
 
-/// Sets every span to the empty one at 0, so that trees compare by what they say.
+/// Sets every span to the empty one at 0, so that trees compare by content.
 pub fn erase_spans(file: &mut File) {
     each_span(file, &mut |span| *span = Span::default());
 }
@@ -46,7 +46,7 @@ pub(crate) fn stmt_spans(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Span)) {
             expr_spans(left, f);
             expr_spans(right, f);
             f(block);
-            // A block holds no other ones, so recursion is bounded.
+            // Blocks do not nest, so recursion is bounded.
             body.iter_mut().for_each(|stmt| stmt_spans(stmt, f));
         }
         StmtKind::Reserved(word) => f(&mut word.span),

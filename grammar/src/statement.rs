@@ -1,5 +1,5 @@
-//! Collects the tokens of one statement: refuses bad literals, balances the brackets, bounds the nesting, and
-//! fills in the small things that people forget, each with its own error.
+//! Collects the tokens of one statement. It refuses bad literals, balances brackets and bounds the nesting.
+//! Missing commas, brackets and keywords are inserted, each with its own error.
 
 use crate::ast::{Comparison, Ident, Span};
 use crate::brackets::{Bracket, Open};
@@ -35,21 +35,21 @@ struct Frame {
     /// Index of the raw token.
     index: usize,
     span: Span,
-    /// The nesting outside of the bracket.
+    /// Nesting outside the bracket.
     outer: usize,
 }
 
-/// The statement read so far.
+/// The statement up to the cursor.
 pub(crate) struct StatementBuilder<'s> {
     tokens: Vec<Spanned<'s>>,
     frames: Vec<Frame>,
     open: Open,
     span: Span,
-    /// Where the last token ends.
+    /// End of the last token.
     end: usize,
     /// Brackets and signs around the next operand.
     level: usize,
-    /// The same without the signs directly before the operand.
+    /// Nesting without the signs directly before the operand.
     base: usize,
     faulty: bool,
     too_deep: bool,
@@ -70,7 +70,7 @@ impl<'s> StatementBuilder<'s> {
         }
     }
 
-    /// The raw index of the outermost open bracket.
+    /// Raw index of the outermost open bracket.
     pub fn outermost_open(&self) -> Option<usize> {
         self.frames.first().map(|frame| frame.index)
     }
@@ -84,7 +84,7 @@ impl<'s> StatementBuilder<'s> {
         self.tokens.last().is_some_and(|(_, token, _)| token.ends_operand())
     }
 
-    /// Whether the statement could end here, so that what follows may be another one.
+    /// Whether the statement may end here, so that another one may follow.
     pub fn is_complete(&self) -> bool {
         let header = self.tokens.first().is_some_and(|(_, token, _)| token.is_header());
         let operand = matches!(self.tokens.last(), Some((_, Token::Str(_), _))) || self.ends_operand();
@@ -117,7 +117,7 @@ impl<'s> StatementBuilder<'s> {
         self.end = raw.end;
     }
 
-    /// Whether `raw` is the `in` of `in {` after a complete value, which stands outside of all brackets.
+    /// Whether `raw` is the `in` of `in {` after a complete value. It is outside of all brackets.
     fn begins_choices(&self, stream: &TokenStream<'s>, raw: RawToken) -> bool {
         let param = matches!(self.tokens.first(), Some((_, Token::Param, _)));
         param
@@ -126,7 +126,7 @@ impl<'s> StatementBuilder<'s> {
             && stream.kind(stream.next + 1) == Some(Raw::LBrace)
     }
 
-    /// Adds a token that is no bracket.
+    /// Adds a token other than a bracket.
     fn push_plain(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) {
         if let Some(inner) = self.quoted_value(stream, raw) {
             return self.push_quoted(stream, raw, inner);
@@ -140,12 +140,12 @@ impl<'s> StatementBuilder<'s> {
         }
     }
 
-    /// What stands between quotes that no string belongs between: a number, or a name with dots.
+    /// Content of quotes that should not be a string: a number, or a name with dots.
     fn quoted_value(&self, stream: &TokenStream<'s>, raw: RawToken) -> Option<&'s str> {
         if !matches!(raw.kind, Raw::Str(true) | Raw::QuotedStr(_)) {
             return None;
         }
-        // Only the first word of a statement says whether a string may follow.
+        // The first word of a statement decides whether a string may follow.
         let (_, first, _) = self.tokens.first()?;
         let mut inner = stream.text(raw).chars();
         inner.next();
@@ -159,7 +159,7 @@ impl<'s> StatementBuilder<'s> {
         (takes_none && (is_number || is_path)).then_some(inner)
     }
 
-    /// Reads a quoted value as if the quotes were not there.
+    /// Reads a quoted value without its quotes.
     fn push_quoted(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, inner: &'s str) {
         if self.ends_operand() && !self.frames.is_empty() {
             self.insert_comma(stream);
@@ -183,7 +183,7 @@ impl<'s> StatementBuilder<'s> {
         }
     }
 
-    /// Follows the nesting: a sign adds a level to its operand.
+    /// Tracks the nesting: a sign adds a level to its operand.
     fn nest(&mut self, stream: &mut TokenStream<'s>, token: &Token<'s>, raw: RawToken) {
         match token {
             Token::Minus if !self.ends_operand() => self.deepen(stream, raw),
@@ -191,7 +191,7 @@ impl<'s> StatementBuilder<'s> {
         }
     }
 
-    /// The list of a directive is one level of its own, which the limit does not count.
+    /// Adds a level. The list of a directive is one level, which the limit does not count.
     fn deepen(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) {
         self.level += 1;
         if self.level > MAX_NESTING + 1 && !self.too_deep {
@@ -262,7 +262,7 @@ impl<'s> StatementBuilder<'s> {
         self.emit(here, Token::Comma);
     }
 
-    /// The token for a raw one that is no bracket.
+    /// The token for a raw one other than a bracket.
     fn token(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Option<Token<'s>> {
         Some(match raw.kind {
             Raw::Comma => Token::Comma,
@@ -290,7 +290,7 @@ impl<'s> StatementBuilder<'s> {
         Token::Bad
     }
 
-    /// Only the head of a block compares.
+    /// Reads a comparison. Only heads of blocks have one.
     fn comparison(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
         if !matches!(self.tokens.first(), Some((_, Token::When, _))) {
             return self.bad(stream, raw);
@@ -350,14 +350,14 @@ impl<'s> StatementBuilder<'s> {
             self.report(stream, raw.span(), SyntaxErrorKind::UnterminatedString);
         }
         Token::Str(unescape(inner, raw.start + 1, |span, kind| {
-            // Text after a quote that was never closed is not meant as a string.
+            // Text after an unclosed quote is probably not a string.
             if closed {
                 self.report(stream, span, kind);
             }
         }))
     }
 
-    /// A string in other quotes than the language's.
+    /// Reads a string in unsupported quotes.
     fn quoted_string(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Token<'s> {
         let mut inner = stream.text(raw).chars();
         inner.next();
@@ -367,7 +367,7 @@ impl<'s> StatementBuilder<'s> {
         Token::Str(value)
     }
 
-    /// The finished head of a block, whose `{` is `open`; without one it is read as if it were there.
+    /// Finishes the head of a block. `open` is its `{`; without one, the parser assumes it.
     pub fn finish_head(
         mut self,
         stream: &mut TokenStream<'s>,
@@ -384,7 +384,7 @@ impl<'s> StatementBuilder<'s> {
         Statement { body, span: self.span, faulty: self.faulty }
     }
 
-    /// The finished statement.
+    /// Finishes the statement.
     pub fn finish(mut self, stream: &mut TokenStream<'s>) -> Statement<'s> {
         self.close_until(stream, |_| false);
         self.add_parens(stream);
@@ -393,7 +393,7 @@ impl<'s> StatementBuilder<'s> {
         Statement { body, span: self.span, faulty: self.faulty }
     }
 
-    /// `parallel b0` and `tile batch, b0, b1, 64` are read as if the parentheses were there.
+    /// Adds missing parentheses to `parallel b0` and `tile batch, b0, b1, 64`.
     fn add_parens(&mut self, stream: &mut TokenStream<'s>) {
         let [(_, Token::Name(_), _), (start, second, _), rest @ ..] = self.tokens.as_slice() else { return };
         let third = rest.first().map(|(_, token, _)| token);
@@ -408,7 +408,7 @@ impl<'s> StatementBuilder<'s> {
         self.report(stream, args, SyntaxErrorKind::MissingParens { args });
     }
 
-    /// `ROWS = 64` is read as a param.
+    /// Adds a missing `param` to `ROWS = 64`.
     fn add_keyword(&mut self, stream: &mut TokenStream<'s>) {
         let [(start, Token::Name(name), end), (_, Token::Equals, _), ..] = self.tokens.as_slice() else {
             return;

@@ -3,8 +3,8 @@
 use crate::ast::Span;
 use crate::error::SyntaxErrorKind;
 
-/// Resolves the escapes of a string's text (without quotes), which starts at byte `start` of the source.
-/// An unknown escape stays as written and is handed to `report`.
+/// Resolves the escapes of a string's text without quotes. The text starts at byte `start` of the source. An
+/// unknown escape stays as written; `report` receives it.
 pub(crate) fn unescape(text: &str, start: usize, mut report: impl FnMut(Span, SyntaxErrorKind)) -> String {
     let mut value = String::with_capacity(text.len());
     let mut rest = text;
@@ -27,7 +27,7 @@ pub(crate) fn unescape(text: &str, start: usize, mut report: impl FnMut(Span, Sy
     value
 }
 
-/// The length of the escape that `text` starts with, and what it stands for.
+/// Length of the escape at the start of `text`, and its character.
 fn escape_at(text: &str) -> (usize, Option<char>) {
     let Some(c) = text.chars().nth(1) else { return (text.len(), None) };
     let len = 1 + c.len_utf8();

@@ -1,4 +1,4 @@
-//! The tokens that the grammar sees, after the layout pass has cut the text into statements.
+//! Tokens of the grammar, after the layout pass cut the text into statements.
 
 use crate::ast::Comparison;
 
@@ -21,9 +21,9 @@ pub(crate) enum Token<'s> {
     Percent,
     Name(&'s str),
     Int(i64),
-    /// A number that was refused; an error has been reported.
+    /// A refused number. The error was reported.
     BadInt,
-    /// A string with its escapes resolved.
+    /// A string with resolved escapes.
     Str(String),
     Sched,
     Model,
@@ -34,7 +34,7 @@ pub(crate) enum Token<'s> {
     In,
     /// A comparison other than `=`.
     Compare(Comparison),
-    /// Text that is no token. No rule accepts it, so the parser recovers there.
+    /// Text that is not a token. No rule accepts it, so the parser recovers there.
     Bad,
 }
 
@@ -61,7 +61,7 @@ impl Token<'_> {
 /// A token with its byte range, in the form that LALRPOP reads.
 pub(crate) type Spanned<'s> = (usize, Token<'s>, usize);
 
-/// The words that begin a statement other than a directive.
+/// The token of a word that begins a statement other than a directive.
 pub(crate) fn first_word(name: &str) -> Option<Token<'static>> {
     Some(match name {
         "sched" => Token::Sched,
@@ -74,12 +74,12 @@ pub(crate) fn first_word(name: &str) -> Option<Token<'static>> {
     })
 }
 
-/// Whether `name` is kept for a later edition of the language: `use`, `def`, `require`, `tune`.
+/// Whether `name` is reserved for a later edition of the language: `use`, `def`, `require`, `tune`.
 pub fn is_reserved_for_later(name: &str) -> bool {
     matches!(name, "use" | "def" | "require" | "tune")
 }
 
-/// Whether `name` belongs to the language, so that no index, param or const may have it.
+/// Whether `name` is reserved, so that no index, param or const may have it.
 pub fn is_reserved(name: &str) -> bool {
     name == "in" || first_word(name).is_some() || is_reserved_for_later(name)
 }

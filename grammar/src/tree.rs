@@ -1,4 +1,4 @@
-//! Builds the syntax tree for the grammar's actions, and keeps its depth in bounds while it grows.
+//! Builds the syntax tree for the grammar's actions, and bounds its depth.
 
 use lalrpop_util::{ErrorRecovery, ParseError};
 use std::convert::Infallible;
@@ -27,10 +27,10 @@ impl SegmentNode {
     }
 }
 
-/// What the actions of one statement share.
+/// State shared by the actions of one statement.
 pub(crate) struct ParseContext<'s> {
     pub source: &'s str,
-    /// The first parse error of the statement; what follows from it stays unsaid.
+    /// First parse error of the statement. Later ones follow from it and are dropped.
     pub error: Option<SyntaxError>,
 }
 
@@ -69,7 +69,7 @@ impl<'s> ParseContext<'s> {
         self.error.get_or_insert_with(|| SyntaxError::new(span, kind));
     }
 
-    /// Gives `expr` its depth, or cuts it off where it gets too deep.
+    /// Makes a node of this depth, or an error if it is too deep.
     fn node(&mut self, kind: ExprKind, depth: usize, span: Span) -> SyntaxNode {
         if depth > MAX_NESTING {
             self.note(span, SyntaxErrorKind::TooDeep);
@@ -108,7 +108,7 @@ impl<'s> ParseContext<'s> {
         self.node(ExprKind::Path(Path { segments, span }), depth, span)
     }
 
-    /// Parentheses belong to the expression's place, not to its tree.
+    /// Extends the span by parentheses, which are not part of the tree.
     pub fn paren(&self, mut inner: SyntaxNode, l: usize, r: usize) -> SyntaxNode {
         inner.expr.span = Span::new(l, r);
         inner
@@ -124,7 +124,7 @@ impl<'s> ParseContext<'s> {
         Ident { text, span: Span::new(l, r) }
     }
 
-    /// A block whose statements are still to be read.
+    /// A block without statements, which follow later.
     pub fn when(left: SyntaxNode, comparison: Comparison, right: SyntaxNode) -> StmtKind {
         let (body, block) = (Vec::new(), Span::default());
         StmtKind::When(When { left: left.expr, comparison, right: right.expr, body, block })
@@ -135,7 +135,7 @@ impl<'s> ParseContext<'s> {
     }
 }
 
-/// The longest piece of the text that a message repeats, in characters.
+/// Longest quote of the text in a message, in characters.
 const LONGEST_QUOTE: usize = 30;
 
 fn quoted(text: &str) -> String {
@@ -145,8 +145,8 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// What could stand here, in a user's terms and short: operators that could go on an expression are left out,
-/// since something else always can.
+/// Expected terms in a user's words. Operators that could continue an expression are left out, since another
+/// term always fits too.
 fn expected_terms(terminals: &[String]) -> Vec<String> {
     let has = |name: &str| terminals.iter().any(|terminal| terminal.trim_matches('"') == name);
     let after_operand = has("+");

@@ -1,44 +1,45 @@
-//! Infers in which order each row's sum adds the trees.
+//! Infers the order in which each row's sum adds the trees.
 //!
-//! The order is the model's when the trees are, and when on every path the tree loops stand in lineage order: the outer
-//! loop of each tile outside its inner one, recursively. Halves of a split are siblings in order wherever they are. A
-//! loop that iterates once cannot disturb the order, unless it is part of one that iterates more often.
+//! The order is exact if the trees have the model's order and the tree loops on every path have lineage
+//! order. Lineage order means that the outer loop of each tile is outside its inner loop, recursively. Halves
+//! of a split are always siblings in order. A loop that iterates once does not affect the order, unless it is
+//! part of a loop that iterates more often.
 //!
-//! Iterations of a tree loop that run in parallel have sums of their own, which are added up in the order of the
-//! iterations, after the outermost loop around that is parallel ([`Concurrent`]). That is the model's order if each of
-//! these sums is one tree.
+//! Iterations of a parallel tree loop have separate sums. They are added in the order of the iterations,
+//! after the outermost parallel loop around ([`ParallelRegion`]). That is the model's order if each of these
+//! sums is a single tree.
 
 use crate::lineage::{Annotation, LoopNode, NestBuilder};
 use sched_nest::{Accumulation, Axis, GpuLevel, LoopId, TreeOrder};
 
-/// What is around a place of the nest.
+/// Loops around a point of the nest.
 #[derive(Clone, Copy, Default)]
 struct Path {
-    /// The last tree loop that iterates more than once.
+    /// Innermost tree loop that iterates more than once.
     outer: Option<LoopId>,
-    /// Loops whose iterations run in parallel.
+    /// The parallel region around the point.
     concurrent: Option<Concurrent>,
 }
 
-/// What is inside the outermost loop whose iterations run in parallel.
+/// State inside the outermost parallel loop.
 #[derive(Clone, Copy, Default)]
 struct Concurrent {
     /// The outermost parallel tree loop.
     trees: Option<LoopId>,
     /// Whether there is a loop over threads of a block.
     on_block: bool,
-    /// Whether tree loops with several iterations came before the loops over threads: blocks add up what their threads
-    /// share once in each of these.
+    /// Whether tree loops with several iterations are outside the loops over threads. Blocks then add up
+    /// their shared sums once in each of these iterations.
     repeated_in_grid: bool,
-    /// Whether they came behind them, or before other parallel loops.
+    /// Whether such tree loops are inside them, or outside other parallel loops.
     repeated: bool,
     /// Whether parallel tree loops are blocks.
     trees_on_grid: bool,
-    /// Whether the threads of a block add up what they share.
+    /// Whether the threads of a block add up sums in shared memory.
     shared: bool,
 }
 
-/// How a loop runs.
+/// Execution of a loop's iterations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Run {
     Serial,
@@ -94,8 +95,8 @@ fn run(node: &LoopNode) -> Run {
     node.annotations.iter().find_map(|(annotation, _)| runs(annotation)).unwrap_or(Run::Serial)
 }
 
-/// The path into a loop, at or inside a parallel one; the parallel tree loop whose sums are not one tree each, or not
-/// added up in order, if there is one.
+/// Extends the path by a loop at or inside a parallel one. Returns the parallel tree loop whose sums are not
+/// single trees or not added in order, if there is one.
 fn entered(
     around: Option<Concurrent>,
     builder: &NestBuilder,
@@ -108,9 +109,9 @@ fn entered(
     if node.axis == Axis::Tree && run != Run::Serial {
         let is = |wanted: fn(&Annotation) -> bool| node.annotations.iter().any(|(said, _)| wanted(said));
         let atomic = is(|said| matches!(said, Annotation::AtomicReduce));
-        // Walks of a group have one sum.
+        // Walks of a group share one sum.
         let groups = is(|said| matches!(said, Annotation::Interleave(_) | Annotation::Vectorize(_)));
-        // What is added up behind the outermost parallel loop comes behind the other parts inside it.
+        // Sums added after the outermost parallel loop come after the other parts inside it.
         let among_parts = around.is_some() && node.is_part;
         let nested = path.trees.is_some() && run == Run::Parallel;
         path.shared |= is(|said| matches!(said, Annotation::SharedReduce));

@@ -1,4 +1,4 @@
-//! The whole check: from text to a loop nest and diagnostics.
+//! The whole check, from text to a loop nest and diagnostics.
 
 mod annotate;
 mod insertion_point;
@@ -26,13 +26,13 @@ pub(crate) use problem_counter::{ProblemCounter, Trial, judge};
 pub use variant::Variant;
 pub use work::Work;
 
-/// Checks a schedule. Never fails and never panics: what is wrong is in the diagnostics.
+/// Checks a schedule. It never fails and never panics: the diagnostics contain all problems.
 pub fn check(source: &str, options: &Options) -> Checked {
     let parsed = sched_grammar::parse(source);
     Outcome::of(source, &parsed, options).into_checked(source, &parsed, options)
 }
 
-/// What the parser has to say of a schedule, and nothing else.
+/// Syntax errors of a schedule.
 pub fn check_syntax(source: &str) -> Vec<Diagnostic> {
     let parsed = sched_grammar::parse(source);
     let mut report = Report::new(source, &parsed.file, false);
@@ -40,13 +40,13 @@ pub fn check_syntax(source: &str) -> Vec<Diagnostic> {
     report.finish()
 }
 
-/// What the header of a schedule says, without a check of the rest.
+/// The header of a schedule, without a check of the rest.
 pub fn read_header(source: &str) -> Header {
     let parsed = sched_grammar::parse(source);
     resolve::header(&parsed.file, &mut Report::new(source, &parsed.file, false))
 }
 
-/// Checks a schedule and tells the lineage of its index variables, for calls of each number of rows.
+/// Checks a schedule. Also returns the lineage of its index variables for each number of rows.
 pub fn check_lineage(source: &str, options: &Options) -> (Checked, Variants<Lineage>) {
     let parsed = sched_grammar::parse(source);
     let outcome = Outcome::of(source, &parsed, options);

@@ -1,7 +1,7 @@
-//! What changed between two loop nests, whatever the texts of their schedules look like.
+//! Differences of two loop nests, independent of the texts of their schedules.
 //!
-//! Loops are matched by their names, and those without a partner by their place and range: they were renamed. A loop has
-//! moved if the nearest loop around it that stayed where it was is another one; tiling a loop around it moves nothing.
+//! Loops are matched by name. Loops without a partner are matched by place and range, as renamed. A loop has
+//! moved if its nearest unmoved outer loop differs. Tiling a loop around it does not move it.
 
 mod json;
 mod pair;
@@ -21,7 +21,7 @@ pub enum Change {
     Added {
         /// Its name.
         name: String,
-        /// Its range and facts.
+        /// Range and facts.
         range: String,
         /// The loop around it.
         inside: Option<String>,
@@ -30,10 +30,10 @@ pub enum Change {
     Removed {
         /// Its name.
         name: String,
-        /// Its range and facts.
+        /// Range and facts.
         range: String,
     },
-    /// The same loop under another name.
+    /// A loop with another name.
     Renamed {
         /// Its name in the first nest.
         from: String,
@@ -49,20 +49,20 @@ pub enum Change {
         /// The loop around it in the second nest.
         to: Option<String>,
     },
-    /// Something about one loop, or about the whole nest where there is no name.
+    /// A property of one loop, or of the whole nest if there is no name.
     Changed {
         /// The loop's name in the second nest.
         name: Option<String>,
-        /// What it is: `range`, `limit`, `facts`, `order of accumulation` and so on.
+        /// The property: `range`, `limit`, `facts`, `order of accumulation` and so on.
         what: &'static str,
-        /// What it was.
+        /// Old value.
         from: String,
-        /// What it is now.
+        /// New value.
         to: String,
     },
 }
 
-/// All differences: loops in the order of the second nest, then those that are gone, then the nest as a whole.
+/// All differences: loops in the order of the second nest, then removed loops, then the whole nest.
 pub fn diff(a: &Nest, b: &Nest) -> Vec<Change> {
     let pairs = Pairs::new(a, b);
     let mut changes = Vec::new();
@@ -92,7 +92,7 @@ fn range_and_facts(this: &Loop) -> String {
     if annotations.is_empty() { range } else { format!("{range} [{annotations}]") }
 }
 
-/// What changed about a loop that both nests have.
+/// Adds the changes of a loop that both nests have.
 fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, changes: &mut Vec<Change>) {
     let (old, new) = (a.get(before), b.get(after));
     let name = Some(new.name.clone());
@@ -114,7 +114,7 @@ fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, cha
     changed("facts", annotations(&old.annotations).join(", "), annotations(&new.annotations).join(", "));
 }
 
-/// What changed about the nest as a whole.
+/// Adds the changes of the whole nest.
 fn whole(a: &Nest, b: &Nest, changes: &mut Vec<Change>) {
     let mut changed = |what: &'static str, words: fn(&Nest) -> String| {
         let (from, to) = (words(a), words(b));

@@ -1,16 +1,16 @@
-//! The directives of the language: one table, from which parsing, names, signatures, operations on a builder, completion,
-//! proposals and the pages that editors show follow.
+//! The directives of the language, as one table. Parsing, names, signatures, operations on a builder,
+//! completion, proposals and the pages of editors derive from it.
 
 use sched_nest::Layout;
 
-/// Hands the table of directives to a macro.
+/// Passes the table of directives to a macro.
 ///
-/// Those that shape the nest say what they do to a [`crate::lineage::NestBuilder`] with their arguments. Annotations state
-/// something of loops; what follows `;` may be left out. `on_cpus` and
-/// `on_gpus` restrict it to one kind of target.
+/// Modifiers contain the operation on a [`crate::lineage::NestBuilder`] with their arguments. Annotations
+/// state a fact about loops; parameters after `;` are optional. `on_cpus` and `on_gpus` restrict an
+/// annotation to one kind of target.
 ///
-/// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a loop to be made), `Number`, or
-/// one of some words.
+/// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a new loop),
+/// `Number`, or a keyword.
 macro_rules! directives {
     ($then:ident) => {
         $then! {
@@ -62,7 +62,7 @@ macro_rules! directives {
                     "Keep partial sums in the shared memory of a GPU block.";
                 VectorReduce "vectorReduce" lowered { v: Index, width: Number }
                     "Add up the partial sums of parallel iterations with vectors.";
-                // Called with one argument, it takes the layout, and is about all loops.
+                // With one argument, it takes the layout and applies to all loops.
                 Representation "representation" lowered { v: Index; layout: Keyword(Layout::WORDS) }
                     "Choose the memory layout of the trees.";
                 TileTrees "tileTrees" lowered { n: Number; how: Keyword(TILINGS) }
@@ -73,12 +73,12 @@ macro_rules! directives {
 }
 pub(crate) use directives;
 
-/// What an argument must be.
+/// Kind of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// An index that exists.
+    /// An existing index.
     Index,
-    /// A name for an index to be made.
+    /// A name for a new index.
     NewIndex,
     /// An integer expression.
     Number,
@@ -89,41 +89,41 @@ pub enum Role {
 /// One parameter of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name in documentation.
+    /// Name in documentation.
     pub name: &'static str,
-    /// What it must be.
+    /// Kind of its argument.
     pub role: Role,
 }
 
-/// How a directive is called.
+/// Signature of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Which one it is.
+    /// The directive.
     pub op: Op,
-    /// Its name in the text.
+    /// Name in the text.
     pub name: &'static str,
     /// Parameters in order. A directive with `repeats` takes the last one any number of times.
     pub parameters: &'static [Parameter],
-    /// How many of them must be given.
+    /// Number of required parameters.
     pub required: usize,
     /// Whether the last parameter may be repeated.
     pub repeats: bool,
-    /// Whether it shapes the nest, in the order written; others are annotations of the final nest.
+    /// Whether it changes the nest, in the order written. Others are annotations of the final nest.
     pub shapes: bool,
-    /// What there is code for.
+    /// Targets for which it compiles.
     pub lowered: Lowered,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub summary: &'static str,
     /// Its page in the book.
     pub page: &'static str,
 }
 
 impl Signature {
-    /// How to call it: `tile(v, outer, inner, size)`.
+    /// Usage: `tile(v, outer, inner, size)`.
     pub fn usage(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (at, parameter) in self.parameters.iter().enumerate() {
-            // `representation` leaves out its first parameter, all others their last.
+            // `representation` has an optional first parameter, all others an optional last one.
             let optional =
                 if self.op == Op::Representation { at < self.required } else { at >= self.required };
             parts.push(if optional { format!("[{}]", parameter.name) } else { parameter.name.to_owned() });
@@ -139,7 +139,7 @@ impl Signature {
         self.parameters.iter().position(|parameter| test(parameter.role))
     }
 
-    /// How many loops it makes.
+    /// Number of loops that it makes.
     pub fn new_loops(&self) -> usize {
         self.parameters.iter().filter(|parameter| parameter.role == Role::NewIndex).count()
     }
@@ -191,7 +191,7 @@ macro_rules! signatures {
             $note_summary:literal;
         )* }
     ) => {
-        /// What a directive is.
+        /// Directives.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes each")]
         pub enum Op {
@@ -244,7 +244,7 @@ macro_rules! lowered {
     };
 }
 
-/// Where code for a directive can be run.
+/// Targets for which a directive compiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowered {
     /// On CPUs only.
@@ -273,11 +273,11 @@ pub fn find(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.name == name)
 }
 
-/// How a directive is called.
+/// Signature of a directive.
 pub fn of(op: Op) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.op == op)
 }
 
-/// Words that begin a header line or are kept for later editions; an index cannot have such a name.
+/// Words that begin a header line or are reserved for later editions. An index cannot have such a name.
 pub const KEYWORDS: &[&str] =
     &["sched", "model", "target", "param", "const", "use", "def", "when", "require", "tune", "in"];

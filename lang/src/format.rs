@@ -1,13 +1,16 @@
 //! The formatter: the same schedule, laid out canonically.
 //!
 //! - One statement a line, without `;`; single blanks; no blank inside brackets.
-//! - A directive, a target or a list of choices that is longer than [`WIDTH`] or has comments inside is broken: one item
-//!   a line, indented by four, each ended by a comma.
-//! - What is in a block is indented by four; its braces end the line of its head and stand alone.
-//! - Comments keep their text and their order. Those behind the statements of adjacent lines begin in one column.
-//! - At most one blank line in a row, none at the start and the end of the text or a block. Lines end as the first one does.
+//! - A directive, a target or a list of choices is broken if it is longer than [`WIDTH`] or contains
+//!   comments: one item a line, indented by four, each with a comma.
+//! - The content of a block is indented by four. Its `{` ends the line of its head, and its `}` has a
+//!   separate line.
+//! - Comments keep their text and their order. Those after the statements of adjacent lines begin in one
+//!   column.
+//! - At most one blank line in a row, none at the start and the end of the text or a block. Lines end like
+//!   the first one.
 //!
-//! Numbers, strings and parentheses stay as written: the formatter moves what there is and rewrites nothing.
+//! Numbers, strings and parentheses stay as written. The formatter moves text and rewrites nothing.
 
 mod statement;
 
@@ -17,28 +20,29 @@ use sched_grammar::{Lexeme, SyntaxError, lexemes, parse};
 pub use statement::WIDTH;
 use statement::{Cut, INDENT, Line};
 
-/// Blanks before the comment behind a line.
+/// Blanks before the comment after a statement.
 const GAP: usize = 2;
 
-/// The canonical layout of a schedule: it means the same, has the same comments, and formats as itself.
+/// The canonical layout of a schedule. It has the same meaning and comments, and formatting it again changes
+/// nothing.
 ///
 /// # Errors
 ///
-/// The syntax errors of the text, which is not formatted then.
+/// Syntax errors of the text, which is then not formatted.
 pub fn format(source: &str) -> Result<String, Vec<SyntaxError>> {
     blocks(source).map(|blocks| blocks.into_iter().map(|block| block.text).collect())
 }
 
-/// Whole lines of the source, and what becomes of them.
+/// Whole lines of the source, and their formatted text.
 pub struct Block {
-    /// The lines with their ends.
+    /// Span of the lines with their ends.
     pub span: Span,
-    /// Whole lines again, or nothing.
+    /// Formatted lines, or nothing.
     pub text: String,
 }
 
-/// The formatted text in parts as small as can be: statements and comments that share no line with others are parts of
-/// their own. The parts cover the source.
+/// The formatted text in the smallest possible parts. Statements and comments on separate lines are separate
+/// parts. The parts cover the source.
 pub fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
     let parsed = parse(source);
     if !parsed.errors.is_empty() {
@@ -52,7 +56,7 @@ pub fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
     Ok(writer.finish())
 }
 
-/// What is still to be written.
+/// Input that is not yet written.
 struct Rest<'a> {
     comments: &'a [Comment],
     lexemes: &'a [Lexeme],
@@ -79,17 +83,17 @@ fn take<'a, T>(items: &mut &'a [T], test: impl Fn(&T) -> bool) -> &'a [T] {
 
 struct Writer<'s> {
     source: &'s str,
-    /// How far statements are indented.
+    /// Indent of statements.
     indent: usize,
     lines: Vec<Line>,
-    /// Where what has been written ends in the source.
+    /// End of the written part in the source.
     end: u32,
-    /// After each statement and each comment on a line of its own: how many lines there were, and where it ends.
+    /// After each statement and each separate comment: number of lines, and end in the source.
     done: Vec<(usize, u32)>,
 }
 
 impl Writer<'_> {
-    /// The text between what has been written and `next`.
+    /// Source between the written part and `next`.
     fn gap(&self, next: Span) -> &str {
         self.source.get(self.end as usize..next.start as usize).unwrap_or_default()
     }
@@ -103,7 +107,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A comment outside of statements: behind the one before, or on a line of its own.
+    /// Writes a comment outside of statements, after the text before it or on a separate line.
     fn comment(&mut self, comment: &Comment) {
         let text = comment.text.trim_end().to_owned();
         let is_behind = !self.gap(comment.span).contains('\n');
@@ -134,7 +138,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A statement, or the head of one that ends with a block.
+    /// Writes a statement, or the head of one with a block.
     fn statement(&mut self, stmt: &Stmt, end: u32, rest: &mut Rest) {
         self.blank(stmt.span);
         let cut =
@@ -143,7 +147,7 @@ impl Writer<'_> {
         self.written(end);
     }
 
-    /// A statement with a block. Blocks hold no other ones, so this goes no deeper.
+    /// Writes a statement with a block. Blocks do not nest, so recursion is bounded.
     fn block(&mut self, stmt: &Stmt, when: &When, rest: &mut Rest) {
         self.statement(stmt, when.block.start + 1, rest);
         self.indent = INDENT;
@@ -155,7 +159,7 @@ impl Writer<'_> {
         self.written(stmt.span.end);
     }
 
-    /// Notes that what ends at a place has been written.
+    /// Records that the source up to `end` is written.
     fn written(&mut self, end: u32) {
         self.end = end;
         self.done.push((self.lines.len(), end));
@@ -189,7 +193,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where the line after `at` begins, if nothing is left on this one.
+/// Start of the line after `at`, if nothing else is on this one.
 fn next_line(source: &str, at: usize) -> Option<usize> {
     let rest = source.get(at..)?;
     let behind = rest.trim_start_matches([' ', '\t', '\r', '\x0c', ';']);
@@ -197,7 +201,7 @@ fn next_line(source: &str, at: usize) -> Option<usize> {
     if behind.is_empty() { Some(end) } else { behind.starts_with('\n').then_some(end + 1) }
 }
 
-/// Lets the comments behind adjacent lines begin in one column.
+/// Aligns the comments after adjacent lines.
 fn align(lines: &mut [Line]) {
     let is_aligned = |line: &Line| line.comment.is_some() && !line.text.is_empty();
     let are_neighbours = |a: &Line, b: &Line| {

@@ -1,5 +1,5 @@
-//! What is wrong with an operation, as plain data: a search over schedules can discard illegal ones without
-//! formatting a string. [`crate::diagnostics`] turns it into text.
+//! Problems of an operation, as plain data. A search over schedules can discard illegal ones without
+//! formatting a string. [`crate::diagnostics`] words them.
 
 use crate::diagnostics::{Code, codes};
 use crate::lineage::DirectiveIndex;
@@ -9,16 +9,16 @@ pub use crate::size::Size;
 use sched_nest::sym::Sym;
 use sched_nest::{GpuDimension, Layout, LoopId};
 
-/// A refused operation, or a legal one that deserves a remark.
+/// A refused operation, or a legal one with a remark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Illegal {
     /// The operation.
     pub step: DirectiveIndex,
-    /// Which of its arguments is at fault, if it is one.
+    /// The argument at fault, if it is one.
     pub argument: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
-    /// The loops concerned, or for names that mean no loop the loops that could be meant.
+    /// The loops concerned. For an unknown name, the loops that it could mean.
     pub loops: Vec<LoopId>,
 }
 
@@ -34,57 +34,57 @@ impl Illegal {
     }
 }
 
-/// What is wrong.
+/// The problem.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
-    /// The operation uses something whose declaration was refused. Nobody needs to be told.
+    /// The operation uses a name whose declaration was refused. This needs no message.
     Poisoned,
     /// No index has this name.
     UnknownIndex {
-        /// As written.
+        /// The written name.
         name: String,
     },
     /// The qualifiers mean no copy of the index.
     NoSuchCopy {
-        /// As written.
+        /// The written name.
         path: String,
     },
     /// The new index has the name of another one.
     NameTaken {
-        /// As written.
+        /// The written name.
         name: String,
     },
-    /// The index has been consumed. The loops are what became of it.
+    /// The index was consumed. The loops are its successors.
     Consumed {
-        /// As written.
+        /// The written name.
         name: String,
-        /// What consumed it.
+        /// Directive that consumed it.
         by: DirectiveIndex,
     },
     /// The operation states a fact about an index that another one consumes.
     AnnotationLost {
-        /// What consumes it.
+        /// Directive that consumes it.
         consumer: DirectiveIndex,
     },
     /// A tile below 1.
     TileSize {
-        /// As given.
+        /// The given value.
         size: i64,
     },
-    /// A tile that is no multiple of the loop's step.
+    /// A tile whose size is not a multiple of the loop's step.
     TileOffStep {
-        /// As given.
+        /// The given value.
         size: i64,
         /// The loop's step.
         stride: i64,
     },
     /// A split point that leaves one half empty.
     SplitOutside {
-        /// As given.
+        /// The given value.
         at: Box<Sym>,
-        /// Where the loop starts.
+        /// Start of the loop.
         start: Box<Sym>,
-        /// Where it stops.
+        /// End of the loop.
         stop: Box<Sym>,
     },
     /// A split point between two values of the loop.
@@ -110,79 +110,79 @@ pub enum Problem {
         /// Some of the loops inside.
         inside: Vec<String>,
     },
-    /// Loops that are not named stand between two that are.
+    /// Loops without a name in the reorder are between two that have one.
     ReorderGap {
-        /// The one outside.
+        /// Outer loop.
         outer: String,
-        /// The one inside.
+        /// Inner loop.
         inner: String,
-        /// What stands between them.
+        /// Loops between them.
         between: Box<[String]>,
     },
     /// A leaf loop has nothing inside to copy.
     SpecializeLeaf,
-    /// How often the loop iterates is known only at run time.
+    /// The number of iterations is known only at run time.
     TripsUnknown,
-    /// The loop iterates too often to be expanded.
+    /// The loop has too many iterations to expand.
     TripsHuge {
-        /// How often.
+        /// Number of iterations.
         trips: i64,
-        /// How often would be fine.
+        /// Largest allowed number of iterations.
         limit: i64,
     },
-    /// The loop's body has been specialised, so the loop cannot be reshaped any more.
+    /// The loop is specialized, so it cannot be reshaped any more.
     Specialized {
-        /// What specialised it.
+        /// Directive that specialized it.
         by: DirectiveIndex,
     },
-    /// The operation is about trees and the loop is over rows.
+    /// The operation needs a loop over trees, and the loop is over rows.
     NotTrees,
-    /// The loop has been split by depth before.
+    /// The loop was already split by depth.
     DepthTwice {
-        /// What split it.
+        /// Directive that split it.
         by: DirectiveIndex,
     },
     /// It would take too long to find out which trees an iteration covers.
     TreesUnknown,
-    /// An outer tree loop iterates, so which trees an iteration covers depends on it.
+    /// The trees of an iteration depend on an outer tree loop.
     PositionUnknown {
         /// The outer loop.
         outer: String,
     },
-    /// Trees are to be sorted after tree positions were fixed.
+    /// Sorting of trees after a directive that depends on tree positions.
     SortTooLate {
-        /// What fixed them.
+        /// Directive that depends on tree positions.
         by: DirectiveIndex,
     },
     /// The nest would have too many loops.
     TooManyLoops,
     /// The nest would be too deep.
     TooDeep,
-    /// The loop has a fact that contradicts this one.
+    /// The loop has a contradictory fact.
     Contradiction {
-        /// What stated it.
+        /// Directive that stated it.
         earlier: DirectiveIndex,
     },
-    /// The same has been said before.
+    /// A duplicate fact.
     Repeated {
-        /// What said it.
+        /// Directive that stated it first.
         earlier: DirectiveIndex,
     },
-    /// The operation is about leaf loops and this one has loops inside.
+    /// The operation needs a leaf loop, and this one contains loops.
     NotLeaf {
         /// The leaf loops inside.
         leaves: Vec<String>,
     },
     /// A number below 1.
     TooSmall {
-        /// As given.
+        /// The given value.
         value: i64,
     },
-    /// A number beyond what can be compiled.
+    /// A number too large to compile.
     TooLarge {
-        /// As given.
+        /// The given value.
         value: i64,
-        /// The largest that can.
+        /// Largest allowed number.
         limit: i64,
     },
     /// A reduction across iterations that are not parallel.
@@ -191,12 +191,13 @@ pub enum Problem {
     CannotUnrollAndJam(UnrollAndJamNeeds),
     /// A vector width that is not a power of two.
     NotPowerOfTwo {
-        /// As given.
+        /// The given value.
         width: i64,
     },
-    /// A loop that is parallel on the CPU and mapped to the GPU; or the second loop is mapped, around or inside the first.
+    /// A loop that is parallel on the CPU and mapped to the GPU. Or the second loop is mapped, around or
+    /// inside the first.
     ParallelOnGpu {
-        /// What mapped it to the GPU.
+        /// Directive that mapped it to the GPU.
         gpu: DirectiveIndex,
     },
     /// A loop mapped to a GPU dimension in a schedule for a CPU.
@@ -205,10 +206,10 @@ pub enum Problem {
     DimensionTwice {
         /// The outer loop.
         outer: String,
-        /// What mapped it.
+        /// Directive that mapped it to the GPU.
         earlier: DirectiveIndex,
     },
-    /// A loop over threads stands around or without a loop over blocks.
+    /// A loop over threads is around a loop over blocks, or not inside one.
     BlockOutsideGrid,
     /// The number of threads is known only at run time.
     BlockNotConstant,
@@ -216,7 +217,7 @@ pub enum Problem {
     TooManyThreads {
         /// Threads of the block.
         threads: i64,
-        /// Most that a block can have.
+        /// Largest number of threads of a block.
         limit: i64,
     },
     /// More iterations than a dimension of the launch can have.
@@ -225,84 +226,84 @@ pub enum Problem {
         dimension: GpuDimension,
         /// Iterations of the loop.
         count: i64,
-        /// Most that the dimension can have.
+        /// Largest number of iterations of the dimension.
         limit: i64,
     },
-    /// What is kept in shared memory does not fit.
+    /// Caches and sums do not fit in shared memory.
     SharedMemory {
-        /// Bytes of everything together.
+        /// Total bytes.
         total: u64,
-        /// Bytes that the device has for a block.
+        /// Bytes of a block on the device.
         limit: u64,
-        /// What takes them.
+        /// Caches and sums with their bytes.
         uses: Vec<Use>,
     },
-    /// What is kept in shared memory fits on some GPUs only, and the target names none.
+    /// Caches and sums fit in the shared memory of some GPUs only, and the target names none.
     SharedMemoryUnsure {
-        /// Bytes of everything together.
+        /// Total bytes.
         total: u64,
-        /// Bytes that every GPU has for a block.
+        /// Bytes of a block on every GPU.
         everywhere: u64,
     },
-    /// A cache of a loop in which the GPU's blocks do not run yet.
+    /// A cache of a loop that is outside of the GPU's blocks.
     CacheOutsideLaunch,
     /// Padding for straight-line walks would need too much memory.
     PaddingTooLarge {
         /// Bytes of the padding.
         bytes: u64,
-        /// Most that the tables may have.
+        /// Largest number of bytes of the tables.
         limit: u64,
-        /// The largest number of steps that would fit, 0 if none does.
+        /// Largest number of steps that fits; 0 if none does.
         most: u32,
     },
-    /// The layout would need too much memory for such deep trees.
+    /// The layout would need too much memory for trees of this depth.
     LayoutTooLarge {
         /// Bytes of the trees.
         bytes: u64,
-        /// Most that the tables may have.
+        /// Largest number of bytes of the tables.
         limit: u64,
     },
-    /// A layout of oblivious trees for another tree.
+    /// A tree that is not oblivious, in a layout of oblivious trees.
     NotOblivious {
         /// The tree's number in the model.
         tree: usize,
     },
     /// `sharedReduce` of a loop that is not over trees on a block dimension.
     NotBlockTrees,
-    /// `vectorize` in a schedule for a GPU that no vectors of it have.
+    /// A vector that GPUs do not support.
     VectorOnGpu {
-        /// Rows of the vectors that there are, if there are any for the loop and its layout.
+        /// Rows of a supported vector, if the loop and its layout allow one.
         lanes: Option<u32>,
     },
     /// The layout cannot hold tiles of several nodes.
     LayoutNeedsSingleNodes {
         /// The layout.
         layout: Layout,
-        /// What asks for tiles.
+        /// Directive that makes tiles.
         tiles: DirectiveIndex,
     },
-    /// The walks pass single nodes, and there are tiles of several.
+    /// The walks step through single nodes, but there are tiles.
     WalkNeedsSingleNodes {
-        /// What asks for tiles.
+        /// Directive that makes tiles.
         tiles: DirectiveIndex,
     },
     /// Tiles by probability without a profile of the leaves.
     NoProfile,
-    /// `run_depth` where the depth is not known.
+    /// `run_depth` at a loop without a single depth.
     RunDepthUnknown,
     /// The expanded code would be too large.
     CodeTooLarge {
-        /// How large.
+        /// Size of the code.
         size: Size,
     },
-    /// The expanded code is large enough to take long to compile.
+    /// The expanded code compiles slowly.
     CodeLarge {
-        /// How large.
+        /// Size of the code.
         size: Size,
     },
     /// Something cannot be decided without a model.
     Unverified {
-        /// What.
+        /// The open question.
         what: Box<Obligation>,
     },
     /// A tile of one iteration.
@@ -314,21 +315,22 @@ pub enum Problem {
         /// The tile's size.
         size: i64,
     },
-    /// Steps to peel that are straight-line already.
+    /// Steps to peel that are already straight-line.
     PeelPointless {
-        /// What makes them so.
+        /// Directive that makes them straight-line.
         unroll: DirectiveIndex,
     },
-    /// A loop is specialized over threads, of which so many neighbours go one way.
+    /// `specialize` on a loop over threads makes warps diverge: this many neighbouring threads take the same
+    /// case.
     DivergentWarp(i64),
-    /// A working set to be kept near that is larger than a core's second-level cache.
+    /// A cached working set that is larger than a core's second-level cache.
     CacheTooLarge {
         /// Bytes of the working set.
         bytes: u64,
         /// Bytes of the cache.
         limit: u64,
     },
-    /// Walks interleaved by one.
+    /// `interleave` with one walk.
     InterleaveOfOne,
     /// A vector with more lanes than the loop has iterations.
     EmptyLanes {
@@ -337,21 +339,21 @@ pub enum Problem {
         /// Iterations of the loop.
         trips: i64,
     },
-    /// A shape of steps for walks that test all nodes instead.
+    /// An annotation of steps for walks that test all nodes instead.
     NoSteps {
-        /// The layout that is walked so.
+        /// Layout of the walks.
         layout: Layout,
-        /// What chose it.
+        /// Directive that chose the layout.
         chosen: DirectiveIndex,
     },
     /// An `unrollWalk` beyond the deepest tree.
     UnrollBeyond {
-        /// As given.
+        /// The given value.
         depth: u32,
         /// The deepest tree.
         deepest: u32,
     },
-    /// A vector of quantized rows that fills only a part of the registers.
+    /// A vector of quantized rows that fills only part of a register.
     NarrowVector {
         /// Lanes of the vector.
         lanes: u32,
@@ -359,7 +361,7 @@ pub enum Problem {
         full: u32,
         /// Bytes of a bin.
         bin_bytes: u32,
-        /// What chose the layout.
+        /// Directive that chose the layout.
         chosen: DirectiveIndex,
     },
     /// A tile that is larger than its loop.
@@ -369,21 +371,21 @@ pub enum Problem {
         /// The tile's size.
         size: i64,
     },
-    /// A parallel loop that has one iteration only: rows of the largest call and of an iteration, if it is for that.
+    /// A parallel loop that has one iteration, always or in all calls.
     OneBlock {
-        /// Most rows of a call and rows of an iteration; none where the loop has one iteration whatever the call.
+        /// Rows of the largest call and rows of an iteration; `None` if the loop always has one iteration.
         rows: Option<(u64, i64)>,
     },
-    /// Iterations that are all written out, though they are many.
+    /// An unrolled loop with many iterations.
     UnrolledFar {
-        /// How often the code inside is written out.
+        /// Number of copies of the code inside.
         copies: i64,
     },
     /// A parallel loop inside a parallel loop.
     NestedParallel {
         /// The outer loop.
         outer: String,
-        /// What made it parallel.
+        /// Directive that made it parallel.
         earlier: DirectiveIndex,
     },
 }
@@ -465,7 +467,8 @@ impl Problem {
         })
     }
 
-    /// Whether it is a judgement on the shape or the range of the loops, which an earlier refusal may have caused.
+    /// Whether the problem concerns the shape or the range of loops, which an earlier refusal may have
+    /// caused.
     pub fn may_be_a_consequence(&self) -> bool {
         !matches!(
             self,

@@ -1,8 +1,8 @@
-//! The legal next steps: which directives, with which arguments, a schedule can go on with.
+//! The legal next steps: directives with arguments that may follow in a schedule.
 //!
-//! Candidates are made up from the loops there are and tried on a copy of the builder, so nothing here knows what is
-//! legal and nothing can disagree with the checker. What is proposed gives no error and no warning that was not there
-//! before; hints, such as that of a tile that does not divide, are fine.
+//! Candidates are made from the existing loops and tried on a copy of the builder. So this module has no
+//! rules of its own, and cannot disagree with the checker. A proposal gives no new error and no new warning.
+//! Hints, such as that of a tile that does not divide, are fine.
 
 pub mod candidates;
 
@@ -25,7 +25,7 @@ pub(crate) use candidates::Forms;
 pub struct Next {
     /// The directive with the most likely arguments.
     pub operation: Operation,
-    /// The same directive about the same loops with other numbers, which are legal too.
+    /// The same directive for the same loops with other legal numbers.
     pub others: Vec<Operation>,
 }
 
@@ -35,7 +35,7 @@ impl Next {
         self.operation.to_string()
     }
 
-    /// What the directive does, in one sentence.
+    /// Effect of the directive, in one sentence.
     pub fn why(&self) -> &'static str {
         self.operation.signature().map_or("", |signature| signature.summary)
     }
@@ -47,8 +47,8 @@ impl Next {
     }
 }
 
-/// The legal next operations on a builder, of one directive or of all. Its cost is about that
-/// of one legality check for each proposal.
+/// The legal next operations on a builder, of one directive or of all. Each proposal costs about one legality
+/// check.
 pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next> {
     let mut known = ProblemCounter::default();
     judge(builder, limits, &mut known);
@@ -59,7 +59,7 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next>
         if result.is_ok() {
             judge(&trial, limits, &mut found);
         }
-        // Annotations can be taken back; a refused operation that shapes the nest has not changed it.
+        // Annotations are taken back. A refused modifier did not change the nest.
         if !operation.shapes() {
             trial.forget(NEW);
         } else if result.is_ok() {
@@ -72,11 +72,11 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next>
     forms.filter_map(|forms| legal(forms, &mut is_legal)).collect()
 }
 
-/// The legal next steps at a place in a text: what can be written there such that everything before and after it is as
-/// legal as it was. A directive in which `offset` lies is left out first, as the one that is being written.
+/// The legal next steps at `offset`: directives that leave everything before and after it as legal as before.
+/// A directive at `offset` is being written, so it is left out first.
 ///
-/// Steps that the rest of the text makes illegal are left out too. A fact costs about one look at the legality of the
-/// whole nest; a modifier also has the modifiers that follow applied once more.
+/// Steps that the rest of the text makes illegal are left out too. A fact costs about one legality check of
+/// the whole nest. A modifier also repeats the later modifiers.
 pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<Next> {
     let gap = Gap::find(source, offset);
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);
@@ -91,24 +91,24 @@ pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> V
         .collect()
 }
 
-/// The directives to propose: all, or the only one that is asked for.
+/// The directives to propose: all, or `only`.
 pub fn wanted(only: Option<Op>) -> Vec<Op> {
     let signatures = SIGNATURES.iter();
     signatures.map(|signature| signature.op).filter(|op| only.is_none_or(|only| only == *op)).collect()
 }
 
-/// The forms of a step that are legal, if there are any.
+/// The legal forms of a step, if there are any.
 fn legal(forms: Forms, is_legal: &mut dyn FnMut(&Operation) -> bool) -> Option<Next> {
     let mut legal = forms.into_iter().filter(is_legal);
     let operation = legal.next()?;
     Some(Next { operation, others: legal.collect() })
 }
 
-/// A text with a place for one more directive.
+/// A text with a gap for one more directive.
 struct Gap {
-    /// The text without the directive at the place.
+    /// The text without the directive in the gap.
     text: Arc<str>,
-    /// The place.
+    /// Byte of the gap.
     at: usize,
 }
 
@@ -120,7 +120,7 @@ impl Gap {
         let typed = parsed.file.flat().find(|stmt| touches(stmt.span) && is_directive(&stmt.kind));
         let span = typed.map(|stmt| stmt.span.range()).filter(|range| source.get(range.clone()).is_some());
         match span {
-            // At its very end a whole directive is finished, and the next one follows.
+            // At its end, a directive is complete, and the next one follows.
             Some(range) if range.end > offset || !source[range.clone()].ends_with(')') => {
                 let text = format!("{}{}", &source[..range.start], &source[range.end..]);
                 Gap { text: text.into(), at: range.start }

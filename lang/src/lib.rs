@@ -1,7 +1,7 @@
 //! Names, lineage, ranges, legality and diagnostics of `.sched` schedules.
 //!
-//! [`check()`] does it all: from text and plain facts about a model to a checked loop nest and diagnostics. It does no
-//! IO and never panics, whatever the text.
+//! [`check()`] turns text and plain facts about a model into a checked loop nest and diagnostics. It does no
+//! IO and never panics, for any text.
 
 mod accumulation;
 pub mod check;

@@ -1,17 +1,17 @@
-//! Who is told of problems: a report, which finds words for them, or a tally, which only counts.
+//! Listeners to problems: a report, which words them, or a counter.
 
 use crate::illegal::Illegal;
 use crate::lineage::NestBuilder;
 
-/// Is told what is wrong with an operation.
+/// Receives the problems of operations.
 pub(crate) trait Listener {
-    /// The operation has this problem on the nest as it stands.
+    /// Receives a problem of an operation on the current nest.
     fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal);
 
-    /// This many loops have been made or looked at.
+    /// Adds to the work: number of loops made or visited.
     fn spend(&mut self, _work: usize) {}
 
-    /// Whether nothing more needs to be told.
+    /// Whether the listener needs no more problems.
     fn has_enough(&self) -> bool {
         false
     }

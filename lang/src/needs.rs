@@ -1,29 +1,29 @@
-//! What is asked for and is not there, as parts of problems.
+//! Unmet needs, as parts of problems.
 
 use crate::lineage::DirectiveIndex;
 
-/// Something kept in a GPU's shared memory.
+/// A use of a GPU's shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// What asks for it.
+    /// Directive that needs it.
     pub step: DirectiveIndex,
-    /// Bytes that it takes.
+    /// Bytes used.
     pub bytes: u64,
 }
 
-/// What the trees of a loop need to be walked together where rows are few.
+/// Needs of `unrollAndJam`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UnrollAndJamNeeds {
     /// One leaf loop over rows and nothing else inside.
     Rows {
-        /// The leaf loops over rows that are farther in.
+        /// Leaf loops over rows further inside.
         leaves: Vec<String>,
     },
-    /// A leaf loop that is neither parallel nor expanded and whose rows are not copied one by one.
+    /// A leaf loop that is neither parallel nor expanded, and whose rows are not cached one by one.
     Whole {
         /// The leaf loop.
         leaf: String,
-        /// What makes it so.
+        /// Directive that divides it.
         by: DirectiveIndex,
     },
     /// A leaf loop over adjacent rows.

@@ -1,9 +1,9 @@
-//! What the checker leaves open because a number is not known.
+//! Checks that stay open because a number is unknown.
 
 use sched_nest::sym::{Property, Sym};
 use std::fmt;
 
-/// What cannot be decided because a number is not known. Displayed, it goes on from "it is not known".
+/// A check that an unknown number leaves open. Its text continues "it is unknown".
 #[derive(Clone, Debug, PartialEq)]
 pub enum Obligation {
     /// Whether a split point is a value of the loop.
@@ -17,9 +17,9 @@ pub enum Obligation {
     Between {
         /// The split point.
         at: Sym,
-        /// Where the loop starts.
+        /// Start of the loop.
         start: Sym,
-        /// Where it stops.
+        /// End of the loop.
         stop: Sym,
     },
     /// Whether a tile fits the loop's step.
@@ -29,26 +29,26 @@ pub enum Obligation {
         /// The loop's step.
         step: Sym,
     },
-    /// Whether a tile's size can be one.
+    /// Whether a tile's size is legal.
     Size {
         /// The size.
         size: Sym,
         /// The loop's step, unless that is 1.
         step: Option<Sym>,
     },
-    /// Where the depth of the trees changes.
+    /// Positions where the depth of the trees changes.
     EquallyDeep,
-    /// How often a loop iterates.
+    /// Number of iterations of a loop.
     Trips {
         /// The loop.
         name: String,
     },
-    /// How many threads a loop needs.
+    /// Number of threads of a loop.
     Threads {
         /// The loop.
         name: String,
     },
-    /// Whether a number is one that the directive takes.
+    /// Whether a number is in the directive's range.
     InRange {
         /// The number.
         number: Sym,
@@ -56,7 +56,7 @@ pub enum Obligation {
 }
 
 impl Obligation {
-    /// Whether it would be settled by a fact for which `test` holds. What cannot be told apart would be by any.
+    /// Whether a property for which `test` holds could settle it.
     pub fn mentions(&self, test: &dyn Fn(Property) -> bool) -> bool {
         let syms: [Option<&Sym>; 3] = match self {
             Obligation::OnStep { at, step } => [Some(at), Some(step), None],

@@ -10,15 +10,15 @@ use crate::resolve::Arg;
 use sched_nest::Layout;
 use sched_nest::sym::Sym;
 
-/// The operation that is tried.
+/// Index of the operation on trial.
 pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
 
-/// An argument as written, by what it is.
+/// An argument as written, with its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// A loop that exists.
+    /// An existing loop.
     Loop(String),
-    /// A name for a loop to be made; any other free name does as well.
+    /// A name for a new loop. Any other free name works too.
     NewLoop(String),
     /// A number.
     Number(String),
@@ -27,7 +27,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// As it stands in the text.
+    /// Text of the argument.
     pub fn text(&self) -> &str {
         match self {
             Argument::Loop(text)
@@ -38,25 +38,25 @@ impl Argument {
     }
 }
 
-/// What an operation keeps of an argument, or of several loops.
+/// Value of an argument, or of several loops.
 trait Held: Sized {
-    /// Taken from the arguments that are left.
+    /// Takes it from the remaining arguments.
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self>;
 
-    /// As it is written.
+    /// Appends its text.
     fn written(&self, into: &mut Vec<Argument>);
 
-    /// The loops, if it is some.
+    /// Loops, if any.
     fn loops(&self) -> &[Select] {
         &[]
     }
 
-    /// The number, if it is one.
+    /// Number, if any.
     fn number(&mut self) -> Option<&mut Sym> {
         None
     }
 
-    /// The name of a loop to be made, if it is one.
+    /// Name of a new loop, if any.
     fn new_name(&mut self) -> Option<&mut String> {
         None
     }
@@ -173,7 +173,7 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// Which directive it is.
+            /// The directive.
             pub fn op(&self) -> Op {
                 match self {
                     $(Operation::$shape(..) => Op::$shape,)*
@@ -183,7 +183,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The directive with these arguments, if it shapes the nest and they are what it takes.
+            /// The modifier `op` with these arguments, if they fit.
             pub(crate) fn shape(op: Op, args: &[Arg]) -> Option<Operation> {
                 let mut args = args.iter();
                 let operation = match op {
@@ -193,7 +193,7 @@ macro_rules! operations {
                 args.as_slice().is_empty().then_some(operation)
             }
 
-            /// Its arguments in order.
+            /// Arguments in order.
             pub fn arguments(&self) -> Vec<Argument> {
                 let mut all = Vec::new();
                 match self {
@@ -208,7 +208,7 @@ macro_rules! operations {
                 all
             }
 
-            /// The loops that it is about, as they are written.
+            /// Loops of the operation, as written.
             pub fn loops(&self) -> &[Select] {
                 match self {
                     $(Operation::$shape($($part),*) => {
@@ -219,7 +219,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The number of one that shapes the nest.
+            /// Number of a modifier.
             fn number_mut(&mut self) -> Option<&mut Sym> {
                 match self {
                     $(Operation::$shape($($part),*) => [$($part.number()),*].into_iter().flatten().next(),)*
@@ -227,7 +227,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The names for the loops that it makes.
+            /// Names of new loops.
             fn new_names_mut(&mut self) -> Vec<&mut String> {
                 match self {
                     $(Operation::$shape($($part),*) => [$($part.new_name()),*].into_iter().flatten().collect(),)*
@@ -235,7 +235,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Does it.
+            /// Applies the operation.
             ///
             /// # Errors
             /// What the builder refuses. An annotation of several copies may then be made of some of them.
@@ -263,17 +263,17 @@ macro_rules! operations {
 directives!(operations);
 
 impl Operation {
-    /// Whether it shapes the nest; others are annotations of it.
+    /// Whether it changes the nest. Others are annotations.
     pub fn shapes(&self) -> bool {
         self.signature().is_some_and(|signature| signature.shapes)
     }
 
-    /// How its directive is called, and what it does.
+    /// Signature of the directive.
     pub fn signature(&self) -> Option<&'static Signature> {
         SIGNATURES.iter().find(|signature| signature.op == self.op())
     }
 
-    /// The same with another number, if it has one and the annotation that it makes can have this one.
+    /// The operation with another number, if it has one and its annotation allows this one.
     pub fn with_number(mut self, number: &Sym) -> Option<Operation> {
         let small = || u32::try_from(number.as_int()?).ok();
         match &mut self {
@@ -287,7 +287,7 @@ impl Operation {
         Some(self)
     }
 
-    /// The same with other names for the loops that it makes, as far as they are given.
+    /// The operation with other names for the loops that it makes, where given.
     pub fn with_names(mut self, names: [Option<String>; 2]) -> Operation {
         for (old, new) in self.new_names_mut().into_iter().zip(names) {
             if let Some(new) = new {
@@ -306,7 +306,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// What is written after the loop.
+/// Argument after the loop.
 fn second(annotation: &Annotation) -> Option<Argument> {
     let number = annotation.number().map(|n| Argument::Number(n.to_string()));
     number.or_else(|| annotation.word().map(Argument::Word))

@@ -1,11 +1,11 @@
-//! What a check is told besides the text: the model, overrides and the target, all as plain data.
+//! Input of a check besides the text: the model, overrides and the target, as plain data.
 
 use std::sync::Arc;
 
 use sched_grammar::ast::{Stmt, StmtKind};
 pub use sched_nest::ModelInfo;
 
-/// Which kind of machine code is asked for.
+/// Kind of machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
     /// A CPU.
@@ -14,7 +14,7 @@ pub enum TargetKind {
     Gpu,
 }
 
-/// What to make code for.
+/// A target of compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// CPU or GPU.
@@ -24,7 +24,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The host's CPU, without special wishes.
+    /// The host's CPU, without options.
     pub fn cpu() -> Self {
         Target { kind: TargetKind::Cpu, options: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl Target {
 impl std::str::FromStr for Target {
     type Err = ();
 
-    /// Reads what stands in a `target` line after the word: `cpu`, `cpu(avx512)`, `gpu(sm_90)`.
+    /// Reads the text of a `target` line after the word: `cpu`, `cpu(avx512)`, `gpu(sm_90)`.
     fn from_str(text: &str) -> Result<Self, ()> {
         let file = sched_grammar::parse_strict(&format!("target {text}")).map_err(drop)?;
         let [Stmt { kind: StmtKind::Target { kind, options }, .. }] = file.stmts.as_slice() else {
@@ -58,38 +58,39 @@ impl std::str::FromStr for Target {
     }
 }
 
-/// What the caller wants to do with the schedule, and so what it must be able to.
+/// Purpose of a check, which decides what a schedule must support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Supported {
-    /// Only look at it: the whole language is fine.
+    /// Display: the whole language is supported.
     #[default]
     Everything,
-    /// Compile it: a fact that is not known is an error.
+    /// Compilation: an unknown fact is an error.
     Compilable,
 }
 
 impl Supported {
-    /// Whether code is to be made, for whatever device.
+    /// Whether the caller compiles the schedule.
     pub fn is_code(self) -> bool {
         self != Supported::Everything
     }
 }
 
-/// What a check is told besides the text.
+/// Input of a check besides the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// The model; without one, ranges are symbolic. Shared, because models may have many trees and checks are many.
+    /// The model; without one, ranges are symbolic. Shared, because models may have many trees and callers
+    /// check often.
     pub model: Option<Arc<ModelInfo>>,
-    /// Most rows that one run of the nest handles.
+    /// Largest number of rows of one run of the nest.
     pub batch_size: Option<u64>,
     /// Values that override params, in order.
     pub sets: Vec<(String, i64)>,
     /// Overrides the file's target.
     pub target: Option<Target>,
-    /// Bits of the vector registers of the machine that the target means where it names none, if that is known.
+    /// Bits of the machine's vector registers if the target names no machine, if known.
     pub vector_bits: Option<u32>,
-    /// What cannot be decided is an error.
+    /// Whether open obligations are errors.
     pub strict: bool,
-    /// What the caller wants to do with the schedule.
+    /// Purpose of the check.
     pub supported: Supported,
 }

@@ -6,24 +6,24 @@ use sched_grammar::ast::{File, Span, Stmt, StmtKind, When};
 
 use crate::options::Options;
 
-/// Most blocks of a text.
+/// Largest number of blocks of a text.
 pub const MOST_BLOCKS: usize = 16;
 
 /// One of the schedules of a text.
 #[derive(Debug)]
 pub struct Part<'f> {
-    /// The header of the text with the directives of this schedule alone.
+    /// The header of the text with the directives of this schedule only.
     pub file: Cow<'f, File>,
-    /// The block that it stands in.
+    /// The block of this schedule.
     pub block: Option<Block<'f>>,
 }
 
 /// A block of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'f> {
-    /// What was written.
+    /// The written block.
     pub when: &'f When,
-    /// Where it stands, its head included.
+    /// Span, head included.
     pub span: Span,
 }
 
@@ -37,8 +37,8 @@ impl<'f> Block<'f> {
     }
 }
 
-/// The schedule outside of blocks, then those in blocks in the order of the text, as far as there are not too many. Each
-/// block starts from the plain nest, with the header of the text.
+/// The schedule outside of blocks, then those of blocks in the order of the text, up to the largest number.
+/// Each block starts from the plain nest, with the header of the text.
 pub fn parts(file: &File) -> Vec<Part<'_>> {
     let blocks = file.stmts.iter().filter_map(Block::of).take(MOST_BLOCKS);
     let outside = Part { file: Cow::Borrowed(file), block: None };
@@ -64,18 +64,18 @@ pub(crate) fn is_header(stmt: &Stmt) -> bool {
     }
 }
 
-/// Where a place lies in a block.
+/// Position inside a block.
 #[derive(Clone, Copy, Debug)]
 pub struct InBlock<'f> {
-    /// The position of the block's part.
+    /// Index of the block's part.
     pub part: usize,
     /// The block.
     pub block: Block<'f>,
-    /// Where the block ends: before its brace, or where the next statement begins if it has none yet.
+    /// End of the block: before its brace, or where the next statement begins if it has none yet.
     pub end: usize,
 }
 
-/// The block between whose braces a place lies.
+/// The block whose braces enclose `offset`.
 pub fn block_at<'f>(source: &str, file: &'f File, offset: usize) -> Option<InBlock<'f>> {
     let after = file.stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
     let at = after.checked_sub(1)?;
@@ -99,12 +99,12 @@ pub fn block_at<'f>(source: &str, file: &'f File, offset: usize) -> Option<InBlo
     is_inside.then_some(InBlock { part: before + 1, block, end })
 }
 
-/// The position among the parts of the one that a place belongs to: that of a block between its braces.
+/// Index of the part at `offset`: that of a block between its braces.
 pub fn part_at(source: &str, file: &File, offset: usize) -> usize {
     block_at(source, file, offset).map_or(0, |inside| inside.part).min(MOST_BLOCKS)
 }
 
-/// What the check of a part is told: a run of its nest handles no more rows than the calls have that it is for.
+/// Options for the check of a part: a run of its nest has at most `max_rows` rows.
 pub(crate) fn options_within(options: &Options, max_rows: Option<u32>) -> Cow<'_, Options> {
     let Some(max_rows) = max_rows.map(u64::from) else { return Cow::Borrowed(options) };
     let batch_size = Some(options.batch_size.map_or(max_rows, |given| given.min(max_rows)));

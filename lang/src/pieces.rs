@@ -1,20 +1,20 @@
-//! A schedule's text taken apart, so that texts can be put together: what other programs have written for calls of one size
-//! each becomes one schedule.
+//! Parts of a schedule's text, from which new texts are assembled. Schedules of other programs for calls of
+//! one size each become one schedule.
 
 use sched_grammar::ast::{Comparison, ExprKind, File, Span, Stmt, StmtKind, When};
 use sched_nest::Variants;
 
-/// What a text consists of, comments left out.
+/// Parts of a text, without comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pieces {
-    /// The lines that declare params and constants.
+    /// Lines that declare params and constants.
     pub declarations: Vec<String>,
-    /// The directives for calls of each number of rows, one a line.
+    /// Directives for calls of each number of rows, one a line.
     pub directives: Variants<String>,
 }
 
 impl Pieces {
-    /// Those of a text. None if it has syntax errors, or blocks whose bounds are not plain numbers.
+    /// Parts of a text; `None` if it has syntax errors, or blocks whose bounds are not plain numbers.
     pub fn of(source: &str) -> Option<Pieces> {
         let file = sched_grammar::parse_strict(source).ok()?;
         let text = |span: Span| source.get(span.range()).map(String::from);
@@ -43,7 +43,7 @@ fn directives(source: &str, stmts: &[Stmt]) -> Option<String> {
     Some(all)
 }
 
-/// Most rows of the calls that a block is for.
+/// Largest number of rows of a block's calls.
 fn bound(source: &str, when: &When) -> Option<u32> {
     let left = source.get(when.left.span.range())?;
     let ExprKind::Int(right) = when.right.kind else { return None };
@@ -54,7 +54,8 @@ fn bound(source: &str, when: &When) -> Option<u32> {
     }
 }
 
-/// The text without the line that names a model: a schedule that is kept apart from its model is for any that it fits.
+/// The text without the line that names a model. A schedule apart from its model serves any model that it
+/// fits.
 pub fn without_model(source: &str) -> String {
     let file: File = sched_grammar::parse(source).file;
     let named = file.stmts.iter().find(|stmt| matches!(stmt.kind, StmtKind::Model { .. }));

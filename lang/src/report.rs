@@ -1,4 +1,4 @@
-//! Collects diagnostics, and knows where the directives stand and how they are written.
+//! Collects diagnostics, and knows the spans and texts of directives.
 
 use sched_grammar::ast::{Directive, Expr, File, Span, Stmt, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
@@ -8,14 +8,14 @@ use crate::directives::{Role, find};
 use crate::lineage::DirectiveIndex;
 use crate::schedule::Event;
 
-/// Most errors of one check, and most other diagnostics; more help nobody.
+/// Largest number of errors of one check, and of its other diagnostics. More would not help the reader.
 const MOST: usize = 1000;
 
 /// The diagnostics of one check.
 pub struct Report<'a> {
     source: &'a str,
     directives: Vec<(&'a Directive, Span)>,
-    /// Where the first directive or block of the text begins.
+    /// Start of the first directive or block.
     end_of_header: u32,
     diagnostics: Vec<Diagnostic>,
     errors: usize,
@@ -35,7 +35,7 @@ impl<'a> Report<'a> {
         Report { source, directives, end_of_header, diagnostics: Vec::new(), errors: 0, others: 0, strict }
     }
 
-    /// Adds a diagnostic. What could not be verified is an error if the caller is strict.
+    /// Adds a diagnostic. Open obligations are errors if the caller is strict.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
         if self.strict && diagnostic.code == codes::UNVERIFIED {
             diagnostic.severity = Severity::Error;
@@ -54,7 +54,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Adds a mistake that the parser has found.
+    /// Adds a syntax error.
     pub fn syntax(&mut self, error: &SyntaxError) {
         let code = codes::find(error.code).unwrap_or(codes::UNEXPECTED);
         let mut diagnostic = Diagnostic::new(code, error.span, error.message()).label("here");
@@ -73,7 +73,7 @@ impl<'a> Report<'a> {
         self.push(diagnostic);
     }
 
-    /// Whether one more of these would be left out; counts it then.
+    /// Counts a diagnostic with this code. True if it would exceed the limit.
     pub fn is_full(&mut self, code: Code) -> bool {
         let is_error = self.severity(code) == Severity::Error;
         let count = if is_error { &mut self.errors } else { &mut self.others };
@@ -81,7 +81,7 @@ impl<'a> Report<'a> {
         *count > MOST
     }
 
-    /// How bad something is for this check.
+    /// Severity of a code in this check.
     pub fn severity(&self, code: Code) -> Severity {
         if self.strict && code == codes::UNVERIFIED {
             return Severity::Error;
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
         code.severity()
     }
 
-    /// Where an operation, or one of its arguments, stands.
+    /// Span of an operation, or of one of its arguments.
     pub fn place(&self, step: DirectiveIndex, argument: Option<usize>) -> Span {
         let Some((directive, span)) = self.directives.get(step.0 as usize) else { return Span::default() };
         let argument = argument.and_then(|at| directive.args.get(at));
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
         self.source.get(span.range()).unwrap_or_default()
     }
 
-    /// What stands behind a place on its line, without blanks.
+    /// Rest of the line after `span`, without blanks.
     pub fn rest_of_line(&self, span: Span) -> &'a str {
         let rest = self.source.get(span.end as usize..).unwrap_or_default();
         rest.lines().next().unwrap_or_default().trim()
@@ -149,7 +149,7 @@ impl<'a> Report<'a> {
         texts.into_iter().any(|arg| self.source.get(arg.span.range()) == Some(name))
     }
 
-    /// The first directive after `step` that makes loops and names one of them so.
+    /// First directive after `step` that makes a loop with this name.
     pub fn maker_after(&self, step: DirectiveIndex, name: &str) -> Option<DirectiveIndex> {
         let makes = |directive: &Directive| {
             let parameters = find(&directive.name.text).map_or(&[][..], |signature| signature.parameters);
@@ -163,7 +163,7 @@ impl<'a> Report<'a> {
             .map(|(at, _)| DirectiveIndex(at as u32))
     }
 
-    /// The line, from 1, where an operation begins.
+    /// Line, from 1, at which an operation begins.
     pub fn line(&self, step: DirectiveIndex) -> usize {
         let start = self.place(step, None).start as usize;
         self.source.get(..start).map_or(1, |before| before.matches('\n').count() + 1)
@@ -185,12 +185,12 @@ impl<'a> Report<'a> {
         Span { start: self.end_of_header, end: self.end_of_header }
     }
 
-    /// Says that declarations go where those of another report go.
+    /// Declares names at the same position as another report.
     pub fn declare_as(&mut self, other: &Report) {
         self.end_of_header = other.end_of_header;
     }
 
-    /// A text as a line of its own before what stands at a place, and as far indented.
+    /// A text as a separate line before `place`, with the same indent.
     pub fn line_before(&self, place: Span, text: &str) -> String {
         let before = self.source.get(..place.start as usize).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -211,7 +211,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Whether a mistake in the text can be corrected in one way only.
+/// Applicability of the fix of a syntax error.
 fn applicability(kind: &SyntaxErrorKind) -> Applicability {
     match kind {
         SyntaxErrorKind::MissingComma

@@ -1,5 +1,4 @@
-//! What there is to know of a schedule as plain data: what its header says, its params, its nest, and where its index
-//! variables come from.
+//! A schedule as plain data: its header, its params, its nest, and the lineage of its index variables.
 
 use sched_grammar::ast::Span;
 
@@ -9,18 +8,18 @@ use crate::options::Target;
 use sched_nest::sym::Sym;
 use sched_nest::{Nest, Variants};
 
-/// What the header of a file says.
+/// The header of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// The language edition, if given.
     pub edition: Option<i64>,
-    /// The model's path relative to the schedule, and where it stands.
+    /// Path of the model relative to the schedule, with its span.
     pub model: Option<(String, Span)>,
-    /// The fingerprint that the model must have, and where it stands.
+    /// Required fingerprint of the model, with its span.
     pub fingerprint: Option<(String, Span)>,
     /// The target line, if given.
     pub target: Option<Target>,
-    /// Where the target line stands.
+    /// Span of the target line.
     pub target_span: Option<Span>,
 }
 
@@ -29,13 +28,13 @@ pub struct Header {
 pub struct Param {
     /// Its name.
     pub name: String,
-    /// Where it is declared.
+    /// Span of its declaration.
     pub span: Span,
-    /// Its value unless it is set.
+    /// Default value.
     pub default: Sym,
-    /// Its value in this check.
+    /// Value in this check.
     pub value: Sym,
-    /// The values worth trying.
+    /// Choices to try.
     pub choices: Vec<Sym>,
     /// Whether it was set from outside.
     pub overridden: bool,
@@ -44,15 +43,15 @@ pub struct Param {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// The loop nests, if there are no errors: for calls of few rows as the blocks of the text say, and for all other calls.
+    /// Loop nests, if there are no errors: one for each block, and one for all other calls.
     pub nests: Option<Variants<Nest>>,
-    /// What the header says.
+    /// The header.
     pub header: Header,
-    /// What the schedule is for: from the options, else from the header, else from the use of `gpuDimension`.
+    /// Target: from the options, else from the header, else from the use of `gpuDimension`.
     pub target: Target,
     /// The params in order.
     pub params: Vec<Param>,
-    /// Everything to tell, in the order of the text.
+    /// All diagnostics in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -68,28 +67,28 @@ impl Checked {
     }
 }
 
-/// Where the index variables of a schedule come from and what became of them, as far as it is legal.
+/// Origins and successors of the index variables of a schedule, as far as it is legal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lineage {
-    /// All index variables there ever were, in the order in which they were made; the two roots come first.
+    /// All index variables in the order in which they were made; the two roots come first.
     pub indices: Vec<Index>,
-    /// The directives in order; an operation's number is its position.
+    /// Directives in order, by directive index.
     pub events: Vec<Event>,
 }
 
 /// A directive of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Where it stands.
+    /// Span.
     pub span: Span,
-    /// The line where it begins, from 1.
+    /// Line at which it begins, from 1.
     pub line: usize,
     /// Its text, or its name if that is long.
     pub text: String,
 }
 
 impl Lineage {
-    /// The directive that an operation comes from.
+    /// The directive of an operation.
     pub fn event(&self, step: DirectiveIndex) -> Option<&Event> {
         self.events.get(step.0 as usize)
     }

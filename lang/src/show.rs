@@ -1,4 +1,4 @@
-//! Prints for people what the checker knows beside the nest: lineages, and the nest as a line leaves it.
+//! Prints lineages, and the nest after a line of a schedule.
 
 mod lineage;
 pub(crate) mod until;

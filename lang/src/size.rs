@@ -1,12 +1,12 @@
-//! How much code a schedule asks for.
+//! Size of the code of a schedule.
 
-/// The code that a schedule asks for.
+/// Size of the expanded code of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Walks that are written out, each with code of its own.
+    /// Number of separate copies of walks.
     pub walks: u64,
-    /// About how many instructions of intermediate code they have together.
+    /// Estimated number of instructions of intermediate code.
     pub instructions: u64,
-    /// About how many loops there are in it.
+    /// Estimated number of loops.
     pub loops: u64,
 }

@@ -1,5 +1,5 @@
-//! A schedule with some of its directives left out, or with another number in it: what is measured to learn what each part of
-//! a schedule is good for.
+//! Variations of a schedule: without some directives, or with another number. Measuring them shows the worth
+//! of each part of a schedule.
 
 use sched_grammar::ast::{Expr, ExprKind, File, Span, Stmt, StmtKind};
 use sched_grammar::{Parsed, parse};
@@ -23,9 +23,9 @@ pub struct Variations<'s> {
 /// A text that differs from another in one of its schedules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variation {
-    /// The text; places in it are those of the other text, unless a number is another one.
+    /// The text. Positions in it are those of the other text, unless a number has another length.
     pub text: String,
-    /// The directives that had to be left out beside what was asked for, by their positions.
+    /// Directives left out in addition to the requested ones, by position.
     pub left_out: Vec<usize>,
     /// The nest of the schedule, or its errors.
     pub nest: Result<Nest, Vec<Diagnostic>>,
@@ -34,26 +34,26 @@ pub struct Variation {
 /// A number of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// Where it stands.
+    /// Span.
     pub span: Span,
     /// Its value.
     pub value: i64,
 }
 
 impl<'s> Variations<'s> {
-    /// Those of a text.
+    /// The schedules of `source`.
     pub fn new(source: &'s str, options: &'s Options) -> Self {
         let parsed = parse(source);
         let outcome = Outcome::of(source, &parsed, options);
         Variations { source, options, parsed, outcome }
     }
 
-    /// How many schedules there are.
+    /// Number of schedules.
     pub fn schedules(&self) -> usize {
         self.outcome.variants().count()
     }
 
-    /// Most rows of the calls that a schedule is for; nothing if it is for all that others leave.
+    /// Largest number of rows of a schedule's calls; `None` outside of blocks.
     pub fn max_rows(&self, schedule: usize) -> Option<u32> {
         self.outcome.variant(schedule).max_rows
     }
@@ -68,19 +68,18 @@ impl<'s> Variations<'s> {
         self.leaving(schedule, &[], &|_, _| false)
     }
 
-    /// A schedule with its first directives. Annotations whose loops are not made by then are left out: they may be stated
-    /// before.
+    /// A schedule with its first directives. Annotations of loops that these do not make are left out.
     pub fn prefix(&self, schedule: usize, count: usize) -> Variation {
         let after: Vec<usize> = (count..self.statements(schedule).len()).collect();
         self.leaving(schedule, &after, &|_, stmt| is_annotation(stmt))
     }
 
-    /// A schedule without one directive and without all that are illegal then.
+    /// A schedule without one directive and without those that then are illegal.
     pub fn without(&self, schedule: usize, at: usize) -> Variation {
         self.leaving(schedule, &[at], &|_, _| true)
     }
 
-    /// A text with another number at a place.
+    /// A text with another number at a position.
     pub fn with_number(&self, schedule: usize, number: Number, value: i64) -> Variation {
         let mut text = self.source.to_owned();
         if text.get(number.span.range()).is_some() {
@@ -99,7 +98,7 @@ impl<'s> Variations<'s> {
         Variation { text: self.source.to_owned(), left_out: Vec::new(), nest }
     }
 
-    /// The number at a byte of the text, with the schedule that it belongs to.
+    /// The number at `offset`, with its schedule.
     pub fn number_at(&self, offset: usize) -> Option<(usize, Number)> {
         let number = number_at(&self.parsed.file, offset)?;
         let holds = |stmt: &&Stmt| stmt.span.start <= number.span.start && number.span.end <= stmt.span.end;
@@ -107,7 +106,8 @@ impl<'s> Variations<'s> {
         Some((owner.unwrap_or(0), number))
     }
 
-    /// The text without some directives of a schedule. As long as there are errors about others that may go, they go as well.
+    /// The text without some directives of a schedule. While others have errors and `may_go`, they are left
+    /// out too.
     fn leaving(&self, schedule: usize, asked: &[usize], may_go: &dyn Fn(usize, &Stmt) -> bool) -> Variation {
         let all = self.statements(schedule);
         let mut text = self.source.to_owned();
@@ -151,7 +151,7 @@ impl<'s> Variations<'s> {
     }
 }
 
-/// The nest of one of the schedules of a text, or its errors, of which there is at least one.
+/// The nest of one of the schedules of a text, or its errors.
 fn check(text: &str, schedule: usize, options: &Options) -> Result<Nest, Vec<Diagnostic>> {
     let outcome = Outcome::quick(text, &parse(text), options);
     if outcome.is_legal() {
@@ -162,7 +162,7 @@ fn check(text: &str, schedule: usize, options: &Options) -> Result<Nest, Vec<Dia
     Err(found)
 }
 
-/// The number at a byte of a text: an argument of a directive, or the value of a param or a const.
+/// The number at `offset`: an argument of a directive, or the value of a param or a const.
 pub fn number_at(file: &File, offset: usize) -> Option<Number> {
     let holds = |span: Span| span.start as usize <= offset && offset <= span.end as usize;
     let values = file.flat().filter(|stmt| holds(stmt.span)).flat_map(|stmt| match &stmt.kind {
@@ -173,7 +173,7 @@ pub fn number_at(file: &File, offset: usize) -> Option<Number> {
     values.into_iter().find_map(|expr| number_in(expr, &holds))
 }
 
-/// The number among the parts of an expression that a place lies in.
+/// The number among the parts of an expression for which `holds` is true.
 fn number_in(expr: &Expr, holds: &dyn Fn(Span) -> bool) -> Option<Number> {
     if !holds(expr.span) {
         return None;

@@ -9,7 +9,7 @@ use crate::resolve::{Arg, Call};
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
-/// Attaches all facts; their order does not matter.
+/// Attaches all facts, in any order.
 pub(super) fn attach<'c>(
     calls: impl Iterator<Item = &'c Call>,
     builder: &mut NestBuilder,
@@ -38,7 +38,7 @@ fn tell(result: Result<(), Illegal>, builder: &NestBuilder, report: &mut dyn Lis
     }
 }
 
-/// The layout that an argument names. Its words are those of [`Layout`], so that each names one.
+/// The layout of an argument, whose words are those of [`Layout`].
 fn layout(argument: Option<&Arg>) -> Option<Layout> {
     match argument {
         Some(Arg::Word(word)) => word.parse().ok(),
@@ -79,7 +79,7 @@ fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener
     }
 }
 
-/// States a fact about every copy of the loop that it names.
+/// States a fact about each copy of the named loop.
 fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
     let Some((at, select)) = call.selects().next() else { return };
     let ids = match builder.select(call.step, at, select) {
@@ -102,7 +102,7 @@ fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
                 tell(result, builder, report);
             }
             Ok(None) => {
-                // Depths that are not known have been told of where the runs are made.
+                // The directive that makes the runs has reported unknown depths.
                 if let Some(sym) =
                     call.number(1).filter(|sym| !sym.mentions(&|property| property == Property::RunDepth))
                 {
@@ -128,13 +128,13 @@ fn unverified(
     report.illegal(builder, &Illegal::argument(call.step, at, Problem::Unverified { what }, ids));
 }
 
-/// The fact that a directive states about one loop; nothing if a number in it is not known.
+/// The fact of a directive about one loop; `None` if its number is unknown.
 fn annotation(call: &Call, id: LoopId, builder: &NestBuilder) -> Result<Option<Annotation>, Problem> {
     let count = |op: Op| -> Result<Option<Annotation>, Problem> {
         let Some(sym) = call.number(1) else { return Ok(None) };
         let known = with_run_depth(sym, id, builder)?;
         if known != *sym && known == Sym::Int(0) {
-            // Trees that are single leaves: there is no step to say anything about.
+            // Trees of a single leaf have no steps.
             return Ok(None);
         }
         Ok(number(&known)?.and_then(|n| Annotation::of(op, Some(n))))
@@ -163,7 +163,7 @@ fn with_run_depth(sym: &Sym, id: LoopId, builder: &NestBuilder) -> Result<Sym, P
     sym.substitute(&known).map_err(|_| Problem::RunDepthUnknown)
 }
 
-/// A number for a fact; nothing if it is not known.
+/// A number of a fact; `None` if it is unknown.
 fn number(sym: &Sym) -> Result<Option<u32>, Problem> {
     let Some(value) = sym.as_int() else { return Ok(None) };
     match u32::try_from(value) {

@@ -1,4 +1,4 @@
-//! A place in a schedule where one more directive could stand, and whether one fits there.
+//! A position in a schedule for one more directive, and whether an operation fits there.
 
 use std::collections::HashSet;
 
@@ -12,30 +12,30 @@ use crate::operation::{NEW, Operation};
 use crate::resolve::Call;
 use sched_nest::{LoopId, TreeOrder};
 
-/// Most runs of equally deep trees that are worth trying.
+/// Largest number of runs of trees of the same depth that are worth trying.
 const MOST_RUNS: usize = 256;
 
-/// A place in a schedule. What stands before it has been applied once; what follows is applied again only for
-/// operations that shape the nest.
+/// A position in a schedule. The directives before it are applied once. Those after it are applied again only
+/// for modifiers.
 #[derive(Debug)]
 pub struct InsertionPoint<'p> {
     before: Vec<&'p Call>,
     after: Vec<&'p Call>,
     limits: Limits,
-    /// The limits for an operation that maps a loop to a GPU.
+    /// Limits of an operation that maps a loop to a GPU.
     gpu: Limits,
-    /// The nest at the place, without facts.
+    /// The nest at the position, without facts.
     here: NestBuilder,
-    /// The final nest with its facts; nothing if it is too large.
+    /// The final nest with its facts; `None` if it is too large.
     whole: Option<NestBuilder>,
-    /// What is wrong with the schedule as it is.
+    /// Problems of the schedule as it is.
     known: ProblemCounter,
-    /// Names of loops that modifiers after the place or facts anywhere are about.
+    /// Names of loops used by modifiers after the position, or by facts anywhere.
     named: HashSet<&'p str>,
 }
 
 impl<'p> InsertionPoint<'p> {
-    /// The place between these directives.
+    /// The position between these directives.
     pub fn new(
         mut here: NestBuilder,
         before: Vec<&'p Call>,
@@ -67,14 +67,13 @@ impl<'p> InsertionPoint<'p> {
         point
     }
 
-    /// The nest at the place, without facts.
+    /// The nest at the position, without facts.
     pub fn nest(&self) -> &NestBuilder {
         &self.here
     }
 
-    /// A quick look whether it is worth while to try an operation: one that consumes a loop that others are about is
-    /// not, and neither is one that makes more loops than anybody wants to read, or that maps loops to a GPU beside those on
-    /// CPU threads.
+    /// Whether an operation is worth trying. It is not if it consumes a loop that others use, makes too many
+    /// loops to read, or maps loops to a GPU beside loops on CPU threads.
     pub fn may_fit(&self, operation: &Operation) -> bool {
         let is_left = |v: &Select| !v.is_bare() || !self.named.contains(v.name.as_str());
         match operation {
@@ -87,7 +86,7 @@ impl<'p> InsertionPoint<'p> {
         }
     }
 
-    /// Whether some loop around or inside those of an operation runs on CPU threads.
+    /// Whether a loop around or inside those of an operation runs on CPU threads.
     fn is_beside_threads(&self, operation: &Operation) -> bool {
         let Some(whole) = &self.whole else { return false };
         let on_threads =
@@ -96,7 +95,8 @@ impl<'p> InsertionPoint<'p> {
         loops.into_iter().any(|id| whole.path(id).into_iter().chain(whole.subtree(id)).any(on_threads))
     }
 
-    /// How many loops an operation would copy: where these are more than there is work left, it takes long to compile, too.
+    /// Number of loops that an operation would copy. If they exceed the remaining work, the schedule would
+    /// also compile slowly.
     fn copies(&self, operation: &Operation) -> usize {
         let Operation::Specialize(v) = operation else { return 0 };
         let ids = self.here.select(NEW, 0, v).unwrap_or_default();
@@ -107,7 +107,7 @@ impl<'p> InsertionPoint<'p> {
         ids.into_iter().map(copied).fold(0, usize::saturating_add)
     }
 
-    /// How many runs of equally deep trees the model has as the nest orders them; 0 if that is not known.
+    /// Number of runs of trees of the same depth, in the order of the nest; 0 if unknown.
     fn runs(&self) -> usize {
         match (&self.here.model, self.here.order) {
             (Some(model), TreeOrder::Model) => model.depths.changes(),
@@ -115,9 +115,9 @@ impl<'p> InsertionPoint<'p> {
         }
     }
 
-    /// Whether the schedule with this operation at the place is as legal as it was: every error and warning that it
-    /// gives was there before. Where there is not enough work left to apply all that follows, an operation that shapes the
-    /// nest fits if it is legal at the place; without any work left nothing fits.
+    /// Whether the schedule with this operation is as legal as without it: it has no new errors and warnings.
+    /// If the remaining work does not suffice for the later directives, a modifier fits if it is legal at the
+    /// position. Without any work left, nothing fits.
     pub fn fits(&mut self, operation: &Operation, work: &mut Work) -> bool {
         if work.is_done() || !self.may_fit(operation) || self.copies(operation) > work.whole {
             return false;
@@ -130,7 +130,7 @@ impl<'p> InsertionPoint<'p> {
         }
     }
 
-    /// Whether an operation that shapes the nest fits.
+    /// Whether a modifier fits.
     fn shapes(&self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let mut trial = self.here.clone();
         work.spend(trial.nodes.len() / 2);
@@ -146,7 +146,7 @@ impl<'p> InsertionPoint<'p> {
         !found.has_new() && (is_whole || found.left() == 0)
     }
 
-    /// Whether a fact fits. Annotations are about the final nest, and can be taken back.
+    /// Whether a fact fits. Facts apply to the final nest and can be taken back.
     fn holds(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let Some(whole) = &mut self.whole else { return false };
         work.spend(1 + whole.loop_count() / 2);
@@ -159,8 +159,8 @@ impl<'p> InsertionPoint<'p> {
         is_annotated && !found.has_new()
     }
 
-    /// Does what follows, attaches all facts and judges the nest, until the listener has enough; false if that cannot be
-    /// done.
+    /// Applies the later modifiers, attaches all facts and judges the nest, until the listener has enough.
+    /// Returns false if that is impossible.
     fn finish(&self, builder: &mut NestBuilder, limits: &Limits, listener: &mut dyn Listener) -> bool {
         if listener.has_enough() || !modifiers::apply(self.after.iter().copied(), builder, listener) {
             return false;

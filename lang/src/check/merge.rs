@@ -1,4 +1,4 @@
-//! What there is to tell of a text whose schedules were checked one by one.
+//! Merges the diagnostics of schedules that were checked separately.
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use sched_grammar::ast::{File, Span, Stmt, StmtKind};
@@ -7,15 +7,16 @@ use crate::diagnostics::{Code, Diagnostic, Severity, codes};
 use crate::directives::{Role, find};
 use crate::part::{Block, is_header};
 
-/// What tells diagnostics apart.
+/// Identity of a diagnostic.
 type Key = (Span, Code, String);
 
 fn key(diagnostic: &Diagnostic) -> Key {
     (diagnostic.span(), diagnostic.code, diagnostic.message.clone())
 }
 
-/// The diagnostics of the schedule outside of blocks and of those in blocks, in the order of the text. All of them have the
-/// header: what is wrong there is told once, and what is only silly there is so if it is for all of them.
+/// Diagnostics of the schedule outside of blocks and of those in blocks, in the order of the text. All
+/// schedules share the header, so its errors are kept once. A warning or hint about the header is kept if all
+/// schedules have it.
 pub(super) fn merge(
     source: &str,
     file: &File,
@@ -50,7 +51,7 @@ pub(super) fn merge(
     all
 }
 
-/// The names of the loops that each schedule of the text makes.
+/// Names of the loops that each schedule makes.
 fn made<'s>(source: &'s str, file: &File) -> Vec<HashSet<&'s str>> {
     let names = |stmts: &[Stmt]| stmts.iter().flat_map(|stmt| new_names(source, stmt)).collect();
     let blocks = file.stmts.iter().filter_map(Block::of).map(|block| names(&block.when.body));
@@ -65,7 +66,7 @@ fn new_names<'s>(source: &'s str, stmt: &Stmt) -> Vec<&'s str> {
     new.filter_map(|(_, arg)| source.get(arg.span.range())).collect()
 }
 
-/// Adds to what is told of a schedule that loops of other schedules mean nothing in it.
+/// Adds a note to an unknown index that another schedule of the text makes.
 fn explained(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Diagnostic) -> Diagnostic {
     let name = source.get(diagnostic.span().range()).unwrap_or_default();
     let is_own = made.get(at).is_some_and(|own| own.contains(name));

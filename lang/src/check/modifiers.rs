@@ -9,10 +9,10 @@ use crate::resolve::{Arg, Call};
 use sched_nest::LoopId;
 use sched_nest::sym::{Property, Sym};
 
-/// Applies all loop modifiers. Returns false if the nest became too large to go on, or the listener has heard enough.
+/// Applies all loop modifiers. Returns false if the nest became too large, or the listener has enough.
 ///
-/// A refused modifier leaves the nest as it is. The loops it names are marked, and the names it would have made are
-/// known from then on, so that one mistake gives one error.
+/// A refused modifier leaves the nest unchanged. Its loops are marked, and the names of its new loops count
+/// as declared, so that one mistake gives one error.
 pub(super) fn apply<'c>(
     calls: impl Iterator<Item = &'c Call>,
     builder: &mut NestBuilder,
@@ -37,7 +37,7 @@ pub(super) fn apply<'c>(
     true
 }
 
-/// Passes on what a modifier had to remark.
+/// Reports the remarks of a modifier.
 pub(super) fn tell_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn Listener) {
     for remark in builder.take_remarks() {
         let problem = match remark.kind {
@@ -52,7 +52,7 @@ pub(super) fn tell_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn L
     }
 }
 
-/// The argument that remarks are about: its number, if it has one.
+/// The argument of remarks: the number, if there is one.
 fn argument(op: Op) -> Option<usize> {
     let number = directives::of(op).and_then(|signature| signature.position(|role| role == Role::Number));
     number.or(Some(0))
@@ -74,7 +74,7 @@ fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) 
     }
 }
 
-/// Makes the loops of a modifier whose number is not known, so that what is said of them later is understood.
+/// Makes the loops of a modifier with an unknown number, so that later directives can name them.
 fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> {
     match (call.op, call.args.as_slice()) {
         (Op::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {
@@ -87,7 +87,7 @@ fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> 
     }
 }
 
-/// Goes on after a refused modifier, as if it had been a legal one as far as that can be guessed.
+/// Continues after a refused modifier as if it had been legal, as far as possible.
 fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &mut dyn Listener) {
     let is_number = matches!(
         illegal.problem,
@@ -115,7 +115,7 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &m
         let named: Vec<LoopId> = named.flatten().collect();
         builder.taint(&named);
     }
-    // Names that only this directive uses wrongly are reported beside the first problem.
+    // Unknown names of this directive alone are reported beside the first problem.
     let unknown = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).err());
     for other in unknown.collect::<Vec<_>>() {
         report.illegal(builder, &other);

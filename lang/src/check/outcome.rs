@@ -1,4 +1,4 @@
-//! The check itself, and what it leaves: what there is to tell, and the builders that all pictures of the nests are made from.
+//! The check, and its outcome: diagnostics, and the builders from which all views of the nests are made.
 
 use std::borrow::Cow;
 
@@ -18,21 +18,21 @@ use crate::resolve;
 use crate::schedule::{Checked, Header, Lineage, Param};
 use sched_nest::{Nest, Variants};
 
-/// Most loops of a text whose fixes are tried before they are offered.
+/// Largest number of loops of a text whose fixes are tried before they are offered.
 const FEW_LOOPS: usize = 400;
-/// Fixes of a text that are tried at once; those behind them are offered as they are.
+/// Largest number of fixes that are tried at once. Further ones are offered untried.
 const MOST_FIXES: usize = 32;
 
-/// What a check says of a text.
+/// Verdict of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// What the header says.
+    /// The header.
     pub header: Header,
-    /// What the schedule is for: from the options, else from the header, else from the use of `gpuDimension`.
+    /// Target: from the options, else from the header, else from the use of `gpuDimension`.
     pub target: Target,
     /// The params in order.
     pub params: Vec<Param>,
-    /// Everything to tell, in the order of the text.
+    /// All diagnostics in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -43,26 +43,26 @@ impl Verdict {
     }
 }
 
-/// What a check leaves.
+/// Outcome of a check.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What is to be said.
+    /// The verdict.
     pub verdict: Verdict,
     /// The schedule outside of all blocks.
     rest: Variant,
-    /// Those in blocks, in the order of the text.
+    /// Schedules in blocks, in the order of the text.
     blocks: Vec<Variant>,
     is_legal: bool,
 }
 
 impl Outcome {
-    /// Checks a text. What the fixes do that it offers is not looked at: see [`Outcome::helpful`].
+    /// Checks a text. Fixes are not tried, see [`Outcome::helpful`].
     pub fn of(source: &str, parsed: &Parsed, options: &Options) -> Self {
         Outcome::first(source, parsed, options, false)
     }
 
-    /// The fixes of one of the diagnostics that help. Each is tried, where that takes little time; as it is a check, nobody
-    /// who types waits for it.
+    /// Fixes of a diagnostic that help. Each is tried by a check, if that is fast. This is too slow to do at
+    /// each keystroke.
     pub fn helpful(
         &self,
         source: &str,
@@ -79,19 +79,19 @@ impl Outcome {
         FixTrial { text: source, found, check: &check }.helpful(finding)
     }
 
-    /// What is wrong with a text, in few words: without alternatives, and fixes may be of no help. What stands in lines that are
-    /// as in a text that was parsed before is taken from there.
+    /// Diagnostics of a text, without alternatives and with untried fixes. Statements of unchanged lines come
+    /// from a text that was parsed before.
     pub fn brief(text: &str, (source, parsed): (&str, &Parsed), options: &Options) -> Vec<Diagnostic> {
         let edited = sched_grammar::parse_edited(text, source, parsed);
         Outcome::first(text, &edited, options, true).verdict.diagnostics
     }
 
-    /// Checks a text to see whether it is legal and what its nests are.
+    /// Checks whether a text is legal, and makes its nests.
     pub fn quick(source: &str, parsed: &Parsed, options: &Options) -> Self {
         Outcome::first(source, parsed, options, true)
     }
 
-    /// Checks a text without a look at what its fixes do; if `brief` is set, only to see what is wrong.
+    /// Checks a text without trying fixes. If `brief` is set, only finds problems.
     fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
         let plain = Part { file: Cow::Borrowed(&parsed.file), block: None };
         let mut rest = Resolved::new(source, &plain, None, options);
@@ -122,17 +122,18 @@ impl Outcome {
         Outcome { verdict: Verdict { header, target, params, diagnostics }, rest, blocks, is_legal }
     }
 
-    /// All schedules of the text: the one outside of all blocks, then those in blocks in the order of the text.
+    /// All schedules of the text: the one outside of all blocks, then those in blocks in the order of the
+    /// text.
     pub fn variants(&self) -> impl Iterator<Item = &Variant> {
         std::iter::once(&self.rest).chain(&self.blocks)
     }
 
-    /// One of them by its position, or the one outside of all blocks.
+    /// A schedule by its position; for unknown positions the one outside of all blocks.
     pub fn variant(&self, at: usize) -> &Variant {
         at.checked_sub(1).and_then(|at| self.blocks.get(at)).unwrap_or(&self.rest)
     }
 
-    /// The position of the schedule that a place belongs to.
+    /// Position of the schedule at `offset`.
     pub fn variant_at(&self, source: &str, file: &File, offset: usize) -> usize {
         if self.blocks.is_empty() { 0 } else { part_at(source, file, offset) }
     }
@@ -152,19 +153,19 @@ impl Outcome {
         self.is_legal
     }
 
-    /// Something made of each schedule and its position. A block whose bound is wrong has none.
+    /// Converts each schedule by `make`. A block with a wrong bound has none.
     fn by_rows<T>(&self, make: impl Fn(usize, &Variant) -> T) -> Variants<T> {
         let mut all = Variants::only(make(0, &self.rest));
         for (at, variant) in self.blocks.iter().enumerate() {
             if let Some(max_rows) = variant.max_rows {
-                // Bounds that are taken have been refused.
+                // Duplicate bounds were refused.
                 let _ = all.insert(max_rows, make(at + 1, variant));
             }
         }
         all
     }
 
-    /// Where the index variables of one of the schedules come from.
+    /// Lineage of one of the schedules.
     pub fn lineage(&self, source: &str, file: &File, at: usize) -> Lineage {
         let indices = self.variant(at).builder.record();
         let part = parts(file).into_iter().nth(at);
@@ -172,12 +173,12 @@ impl Outcome {
         Lineage { indices, events: events.unwrap_or_default() }
     }
 
-    /// Where the index variables of all schedules come from.
+    /// Lineages of all schedules.
     pub fn lineages(&self, source: &str, file: &File) -> Variants<Lineage> {
         self.by_rows(|at, _| self.lineage(source, file, at))
     }
 
-    /// One of the schedules with its arguments resolved, for what asks how it came about and could go on.
+    /// One of the schedules with resolved arguments.
     pub fn prepared(&self, source: &str, file: &File, options: &Options, at: usize) -> Prepared {
         let variant = self.variant(at);
         let parts = parts(file);
@@ -187,7 +188,7 @@ impl Outcome {
         prepare_part(source, file, &options, Some((&self.verdict.target, variant.calls.clone())))
     }
 
-    /// The same of the text that was checked with its nests made, and with those fixes only that [help](Outcome::helpful).
+    /// Result for the checked text with its nests, and only with fixes that [help](Outcome::helpful).
     pub fn into_checked(self, source: &str, parsed: &Parsed, options: &Options) -> Checked {
         let nests = self.nests();
         let mut tried = 0;

@@ -1,4 +1,4 @@
-//! A schedule whose names and arguments are resolved, for what asks how it came about and how it could go on.
+//! A schedule with resolved names and arguments, for lineages and proposals.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::report::Report;
 use crate::resolve::{self, Call, Number};
 use sched_nest::ModelInfo;
 
-/// A text whose names and arguments are resolved.
+/// A text with resolved names and arguments.
 #[derive(Debug)]
 pub struct Prepared {
     calls: Arc<[Call]>,
-    /// Where the directives stand, known ones or not; an operation's number is its position.
+    /// Spans of all directives, including unknown ones, by directive index.
     directives: Vec<Span>,
     names: HashSet<String>,
     numbers: Vec<Number>,
@@ -28,7 +28,7 @@ pub struct Prepared {
     model: Option<Arc<ModelInfo>>,
 }
 
-/// Resolves the schedule of a text that a place belongs to; what is wrong with it is left out.
+/// Resolves the schedule at `offset`. Its problems are ignored.
 pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> Prepared {
     let at = part_at(source, file, offset);
     let mut report = Report::new(source, file, false);
@@ -40,7 +40,7 @@ pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> P
     prepare_part(source, part, &options_within(options, max_rows), None)
 }
 
-/// Resolves one of the schedules of a text. A check has found what it is for and its calls already, if there was one.
+/// Resolves one of the schedules of a text. A check may already have found its target and calls.
 pub(super) fn prepare_part(
     source: &str,
     file: &File,
@@ -70,7 +70,7 @@ pub(super) fn prepare_part(
 }
 
 impl Prepared {
-    /// The nest that the directives make that end at `at` or before it, with what they state of its loops.
+    /// The nest of the directives that end at `at` or before it, with their facts.
     pub fn until(&self, at: usize) -> NestBuilder {
         let calls = self.calls_before(at);
         let mut builder = NestBuilder::new(self.model.clone());
@@ -86,12 +86,12 @@ impl Prepared {
         self.calls.get(..calls).unwrap_or_default()
     }
 
-    /// Whether a directive gives this name to a loop that it makes.
+    /// Whether a directive makes a loop of this name.
     pub fn makes(&self, step: DirectiveIndex, name: &str) -> bool {
         self.call(step).is_some_and(|call| call.new_names().any(|new| new == name))
     }
 
-    /// Whether a name means something anywhere in the text.
+    /// Whether a name is in use anywhere in the text.
     pub fn is_taken(&self, name: &str) -> bool {
         self.names.contains(name)
     }
@@ -101,30 +101,30 @@ impl Prepared {
         &self.numbers
     }
 
-    /// What a directive was read as, if its name is known.
+    /// The resolved directive, if its name is known.
     pub fn call(&self, step: DirectiveIndex) -> Option<&Call> {
         let at = self.calls.binary_search_by_key(&step, |call| call.step).ok()?;
         self.calls.get(at)
     }
 
-    /// The number of the directive that stands at this place.
+    /// Index of the directive with this span.
     pub fn step_at(&self, span: Span) -> Option<DirectiveIndex> {
         let at = self.directives.binary_search_by_key(&span.start, |known| known.start).ok()?;
         u32::try_from(at).ok().map(DirectiveIndex)
     }
 
-    /// Where a directive stands.
+    /// Span of a directive.
     pub fn span(&self, step: DirectiveIndex) -> Option<Span> {
         self.directives.get(step.0 as usize).copied()
     }
 
-    /// A place where one more directive could stand; `leave_out` is one that is being written there.
+    /// A position for one more directive. `leave_out` is a directive that is being written there.
     pub fn point(&self, at: usize, leave_out: Option<DirectiveIndex>) -> InsertionPoint<'_> {
         let is_left = |call: &&Call| Some(call.step) != leave_out;
         let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();
         let after = self.calls.get(self.calls_before(at).len()..).unwrap_or_default();
         let limits = self.limits;
-        // The first mapped loop makes a schedule without a target one for a GPU.
+        // The first mapped loop makes a schedule without a target a GPU schedule.
         let gpu = if self.target_free { Limits::of(&Target::gpu()) } else { limits };
         let builder = NestBuilder::new(self.model.clone());
         InsertionPoint::new(builder, before, after.iter().filter(is_left).collect(), limits, gpu)

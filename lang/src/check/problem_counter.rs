@@ -1,4 +1,4 @@
-//! Counts problems without a word: to find out whether something makes a schedule worse.
+//! Counts problems without wording them, to see whether something makes a schedule worse.
 
 use foldhash::HashSet;
 
@@ -10,8 +10,7 @@ use crate::listener::Listener;
 use crate::operation::NEW;
 use crate::{legality, lints};
 
-/// Which operations have which errors and warnings. Hints do not count, and neither does what follows from an error
-/// that does.
+/// Errors and warnings of each operation. Hints and consequences of counted errors do not count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProblemCounter {
     problems: HashSet<(DirectiveIndex, Code)>,
@@ -23,7 +22,7 @@ impl Listener for ProblemCounter {
     }
 }
 
-/// Looks for a problem that a tally does not have, as long as there is work left; one is enough.
+/// Searches for one new problem, as long as there is work left.
 #[derive(Debug)]
 pub(crate) struct Trial<'k> {
     known: &'k ProblemCounter,
@@ -32,28 +31,28 @@ pub(crate) struct Trial<'k> {
 }
 
 impl<'k> Trial<'k> {
-    /// Nothing new has been found yet.
+    /// A trial with unlimited work.
     pub fn new(known: &'k ProblemCounter) -> Self {
         Trial::with(known, usize::MAX)
     }
 
-    /// The same, with so much work to do.
+    /// A trial with `left` work.
     pub fn with(known: &'k ProblemCounter, left: usize) -> Self {
         Trial { known, has_new: false, left }
     }
 
-    /// Whether there is a problem that the tally does not have, as far as has been looked.
+    /// Whether a problem is new, as far as the work reached.
     pub fn has_new(&self) -> bool {
         self.has_new
     }
 
-    /// How much work is left.
+    /// Remaining work.
     pub fn left(&self) -> usize {
         self.left
     }
 }
 
-/// Widths that suit another layout are no reason to refuse it: they come after it.
+/// Widths that suit another layout are no reason to refuse it, because they are chosen later.
 impl Listener for Trial<'_> {
     fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         let problem =
@@ -79,7 +78,7 @@ fn problem(builder: &NestBuilder, illegal: &Illegal) -> Option<(DirectiveIndex, 
     (!is_consequence && severity >= Severity::Warning).then_some((illegal.step, code))
 }
 
-/// Tells what is wrong or silly about a nest.
+/// Passes the problems and lints of a nest to a listener.
 pub(crate) fn judge(builder: &NestBuilder, limits: &Limits, listener: &mut dyn Listener) {
     for illegal in legality::check(builder, limits) {
         listener.illegal(builder, &illegal);

@@ -1,11 +1,11 @@
-//! What a schedule is for.
+//! Target of a schedule.
 
 use crate::directives::Op;
 use crate::options::{Options, Target};
 use crate::resolve::Call;
 use crate::schedule::Header;
 
-/// What the schedule is for: from the options, else from the header, else from the use of `gpuDimension`.
+/// Target: from the options, else from the header, else from the use of `gpuDimension`.
 pub(super) fn target<'c>(
     header: &Header,
     options: &Options,

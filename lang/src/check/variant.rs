@@ -1,4 +1,4 @@
-//! One of the schedules of a text, checked.
+//! A checked schedule of a text.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,17 +19,16 @@ use crate::schedule::{Header, Param};
 use sched_nest::Nest;
 use sched_nest::sym::{Property, Sym};
 
-/// A schedule of a text. The plain nest is made when it is asked for: whoever only wants to hear what is wrong needs none.
+/// A schedule of a text. Its plain nest is made at the first use, since diagnostics do not need it.
 #[derive(Debug)]
 pub struct Variant {
-    /// Most rows of the calls that it is for; nothing for the one outside of all blocks, which is for all other calls, and
-    /// for a block whose bound is wrong.
+    /// Largest number of rows of its calls. `None` outside of all blocks, and in a block with a wrong bound.
     pub max_rows: Option<u32>,
-    /// The statement of the block that it stands in.
+    /// Span of its block.
     pub block: Option<Span>,
     /// The final nest with its annotations, as far as the schedule is legal.
     pub builder: NestBuilder,
-    /// The directives with their arguments resolved.
+    /// Directives with resolved arguments.
     pub calls: Arc<[Call]>,
     batch_size: Option<u64>,
     shared_memory: Option<u64>,
@@ -37,7 +36,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Most rows of one run of the nest, if that is known.
+    /// Largest number of rows of one run of the nest, if known.
     pub fn batch_size(&self) -> Option<u64> {
         self.batch_size
     }
@@ -54,7 +53,7 @@ impl Variant {
     }
 }
 
-/// A part of a text whose names and arguments are resolved.
+/// A part of a text with resolved names and arguments.
 pub(super) struct Resolved<'a> {
     part: &'a Part<'a>,
     options: &'a Options,
@@ -66,7 +65,7 @@ pub(super) struct Resolved<'a> {
     pub calls: Vec<Call>,
 }
 
-/// What a part leaves.
+/// Outcome of a part.
 pub(super) struct Judged {
     pub variant: Variant,
     pub diagnostics: Vec<Diagnostic>,
@@ -74,7 +73,7 @@ pub(super) struct Judged {
 }
 
 impl<'a> Resolved<'a> {
-    /// Resolves a part that is for calls of at most `max_rows` rows.
+    /// Resolves a part for calls of at most `max_rows` rows.
     pub fn new(source: &'a str, part: &'a Part<'a>, max_rows: Option<u32>, options: &'a Options) -> Self {
         let file = part.file.as_ref();
         let mut report = Report::new(source, file, options.strict);
@@ -85,8 +84,8 @@ impl<'a> Resolved<'a> {
         Resolved { part, options, max_rows, report, header, scope, params, calls }
     }
 
-    /// Applies the directives and judges the nest; if `brief` is set, only to see what is wrong. `outside` has the names of
-    /// loops that other parts make.
+    /// Applies the directives and judges the nest. If `brief` is set, only finds problems. `outside` has the
+    /// names of loops of other parts.
     pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> Judged {
         let limits = Limits::of_check(target, self.options);
         let mut builder = NestBuilder::with_room(self.options.model.clone(), self.calls.len());
@@ -118,7 +117,7 @@ impl<'a> Resolved<'a> {
     }
 }
 
-/// Says what a nest that is to be compiled mentions and is not known.
+/// Reports unknown facts in a nest that is to be compiled.
 fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnostic> {
     let unknown = unknown_facts(variant.nest());
     if unknown.is_empty() && !variant.builder.has_uncounted_copies() {
@@ -134,7 +133,7 @@ fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnos
 
 fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
     let name = "batch_size";
-    // In a block it is known.
+    // In a block, the batch size is known.
     let blocks = parsed.file.stmts.iter().filter(|stmt| !stmt.body().is_empty()).map(|stmt| stmt.span);
     let hidden: Vec<Span> =
         parsed.comments.iter().map(|comment: &Comment| comment.span).chain(blocks).collect();
@@ -152,7 +151,7 @@ fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
     )
 }
 
-/// Properties in the nest that must be known when it is compiled and are not.
+/// Unknown properties in the nest.
 fn unknown_facts(nest: &Nest) -> Vec<Property> {
     let mut unknown = Vec::new();
     let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);

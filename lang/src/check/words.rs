@@ -1,4 +1,4 @@
-//! Finds words for what is illegal, and tells a report.
+//! Words problems, and adds them to a report.
 
 use foldhash::{HashSet, HashSetExt};
 
@@ -12,30 +12,30 @@ use crate::report::Report;
 use sched_nest::LoopId;
 use sched_nest::show::show_marked;
 
-/// Largest nest that is shown in a note.
+/// Largest nest in a note, in loops.
 const SHOWN_LOOPS: usize = 400;
-/// Most notes with a nest; more would make long files slow to check.
+/// Largest number of notes with a nest. More would make checks of long files slow.
 const SHOWN_NESTS: usize = 50;
 
-/// Most errors for which legal alternatives are looked for.
+/// Largest number of errors with a search for legal alternatives.
 const SEARCHES: usize = 20;
 
-/// A listener that puts into words what it is told.
+/// A listener that words problems.
 pub(super) struct Words<'r, 'a> {
     report: &'r mut Report<'a>,
-    /// What the target can do.
+    /// Limits of the target.
     limits: Limits,
-    /// Whether the schedule is said to be for a CPU.
+    /// Whether the target is explicitly a CPU.
     for_cpu: bool,
-    /// What has been said of a directive is not said of each copy of a loop.
+    /// Reported pairs. A problem of several copies of a loop is reported once.
     seen: HashSet<(DirectiveIndex, Code)>,
     nests: usize,
-    /// How often alternatives have been looked for.
+    /// Number of searches for alternatives so far.
     searches: usize,
 }
 
 impl Listener for Words<'_, '_> {
-    /// Adds what is wrong with an operation, unless it follows from what has been said.
+    /// Reports a problem, unless it follows from an earlier one.
     fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         let Some(code) = illegal.problem.code() else { return };
         if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
@@ -44,7 +44,7 @@ impl Listener for Words<'_, '_> {
         if !self.seen.insert((illegal.step, code)) || self.report.is_full(code) {
             return;
         }
-        // What is about names has its own way out, and a nest that cannot be built any further has none.
+        // Problems of names have specific fixes, and a nest that is too large has none.
         let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
         let limits = if is_about_loops { self.search(code) } else { None };
         let wording = word(illegal, builder, self.report, &WaysOut { limits, for_cpu: self.for_cpu });
@@ -63,19 +63,19 @@ impl Listener for Words<'_, '_> {
 }
 
 impl<'r, 'a> Words<'r, 'a> {
-    /// Nothing has been said yet. `is_given` says whether the target is written down, or only follows from the directives.
+    /// An empty listener. `is_given` tells whether the target is explicit or follows from the directives.
     pub fn new(report: &'r mut Report<'a>, limits: Limits, is_given: bool) -> Self {
         let for_cpu = is_given && limits.kind == TargetKind::Cpu;
         Words { report, limits, for_cpu, seen: HashSet::new(), nests: 0, searches: 0 }
     }
 
-    /// Looks for no alternatives and shows no nests: nobody will read it.
+    /// Disables alternatives and nests, which nobody will read.
     pub fn be_brief(&mut self) {
         self.searches = SEARCHES;
         self.nests = SHOWN_NESTS;
     }
 
-    /// What alternatives must respect, if they are to be looked for.
+    /// Limits for alternatives, if they are to be searched.
     fn search(&mut self, code: Code) -> Option<Limits> {
         if self.report.severity(code) != Severity::Error {
             return None;
@@ -84,7 +84,7 @@ impl<'r, 'a> Words<'r, 'a> {
         (self.searches <= SEARCHES).then_some(self.limits)
     }
 
-    /// Says where the loops come from and shows the nest.
+    /// Adds labels for the origin of the loops, and a note with the nest.
     fn explain_loops(&mut self, builder: &NestBuilder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
         const LABELS: usize = 4;
         let mut makers: Vec<(DirectiveIndex, Vec<String>)> = Vec::new();

@@ -1,30 +1,30 @@
-//! How much may be done to find out whether operations fit, counted in loops that are copied or made.
+//! Budget of trials, counted in loops that are copied or made.
 
-/// Work that is left. What is told of an operation is exact as long as there is any.
+/// Remaining work. Answers about an operation are exact as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// For looking at all of a schedule.
+    /// Work for the whole schedule.
     pub whole: usize,
-    /// For looking at the place alone, once there is no more for the rest.
+    /// Work for the position alone, after `whole` is used up.
     pub here: usize,
 }
 
 impl Work {
-    /// As much as it takes.
+    /// Unlimited work.
     pub const ENDLESS: Work = Work { whole: usize::MAX, here: usize::MAX };
 
-    /// Whether nothing more can be found out.
+    /// Whether all work is used up.
     pub fn is_done(&self) -> bool {
         self.whole == 0 && self.here == 0
     }
 
-    /// The part of this that each of so many searches may have.
+    /// Share of each of `searches` searches.
     pub fn share(&self, searches: usize) -> Work {
         let searches = searches.max(1);
         Work { whole: self.whole / searches, here: self.here.div_ceil(searches) }
     }
 
-    /// What is left when a share has become `rest`.
+    /// Remaining work after a share became `rest`.
     pub fn after(&self, share: Work, rest: Work) -> Work {
         let left = |all: usize, share: usize, rest: usize| all.saturating_sub(share.saturating_sub(rest));
         Work {
@@ -33,7 +33,7 @@ impl Work {
         }
     }
 
-    /// Takes work of one kind or the other.
+    /// Uses work of one kind or the other.
     pub fn spend(&mut self, work: usize) {
         let over = work.saturating_sub(self.whole);
         self.whole = self.whole.saturating_sub(work);

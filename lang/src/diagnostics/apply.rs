@@ -8,9 +8,9 @@ use crate::schedule::Checked;
 
 pub use super::edits::{apply, whole_line};
 
-/// Most rounds of fixing; a fix may make place for another one.
+/// Largest number of rounds of fixing. A fix may enable another one.
 const MOST_ROUNDS: usize = 32;
-/// Most checks of one round that look for fixes that help where all together do not.
+/// Largest number of checks in a round that search for helpful fixes if all together do not help.
 const MOST_TRIALS: usize = 64;
 
 /// A text after fixing.
@@ -18,19 +18,18 @@ const MOST_TRIALS: usize = 64;
 pub struct Fixed {
     /// The text.
     pub text: String,
-    /// How many diagnostics were fixed.
+    /// Number of fixed diagnostics.
     pub count: usize,
-    /// What the check says of the text now.
+    /// Result of checking the fixed text.
     pub checked: Checked,
 }
 
-/// Checks a text and applies fixes that are safe, or with `unsure` also those that are legal and may be what was meant,
-/// until there is none left. Fixes that contain a value to be chosen are never applied, and neither are those of hints,
-/// which say that all is well.
+/// Checks a text and applies safe fixes until none are left. With `unsure`, also applies legal fixes that may
+/// change the meaning. Placeholders and fixes of hints are never applied.
 ///
-/// Every round makes progress: each finding that it fixes is gone, no directive is said twice that was not before, there are
-/// no more errors, and of the kinds of findings that are fewer or more than before the first, in the order of the codes and
-/// errors before warnings, is fewer. What does not help so is left as it is.
+/// Every round makes progress. Each fixed finding is gone, there is no new duplicate directive, and there are
+/// not more errors. The counts of findings, errors first and then by code, decrease in lexicographic order.
+/// Other fixes are left out.
 pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
     let checked = check(source, options);
     fix_checked(source, &checked.diagnostics, options, unsure).unwrap_or_else(|| Fixed {
@@ -40,7 +39,7 @@ pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
     })
 }
 
-/// As [`fix_all`] for a text that has been checked; nothing if there is nothing to fix.
+/// [`fix_all`] for a checked text; `None` if there is nothing to fix.
 pub fn fix_checked(source: &str, first: &[Diagnostic], options: &Options, unsure: bool) -> Option<Fixed> {
     let mut fixed: Option<Fixed> = None;
     for _ in 0..MOST_ROUNDS {
@@ -61,12 +60,12 @@ struct Round<'a> {
     text: &'a str,
     found: &'a [Diagnostic],
     options: &'a Options,
-    /// How many more texts may be checked.
+    /// Number of further texts that may be checked.
     trials: usize,
 }
 
 impl Round<'_> {
-    /// The first fix of every finding where all of them together make progress, else those that do by themselves.
+    /// Applies the first fix of each finding if all together make progress, else those that do so alone.
     fn run(mut self, unsure: bool) -> Option<Fixed> {
         let first = chosen(self.found, unsure);
         let others: Vec<Chosen> = wanted(self.found, unsure)
@@ -88,7 +87,7 @@ impl Round<'_> {
         fixed.or_else(|| helpful.first().and_then(|one| self.attempt(&[*one])))
     }
 
-    /// Those of some fixes that help, found by halving.
+    /// Fixes that help, found by halving.
     fn helpful<'d>(&mut self, some: &[Chosen<'d>]) -> Vec<Chosen<'d>> {
         if some.is_empty() || self.attempt(some).is_some() {
             return some.to_vec();
@@ -117,7 +116,7 @@ impl Round<'_> {
     }
 }
 
-/// How many errors there are of each code, then how many warnings: it falls with every round, so rounds come to an end.
+/// Number of errors of each code, then of warnings. Every round decreases it, so rounds end.
 fn severities(found: &[Diagnostic]) -> Vec<usize> {
     let mut counts = vec![0; 2 * CODES.len()];
     for diagnostic in found.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint) {
@@ -128,7 +127,7 @@ fn severities(found: &[Diagnostic]) -> Vec<usize> {
     counts
 }
 
-/// The fixes that may be applied, with what they are for.
+/// Applicable fixes with their findings.
 fn wanted(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = Chosen<'_>> {
     let is_wanted = move |fix: &&Fix| match fix.applicability {
         Applicability::Safe => true,
@@ -139,10 +138,10 @@ fn wanted(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = Chosen<'_>
     matters.flat_map(move |finding| finding.fixes.iter().filter(is_wanted).map(move |fix| (finding, fix)))
 }
 
-/// The first applicable fix of each diagnostic, as far as they do not touch each other.
+/// First applicable fix of each diagnostic, without overlaps.
 fn chosen(found: &[Diagnostic], unsure: bool) -> Vec<Chosen<'_>> {
     let mut chosen: Vec<Chosen> = Vec::new();
-    // Sorted by place; edits of one fix may be far apart, so every chosen edit is compared.
+    // Sorted by position. Edits of one fix may be far apart, so every chosen edit is compared.
     let mut taken: std::collections::BTreeSet<(u32, u32)> = std::collections::BTreeSet::new();
     let mut last: Option<&Diagnostic> = None;
     for (finding, fix) in wanted(found, unsure) {
@@ -157,7 +156,7 @@ fn chosen(found: &[Diagnostic], unsure: bool) -> Vec<Chosen<'_>> {
     chosen
 }
 
-/// Whether an edit neither overlaps nor touches those that are taken.
+/// Whether an edit neither overlaps nor touches those in `taken`.
 fn is_free(taken: &std::collections::BTreeSet<(u32, u32)>, edit: &Edit) -> bool {
     let (start, end) = (edit.span.start, edit.span.end);
     let before = taken.range(..=(start, u32::MAX)).next_back();

@@ -1,4 +1,5 @@
-//! The codes of schedules, those of the parser included. They are append-only: a code never changes its meaning and is never used again.
+//! Codes of schedules, including those of the parser. They are append-only: a code never changes its meaning
+//! and is never reused.
 
 use sched_diagnostics::Code;
 
@@ -114,13 +115,13 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     UNROLLED_FAR 123 "S0123" Warning "many iterations unrolled"
 }
 
-/// The code that is written `S0042`, in a small letter or a capital; nothing if there is none.
+/// The code written as `S0042` or `s0042`; `None` if there is none.
 pub fn find(text: &str) -> Option<Code> {
     let number = number(text)?;
     CODES.binary_search_by_key(&number, |code| code.number()).ok().and_then(|at| CODES.get(at)).copied()
 }
 
-/// The number of what is written as a code, whether there is one or not.
+/// The number of a written code, whether the code exists or not.
 pub(crate) fn number(text: &str) -> Option<u16> {
     let digits = text.strip_prefix(['S', 's'])?;
     let is_number = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit());

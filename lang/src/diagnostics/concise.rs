@@ -1,10 +1,10 @@
-//! One line for each diagnostic: `path:line:column: error[S0042]: message`. What is not in a checked text has the parts of it
-//! that are known, and other places in words.
+//! One line for each diagnostic: `path:line:column: error[S0042]: message`. Places outside of a checked text
+//! are written in words.
 
 use super::Diagnostic;
 use sched_diagnostics::Place;
 
-/// The diagnostics, one a line. Lines and columns count from 1; columns count characters.
+/// Diagnostics, one a line. Lines and columns count from 1, columns in characters.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     let lines = Lines::new(source);
     let mut out = String::new();
@@ -33,7 +33,7 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     out
 }
 
-/// Where lines start.
+/// Starts of lines.
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {

@@ -4,7 +4,7 @@ use sched_grammar::ast::Span;
 
 use super::Edit;
 
-/// An edit that removes all there is on a line removes the line.
+/// Extends an edit that removes all text of a line to the whole line.
 pub fn whole_line(text: &str, edit: &Edit) -> Edit {
     let (before, after) = text
         .split_at_checked(edit.span.start as usize)
@@ -19,7 +19,7 @@ pub fn whole_line(text: &str, edit: &Edit) -> Edit {
     Edit { span: Span::new(start, edit.span.end as usize + stop), text: String::new() }
 }
 
-/// The text after edits in any order; nothing if two of them overlap or one lies outside of the text.
+/// The text after edits in any order; `None` if two of them overlap or one is outside of the text.
 pub fn apply<'a>(text: &str, edits: impl IntoIterator<Item = &'a Edit>) -> Option<String> {
     let mut edits: Vec<&Edit> = edits.into_iter().collect();
     edits.sort_by_key(|edit| edit.span);

@@ -1,4 +1,4 @@
-//! Diagnostics for people, with the source text around each place that is in one.
+//! Diagnostics for people, with the source text around each place.
 
 use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind, Source};
 use sched_grammar::ast::Span;
@@ -6,7 +6,7 @@ use sched_grammar::ast::Span;
 use super::{Diagnostic, Severity};
 use sched_diagnostics::Place;
 
-/// The diagnostics with the lines that they are about.
+/// Diagnostics with the lines of the source.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic], color: bool) -> String {
     let mut cache = (path, Source::from(source));
     let mut out = Vec::new();
@@ -22,12 +22,13 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic], color: bool)
         }
     }
     let text = String::from_utf8_lossy(&out);
-    // The headline of a report of a custom kind is coloured whatever the configuration says.
+    // ariadne colours the headline of a custom kind regardless of the configuration.
     let text = if color { text.into_owned() } else { without_escapes(&text) };
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// A diagnostic without a text around its place: `error: M0003: model.json, byte 120: the file ends too early`.
+/// A diagnostic without a text around its place:
+/// `error: M0003: model.json, byte 120: the file ends too early`.
 pub fn plain(path: &str, diagnostic: &Diagnostic, color: bool) -> String {
     let (word, paint) = match diagnostic.severity {
         Severity::Error if diagnostic.code.is_internal() => ("internal error", "\x1b[1;31m"),
@@ -59,7 +60,7 @@ fn report<'a>(
         let place = (path, clamp(source, label.span));
         labels.push(Label::new(place).with_message(&label.message).with_color(Color::Blue));
     }
-    // In the order of the text, or each would get an excerpt of its own.
+    // Spans in the order of the text share an excerpt.
     let spans = std::iter::once(diagnostic.span()).chain(diagnostic.labels.iter().map(|label| label.span));
     let mut placed: Vec<_> = spans.zip(labels).collect();
     placed.sort_by_key(|(span, _)| (span.start, span.end));
@@ -87,7 +88,7 @@ fn without_escapes(text: &str) -> String {
     out
 }
 
-/// The span within the text, on character boundaries and without a line end at its end, whatever made it.
+/// The span clamped to the text, on character boundaries and without a line end at its end.
 fn clamp(source: &str, span: Span) -> std::ops::Range<usize> {
     let floor = |mut at: usize| {
         at = at.min(source.len());

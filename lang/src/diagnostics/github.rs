@@ -5,8 +5,8 @@ use super::concise::Lines;
 use super::{Diagnostic, Severity};
 use sched_diagnostics::Place;
 
-/// The diagnostics, one command a line. Lines and columns count from 1, columns count characters, and the end column is
-/// the one behind the last character.
+/// Diagnostics, one command a line. Lines and columns count from 1, columns in characters. The end column is
+/// after the last character.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     let lines = Lines::new(source);
     let mut out = String::new();
@@ -33,13 +33,13 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     out
 }
 
-/// A place as properties, and what of it has to be said in words.
+/// Properties of a place, and the rest in words.
 fn place(source: &str, lines: &Lines, place: &Place) -> (String, String) {
     match place {
         Place::Text(span) => {
             let (line, column) = lines.position(source, span.start as usize);
             let (end_line, end_column) = lines.position(source, span.end as usize);
-            // GitHub reads columns only where one line is concerned.
+            // GitHub reads columns only if a single line is concerned.
             let place = if line == end_line {
                 format!("line={line},col={column},endLine={end_line},endColumn={end_column},")
             } else {
@@ -53,12 +53,12 @@ fn place(source: &str, lines: &Lines, place: &Place) -> (String, String) {
     }
 }
 
-/// A message with the characters escaped that would end it.
+/// A message with escapes for characters that would end it.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The value of a property, which `:` and `,` would end too.
+/// The value of a property, with escapes also for `:` and `,`.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,4 @@
-//! Whether a fix does what it promises: its finding is gone, and what it writes is right.
+//! Tries fixes: a fix helps if its finding is gone and its text is legal.
 
 use std::ops::Range;
 
@@ -7,25 +7,25 @@ use foldhash::HashMap;
 use super::edits::{apply, whole_line};
 use super::{Diagnostic, Edit, Fix, Severity, codes};
 
-/// Longest text for which fixes are tried before they are offered.
+/// Longest text, in bytes, whose fixes are tried before they are offered.
 const LONGEST: usize = 16 * 1024;
 
-/// Tries the fixes of what was found in a text, each by itself.
+/// Tries the fixes of the findings of a text, one by one.
 pub(crate) struct FixTrial<'a> {
     pub text: &'a str,
     pub found: &'a [Diagnostic],
-    /// What there is to tell of a text that is nearly the same.
+    /// Checks a similar text.
     pub check: &'a dyn Fn(&str) -> Vec<Diagnostic>,
 }
 
 impl FixTrial<'_> {
-    /// The fixes of one of the findings that help. In a long text they are not tried.
+    /// Fixes of a finding that help. In a long text they are not tried.
     pub fn helpful(&self, finding: &Diagnostic) -> Vec<Fix> {
         let is_tried = self.text.len() <= LONGEST;
         finding.fixes.iter().filter(|fix| !is_tried || self.alone(finding, fix)).cloned().collect()
     }
 
-    /// Whether a fix helps that is applied alone. Behind a mistake in the text more errors may come to light.
+    /// Whether a single fix helps. Correcting a syntax error may reveal more errors.
     fn alone(&self, finding: &Diagnostic, fix: &Fix) -> bool {
         Applied::new(self.text, [fix]).is_some_and(|applied| {
             let after = (self.check)(&applied.text);
@@ -35,12 +35,12 @@ impl FixTrial<'_> {
     }
 }
 
-/// How many errors there are.
+/// Number of errors.
 pub(super) fn errors(found: &[Diagnostic]) -> usize {
     found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
 }
 
-/// How often each directive stands in a text, as far as lines and semicolons tell.
+/// Number of occurrences of each directive in a text, judging by lines and semicolons.
 fn directives(text: &str) -> HashMap<String, usize> {
     let mut all = HashMap::default();
     let pieces = text.split(['\n', ';']).map(|piece| piece.split("//").next().unwrap_or_default());
@@ -52,17 +52,17 @@ fn directives(text: &str) -> HashMap<String, usize> {
     all
 }
 
-/// A text with fixes applied, and where everything is now.
+/// A text with applied fixes.
 pub(crate) struct Applied {
     pub text: String,
     /// All edits in the order of the text.
     edits: Vec<Edit>,
-    /// Whether a directive stands there twice, and more often than before.
+    /// Whether a directive occurs twice, and more often than before.
     duplicates: bool,
 }
 
 impl Applied {
-    /// Applies fixes together; nothing if they overlap or change nothing.
+    /// Applies fixes together; `None` if they overlap or change nothing.
     pub fn new<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> Option<Applied> {
         let all = fixes.into_iter().flat_map(|fix| &fix.edits).map(|edit| whole_line(text, edit));
         let mut edits: Vec<Edit> = all.collect();
@@ -79,8 +79,7 @@ impl Applied {
         Some(Applied { text: next, edits, duplicates })
     }
 
-    /// Whether one of the fixes has done away with its finding, nothing that it has written is wrong, and no directive
-    /// stands there twice that did not before.
+    /// Whether the fix removed its finding, wrote only legal text, and made no new duplicate directive.
     pub fn helps(
         &self,
         (finding, fix): (&Diagnostic, &Fix),
@@ -93,7 +92,7 @@ impl Applied {
         same(after) < same(found) && self.is_clean(finding, fix, after) && !self.duplicates
     }
 
-    /// Whether the finding is not told of the same place again, nor anything of what the fix has written.
+    /// Whether the fix left no finding with the same code at this place, and none in its text.
     fn is_clean(&self, finding: &Diagnostic, fix: &Fix, after: &[Diagnostic]) -> bool {
         let own = self.edits.iter().filter(|edit| fix.edits.iter().any(|one| covers(edit, one)));
         let written: Vec<Range<usize>> = own.clone().map(|edit| self.written(edit)).collect();
@@ -112,15 +111,15 @@ impl Applied {
         })
     }
 
-    /// Where the text of an edit stands.
+    /// Span of an edit's text in the new text.
     fn written(&self, edit: &Edit) -> Range<usize> {
         let start = self.place(edit.span.start as usize);
-        // What is inserted stands before what was at its place.
+        // Inserted text is before the old text at its position.
         let start = if edit.span.start == edit.span.end { start - edit.text.len() } else { start };
         start..start + edit.text.len()
     }
 
-    /// Where something stands that stood at `offset`; what was replaced stands where the replacement begins.
+    /// New position of `offset`. Replaced text maps to the start of its replacement.
     fn place(&self, offset: usize) -> usize {
         let mut place = offset;
         for edit in &self.edits {

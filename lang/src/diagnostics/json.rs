@@ -1,8 +1,13 @@
 //! Diagnostics for programs: one JSON array. Offsets are bytes, lines and columns count from 1.
 //!
-//! `place` is an object with `start`, `end`, `line`, `column`, `end_line` and `end_column` in a checked text, with `line` and
-//! `field` (`number` and `name` of a column) in a table, with `element` in a document, with `byte` in a file that could
-//! not be read further, and null for a file as a whole. `path` is null for what is in no file.
+//! `place` is an object:
+//!
+//! - in a checked text with `start`, `end`, `line`, `column`, `end_line` and `end_column`,
+//! - in a table with `line` and `field` (`number` and `name` of a column),
+//! - in a document with `element`,
+//! - in an unreadable file with `byte`, where reading failed.
+//!
+//! It is null for a file as a whole. `path` is null for diagnostics without a file.
 
 use sched_diagnostics::{Place, Span};
 use serde_json::{Value, json};
@@ -10,12 +15,12 @@ use serde_json::{Value, json};
 use super::concise::Lines;
 use super::{Diagnostic, Findings, Fix};
 
-/// The diagnostics of one file as a JSON array.
+/// Diagnostics of one file as a JSON array.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     render_files(&[Findings { path, source, diagnostics }])
 }
 
-/// The diagnostics of all files as one JSON array, those of the first file first.
+/// Diagnostics of all files as one JSON array, in the order of the files.
 pub fn render_files(files: &[Findings]) -> String {
     let mut all = Vec::new();
     for Findings { path, source, diagnostics } in files {

@@ -1,5 +1,4 @@
-//! What is told of schedules: its codes, its words, its fixes; and the renderers that show what schedc has to tell, be it of
-//! schedules or of anything else.
+//! Codes, words and fixes of schedules, and the renderers of all diagnostics of schedc.
 
 pub mod apply;
 pub mod codes;
@@ -19,13 +18,13 @@ pub use nearest::nearest;
 pub use sched_diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity};
 pub(crate) use wording::{WaysOut, word};
 
-/// What is to be told of one text, for renderers that put several files into one document.
+/// Diagnostics of one text, for renderers that join several files into one document.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings<'a> {
-    /// The path of the text as it is to be shown. A diagnostic that names a file of its own is about that one.
+    /// Path of the text for display. A diagnostic may name another file.
     pub path: &'a str,
     /// The text.
     pub source: &'a str,
-    /// What is to be told.
+    /// The diagnostics.
     pub diagnostics: &'a [Diagnostic],
 }

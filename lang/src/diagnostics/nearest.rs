@@ -1,6 +1,6 @@
 //! "Did you mean": the known word that is nearest to a misspelt one.
 
-/// The candidate nearest to `word`, if one is near enough to be meant.
+/// The candidate nearest to `word`, if it is near enough.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     let word: Vec<char> = word.chars().flat_map(char::to_lowercase).take(LONGEST).collect();
@@ -13,7 +13,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     scored.min().map(|(_, candidate)| candidate)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+/// Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -1,7 +1,7 @@
 //! Diagnostics in the Static Analysis Results Interchange Format, SARIF 2.1.0: one run over all files.
 //!
-//! Lines and columns count from 1; columns count UTF-16 code units, which is what readers expect that ignore the run's
-//! `columnKind`.
+//! Lines and columns count from 1. Columns count UTF-16 code units, which readers expect that ignore the
+//! run's `columnKind`.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::concise::Lines;
 use super::{Code, Diagnostic, Findings, Fix, Severity};
 
-/// The schema that the format is published with.
+/// Published schema of the format.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
 /// The findings of all files as one SARIF log. `version` is the version of the program.
@@ -56,7 +56,7 @@ pub fn render(files: &[Findings], version: &str) -> String {
     format!("{log:#}\n")
 }
 
-/// What is known of a code, with its page.
+/// A code as a rule, with its page.
 fn rule(code: Code) -> Value {
     json!({
         "id": code.to_string(),
@@ -74,7 +74,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A text, to find places in.
+/// A text with the starts of its lines.
 struct Text<'a> {
     lines: Lines,
     file: &'a Findings<'a>,
@@ -138,7 +138,7 @@ fn result(text: &Text, artifact: Option<&Value>, diagnostic: &Diagnostic, codes:
     Value::Object(result)
 }
 
-/// The headline as a sentence, the way out, and what else there is to know.
+/// The message as a sentence, the help and the notes.
 fn message(diagnostic: &Diagnostic) -> String {
     let mut text = format!("{}.", diagnostic.message);
     for more in diagnostic.help.iter().chain(&diagnostic.notes) {

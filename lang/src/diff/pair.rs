@@ -1,4 +1,4 @@
-//! Which loop of one nest is which loop of another, and which of them have moved.
+//! Pairs of corresponding loops of two nests, and moved loops.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,7 @@ impl Outer {
     }
 }
 
-/// Loops of two nests that are the same.
+/// Corresponding loops of two nests.
 pub(super) struct Pairs {
     to_second: HashMap<LoopId, LoopId>,
     to_first: HashMap<LoopId, LoopId>,
@@ -45,7 +45,7 @@ pub(super) struct Pairs {
     pub moved: HashSet<LoopId>,
     /// The names of the loops in the second nest, by their number in the first one.
     names: HashMap<LoopId, String>,
-    /// Those of the first and of the second nest.
+    /// Constraints of the first and of the second nest.
     limits: (Limits, Limits),
 }
 
@@ -60,7 +60,7 @@ impl Pairs {
             names: HashMap::new(),
             limits: (limits(a), limits(b)),
         };
-        // Copies that cannot be told apart by name are paired in the order in which they run.
+        // Copies with the same name are paired in execution order.
         let mut by_name: HashMap<(&str, Axis), Vec<LoopId>> = HashMap::new();
         for id in preorder(b).into_iter().rev() {
             by_name.entry((&b.get(id).name, b.get(id).axis)).or_default().push(id);
@@ -90,8 +90,7 @@ impl Pairs {
         self.to_first.insert(b, a);
     }
 
-    /// Joins loops without a partner: those that have the same range in the same place, and then those that have a range
-    /// like no other loop without a partner.
+    /// Pairs loops without a partner: first by range and place, then by a range that is unique among them.
     fn renamed(&mut self, a: &Nest, b: &Nest) {
         type Place = Option<Option<LoopId>>;
         let free = |pairs: &Pairs, place: &dyn Fn(LoopId) -> Place| {
@@ -125,8 +124,7 @@ impl Pairs {
         }
     }
 
-    /// Finds the loops that are inside another loop than before, looking only at loops that both nests have and that
-    /// have not moved themselves.
+    /// Finds moved loops. Only loops of both nests that have not moved themselves count as outer loops.
     fn find_moved(&mut self, b: &Nest) {
         for after in preorder(b) {
             let Some(before) = self.of_second(after) else { continue };
@@ -139,7 +137,7 @@ impl Pairs {
         }
     }
 
-    /// The constraints of a loop of the first nest, with the names of the second one, so that a renamed loop makes no
+    /// Constraints of a loop of the first nest, with the names of the second one. So renaming a loop makes no
     /// difference.
     pub fn limit_of_first(&self, a: &Nest, id: LoopId) -> String {
         let name = |id: &LoopId| self.names.get(id).cloned().unwrap_or_else(|| a.get(*id).name.clone());
@@ -152,7 +150,7 @@ impl Pairs {
     }
 }
 
-/// The constraints, by their position, that have a loop as their innermost one. Numbers grow from the outside inwards.
+/// Indices of the constraints by their innermost loop. Numbers grow from the outside inwards.
 type Limits = HashMap<LoopId, Vec<usize>>;
 
 fn limits(nest: &Nest) -> Limits {
@@ -174,14 +172,14 @@ fn limit(own: Option<&Vec<usize>>, nest: &Nest, name: impl Fn(&LoopId) -> String
     own.map(text).collect::<Vec<_>>().join(" and ")
 }
 
-/// What a loop ranges over, in words.
+/// Range of a loop, in words.
 fn range(nest: &Nest, id: LoopId) -> String {
     let this = nest.get(id);
     format!("{:?} {}", this.axis, sched_nest::show::range(&this.start, &this.stop, &this.step))
 }
 
-/// The loops from the outside inwards, in the order in which they run. `Nest::loops` is in this order already when the
-/// checker made it, but nothing says that it has to be.
+/// Loops from the outside inwards, in execution order. The checker makes `Nest::loops` in this order, but the
+/// type does not guarantee it.
 pub(super) fn preorder(nest: &Nest) -> Vec<LoopId> {
     let mut order = Vec::with_capacity(nest.loops.len());
     let mut stack: Vec<LoopId> = nest.roots.iter().rev().copied().collect();

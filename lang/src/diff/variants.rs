@@ -1,4 +1,4 @@
-//! Differences of schedules that differ by the number of rows of a call, matched by their bounds.
+//! Differences of schedules with variants, matched by their bounds.
 
 use std::fmt::Write;
 
@@ -9,30 +9,30 @@ use super::{Change, diff, show_diff};
 use sched_nest::show::show_rows;
 use sched_nest::{Nest, Variants};
 
-/// What changed for the calls of one bound.
+/// Changes for the calls of one bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowsChange {
-    /// The bound; nothing for calls that no bound covers.
+    /// The bound; `None` for calls that no bound covers.
     pub max_rows: Option<u32>,
-    /// What became of it.
+    /// Fate of the bound.
     pub fate: Fate,
-    /// What changed between the nests that serve calls of so many rows.
+    /// Changes between the nests that serve these calls.
     pub changes: Vec<Change>,
 }
 
-/// What became of a bound.
+/// Fate of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Both schedules have it.
     Shared,
-    /// Only the second one has it: calls of so many rows had the nest of a larger bound, or that of all other calls.
+    /// Only the second schedule has it. In the first one, a larger bound or `rest` serves its calls.
     Added,
-    /// Only the first one has it.
+    /// Only the first schedule has it.
     Removed,
 }
 
-/// All differences in ascending order of the bounds, those for calls that no bound covers last. A bound that both schedules
-/// have is left out where nothing changed.
+/// All differences in ascending order of the bounds; calls without a bound come last. Unchanged shared bounds
+/// are left out.
 pub fn diff_by_rows(a: &Variants<Nest>, b: &Variants<Nest>) -> Vec<RowsChange> {
     let mut bounds: Vec<u32> = a.bounded().iter().chain(b.bounded()).map(|one| one.max_rows).collect();
     bounds.sort_unstable();
@@ -54,8 +54,8 @@ pub fn diff_by_rows(a: &Variants<Nest>, b: &Variants<Nest>) -> Vec<RowsChange> {
     all
 }
 
-/// The differences, one a line: `+` added, `-` removed, `~` changed, below the calls that they are for. Where only calls that
-/// no bound covers are concerned, these are not named.
+/// Differences, one a line: `+` added, `-` removed, `~` changed, below a line for their calls. That line is
+/// missing if only calls without a bound differ.
 pub fn show_diff_by_rows(all: &[RowsChange]) -> String {
     if let [RowsChange { max_rows: None, changes, .. }] = all {
         return show_diff(changes);
@@ -75,8 +75,8 @@ pub fn show_diff_by_rows(all: &[RowsChange]) -> String {
     out
 }
 
-/// The differences as a JSON array. Those for calls of few rows have their `max_rows`; a bound that was added or removed is a
-/// change of its own, before those of the nest.
+/// Differences as a JSON array. Those for small calls have their `max_rows`. An added or removed bound is a
+/// separate change before those of the nest.
 pub fn diff_by_rows_json(all: &[RowsChange]) -> Value {
     let mut out = Vec::new();
     for RowsChange { max_rows, fate, changes } in all {

@@ -6,26 +6,26 @@ use sched_grammar::{Lexeme, LexemeKind};
 /// Longest line that a statement may fill, in characters.
 pub const WIDTH: usize = 100;
 
-/// Blanks before each item of a list over several lines, and before what is in a block.
+/// Blanks before each item of a broken list, and before the content of a block.
 pub(super) const INDENT: usize = 4;
 
 /// A line of the result, without its end.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub indent: usize,
-    /// A statement or a part of one; empty on a line with at most a comment.
+    /// A statement or a part of one; empty for a blank line or a single comment.
     pub text: String,
     pub comment: Option<String>,
-    /// It opens or closes a list over several lines, so it is no neighbour to align with.
+    /// Whether it opens or closes a broken list. Comments do not align across it.
     pub is_edge: bool,
-    /// A block begins at its end.
+    /// Whether a block begins at its end.
     pub opens_block: bool,
-    /// Where a comment behind the text begins.
+    /// Column of the comment after the text.
     pub column: usize,
 }
 
 impl Line {
-    /// Characters before the comment.
+    /// Number of characters before the comment.
     pub fn width(&self) -> usize {
         self.indent + self.text.chars().count()
     }
@@ -44,12 +44,12 @@ impl Line {
     }
 }
 
-/// A statement cut into its head, the items of the list that ends it, and the comments inside.
+/// A statement divided into its head, the items of the list at its end, and the comments inside.
 pub(super) struct Cut<'s> {
     source: &'s str,
-    /// Everything, if there is no list.
+    /// The head; the whole statement if it has no list.
     head: &'s [Lexeme],
-    /// What stands between the brackets.
+    /// Lexemes between the brackets.
     list: Option<&'s [Lexeme]>,
     close: Option<Lexeme>,
     comments: &'s [Comment],
@@ -75,7 +75,7 @@ impl<'s> Cut<'s> {
         let (list, close) = (None, None);
         let whole = Cut { source, head: lexemes, list, close, comments, joined, opens_block, indent };
         let Some(open) = last_list(lexemes).filter(|_| breaks) else { return whole };
-        // `param X = (1 + 2)` ends with a bracket that holds no list.
+        // `param X = (1 + 2)` ends with a bracket, but has no list.
         let is_list = !matches!(stmt.kind, StmtKind::Param { .. }) || whole.text(&lexemes[open]) == "{";
         if !is_list {
             return whole;
@@ -89,7 +89,7 @@ impl<'s> Cut<'s> {
         self.source.get(lexeme.span.range()).unwrap_or_default()
     }
 
-    /// The lines, none of which has a column yet.
+    /// Lines without columns.
     pub fn lines(&self) -> Vec<Line> {
         let mut lines = self.unindented();
         lines.iter_mut().for_each(|line| line.indent += self.indent);
@@ -100,7 +100,7 @@ impl<'s> Cut<'s> {
         lines
     }
 
-    /// The lines as if the statement were not indented.
+    /// Lines without the indent of the statement.
     fn unindented(&self) -> Vec<Line> {
         let mut flat = self.head.to_vec();
         flat.extend(self.list.into_iter().flatten());
@@ -110,7 +110,7 @@ impl<'s> Cut<'s> {
         match self.list {
             Some(list) if self.comments.is_empty() && (!is_long || list.is_empty()) => vec![plain(flat)],
             Some(list) if self.comments.iter().all(|comment| self.is_in_list(comment)) => self.broken(list),
-            // Nothing can be broken around these comments, so they go before the statement.
+            // These comments are inside an unbreakable text, so they go before the statement.
             _ => {
                 let mut lines: Vec<Line> = self.comments.iter().map(|comment| own(comment, 0)).collect();
                 lines.push(plain(flat));
@@ -123,7 +123,7 @@ impl<'s> Cut<'s> {
         self.head.last().is_some_and(|open| open.span.end <= comment.span.start)
     }
 
-    /// One item a line. A comment between two items stays there, one inside an item goes behind it.
+    /// One item a line. A comment between two items stays there. A comment inside an item goes after it.
     fn broken(&self, list: &[Lexeme]) -> Vec<Line> {
         let mut lines = vec![edge(self.join(self.head))];
         let mut end = self.head.last().map_or(0, |open| open.span.end);
@@ -187,7 +187,7 @@ impl<'s> Cut<'s> {
         matches!(lexeme.kind, LexemeKind::Name | LexemeKind::Number | LexemeKind::Close)
     }
 
-    /// Whether a blank stands between two neighbours; `first` is the first word of the statement.
+    /// Whether a blank is between two neighbours. `first` marks the first word of the statement.
     fn has_blank(&self, last: &Lexeme, next: &Lexeme, first: bool) -> bool {
         use LexemeKind::{Close, Comma, Dot, Name, Open};
         if self.joined && (self.text(last) == "-" || self.text(next) == "-") {
@@ -201,7 +201,7 @@ impl<'s> Cut<'s> {
     }
 }
 
-/// Words after which an opening bracket begins a value, not a list of arguments.
+/// Words before an opening bracket that begins a value, not a list of arguments.
 fn is_header(word: &str) -> bool {
     matches!(word, "sched" | "model" | "param" | "const" | "when")
 }
@@ -218,7 +218,7 @@ fn own(comment: &Comment, indent: usize) -> Line {
     Line { indent, comment: Some(comment.text.trim_end().to_owned()), ..Line::default() }
 }
 
-/// Puts a comment behind the last line, or on a line of its own if there is one already.
+/// Writes a comment after the last line, or on a separate line if that has one.
 fn behind(lines: &mut Vec<Line>, comment: &Comment) {
     match lines.last_mut() {
         Some(line) if line.comment.is_none() => line.comment = Some(comment.text.trim_end().to_owned()),

@@ -1,4 +1,4 @@
-//! Operations worth trying on a nest: what is legal of them is left to a trial.
+//! Operations to try on a nest. A trial decides which are legal.
 
 use crate::directives::{self, Op, Role};
 use crate::lineage::{Annotation, NestBuilder, Select};
@@ -7,26 +7,26 @@ use crate::resolve::Arg;
 use sched_nest::sym::{Property, Sym, SymOp};
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
-/// Copies of one name that are offered one by one beside all of them together.
+/// Largest number of copies of a name that are offered separately.
 const MOST_COPIES: usize = 16;
-/// Loops of a chain up to which every order is tried.
+/// Longest chain for which all orders are tried.
 const SMALL_CHAIN: usize = 3;
 
-/// Numbers that are tried where nothing is known of what they say.
+/// Numbers to try for an unspecific parameter.
 const NUMBERS: [i64; 3] = [4, 2, 8];
 
-/// Loops that a name means: how it is written, and one of them.
+/// A name as written, and one of its loops.
 pub type Named = (Select, LoopId);
 
-/// Forms of one directive about the same loops that differ in a number, the most likely one first.
+/// Forms of one directive for the same loops with different numbers, the most likely one first.
 pub type Forms = Vec<Operation>;
 
-/// Everything to try of one directive.
+/// All candidates of one directive.
 pub fn of(op: Op, builder: &NestBuilder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
     about_these(op, builder, &names(builder), is_taken)
 }
 
-/// Everything to try of one directive about some loops.
+/// All candidates of one directive for some loops.
 pub fn about_these(
     op: Op,
     builder: &NestBuilder,
@@ -56,7 +56,7 @@ pub fn about_these(
     }
 }
 
-/// Everything to try of one directive about the loops that `v` means, one of which is `id`.
+/// All candidates of one directive for the loops of `v`, one of which is `id`.
 pub fn about(
     op: Op,
     builder: &NestBuilder,
@@ -69,7 +69,7 @@ pub fn about(
     match op {
         Op::Tile => vec![tiles(builder, v, id, is_taken)],
         Op::Split => vec![splits(builder, v, id, is_taken)],
-        // With one of several words every form stands for itself.
+        // Forms with different words are separate.
         Op::GpuDimension => dimensions().map(|dimension| vec![state(Annotation::Gpu(dimension))]).to_vec(),
         Op::Representation => {
             Layout::ALL.iter().copied().map(|layout| vec![state(Annotation::Layout(layout))]).collect()
@@ -98,8 +98,7 @@ fn is_about_a_loop(op: Op) -> bool {
     first.is_some_and(|parameter| parameter.role == Role::Index)
 }
 
-/// Forms of a directive that shapes the nest, as its parameters tell: new names that nothing has, small numbers, and all
-/// words.
+/// Forms of a modifier by its parameters: unused new names, small numbers and all words.
 fn shapes(
     op: Op,
     builder: &NestBuilder,
@@ -125,7 +124,7 @@ fn shapes(
     all.iter().map(|args| Operation::shape(op, args)).collect()
 }
 
-/// Every live name, and where it has several copies each of them.
+/// All live names, and their copies if there are several.
 pub fn names(builder: &NestBuilder) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
     let loops = builder.loops();
@@ -147,7 +146,7 @@ pub fn names(builder: &NestBuilder) -> Vec<Named> {
     all
 }
 
-/// Two names next to each other that nothing has: `b2` and `b3`.
+/// Two unused neighbouring names: `b2` and `b3`.
 pub fn fresh(builder: &NestBuilder, axis: Axis, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
     let letter = if axis == Axis::Row { 'b' } else { 't' };
     let is_free = |name: &String| !builder.is_declared(name) && !is_taken(name);
@@ -189,7 +188,7 @@ fn splits(builder: &NestBuilder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str)
         .collect()
 }
 
-/// Values inside a range: about its middle, the first and the last one.
+/// Values inside a range: near its middle, the first and the last one.
 fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
     let stride = step.as_int().unwrap_or(1).max(1);
     let at = |from: i64, steps: i64| from.checked_add(stride.checked_mul(steps)?).map(Sym::Int);
@@ -212,8 +211,8 @@ fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
     }
 }
 
-/// Orders of neighbours in a chain: all of two or three loops. First those that take the other sort of loop between the two of
-/// a tile, which is what most tiles are for.
+/// Orders of chains of two or three loops. Those that move a loop of the other axis between the two of a tile
+/// come first, since most tiles serve that.
 fn reorders(builder: &NestBuilder) -> Vec<Forms> {
     let mut all: Vec<Forms> = Vec::new();
     let mut add = |order: Vec<Select>| {
@@ -244,7 +243,7 @@ fn reorders(builder: &NestBuilder) -> Vec<Forms> {
     all
 }
 
-/// The loop and those directly inside it, as far as they are alone there.
+/// The loop and its inner loops, as long as each contains only one.
 fn chain_from(builder: &NestBuilder, id: LoopId) -> Vec<LoopId> {
     let mut chain = vec![id];
     let mut last = id;
@@ -257,7 +256,8 @@ fn chain_from(builder: &NestBuilder, id: LoopId) -> Vec<LoopId> {
     chain
 }
 
-/// All orders of two or three loops but their own, and of three those that move the outermost and the innermost one.
+/// All orders of two or three loops except their own. Of three, those that move the outermost and the
+/// innermost one.
 fn orders(chain: &[LoopId]) -> Vec<Vec<LoopId>> {
     match *chain {
         [a, b] => vec![vec![b, a]],

@@ -1,4 +1,4 @@
-//! What is stated of a loop, and by which operation.
+//! Facts of a loop, with their operations.
 
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::LoopId;

@@ -1,4 +1,4 @@
-//! `gpuDimension`, and what `parallel` has to do with it.
+//! `gpuDimension`, and its conflicts with `parallel`.
 
 use super::find::find;
 use crate::device::Limits;
@@ -52,8 +52,8 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
     }
 }
 
-/// A parallel loop around or inside loops on the GPU: launches come one after the other, and threads of a GPU start none
-/// of the CPU.
+/// Refuses a parallel loop around or inside loops on the GPU. Launches run one after the other, and GPU
+/// threads cannot start CPU threads.
 fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, problems: &mut Vec<Illegal>) {
     let mut others = builder.path(id).into_iter().chain(builder.subtree(id));
     if let Some((other, gpu)) = others.find_map(|on| mapped(builder, on).map(|(_, gpu)| (on, gpu))) {
@@ -61,7 +61,7 @@ fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, pr
     }
 }
 
-/// What holds for a loop over threads.
+/// Checks a loop over threads.
 fn block(
     builder: &NestBuilder,
     id: LoopId,
@@ -97,7 +97,7 @@ fn block(
     };
     let repeats = |at: usize| outer[..at].iter().any(|(_, earlier, _)| *earlier == outer[at].1);
     if (0..outer.len()).any(repeats) {
-        // That has been said of the outer loop, and the number of threads means nothing.
+        // The outer loop has this problem, and the number of threads has no meaning.
         return;
     }
     let blocks = outer.iter().filter(|(_, dimension, _)| dimension.level == GpuLevel::Block);

@@ -1,4 +1,5 @@
-//! `representation` and `tileTrees`: whether layouts hold the model's trees, and layouts and walks tiles.
+//! `representation` and `tileTrees`: whether layouts hold the model's trees, and whether layouts and walks
+//! support tiles.
 
 use super::find::find;
 use super::memory::{laid_out, order};
@@ -39,7 +40,7 @@ pub(super) fn check(
     }
 }
 
-/// Refuses layouts of oblivious trees where other trees are walked. Of each `representation` the first such tree is said.
+/// Refuses layouts of oblivious trees for other trees. Each `representation` reports the first such tree.
 fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
     let Some(model) = builder.model.as_ref().filter(|model| model.oblivious.len() == model.depths.len())
     else {

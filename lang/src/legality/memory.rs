@@ -1,4 +1,5 @@
-//! Whether the model's tables fit in memory: padding for `unrollWalk` and complete trees for `representation`.
+//! Whether the model's tables fit in memory: padding for `unrollWalk` and complete trees for
+//! `representation`.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +20,11 @@ pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<
         return;
     }
     let (nest, origin) = builder.nest();
-    // Where no layout is chosen the compiler takes one that fits.
+    // Without an annotation, the compiler chooses a layout that fits.
     let layout = builder.layout().unwrap_or(Layout::Sparse);
     let depths: Vec<u32> = (0..trees.order.len()).map(|at| trees.depth(at)).collect();
     let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
-    // Complete trees hold no tiles, which has been said.
+    // Another rule refuses complete trees with tiles.
     if tiles.is_some() && leaf_loops.values().any(|leaf_loop| leaf_loop.layout.is_straight()) {
         return;
     }
@@ -37,10 +38,10 @@ pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<
     }
 }
 
-/// The trees of a model, in the order of the nest, and what padding them takes.
+/// Trees of a model in the order of the nest, and the memory of their padding.
 struct Trees<'m> {
     model: &'m ModelInfo,
-    /// The number of each tree in the model.
+    /// Index of each tree in the model.
     order: Vec<usize>,
     tiles: Option<TileTrees>,
 }
@@ -54,13 +55,13 @@ pub(super) fn order(model: &ModelInfo, order: TreeOrder) -> Vec<usize> {
 }
 
 impl Trees<'_> {
-    /// Steps to the deepest leaf of the tree at a position; where there are tiles, at least so many.
+    /// Steps to the deepest leaf of the tree at a position; a lower bound if there are tiles.
     fn depth(&self, at: usize) -> u32 {
         let tree = self.order[at];
         self.tiles.map_or_else(|| self.model.depths[tree], |tiles| self.model.least_steps(tree, tiles))
     }
 
-    /// Bytes that are added when the trees at some positions are padded to so many steps.
+    /// Bytes added by padding the trees at some positions to `steps` steps.
     fn padding(&self, positions: impl IntoIterator<Item = usize>, steps: impl Fn(usize) -> u32) -> u64 {
         let bytes = |at: usize| {
             let (tree, steps) = (self.order[at], steps(at));
@@ -72,7 +73,7 @@ impl Trees<'_> {
         positions.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// The largest number of steps that all walks may ask for, by what is known of the trees.
+    /// Largest number of steps for all walks that the trees allow.
     fn most_steps(&self, leaf_loops: &LeafLoops) -> u32 {
         let fits = |steps: u32| {
             let mut leaf_loops = leaf_loops.clone();
@@ -84,7 +85,7 @@ impl Trees<'_> {
     }
 }
 
-/// What is said of padding that takes so many bytes, where the most of it is asked for.
+/// Refuses padding of `bytes`, at the directive that causes most of it.
 fn too_much_padding(
     builder: &NestBuilder,
     trees: &Trees,
@@ -100,7 +101,7 @@ fn too_much_padding(
     })?;
     let leaf = origin[leaf.0 as usize];
     if leaf_loop.layout.is_straight() {
-        // Its walks go straight to the leaf whatever they are asked for.
+        // Its walks are always straight-line to the leaf.
         let (ids, step) = laid_out(builder, leaf)?;
         return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
     }
@@ -109,7 +110,7 @@ fn too_much_padding(
     Some(Illegal::argument(step, 1, problem, vec![id]))
 }
 
-/// What is said of complete trees that take too many bytes, where the deepest are asked for.
+/// Refuses complete trees of `bytes`, at the directive with the deepest trees.
 fn too_large_arrays(
     builder: &NestBuilder,
     depths: &[u32],
@@ -133,7 +134,7 @@ fn too_large_arrays(
     Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids))
 }
 
-/// A quick look whether the exact reckoning is worth while: for nearly all models it is not.
+/// Whether the exact count is worthwhile. For most models it is not.
 fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest: u32) -> bool {
     let count = trees.order.len() as u64;
     let bytes = match trees.tiles {
@@ -158,7 +159,8 @@ fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest:
     builder.layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
 }
 
-/// Whether each tree is complete by itself: those of straight-line walks are padded to one depth, and counted there.
+/// Whether each tree is complete by itself. Trees of straight layouts are padded to one depth, and counted
+/// there.
 fn is_of_its_own_size(layout: Layout) -> bool {
     has_complete_trees(layout) && !layout.is_straight()
 }
@@ -167,13 +169,13 @@ fn has_complete_trees(layout: Layout) -> bool {
     layout.nodes() == Nodes::Complete
 }
 
-/// The `unrollWalk` that holds for a leaf loop: the innermost around it.
+/// The `unrollWalk` that applies to a leaf loop: the innermost around it.
 fn unrolled(builder: &NestBuilder, leaf: LoopId) -> Option<(LoopId, DirectiveIndex)> {
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollWalk(_)).then_some(());
     innermost(builder, leaf, asks)
 }
 
-/// The `representation` that holds for a leaf loop, and its loop if it names one.
+/// The `representation` that applies to a leaf loop, and its loop if it names one.
 pub(super) fn laid_out(builder: &NestBuilder, leaf: LoopId) -> Option<(Vec<LoopId>, DirectiveIndex)> {
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::Layout(_)).then_some(());
     innermost(builder, leaf, asks)

@@ -1,4 +1,4 @@
-//! Shared memory of a GPU's block: cached rows, cached trees and shared partial sums together.
+//! Shared memory of a GPU block: cached rows, cached trees and shared partial sums together.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::illegal::{Illegal, Problem, Use};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::{Axis, GpuLevel, Layout, LoopId};
 
-/// Bytes of a partial sum, at least.
+/// Smallest number of bytes of a partial sum.
 const SUM: u64 = 4;
 
 pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Illegal>) {
@@ -16,7 +16,7 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
     if builder.model.is_none() {
         return;
     }
-    // One launch for each outermost loop; what copies of a loop keep shares its place.
+    // Each outermost loop is a launch. Copies of a loop share memory.
     for root in &builder.roots {
         let mut uses: BTreeMap<DirectiveIndex, (u64, LoopId)> = BTreeMap::new();
         for id in builder.subtree(*root) {
@@ -61,28 +61,28 @@ fn outside_launch(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
     }
 }
 
-/// Bytes that one iteration of `id` works on at least: rows of a row loop, trees of a tree loop. On a GPU all threads
-/// of the block count. Nothing if that is not known.
+/// Smallest number of bytes that one iteration of `id` uses: rows of a row loop, trees of a tree loop. On a
+/// GPU, all threads of the block count. `None` if unknown.
 pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model.as_ref()?;
     let axis = builder.axis(id);
     let count = values(builder, id, axis)?;
     Some(match axis {
         Axis::Row => count.saturating_mul(least(builder, id, |layout| model.copied_bytes(layout))),
-        // Which trees an iteration meets is not looked at: the smallest ones take no more than any others.
+        // The trees of an iteration are unknown here. The smallest ones give a lower bound.
         Axis::Tree => model.least_nodes(count).saturating_mul(least(builder, id, Layout::node_bytes)),
     })
 }
 
-/// The least that the layouts of the walks below a loop take.
+/// Smallest value of `bytes` over the layouts of the walks below a loop.
 fn least(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
     let leaves =
         builder.subtree(id).into_iter().filter(|on| builder.node(*on).inside.children().next().is_none());
-    // Where the schedule says nothing the compiler takes one whose nodes are records.
+    // Without an annotation, the compiler chooses a layout whose nodes are records.
     leaves.map(|leaf| bytes(layout_of(builder, leaf).unwrap_or(Layout::Sparse))).min().unwrap_or(0)
 }
 
-/// The layout of the trees that a leaf loop walks, if the schedule says it.
+/// Layout of a leaf loop, if the schedule has one.
 fn layout_of(builder: &NestBuilder, leaf: LoopId) -> Option<Layout> {
     let said = |annotation: &Annotation| match annotation {
         Annotation::Layout(layout) => Some(*layout),
@@ -104,7 +104,7 @@ fn level(builder: &NestBuilder, id: LoopId) -> Option<GpuLevel> {
     find(builder, id, gpu).map(|(level, _)| level)
 }
 
-/// How many rows or trees all threads of a block meet in one iteration of `id`; nothing if that is not known.
+/// Number of rows or trees of all threads of a block in one iteration of `id`; `None` if unknown.
 fn values(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<u64> {
     let mut met = most_below(builder, id, axis)?;
     for on in builder.path(id) {
@@ -115,7 +115,7 @@ fn values(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<u64> {
     met.count()
 }
 
-/// Sums of loops' values: their number and their distance are both bounds of how many there are.
+/// Set of sums of loop values. Both its size and its range bound the number of different sums.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Met {
     span: i64,
@@ -137,7 +137,7 @@ impl Met {
     }
 }
 
-/// What the loops of this sort below `id` meet, on the path where they meet most.
+/// Largest such set of the loops of this axis below `id`, over all paths.
 fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<Met> {
     let mut most = Met::ONE;
     let mut stack: Vec<(LoopId, Met)> =
@@ -152,13 +152,14 @@ fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<Met> {
     Some(most)
 }
 
-/// From a loop's first value to its last one.
+/// Distance from a loop's first value to its last one.
 fn last_offset(builder: &NestBuilder, id: LoopId) -> Option<i64> {
     let stride = builder.node(id).step.as_int()?;
     builder.trips(id)?.checked_sub(1)?.max(0).checked_mul(stride)
 }
 
-/// One slot for each iteration of the tree loops over threads, row of the block and output.
+/// Bytes of partial sums: one slot for each iteration of the tree loops over threads, row of the block and
+/// output.
 fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model.as_ref()?;
     let on_block =
@@ -168,7 +169,7 @@ fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
         *on != id && on_block(on) && find(builder, *on, is).is_some()
     };
     if builder.path(id).iter().any(shares) {
-        // The loop around has slots for both.
+        // The outer loop has slots for both.
         return None;
     }
     let around = builder.path(id).into_iter().filter(on_block);

@@ -1,26 +1,27 @@
-//! How much code a schedule asks for: no schedule may make compilation endless.
+//! Size of a schedule's code. It is limited, so that compilation ends.
 
 use crate::illegal::{Illegal, Problem, Size};
 use crate::lineage::{Annotation, DirectiveIndex, Inside, NestBuilder};
 use sched_nest::LoopId;
 
-/// Instructions of the intermediate code that a walk takes besides its straight-line steps.
+/// Intermediate instructions of a walk without its straight-line steps.
 const WALK: u64 = 40;
 /// Instructions of one straight-line step.
 const HOP: u64 = 12;
-/// Straight-line steps that are counted where the depth of the trees is not known.
+/// Assumed straight-line steps if the depth of the trees is unknown.
 const STEPS_UNKNOWN: u32 = 8;
-/// Loops for the walks of one leaf loop that interleaves them: what is left of it has code of its own.
+/// Loops of an interleaved leaf loop, whose remainders have separate code.
 const GROUPED: u64 = 4;
-/// LLVM takes time for each instruction, and for each pair of loops in a function about a sixth of that.
+/// Divisor of the square of the number of loops. LLVM takes time for each instruction, and about a sixth of
+/// it for each pair of loops.
 const PAIRS: u64 = 6;
-/// The most work that a schedule may make: LLVM takes up to half a minute for it.
+/// Largest work of a schedule, in instructions. LLVM takes up to half a minute for it.
 const MOST: u64 = 400_000;
-/// So much is worth a warning: it takes some seconds.
+/// Work, in instructions, from which there is a warning. LLVM takes some seconds for it.
 const MANY: u64 = 100_000;
 
 impl Size {
-    /// What it takes to compile, in instructions.
+    /// Work of compilation, in instructions.
     fn work(self) -> u64 {
         self.instructions.saturating_add(self.loops.saturating_mul(self.loops) / PAIRS)
     }
@@ -33,20 +34,20 @@ pub(super) fn check(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
     }
 }
 
-/// A size that is legal and takes long to compile.
+/// A remark about a legal size that compiles slowly.
 pub(crate) fn large(builder: &NestBuilder) -> Option<Illegal> {
     let (size, cause) = measure(builder);
     let (step, id) = cause.filter(|_| (MANY + 1..=MOST).contains(&size.work()))?;
     Some(Illegal::at(step, Problem::CodeLarge { size }, vec![id]))
 }
 
-/// Whether a nest takes long to compile, or too long.
+/// Whether a nest compiles slowly, or is too large.
 pub(crate) fn is_large(builder: &NestBuilder) -> bool {
     measure(builder).0.work() > MANY
 }
 
-/// The size of the code for a nest, as far as numbers of iterations are known; and what multiplies it most, with the loop
-/// that it is about.
+/// Size of a nest's code, as far as numbers of iterations are known, and the directive and loop that multiply
+/// it most.
 fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {
     let mut size = Size::default();
     let mut largest: Option<(u64, DirectiveIndex, LoopId)> = None;
@@ -73,17 +74,17 @@ fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {
     (size, largest.map(|(_, step, id)| (step, id)))
 }
 
-/// A loop and what the loops around it do to its code.
+/// A loop with the factors of the loops around it.
 #[derive(Clone, Copy)]
 struct CodeSize {
     id: LoopId,
-    /// How often the code is written out.
+    /// Number of copies of the code.
     copies: u64,
-    /// Walks that are interleaved in each copy.
+    /// Interleaved walks in each copy.
     group: u64,
-    /// Whether they are written out again for fewer rows.
+    /// Whether remainders have another copy.
     unroll_and_jam: bool,
-    /// Straight-line steps of a walk, without and with tests for a leaf.
+    /// Straight-line steps of a walk, without and with leaf tests.
     steps: [u64; 2],
 }
 
@@ -92,7 +93,7 @@ impl CodeSize {
         CodeSize { id, copies: 1, group: 1, unroll_and_jam: false, steps: [0; 2] }
     }
 
-    /// Takes in what is said of the loop itself; the largest factor that comes of it, and what said so.
+    /// Adds the annotations of the loop itself. Returns the largest factor and its directive.
     fn enter(&mut self, builder: &NestBuilder) -> Option<(u64, DirectiveIndex)> {
         let node = builder.node(self.id);
         let mut largest = match (&node.inside, node.specialized_by) {
@@ -108,7 +109,7 @@ impl CodeSize {
         largest
     }
 
-    /// Takes in a fact; how much it multiplies code, if it does.
+    /// Adds an annotation. Returns its factor, if there is one.
     fn take(&mut self, annotation: &Annotation, builder: &NestBuilder) -> Option<u64> {
         let known = |n: u32| u64::from(builder.deepest.unwrap_or(STEPS_UNKNOWN).min(n));
         let seq = matches!(builder.node(self.id).inside, Inside::Seq(_));
@@ -143,8 +144,8 @@ impl CodeSize {
         self.copies.saturating_mul(self.group)
     }
 
-    /// About how many instructions all copies of the walk have. What tests for a leaf is twice as long, and so is what has
-    /// code for the last few iterations besides.
+    /// Estimated instructions of all copies of the walk. Steps with leaf tests count twice, and so does code
+    /// with a separate remainder.
     fn instructions(&self) -> u64 {
         let [straight, tested] = self.steps;
         let walk = WALK + HOP * straight.max(2 * tested);
@@ -152,7 +153,7 @@ impl CodeSize {
         self.walks().saturating_mul(if self.unroll_and_jam { 2 * walk } else { walk })
     }
 
-    /// About how many loops go on to the leaf: none where all trees end before.
+    /// Estimated number of loops that continue to the leaf; 0 if all trees end before.
     fn loops_of_walks(&self, deepest: Option<u32>) -> u64 {
         let [straight, tested] = self.steps;
         let is_closed = deepest.is_some_and(|deepest| straight.max(tested) >= deepest.into());

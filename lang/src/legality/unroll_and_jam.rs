@@ -15,7 +15,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     problems.extend(problem.map(|problem| Illegal::argument(step, 0, problem, vec![id])));
 }
 
-/// What a loop over trees lacks.
+/// Unmet need of a loop over trees.
 fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
     let inside = &builder.node(id).inside;
     let leaf = inside.only().filter(|leaf| {
@@ -28,7 +28,7 @@ fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
         return Some(UnrollAndJamNeeds::Rows { leaves: rows.take(4).map(|id| builder.name(id)).collect() });
     };
     let name = builder.name(leaf);
-    // Such a loop runs in parts, between which the sums of other trees must not come.
+    // Such a leaf loop runs in parts. The sums of other trees must not be added between them.
     let parts = |annotation: &Annotation| match annotation {
         Annotation::Parallel | Annotation::Unroll | Annotation::Cache | Annotation::Gpu(_) => Some(()),
         _ => None,

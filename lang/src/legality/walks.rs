@@ -28,7 +28,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, target: TargetKind, probl
     }
 }
 
-/// How many rows of a loop are a vector on a GPU: those whose bins share a register. None if there are no vectors.
+/// Rows of a vector on a GPU, whose bins share a register; `None` if the loop has no such vectors.
 fn gpu_lanes(builder: &NestBuilder, id: LoopId) -> Option<u32> {
     let layout = |annotation: &Annotation| match annotation {
         Annotation::Layout(layout) => Some(*layout),

@@ -1,4 +1,4 @@
-//! Legal directives to write instead of a refused one, where the words know no better way out.
+//! Legal alternatives to a refused directive, if its wording has no better fix.
 
 use super::context::Context;
 use crate::device::Limits;
@@ -6,12 +6,12 @@ use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::directives::find;
 use crate::legal_next::{Argument, Operation, of};
 
-/// Largest nest for which alternatives are looked for.
+/// Largest nest, in loops, for which alternatives are searched.
 const SMALL: usize = 64;
-/// Most alternatives offered.
+/// Largest number of alternatives offered.
 const MOST: usize = 3;
 
-/// Fixes that replace the directive at fault by one of its kind that is legal, the most similar ones first.
+/// Fixes that replace the refused directive by a legal one of its kind, the most similar ones first.
 pub(crate) fn alternatives(context: &Context, limits: &Limits) -> Vec<Fix> {
     let step = context.illegal.step;
     let Some(signature) = find(context.directive()) else { return Vec::new() };
@@ -40,7 +40,7 @@ pub(crate) fn alternatives(context: &Context, limits: &Limits) -> Vec<Fix> {
     .collect()
 }
 
-/// The operation with the names for new loops that were written, unless they are what is wrong.
+/// The operation with the written names for new loops, unless they are the problem.
 fn with_names(form: Operation, written: &[&str], context: &Context) -> Operation {
     let name = |at: usize| {
         let text = *written.get(at)?;
@@ -53,12 +53,12 @@ fn with_names(form: Operation, written: &[&str], context: &Context) -> Operation
     }
 }
 
-/// Whether it is what was written: legal where it stands, but not with what comes later.
+/// Whether the operation is the written one: legal at its position, but not with later directives.
 fn is_written(form: &Operation, written: &[&str]) -> bool {
     form.arguments().iter().map(Argument::text).eq(written.iter().copied())
 }
 
-/// How many arguments stand as they were written.
+/// Number of arguments that are as written, twice, plus loops that are named.
 fn similarity(form: &Operation, written: &[&str]) -> usize {
     let arguments = form.arguments();
     let same = arguments.iter().zip(written).filter(|(argument, text)| argument.text() == **text).count();

@@ -55,7 +55,7 @@ pub(super) fn not_parallel(context: &Context) -> Wording {
         .fixes([context.insert_before(context.illegal.step, &parallel), context.remove(context.illegal.step)])
 }
 
-/// Words for trees that cannot be walked together.
+/// Words for `unrollAndJam` on an unsuitable loop.
 pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
     let wording = match need {
@@ -276,7 +276,7 @@ fn interleave(context: &Context) -> String {
 }
 
 impl Context<'_> {
-    /// What the first loop ranges over.
+    /// Axis of the first loop.
     fn axis(&self) -> Option<Axis> {
         self.illegal.loops.first().map(|id| self.builder.axis(*id))
     }

@@ -1,4 +1,4 @@
-//! What words for illegal operations draw on, and what they are made of.
+//! Input and output of the wording of problems.
 
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Illegal;
@@ -11,7 +11,7 @@ use crate::resolve::list;
 pub(crate) struct Wording {
     pub message: String,
     pub label: String,
-    /// Operation, argument and what is there.
+    /// Labels: operation, argument and text.
     pub labels: Vec<(DirectiveIndex, Option<usize>, String)>,
     pub help: Option<String>,
     pub fixes: Vec<Fix>,
@@ -43,12 +43,12 @@ impl Wording {
     }
 }
 
-/// What the words can draw on.
+/// Input of the wording.
 pub(super) struct Context<'a> {
     pub(super) illegal: &'a Illegal,
     pub(super) builder: &'a NestBuilder,
     pub(super) report: &'a Report<'a>,
-    /// Whether the schedule is said to be for a CPU.
+    /// Whether the target is explicitly a CPU.
     pub(super) for_cpu: bool,
 }
 
@@ -80,7 +80,7 @@ impl Context<'_> {
         names
     }
 
-    /// A fix that writes something else for the argument at fault.
+    /// A fix that replaces the argument at fault.
     pub(super) fn replace(&self, text: &str, applicability: Applicability) -> Option<Fix> {
         let argument = self.illegal.argument?;
         let span = self.report.place(self.illegal.step, Some(argument));
@@ -88,7 +88,7 @@ impl Context<'_> {
         Some(Fix { title: format!("write `{text}`"), edits, applicability })
     }
 
-    /// Fixes that write one of these for the argument at fault.
+    /// Fixes that replace the argument at fault by one of these.
     pub(super) fn replace_by_any<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Vec<Fix> {
         texts.into_iter().filter_map(|text| self.replace(text, Applicability::Unsure)).collect()
     }

@@ -1,4 +1,4 @@
-//! Words for what a device or its memory cannot do.
+//! Words for limits of devices and memory.
 
 use super::context::{Context, Wording};
 use crate::diagnostics::{Applicability, Edit, Fix};
@@ -60,7 +60,7 @@ pub(super) fn not_oblivious(context: &Context, tree: usize) -> Wording {
         .fix(Some(other_layout(context, Layout::Quantized)))
 }
 
-/// Another layout in place of the one at fault.
+/// A fix that writes another layout.
 fn other_layout(context: &Context, layout: Layout) -> Fix {
     let at = usize::from(!context.illegal.loops.is_empty());
     let span = context.report.place(context.illegal.step, Some(at));

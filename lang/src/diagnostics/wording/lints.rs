@@ -1,4 +1,4 @@
-//! Words for legal schedules that are probably not meant.
+//! Words for legal schedules that are probably unintended.
 
 use super::annotations::code;
 use super::context::{Context, Wording};
@@ -18,7 +18,7 @@ const BOTH: &str = "Name a model in a `model` line or on the command line, and g
 
 pub(super) fn repeated(context: &Context, earlier: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
-    // A name may mean more copies than an earlier one did; the same text means the same.
+    // A name may mean more copies than before, but the same text has the same meaning.
     let text = |step| context.report.argument_text(step, None);
     let is_same = text(step) == text(earlier);
     let applicability = if is_same { Applicability::Safe } else { Applicability::Unsure };
@@ -153,7 +153,7 @@ pub(super) fn nested_parallel(context: &Context, outer: &str, earlier: Directive
 
 /// The largest divisor of `extent` below `size` and the smallest one above.
 fn nearest_divisors(extent: i64, size: i64) -> Vec<i64> {
-    /// Sizes looked at in each direction.
+    /// Number of sizes searched in each direction.
     const REACH: i64 = 1_000;
     let divides = |n: &i64| extent % n == 0;
     let below = (size.saturating_sub(REACH).max(2)..size).rev().find(divides);

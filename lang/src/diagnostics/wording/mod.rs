@@ -1,4 +1,4 @@
-//! Words for illegal operations: what is wrong, what is to be seen, and the ways out.
+//! Words for problems: message, label, help and fixes.
 
 mod alternatives;
 mod annotations;
@@ -16,16 +16,15 @@ use crate::lineage::NestBuilder;
 use crate::report::Report;
 use context::{Context, Wording};
 
-/// What ways out there can be.
+/// Options of the wording.
 pub(crate) struct WaysOut {
-    /// What legal alternatives must respect, if they are to be looked for where the words offer nothing but to leave it
-    /// out.
+    /// Limits for a search for legal alternatives, if one is wanted. It runs if all fixes only remove text.
     pub limits: Option<Limits>,
-    /// Whether the schedule is said to be for a CPU.
+    /// Whether the target is explicitly a CPU.
     pub for_cpu: bool,
 }
 
-/// Puts an illegal operation into words.
+/// Words a problem.
 pub(crate) fn word(illegal: &Illegal, builder: &NestBuilder, report: &Report, ways_out: &WaysOut) -> Wording {
     let context = Context { illegal, builder, report, for_cpu: ways_out.for_cpu };
     let mut wording = words(&context);
@@ -36,11 +35,11 @@ pub(crate) fn word(illegal: &Illegal, builder: &NestBuilder, report: &Report, wa
     wording
 }
 
-/// The words for each problem: what has none does not compile.
+/// Words for each problem. A problem without words does not compile.
 fn words(context: &Context) -> Wording {
     use Problem as P;
     match &context.illegal.problem {
-        // Nobody is told.
+        // Poisoned names need no message.
         P::Poisoned => Wording::default(),
         P::UnknownIndex { name } => shape::unknown_index(context, name),
         P::NoSuchCopy { path } => shape::no_such_copy(context, path),

@@ -1,4 +1,4 @@
-//! Ways out that write other directives, or the same one elsewhere.
+//! Fixes that write other directives, or move the directive.
 
 use super::context::Context;
 use crate::diagnostics::{Applicability, Edit, Fix};
@@ -61,7 +61,7 @@ impl Context<'_> {
         (!chain.is_empty() && self.builder.node(at).inside.is_leaf()).then_some(reorder)
     }
 
-    /// What `id` was a half of, and what cut it.
+    /// The loop of which `id` was a half, and the directive that cut it.
     fn whole(&self, id: LoopId) -> Option<(String, DirectiveIndex)> {
         let by = self.builder.made_by(id)?;
         let is_whole =
@@ -70,7 +70,7 @@ impl Context<'_> {
         Some((node.name.to_string(), by))
     }
 
-    /// A fix that reorders before a loop was split, with the loop in place of its half.
+    /// A fix that moves a reorder before the split, with the loop instead of its half.
     pub(super) fn reorder_before_split(&self) -> Option<Fix> {
         let halves = self.illegal.loops.iter().rev();
         let (half, (whole, by)) = halves.copied().find_map(|id| Some((id, self.whole(id)?)))?;
@@ -81,7 +81,7 @@ impl Context<'_> {
         Some(self.move_before(by, &format!("reorder({})", arguments.join(", "))))
     }
 
-    /// What specialised a loop inside the first one.
+    /// The directive that specialized a loop inside the first one.
     pub(super) fn specialized_inside(&self) -> Option<DirectiveIndex> {
         let first = *self.illegal.loops.first()?;
         self.builder.subtree(first).into_iter().find_map(|id| self.builder.node(id).specialized_by)

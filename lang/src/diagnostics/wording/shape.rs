@@ -178,7 +178,7 @@ pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
             ))
             .fix(Some(context.move_after(maker)));
     }
-    // No directive names a loop twice.
+    // A directive names each loop once.
     let written = context.report.argument_texts(step);
     match nearest(name, known.iter().copied().filter(|name| !written.contains(name))) {
         Some(near) => {
@@ -192,7 +192,7 @@ pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
     }
 }
 
-/// A name like `name` that is free.
+/// An unused name that resembles `name`.
 fn fresh(context: &Context, name: &str) -> String {
     let is_free = |candidate: &String| !context.builder.is_declared(candidate);
     (1..100).map(|n| format!("{name}_{n}")).find(is_free).unwrap_or_else(|| format!("{name}_new"))

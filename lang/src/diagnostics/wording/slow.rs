@@ -1,4 +1,4 @@
-//! Words for legal schedules that are slower than need be.
+//! Words for legal schedules that are unnecessarily slow.
 
 use super::context::{Context, Wording};
 use crate::diagnostics::Applicability;
