@@ -1,4 +1,4 @@
-//! `pass/*.sched` parse and print as in their `.out`; `fail/*.sched` have the errors of their `.out`.
+//! `pass/*.sched` parse and print as in their `.out`. `fail/*.sched` have the errors of their `.out`.
 //! `UPDATE=1` rewrites the `.out` files.
 
 use std::fmt::Write as _;
@@ -110,7 +110,7 @@ fn every_kind_of_error_has_a_case_and_a_code_of_its_own() {
     assert_eq!(codes, all);
 }
 
-/// The statement's own text holds neither the `;` nor a comment at its end.
+/// The span of a statement contains neither the `;` nor a comment at its end.
 #[test]
 fn spans_of_statements_and_comments() {
     let source =

@@ -1,4 +1,4 @@
-//! Broken and hostile texts: no panic, no overflow, and every span lies in the text.
+//! Broken and hostile texts cause no panic and no overflow, and every span is inside the text.
 
 use sched_grammar::ast::{ExprKind, Span, Stmt, StmtKind};
 use sched_grammar::{Parsed, each_span, parse, parse_edited};
@@ -8,7 +8,7 @@ fn check_span(source: &str, span: Span, outer: Span) {
     assert!(outer.start <= span.start && span.end <= outer.end, "{span:?} in {outer:?} of {source:?}");
 }
 
-/// Statements stand one after the other, without blanks around them.
+/// Statements are in order and do not overlap.
 fn check_order(source: &str, stmts: &[Stmt], is_sound: bool) {
     let mut end = 0;
     for stmt in stmts {
@@ -56,7 +56,7 @@ fn check(source: &str) -> Parsed {
     parsed
 }
 
-/// What is taken over from before an edit is what the parser makes of the text, there and back.
+/// Reusing statements after an edit gives the result of a new parse, in both directions.
 fn check_edit(before: &str, after: &str, parsed: &Parsed) {
     let old = parse(before);
     assert_eq!(parse_edited(after, before, &old), *parsed, "{before:?} became {after:?}");

@@ -1,4 +1,4 @@
-//! Any tree prints as a text that reads back as the same tree.
+//! Each tree prints as a text that reads back as the same tree.
 
 use proptest::prelude::*;
 use sched_grammar::ast::{
@@ -55,7 +55,7 @@ fn exprs() -> impl Strategy<Value = Vec<Expr>> {
 
 fn word() -> impl Strategy<Value = Ident> {
     "[a-z][a-z0-9_]{0,5}(-[a-z0-9]{1,3}){0,2}"
-        // A part that begins with a digit is a number, so it has digits only.
+        // A part that begins with a digit is a number, so it has only digits.
         .prop_filter("a processor name", |text| {
             let is_part = |part: &str| !part.starts_with(|c: char| c.is_ascii_digit()) || part.len() < 2;
             text.split('-').all(is_part)
@@ -79,7 +79,7 @@ fn stmt() -> impl Strategy<Value = Stmt> {
     prop_oneof![8 => simple(), 1 => block]
 }
 
-/// A statement that is no block.
+/// A statement other than a block.
 fn simple() -> impl Strategy<Value = Stmt> {
     let reserved = prop::sample::select(vec!["use", "def", "require", "tune"]);
     prop_oneof![

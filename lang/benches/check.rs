@@ -1,7 +1,7 @@
-//! How long checks take: `cargo bench -p sched-lang --bench check -- [NAME]`.
+//! Times checks: `cargo bench -p sched-lang --bench check -- [NAME]`.
 //!
-//! Each line is one kind of schedule, without a model and with one of 30,000 trees. The
-//! aims: 10,000 lines in under 50 ms, 200 lines in under 1 ms, and twice the lines in about twice the time.
+//! Each line is one kind of schedule, without a model and with one of 30,000 trees. The aims are 10,000 lines
+//! in under 50 ms, 200 lines in under 1 ms, and double time for double lines.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sched_lang::{ModelInfo, Options, check};
 
-/// A kind of schedule and how to write one of about so many lines.
+/// A kind of schedule, and a function that writes one of about `n` lines.
 type Kind = (&'static str, fn(usize) -> String);
 
 const KINDS: &[Kind] = &[
@@ -28,12 +28,12 @@ const KINDS: &[Kind] = &[
     ("comments", comments),
 ];
 
-/// That of the programs that check schedules.
+/// The allocator of the programs that check schedules.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    // Cargo adds an argument of its own.
+    // Cargo adds an argument.
     let wanted = std::env::args().skip(1).find(|word| word != "--bench");
     let trees = 30_000;
     let depths = (0..trees).map(|at| at % 9).collect();
@@ -61,7 +61,7 @@ fn main() {
     }
 }
 
-/// The time of one check, on average, and how many diagnostics there were.
+/// Mean time of one check, and its number of diagnostics.
 fn time(text: &str, options: &Options) -> (Duration, usize) {
     const LONG_ENOUGH: Duration = Duration::from_millis(400);
     let said = check(text, options).diagnostics.len();
@@ -75,14 +75,15 @@ fn time(text: &str, options: &Options) -> (Duration, usize) {
     (clock(begin).saturating_sub(start) / rounds, said)
 }
 
-/// The time this thread has run, where the system tells it, so that a busy machine does not matter; else the time of day.
+/// Processor time of this thread if the system provides it, so that a busy machine does not matter; else the
+/// time of day.
 fn clock(begin: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.as_deref().and_then(|text| text.split(' ').next()?.parse().ok());
     nanoseconds.map_or_else(|| begin.elapsed(), Duration::from_nanos)
 }
 
-/// Each split copies the tree loop once more.
+/// A schedule whose splits each copy the tree loop again.
 fn splits_above(lines: usize) -> String {
     splits(lines).replacen("tree", "batch", 1)
 }
@@ -95,7 +96,7 @@ fn splits(lines: usize) -> String {
     text
 }
 
-/// What is left of the trees before the split number `at`.
+/// Name of the trees that remain before the split number `at`.
 fn rest(at: usize) -> String {
     if at == 1 { "tree".to_owned() } else { format!("r{}", at - 1) }
 }

@@ -1,9 +1,9 @@
-//! The reference in `docs/book`: its examples check, its nests and errors are what the checker says, and its lists are
-//! complete. `UPDATE=1 cargo test -p sched-lang --test book` writes everything that is generated.
+//! Tests of the reference in `docs/book`: its examples check, its nests and errors are those of the checker,
+//! and its lists are complete. `UPDATE=1 cargo test -p sched-lang --test book` writes all generated parts.
 //!
-//! A fenced block `sched` is an example, with options of the check as in the other tests. It must give no error and no
-//! warning; with the word `fails` it must give an error, with `warns` a warning. A block `nest` behind it is the nest that
-//! it means, a block `error` what is said of it.
+//! A fenced block `sched` is an example, with options of the check as in the other tests. It gives no error
+//! and no warning, unless it has the word `fails` or `warns`. A block `nest` after it shows its nest, a block
+//! `error` its diagnostics.
 
 #[path = "support/refused.rs"]
 mod refused;
@@ -42,7 +42,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n")
 }
 
-/// Compares a file with what it should be, or writes it.
+/// Compares a file with the expected text, or writes it.
 fn expect(path: &Path, text: &str, wrong: &mut Vec<String>) {
     if std::env::var_os("UPDATE").is_some() {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
@@ -56,7 +56,7 @@ fn finish(wrong: Vec<String>) {
     assert!(wrong.is_empty(), "{}\nUPDATE=1 writes what is generated", wrong.join("\n"));
 }
 
-/// All chapters in order: title, indented where it is a part of the one before, and file.
+/// All chapters in order: title, indented below the chapter of which it is a part, and file.
 fn chapters() -> Vec<(String, String)> {
     let own = |list: &[(&str, &str)]| -> Vec<(String, String)> {
         list.iter().map(|(title, path)| ((*title).to_owned(), (*path).to_owned())).collect()
@@ -127,7 +127,7 @@ fn pages_say_what_the_checker_says() {
     finish(wrong);
 }
 
-/// The page with its blocks `nest` and `error` and its generated parts written anew.
+/// The page with new blocks `nest` and `error` and new generated parts.
 fn update(
     path: &str,
     text: &str,
@@ -183,7 +183,7 @@ fn options_of(words: &str) -> String {
     own.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether an example gives what its words say.
+/// Checks that an example gives the severity of its words.
 fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
     let said = check(schedule, &sched_testing::options(&options_of(words))).diagnostics;
     let worst = said.iter().map(|diagnostic| diagnostic.severity).max().unwrap_or(Severity::Hint);
@@ -199,7 +199,7 @@ fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
     }
 }
 
-/// How a directive is called, what compiles it and what it can give rise to.
+/// Usage, targets and diagnostics of a directive.
 fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
     let mut text = format!("```text\n{}\n```\n\n{}\n\n", signature.usage(), signature.summary);
     let kind = if signature.shapes {
@@ -234,13 +234,13 @@ fn directives(text: &str) -> String {
     out
 }
 
-/// What has to do with names, numbers and arguments, of whatever directive.
+/// Whether a code concerns names, numbers and arguments of any directive.
 fn is_general(code: Code) -> bool {
     code.number() < 40
         || [codes::CONSUMED, codes::ANNOTATION_LOST, codes::CONTRADICTION, codes::REPEATED].contains(&code)
 }
 
-/// Which codes each directive has given rise to in all schedules that are expected to fail: the pages' and the tests'.
+/// Codes of each directive over all schedules that should fail: those of the pages and of the tests.
 fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     let mut texts: Vec<(String, String)> = Vec::new();
     for &code in CODES {
@@ -265,7 +265,7 @@ fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     let mut raised: BTreeMap<Op, BTreeSet<Code>> = BTreeMap::new();
     for (words, text) in texts {
         for diagnostic in check(&text, &sched_testing::options(&words)).diagnostics {
-            // The text from the line's start, or the last `;`, up to the place begins with the directive's name.
+            // The text from the start of the line, or the last `;`, begins with the directive's name.
             let before = text.get(..diagnostic.span().end as usize).unwrap_or_default();
             let start = text.get(..diagnostic.span().start as usize).unwrap_or_default();
             let at = start.rfind(['\n', ';']).map_or(0, |at| at + 1);

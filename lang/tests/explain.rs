@@ -1,4 +1,4 @@
-//! Every code has a page, and the examples on it are what they claim to be.
+//! Every code has a page with valid examples.
 
 use std::collections::BTreeSet;
 
@@ -73,12 +73,12 @@ fn codes_ascend_and_read_back() {
     }
 }
 
-/// The codes of what the checker refuses about loops and facts, in contrast to syntax, names and numbers.
+/// Whether a code concerns loops and facts, not syntax, names and numbers.
 fn is_legality(code: Code) -> bool {
     (40..=86).contains(&code.number())
 }
 
-/// Legality errors that no edit of the directive mends, and why.
+/// Legality errors that no edit of the directive mends, with reasons.
 const NO_WAY_OUT: &[(u16, &str)] = &[
     (48, "the page shows that halves of a loop have no order of their own"),
     (56, "all that is wrong is that the directive stands there"),

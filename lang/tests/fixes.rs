@@ -1,4 +1,4 @@
-//! Fixes do what they promise: each that is offered removes its finding, and fixing comes to an end with a better schedule.
+//! Each offered fix removes its finding, and fixing ends with a better schedule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ fn schedules(folder: &str) -> Vec<String> {
     paths.iter().map(|path| std::fs::read_to_string(path).expect("a schedule")).collect()
 }
 
-/// How often each statement stands in a text, without blanks.
+/// Number of occurrences of each statement in a text, without blanks.
 fn statements(text: &str) -> BTreeMap<String, usize> {
     let mut all = BTreeMap::new();
     for stmt in sched_grammar::parse(text).file.stmts {
@@ -28,7 +28,7 @@ fn statements(text: &str) -> BTreeMap<String, usize> {
     all
 }
 
-/// Statements that stand more often than once, and more often than before.
+/// Statements that occur more than once, and more often than before.
 fn duplicated(before: &str, after: &str) -> BTreeSet<String> {
     let known = statements(before);
     let more = |(text, count): &(String, usize)| {
@@ -37,12 +37,12 @@ fn duplicated(before: &str, after: &str) -> BTreeSet<String> {
     statements(after).into_iter().filter(more).map(|(text, _)| text).collect()
 }
 
-/// How often a finding of this kind is told.
+/// Number of findings with a code.
 fn count(found: &[Diagnostic], code: Code) -> usize {
     found.iter().filter(|diagnostic| diagnostic.code == code).count()
 }
 
-/// What is told in the same words.
+/// Number of findings with the same message.
 fn same(found: &[Diagnostic], one: &Diagnostic) -> usize {
     found.iter().filter(|other| other.code == one.code && other.message == one.message).count()
 }
@@ -51,12 +51,12 @@ fn told(text: &str, found: &[Diagnostic]) -> String {
     sched_lang::diagnostics::concise::render("it", text, found)
 }
 
-/// Whether a schedule is for a CPU by its own words.
+/// Whether the text names a CPU as its target.
 fn is_for_cpu(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("target cpu"))
 }
 
-/// Applies each fix alone; says how many there were.
+/// Applies each fix alone. Returns the number of fixes.
 fn each_alone(text: &str, options: &Options) -> usize {
     let found = check(text, options).diagnostics;
     let mut fixes = 0;
@@ -84,7 +84,7 @@ fn each_alone(text: &str, options: &Options) -> usize {
     fixes
 }
 
-/// Applies all fixes; says how many findings there were that they fixed.
+/// Applies all fixes. Returns the number of fixed findings.
 fn all_together(text: &str, options: &Options, unsure: bool) -> usize {
     let before = check(text, options).diagnostics;
     let fixed = fix_all(text, options, unsure);
@@ -114,7 +114,7 @@ fn fixes_of_failing_schedules() {
     assert!(alone > 150 && together > 100, "only {alone} fixes were offered and {together} findings fixed");
 }
 
-/// One change of a schedule of the kind that people make by mistake.
+/// A schedule with a typical mistake.
 fn mutated(text: &str, rng: &mut Rng) -> String {
     let mut lines: Vec<String> =
         text.lines().filter(|line| !line.starts_with("//")).map(str::to_owned).collect();
@@ -191,7 +191,7 @@ fn a_reduction_of_threads_on_a_cpu_is_left_out() {
     assert_eq!(fixed.count, 1);
     assert_eq!(fixed.text, text.replace("sharedReduce(t0)\n", ""));
     assert!(!fixed.checked.has_errors());
-    // One loop, no reduction to speak of.
+    // One loop without a parallel reduction.
     let fixed = fix_all("target cpu\nsharedReduce(tree)\n", &options, true);
     assert_eq!((fixed.count, fixed.text.as_str()), (1, "target cpu\n"));
 }
@@ -209,7 +209,7 @@ fn hints_are_not_fixed() {
 
 #[test]
 fn one_fix_without_use_does_not_keep_the_others_back() {
-    // Two errors that only placeholders or nothing fixes, among those that have fixes.
+    // Two errors with only placeholders or no fixes, among others with fixes.
     let text = "paralel(batch)\ntile(tree, t0, t1, SIZE)\ncache(batch)\ncache(batch)\nunrollWalk(tree, 0)\n";
     let options = sched_testing::options("trees=100");
     let fixed = fix_all(text, &options, true);

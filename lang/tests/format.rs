@@ -1,6 +1,6 @@
-//! The formatter: golden texts, and properties on texts that are bent in every legal way.
+//! Golden texts of the formatter, and properties on texts with all legal spacings.
 //!
-//! `tests/fmt/*.sched` has the formatted text beside it as `.out`, or the errors that keep a text from being formatted.
+//! `tests/fmt/*.sched` has the formatted text in an `.out` file, or the errors that prevent formatting.
 //! `UPDATE=1` writes them.
 
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn comments(source: &str) -> Vec<String> {
     parse(source).comments.iter().map(|comment| comment.text.trim_end().to_owned()).collect()
 }
 
-/// Formats a text without syntax errors, and checks everything that must hold.
+/// Formats a text without syntax errors, and checks all invariants.
 fn formatted(source: &str) -> String {
     let once = format(source).expect("no syntax errors");
     assert_eq!(bare(&once), bare(source), "the meaning changed\n{source}\n--- formatted\n{once}");
@@ -68,7 +68,7 @@ fn examples_are_formatted() {
     }
 }
 
-/// The text with blanks, line ends, comments and separators put between its words wherever that is allowed.
+/// The text with random blanks, line ends, comments and separators between its words.
 fn bend(source: &str, rng: &mut Rng) -> String {
     const BLANKS: &[&str] = &[" ", "   ", "\t", "\r", ""];
     const INSIDE: &[&str] = &["\n", "\r\n", "// note  \n", " # f(x, \n\n", "\n\n // own\n", "//\n"];

@@ -1,5 +1,5 @@
-//! Formats for programs: the examples of the documentation, and what every document must satisfy.
-//! `UPDATE=1` rewrites the examples; `SARIF=path` keeps a log with every code, to be looked at with other tools.
+//! Formats for programs: the examples of the documentation, and the invariants of every document. `UPDATE=1`
+//! rewrites the examples. `SARIF=path` keeps a log with every code for other tools.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use sched_lang::{Options, check, check_lineage};
 use sched_nest::show::nests_json;
 use serde_json::Value;
 
-/// The content of the block whose fence has these words, with where it stands.
+/// Content and position of the block whose fence has these words.
 fn block<'t>(text: &'t str, words: &str) -> (usize, &'t str) {
     let fence = format!("\n```{words}\n");
     let start = text.find(&fence).expect("the block") + fence.len();
@@ -28,7 +28,7 @@ fn documentation_shows_what_is_printed() {
     let files = [Findings { path: "fast.sched", source: &source, diagnostics: &diagnostics }];
     let all: Value = serde_json::from_str(&json::render_files(&files)).expect("JSON");
     let mut log: Value = serde_json::from_str(&sarif::render(&files, "0.1.0")).expect("JSON");
-    // Pages are long and stand elsewhere.
+    // The log here leaves out the long pages.
     for rule in log["runs"][0]["tool"]["driver"]["rules"].as_array_mut().expect("rules") {
         for format in ["text", "markdown"] {
             let page = rule["help"][format].as_str().expect("a page");
@@ -66,20 +66,20 @@ enum Kind {
     Text,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// An integer that is not below this one.
+    /// An integer of at least this value.
     Count(u64),
     Object(&'static [Property]),
-    /// A list with at least so many items.
+    /// A list with at least this number of items.
     List(usize, &'static Kind),
     Any,
 }
 
-/// A property, its kind, and whether it must be there.
+/// A property, its kind, and whether it is required.
 type Property = (&'static str, Kind, bool);
 
 use Kind::{Any, Count, List, Object, Text, Word};
 
-// The part of the SARIF 2.1.0 format that is used here. Objects have no other properties.
+// The used part of the SARIF 2.1.0 format. Objects have no other properties.
 const MESSAGE: Kind = Object(&[("text", Text, true), ("markdown", Text, false)]);
 const LEVEL: Kind = Word(&["none", "note", "warning", "error"]);
 const ARTIFACT_LOCATION: Kind = Object(&[("uri", Text, true), ("index", Count(0), false)]);
@@ -155,7 +155,7 @@ fn validate(value: &Value, kind: Kind, place: &str) {
     }
 }
 
-/// Texts with a finding of every code, and texts with characters beyond ASCII.
+/// Texts with a finding for every code, and with non-ASCII characters.
 fn texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = Vec::new();
     for &code in CODES {

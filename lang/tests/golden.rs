@@ -1,5 +1,5 @@
-//! Schedules as data: those in `pass` and in the examples have the expected nest beside them, those in `fail` the
-//! expected diagnostics. `UPDATE=1 cargo test -p sched-lang --test golden` writes the expectations.
+//! Golden schedules. Those in `pass` and in the examples have the expected nest in a file beside them, those
+//! in `fail` the expected diagnostics. `UPDATE=1 cargo test -p sched-lang --test golden` writes them.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -40,7 +40,7 @@ fn finish(failures: Vec<String>) {
     assert!(failures.is_empty(), "{}\nUPDATE=1 accepts the new output", failures.join("\n"));
 }
 
-/// The nest and everything that is said of a schedule that is expected to pass.
+/// The nest and all diagnostics of a schedule that should pass.
 fn passing(path: &Path, source: &str, options: &sched_lang::Options) -> String {
     let checked = check(source, options);
     let said = concise::render(&name(path), source, &checked.diagnostics);

@@ -1,5 +1,5 @@
-//! The table of layouts against the checker, and against the places that name layouts in words of their own. `UPDATE=1
-//! cargo test -p sched-lang --test layouts` writes lists of words.
+//! Compares the table of layouts with the checker, and with other lists of layouts.
+//! `UPDATE=1 cargo test -p sched-lang --test layouts` writes these lists.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::directives::{Role, SIGNATURES};
@@ -16,7 +16,7 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Compares what stands in a file between two texts of one line or of lines one after the other, or writes it.
+/// Compares the part of a file between two texts with the expected one, or writes it.
 fn expect(path: &str, [before, after]: [&str; 2], between: &str) {
     let old = text(path);
     let end = |start: usize| old[start..].find(after).map(|length| start + length);
@@ -41,7 +41,7 @@ fn a_word_names_one_layout() {
     assert!(words.into_iter().any(|role| role == Role::Keyword(Layout::WORDS)));
 }
 
-/// What is written about the rows of the table holds for what the checker says.
+/// The properties in the table hold for the checker.
 #[test]
 fn the_checker_obeys_the_table() {
     let codes = |facts: &str, text: &str| -> BTreeSet<u16> {
@@ -72,7 +72,7 @@ fn the_checker_obeys_the_table() {
     }
 }
 
-/// What editors tell about a layout is a sentence.
+/// Texts of layouts in editors are sentences.
 #[test]
 fn texts_are_sentences() {
     for layout in Layout::ALL {
@@ -101,7 +101,7 @@ fn the_book_explains_every_layout() {
     }
 }
 
-/// Words that arguments of directives may be, without those of GPUs' dimensions.
+/// Keywords of arguments, without the GPU dimensions.
 fn argument_words() -> Vec<&'static str> {
     let parameters = SIGNATURES.iter().flat_map(|signature| signature.parameters);
     let words = parameters.flat_map(|parameter| match parameter.role {

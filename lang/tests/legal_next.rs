@@ -1,4 +1,4 @@
-//! The legal next steps: all of them are legal, and nothing legal of the simple forms is missing.
+//! All proposed next steps are legal, and no simple legal step is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ fn forms(next: &Next) -> impl Iterator<Item = String> {
     std::iter::once(next.text()).chain(next.others.iter().map(ToString::to_string))
 }
 
-/// Writes every proposal into the text and says how many there were.
+/// Writes each proposal into the text. Returns the number of proposals.
 fn all_are_legal(text: &str, offset: usize, options: &Options, only: Option<Op>) -> usize {
     let before = said(text, options);
     let proposals = at(text, offset, options, only);
@@ -112,11 +112,11 @@ fn loop_names(text: &str, options: &Options) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Tries every simple form and looks for it among the proposals; numbers may differ.
+/// Tries all simple forms and looks for them among the proposals. Numbers may differ.
 fn nothing_is_missing(text: &str, options: &Options) -> usize {
     let before = said(text, options);
     if !before.is_empty() {
-        // One warning can take another one's place, which counts do not tell apart.
+        // A new warning may replace an old one, which counts do not show.
         return 0;
     }
     let proposals = at(text, text.len(), options, None);
@@ -184,7 +184,7 @@ fn a_directive_being_written_is_left_out() {
     let proposals = at(text, text.find("reor").expect("there") + 4, &Options::default(), Some(Op::Reorder));
     let texts: Vec<String> = proposals.iter().map(Next::text).collect();
     assert!(texts.contains(&"reorder(tree, b1)".to_owned()), "{texts:?}");
-    // A fact about what is consumed later would be lost.
+    // A fact about a loop that is consumed later has no effect.
     let text = "\ntile(batch, b0, b1, 64)\n";
     let texts: Vec<String> =
         at(text, 0, &Options::default(), Some(Op::Parallel)).iter().map(Next::text).collect();
@@ -205,7 +205,7 @@ fn what_half_of_all_schedules_go_on_with_comes_first() {
     let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
     let widths: Vec<String> = [vec!["8".to_owned()], vectors[0].choices()].concat();
     assert_eq!(widths, ["8", "16", "32", "64", "4"]);
-    // A vector wider than its loop is none of them.
+    // It contains no vector wider than its loop.
     let text = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
     let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
     assert_eq!(vectors[0].choices(), ["16", "4"]);

@@ -1,5 +1,5 @@
-//! The checklist: everything that the language refuses or remarks on, directive by directive, with its code; and what
-//! it allows on purpose although other systems refuse it.
+//! The checklist of all refusals and remarks, directive by directive, and of schedules that are legal here
+//! although other systems refuse them.
 
 #[path = "support/refused.rs"]
 mod refused;
@@ -35,8 +35,8 @@ fn every_refusal_has_its_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Codes that the checklist cannot bring about: those of the parser have tests beside it, others need a caller's
-/// options or long texts; all of them have a file in `fail`.
+/// Codes outside of the checklist have a file in `fail`. The parser has separate tests, and other codes need
+/// options or long texts.
 #[test]
 fn every_code_has_a_file() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fail");

@@ -8,7 +8,7 @@ use sched_lang::{Options, check};
 use sched_nest::show::show_nests;
 use sched_testing::schedules::Rng;
 
-/// Texts that know the whole language: examples, tests, and pages of codes.
+/// Texts that cover the whole language: examples, tests, and pages of codes.
 fn corpus() -> Vec<String> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut texts = Vec::new();
@@ -24,7 +24,7 @@ fn corpus() -> Vec<String> {
     texts
 }
 
-/// Checks and renders in every way.
+/// Checks a text and renders it in all formats.
 fn all(source: &str, options: &Options) {
     let checked = check(source, options);
     assert_eq!(checked.nests.is_none(), checked.has_errors(), "{source}");
@@ -120,7 +120,7 @@ fn split(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// A long text must check in a time that is far above what it takes, and far below what anything quadratic takes.
+/// Checks that a long text takes far less time than quadratic algorithms would.
 fn quickly(what: &str, text: &str, options: &Options) {
     let start = Instant::now();
     let checked = check(text, options);

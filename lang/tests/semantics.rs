@@ -1,4 +1,4 @@
-//! Random schedules mean what the language says: every row meets every tree exactly once.
+//! In random schedules, every row meets every tree exactly once.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
@@ -23,7 +23,7 @@ fn every_row_meets_every_tree_once() {
     all_rows_meet_all_trees(|lowered, _| lowered != Lowered::OnGpus, schedule);
 }
 
-/// The same of schedules for GPUs, whether there is code for them or not.
+/// GPU schedules, including those without code generation.
 #[test]
 fn every_row_meets_every_tree_once_in_launches() {
     let on_processors = ["parallel", "vectorize", "vectorReduce", "speculateWalk", "unrollAndJam"];
@@ -33,7 +33,7 @@ fn every_row_meets_every_tree_once_in_launches() {
     );
 }
 
-/// `wanted` says which directives must be among those of the schedules.
+/// Checks random schedules. `wanted` selects directives that must occur in them.
 fn all_rows_meet_all_trees(
     wanted: impl Fn(Lowered, &str) -> bool,
     schedule: impl Fn(u64, &ModelInfo) -> String,
@@ -106,8 +106,8 @@ fn typed_operations_mean_what_text_means() {
     assert_eq!(builder.nest(), before, "a refused operation changes nothing");
 }
 
-/// The schedule of a block is what its directives are alone, and so is that outside of all blocks; a text means the same
-/// however it is laid out.
+/// The schedule of a block has the meaning of its directives alone, and so does the one outside. The meaning
+/// does not depend on spacing.
 #[test]
 fn blocks_are_schedules_of_their_own() {
     let mut blocks = 0;

@@ -1,5 +1,6 @@
-//! What tools show of schedules, as data: lineages in `tests/lineage`, differences in `tests/diff`. A file of the latter
-//! has two schedules with `----` between them, then `====` and what is different. `UPDATE=1` writes what is expected.
+//! Output of tools about schedules: lineages in `tests/lineage`, differences in `tests/diff`. A file of the
+//! latter has two schedules with `----` between them, then `====` and the differences. `UPDATE=1` writes
+//! them.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ fn differences() {
     }
 }
 
-/// A nest never differs from itself, and nests that print differently differ.
+/// A nest does not differ from itself, and nests that print differently differ.
 #[test]
 fn differences_of_random_schedules() {
     let options = options("depths=1,2,2,3,5,4");
@@ -152,8 +153,7 @@ fn unsure_fixes() {
     assert_eq!(chosen.count, 0, "a value to be chosen is not chosen by a program: {}", chosen.text);
 }
 
-/// Fixing the failing example of every code ends, leads to no more errors than there were, and what says that it was
-/// fixed is gone.
+/// Fixing the failing example of each code ends, without new errors, and fixed findings are gone.
 #[test]
 fn fixing_ends() {
     let mut fixed_codes = 0;

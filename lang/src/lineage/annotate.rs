@@ -4,7 +4,7 @@ use super::{Annotation, DirectiveIndex, NestBuilder};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::{Layout, LoopId, TileTrees};
 
-/// Most nodes of a tile of a tree.
+/// Largest number of nodes of a tile of a tree.
 const MAX_TILE_NODES: u32 = 8;
 
 impl Annotation {
@@ -25,12 +25,12 @@ impl Annotation {
 }
 
 impl NestBuilder {
-    /// The layout of trees where no loop says otherwise.
+    /// Layout of trees for loops without an annotation.
     pub fn layout(&self) -> Option<Layout> {
         self.layout.map(|(layout, _)| layout)
     }
 
-    /// Chooses the layout of trees where no loop says otherwise.
+    /// Sets the layout of trees for loops without an annotation.
     ///
     /// # Errors
     /// When it has been chosen before.
@@ -82,7 +82,7 @@ impl NestBuilder {
         self.tile_trees = self.tile_trees.filter(|(_, by)| *by != step);
     }
 
-    /// Says that `fact` holds for a live loop. Annotations that are the same are kept once.
+    /// States a fact about a live loop. Equal facts are kept once.
     ///
     /// # Errors
     /// When the loop already has a fact that contradicts it.
@@ -101,7 +101,7 @@ impl NestBuilder {
         Ok(())
     }
 
-    /// The depth of the trees at a loop that lies in one copy of a `splitByDepth`.
+    /// Depth of the trees at a loop inside a copy of a `splitByDepth`.
     pub fn run_depth(&self, id: LoopId) -> Option<u32> {
         let mut at = Some(id);
         while let Some(id) = at {

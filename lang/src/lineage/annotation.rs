@@ -1,25 +1,26 @@
-//! Annotations about loops: one table, from which the enum and all that is said of every fact alike follow.
+//! Annotations of loops, as one table. The enum and the common functions of all annotations derive from it.
 
 use crate::directives::{self, Op};
 use sched_nest::{Annotations, GpuDimension, Layout, Reduce};
 
-/// Most walks advanced together, and widest vector.
+/// Largest number of walks advanced together, and widest vector in lanes.
 const MAX_LANES: u32 = 64;
-/// Most steps of a walk that are written out.
+/// Largest number of straight-line steps of a walk.
 pub const MAX_STEPS: u32 = 1024;
-/// Most levels of a tree that are evaluated speculatively.
+/// Largest number of speculative levels of a tree.
 const MAX_LEVELS: u32 = 8;
 
-/// Walks that `interleave` advances together when the schedule names no number.
+/// Walks that `interleave` advances together without a number.
 const INTERLEAVE: u32 = 8;
-/// Lanes of a vector when `vectorize` names no number: 32-bit floats in the widest registers there are.
+/// Lanes of a vector of `vectorize` without a number: the 32-bit floats of the widest supported registers.
 const LANES: u32 = 16;
-/// Loops that iterate no more often than this are interleaved completely when the schedule names no number.
+/// Largest number of iterations of a loop that is interleaved completely without a number.
 const SMALL: i64 = 16;
 
-/// Declares the facts. Each has the name of its directive's [`Op`], the kind that pictures colour it by, and what it is in
-/// the nest. Those with a number have its largest value and the values that are proposed, the most likely one first; those
-/// whose number may be left out say which one it is then, for a loop with so many iterations.
+/// Declares the annotations. A row has the [`Op`] of its directive, the kind that decides its colour in
+/// pictures, and its setter in the nest. A row with a number has its largest value and the proposed values,
+/// the most likely one first. If the number is optional, the row computes the default from the number of
+/// iterations.
 macro_rules! annotations {
     (
         flags { $($(#[$flag_doc:meta])* $flag:ident $flag_kind:literal, $flag_set:expr;)* }
@@ -30,7 +31,7 @@ macro_rules! annotations {
         )* }
         words { $($(#[$word_doc:meta])* $word:ident($type:ty) $op:ident $word_kind:literal, $text:expr, $word_set:expr;)* }
     ) => {
-        /// A fact about one loop.
+        /// An annotation of one loop.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Annotation {
             $($(#[$flag_doc])* $flag,)*
@@ -40,7 +41,7 @@ macro_rules! annotations {
         }
 
         impl Annotation {
-            /// The directive that states it.
+            /// Its directive.
             pub fn op(&self) -> Op {
                 match self {
                     $(Annotation::$flag => Op::$flag,)*
@@ -50,7 +51,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// What pictures colour it by.
+            /// Its kind, which decides its colour in pictures.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $(Annotation::$flag => $flag_kind,)*
@@ -60,7 +61,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Its number, if one is given.
+            /// Its number, if it has one.
             pub fn number(&self) -> Option<u32> {
                 match self {
                     $(Annotation::$number(n) => Some(*n),)*
@@ -77,7 +78,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// The largest number that it can have, if it can have one.
+            /// Its largest number, if it can have one.
             pub fn limit(&self) -> Option<u32> {
                 match self {
                     $(Annotation::$number(_) => Some($most),)*
@@ -86,7 +87,8 @@ macro_rules! annotations {
                 }
             }
 
-            /// The fact that a directive states with this number, or without one; none if it needs the other, or a word.
+            /// The annotation of a directive with this number, or without one; `None` if it needs the other,
+            /// or a word.
             pub fn of(op: Op, number: Option<u32>) -> Option<Annotation> {
                 match (op, number) {
                     $((Op::$flag, None) => Some(Annotation::$flag),)*
@@ -96,7 +98,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Says it in the nest, of a loop with so many iterations.
+            /// Writes it to the nest, for a loop with `trips` iterations.
             pub(super) fn export(&self, trips: impl Fn() -> Option<i64>, to: &mut Annotations) {
                 match self {
                     $(Annotation::$flag => set(to, (), $flag_set),)*
@@ -106,7 +108,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Numbers worth trying for a directive.
+            /// Numbers to propose for a directive.
             pub fn proposals(op: Op) -> &'static [u32] {
                 match op {
                     $(Op::$number => $values,)*
@@ -118,12 +120,12 @@ macro_rules! annotations {
     };
 }
 
-/// Gives the setters of the table their types.
+/// Infers the types of the table's setters.
 fn set<T>(to: &mut Annotations, value: T, set: impl FnOnce(&mut Annotations, T)) {
     set(to, value);
 }
 
-/// Walks that advance together where the schedule names no number: all of a small loop.
+/// Default of `interleave`: all walks of a small loop.
 fn interleaved(trips: Option<i64>) -> u32 {
     let small = trips.filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
     small.unwrap_or(INTERLEAVE).max(1)
@@ -171,8 +173,8 @@ annotations! {
 }
 
 impl Annotation {
-    /// As pictures show it: the directive and its number, or its word. `number` stands for the one that the schedule leaves
-    /// to the checker.
+    /// Text in pictures: the directive and its number, or its word. `number` is the default chosen by the
+    /// checker.
     pub fn text(&self, number: Option<u32>) -> String {
         let name = directives::of(self.op()).map_or("", |signature| signature.name);
         match (self.word(), self.number().or(number)) {
@@ -182,7 +184,7 @@ impl Annotation {
         }
     }
 
-    /// Whether both say something about the same property of a loop.
+    /// Whether both concern the same property of a loop.
     pub fn same_kind(&self, other: &Annotation) -> bool {
         let reduces = |s: &Annotation| {
             matches!(s, Annotation::AtomicReduce | Annotation::SharedReduce | Annotation::VectorReduce(_))
@@ -192,7 +194,7 @@ impl Annotation {
 
     /// Whether the two cannot hold for one loop.
     pub fn contradicts(&self, other: &Annotation) -> bool {
-        // Iterations run in one of these ways.
+        // Exclusive ways of running iterations.
         let runs = |a: &Annotation| {
             matches!(a, Annotation::Parallel | Annotation::Unroll | Annotation::UnrollAndJam)
         };

@@ -1,11 +1,11 @@
-//! Copying the loops below a loop, with every constraint that concerns them.
+//! Copies the loops below a loop, with all constraints on them.
 
 use smallvec::SmallVec;
 
 use super::{Inside, LoopNode, Loops, NestBuilder, ScopeId, Tag};
 use sched_nest::LoopId;
 
-/// Loops that were copied, and where each map.
+/// Copied loops and their copies.
 #[derive(Debug, Default)]
 pub(super) struct LoopMap {
     pairs: SmallVec<[(LoopId, LoopId); 2]>,
@@ -18,7 +18,7 @@ impl LoopMap {
         self.is_sorted = false;
     }
 
-    /// The copies, those further in first.
+    /// The copies, inner ones first.
     pub fn copies(&self) -> impl Iterator<Item = LoopId> {
         self.pairs.iter().map(|(_, copy)| *copy)
     }
@@ -30,7 +30,7 @@ impl LoopMap {
         }
     }
 
-    /// The copy of a loop, or itself if it was not copied. They must be sorted.
+    /// The copy of a loop, or the loop itself if it was not copied. The map must be sorted.
     fn get(&self, id: LoopId) -> LoopId {
         let at = self.pairs.binary_search_by_key(&id, |(from, _)| *from).ok();
         at.and_then(|at| self.pairs.get(at)).map_or(id, |(_, copy)| *copy)
@@ -38,8 +38,8 @@ impl LoopMap {
 }
 
 impl NestBuilder {
-    /// A copy of the loops at and below `id`, unlinked from the nest, and where each map. Annotations are kept; sums are
-    /// left to [`NestBuilder::copy_sums`].
+    /// Copies the loops at and below `id`, unlinked from the nest, and records them in `map`. Annotations are
+    /// copied; [`NestBuilder::copy_sums`] copies the sums.
     pub(super) fn copy_subtree(&mut self, id: LoopId, map: &mut LoopMap) -> LoopId {
         // Recursion is as deep as the nest, which `MAX_DEPTH` bounds.
         let inside = match self.node(id).inside.clone() {
@@ -61,7 +61,7 @@ impl NestBuilder {
         list.iter().map(|id| self.copy_subtree(*id, map)).collect()
     }
 
-    /// The sums that mention any of `loops`, in the order in which they were made.
+    /// Sums that mention any of `loops`, in the order in which they were made.
     pub(super) fn sums_of(&self, loops: &[LoopId]) -> SmallVec<[u32; 8]> {
         let mut found: SmallVec<[u32; 8]> =
             loops.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
@@ -70,7 +70,7 @@ impl NestBuilder {
         found
     }
 
-    /// Adds a copy of each sum for loops that were copied; loops that were not stay.
+    /// Adds a copy of each sum with the copied loops. Other loops stay.
     pub(super) fn copy_sums(&mut self, sums: &[u32], map: &mut LoopMap) {
         map.sort();
         for &index in sums {
@@ -81,7 +81,7 @@ impl NestBuilder {
         }
     }
 
-    /// Says that these loops lie in the copy `tag` from now on.
+    /// Moves these loops into the copy `tag`.
     pub(super) fn tag(&mut self, loops: &[LoopId], tag: &Tag) {
         for id in loops {
             let scope = self.scopes.inside(self.node(*id).scope, tag);
@@ -90,22 +90,22 @@ impl NestBuilder {
         }
     }
 
-    /// Where the loops lie that `v` becomes: in its own scope, or in that of the run that `v` is, since one name for the
-    /// successors of all runs would not tell them apart.
+    /// Scope of the successors of `v`: its own, or that of the run if `v` is one. Otherwise successors of
+    /// different runs would share a name.
     pub(super) fn scope_of_successors(&mut self, v: LoopId) -> ScopeId {
         let LoopNode { scope, name, number, .. } = self.node(v);
         let (scope, tag) = (*scope, Tag { name: name.clone(), number: *number });
         if tag.number.is_some() { self.scopes.inside(scope, &tag) } else { scope }
     }
 
-    /// How many mentions in sums a copy of `loops` adds.
+    /// Number of mentions in sums that a copy of `loops` adds.
     pub(super) fn mentions_of(&self, loops: &[LoopId]) -> usize {
         self.sums_of(loops).iter().map(|index| self.sums[*index as usize].loops.len()).sum()
     }
 }
 
 impl LoopNode {
-    /// Another loop like this one, with nothing inside and in no place yet.
+    /// Another loop like this one, with an empty body and no place yet.
     fn copy(&self) -> LoopNode {
         LoopNode {
             inside: Inside::Seq(Loops::new()),

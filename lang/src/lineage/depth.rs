@@ -1,4 +1,4 @@
-//! `sortTrees(depth)` and `splitByDepth(v)`: what a schedule does with the depths of the trees.
+//! `sortTrees(depth)` and `splitByDepth(v)`: operations on the depths of the trees.
 //!
 //! ```text
 //! for v in 0..100      for v[0] in 0..30      // trees of depth 4
@@ -16,7 +16,7 @@ use crate::obligation::Obligation;
 use sched_nest::sym::Sym;
 use sched_nest::{Axis, LoopId, TreeOrder};
 
-/// Most points looked at to find which trees an iteration covers.
+/// Largest number of points visited to find the trees of an iteration.
 const BUDGET: usize = 4_000_000;
 
 impl NestBuilder {
@@ -36,7 +36,7 @@ impl NestBuilder {
         Ok(())
     }
 
-    /// The depths of the trees in the order of the nest.
+    /// Depths of the trees in the order of the nest.
     fn depths(&self) -> Option<Vec<u32>> {
         let mut depths = self.model.as_ref()?.depths.to_vec();
         if self.order == TreeOrder::ByDepth {
@@ -45,12 +45,11 @@ impl NestBuilder {
         Some(depths)
     }
 
-    /// Cuts every copy of the tree loop into one loop for each run of iterations over equally deep trees. The parts
+    /// Cuts each copy of the tree loop into runs of iterations whose trees have the same depth. The parts
     /// keep the name and are numbered.
     ///
-    /// # Errors
-    /// Names that are unknown or consumed; row loops; loops cut by depth before; loops whose trees are not known
-    /// because an outer tree loop iterates. Nothing has changed then.
+    /// # Errors Names that are unknown or consumed; row loops; loops cut by depth before; loops whose trees
+    /// are not known because an outer tree loop iterates. Nothing has changed then.
     pub fn split_by_depth(&mut self, step: DirectiveIndex, v: &Select) -> Result<(), Illegal> {
         let loops = self.select(step, 0, v)?;
         let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
@@ -84,7 +83,7 @@ impl NestBuilder {
         Ok(())
     }
 
-    /// The runs of iterations whose deepest trees are equally deep.
+    /// Runs of iterations whose deepest trees have the same depth.
     fn runs(&self, step: DirectiveIndex, v: LoopId, depths: &[u32]) -> Result<Vec<SplitPart>, Illegal> {
         let refuse = |problem, loops| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, loops) });
         let mut scan = Scan { builder: self, depths, values: HashMap::new(), budget: BUDGET };
@@ -127,7 +126,7 @@ impl NestBuilder {
         Ok(runs.iter().zip(stops).enumerate().map(part).collect())
     }
 
-    /// The sum of the enclosing tree loops' values where each has only one, or the loop that has more.
+    /// Sum of the values of the enclosing tree loops if each has a single value, or else a loop with more.
     fn known_position(&self, v: LoopId, values: &mut HashMap<LoopId, i64>) -> Result<i64, LoopId> {
         let path = self.path(v);
         let mut position: i64 = 0;
@@ -154,7 +153,7 @@ impl NestBuilder {
     }
 }
 
-/// A walk over the tree loops below one iteration.
+/// A visit of the tree loops below one iteration.
 struct Scan<'a> {
     builder: &'a NestBuilder,
     depths: &'a [u32],
@@ -163,7 +162,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// Where the loop stops, given the values of the loops around it.
+    /// End of the loop, given the values of the loops around it.
     fn stop(&self, id: LoopId) -> Option<i64> {
         let node = self.builder.node(id);
         let mut stop = node.stop.as_int()?;
@@ -185,7 +184,7 @@ impl Scan<'_> {
         Some(stop)
     }
 
-    /// Whether every walk inside `id` passes through all loops of the sum that are further in.
+    /// Whether all walks inside `id` pass through all inner loops of the sum.
     fn limits(&self, loops: &[LoopId], id: LoopId) -> bool {
         let is_inside = |other: &&LoopId| **other != id && !self.values.contains_key(other);
         let mut missing = loops.iter().filter(is_inside).count();
@@ -199,8 +198,8 @@ impl Scan<'_> {
         true
     }
 
-    /// The depth of the deepest tree walked in the current iteration of `id`: nothing if the scan is too long, inner
-    /// nothing if no tree is walked.
+    /// Depth of the deepest tree walked in the current iteration of `id`. `None` if the scan is too long,
+    /// `Some(None)` if no tree is walked.
     fn deepest(&mut self, id: LoopId, position: i64) -> Option<Option<u32>> {
         self.budget = self.budget.checked_sub(1)?;
         let node = self.builder.node(id);
@@ -224,7 +223,7 @@ impl Scan<'_> {
         Some(deepest)
     }
 
-    /// As [`Scan::deepest`], for all iterations of `id`.
+    /// [`Scan::deepest`] over all iterations of `id`.
     fn deepest_loop(&mut self, id: LoopId, position: i64) -> Option<Option<u32>> {
         let node = self.builder.node(id);
         if node.axis == Axis::Row {

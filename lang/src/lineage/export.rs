@@ -8,7 +8,7 @@ use sched_nest::sym::Sym;
 use sched_nest::{Annotations, Body, Constraint, Loop, LoopId, Nest};
 
 impl NestBuilder {
-    /// The nest as it stands, and where each of its loops came from.
+    /// The current nest, and the index variable of each of its loops.
     pub fn nest(&self) -> (Nest, Vec<LoopId>) {
         let order = self.loops();
         let ids: HashMap<LoopId, LoopId> =
@@ -64,7 +64,7 @@ impl NestBuilder {
         }
     }
 
-    /// The facts stated about a loop, with the checker's choices filled in.
+    /// Annotations of a loop, with the checker's defaults.
     pub fn annotations(&self, id: LoopId) -> Annotations {
         let mut annotations = Annotations::default();
         let trips = || self.trips(id);
@@ -74,7 +74,7 @@ impl NestBuilder {
         annotations
     }
 
-    /// The sums that the loops' own ranges do not imply, each once.
+    /// Sums that the loops' own ranges do not imply, each once.
     fn constraints(&self, order: &[LoopId], renumber: &dyn Fn(&[LoopId]) -> Vec<LoopId>) -> Vec<Constraint> {
         let mut indices: Vec<u32> = order.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
         indices.sort_unstable();
@@ -100,7 +100,7 @@ impl NestBuilder {
         found
     }
 
-    /// Whether the sum stays below the bound whatever the loops do within their own ranges.
+    /// Whether the ranges of the loops keep the sum below the bound.
     fn is_implied(&self, loops: &[LoopId], bound: &Sym) -> bool {
         let mut most = Some(0_i64);
         let mut by_stop = false;

@@ -1,11 +1,11 @@
 //! The lineage of index variables: a typed builder of loop nests that refuses what is illegal.
 //!
-//! A [`NestBuilder`] starts as `batch` around `tree` and is shaped by one method for each loop modifier; facts are
-//! attached with [`NestBuilder::state`] once the shape is final. Text is one front end of it. Everything that the
-//! builder refuses comes back as plain data ([`Illegal`]); nothing is formatted here.
+//! A [`NestBuilder`] starts as `batch` around `tree`. It has one method for each loop modifier.
+//! [`NestBuilder::state`] attaches facts once the shape is final. Text is one front end of it. Every refusal
+//! comes back as plain data ([`Illegal`]), without formatting.
 //!
-//! Index variables are never removed: what a modifier consumes stays in the arena, so that every later mistake can
-//! name what made an index and what consumed it.
+//! Index variables are never removed: consumed ones stay in the arena. So later messages can name the
+//! directive that made an index and the one that consumed it.
 
 mod annotate;
 mod annotation;
@@ -43,30 +43,31 @@ use scopes::{ScopeId, Scopes};
 pub use select::{Select, Tag};
 pub use step::DirectiveIndex;
 
-/// Deepest nest that is accepted.
+/// Deepest accepted nest, in loops.
 pub const MAX_DEPTH: usize = 40;
-/// Most loops in one nest.
+/// Largest number of loops in one nest.
 pub const MAX_LOOPS: usize = 20_000;
-/// Most mentions of loops in constraints, which bounds memory when long chains of tiles are copied often.
+/// Largest number of mentions of loops in constraints. It bounds memory if long chains of tiles are copied
+/// often.
 const MAX_MENTIONS: usize = 2_000_000;
-/// Most iterations of a loop that `specialize` or `unroll` expands.
+/// Largest number of iterations of a loop that `specialize` or `unroll` expands.
 pub const MAX_EXPANSION: i64 = 1024;
 
-/// Something worth telling that does not forbid the operation.
+/// A remark on a legal operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remark {
     /// The operation.
     pub step: DirectiveIndex,
-    /// The loop it is about.
+    /// Its loop.
     pub index: LoopId,
-    /// What it is.
+    /// Kind of the remark.
     pub kind: RemarkKind,
 }
 
 /// Kinds of remarks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RemarkKind {
-    /// This could not be decided without a model.
+    /// An obligation that needs a model.
     Unverified(Obligation),
     /// A tile that does not divide its loop: extent and size, both in index values.
     PartialTile(i64, i64),
@@ -87,19 +88,19 @@ pub struct NestBuilder {
     scopes: Scopes,
     /// Names whose declaration was refused.
     poisoned: HashSet<String>,
-    /// Names whose copies are not known for want of a model.
+    /// Names whose number of copies is unknown without a model.
     uncounted: HashSet<String>,
-    /// A refused operation would have made loops whose names it does not tell.
+    /// Whether a refused operation would have made loops with unknown names.
     lacks_names: bool,
     /// Loops in the nest.
     live: usize,
     mentions: usize,
     pub(crate) order: TreeOrder,
-    /// The operation that fixed tree positions.
+    /// First operation that depends on tree positions.
     positions_fixed_by: Option<DirectiveIndex>,
     sorted_by: Option<DirectiveIndex>,
     pub(crate) model: Option<Arc<ModelInfo>>,
-    /// The depth of the deepest tree, if a model is given.
+    /// Depth of the deepest tree, if there is a model.
     pub(crate) deepest: Option<u32>,
     remarks: Vec<Remark>,
     pub(crate) layout: Option<(Layout, DirectiveIndex)>,
@@ -107,12 +108,12 @@ pub struct NestBuilder {
 }
 
 impl NestBuilder {
-    /// The initial nest, `batch` around `tree`; concrete where `model` is given.
+    /// The initial nest, `batch` around `tree`; concrete with a `model`.
     pub fn new(model: Option<Arc<ModelInfo>>) -> Self {
         Self::with_room(model, 0)
     }
 
-    /// As [`NestBuilder::new`], for about so many operations.
+    /// [`NestBuilder::new`] with room for `operations` operations.
     pub(crate) fn with_room(model: Option<Arc<ModelInfo>>, operations: usize) -> Self {
         let room = 2 + operations.min(MAX_LOOPS);
         let mut builder = NestBuilder {
@@ -175,12 +176,12 @@ impl NestBuilder {
         id
     }
 
-    /// The index variable with this id, which the builder has made.
+    /// The index variable with this id, which must exist.
     pub fn node(&self, id: LoopId) -> &LoopNode {
         &self.nodes[id.0 as usize]
     }
 
-    /// The index variable with this id, in the nest or consumed; none if no operation has made it.
+    /// The index variable with this id, in the nest or consumed; `None` if no operation has made it.
     pub fn index(&self, id: LoopId) -> Option<&LoopNode> {
         self.nodes.get(id.0 as usize)
     }
@@ -240,7 +241,7 @@ impl NestBuilder {
         self.live -= 1;
     }
 
-    /// Puts `new` where `old` stands in the nest.
+    /// Replaces the entry at `at` by `new`.
     fn replace_in_nest(&mut self, old: LoopId, new: &[LoopId]) {
         let parent = self.node(old).parent;
         for id in new {
@@ -266,7 +267,7 @@ impl NestBuilder {
         }
     }
 
-    /// Gives `to` the body of `from`, which has none then.
+    /// Moves the body of `from` to `to`.
     fn move_body(&mut self, from: LoopId, to: LoopId) {
         let body = std::mem::replace(&mut self.node_mut(from).inside, Inside::Seq(Loops::new()));
         for child in body.children() {
@@ -279,12 +280,12 @@ impl NestBuilder {
         self.remarks.push(Remark { step, index, kind });
     }
 
-    /// What the operations so far have to tell, taken out.
+    /// Takes out the remarks of the operations so far.
     pub fn take_remarks(&mut self) -> Vec<Remark> {
         std::mem::take(&mut self.remarks)
     }
 
-    /// Whether a refused operation has named this loop, so that complaints about it would be consequences.
+    /// Whether a refused operation named this loop, so that further problems of it are consequences.
     pub fn is_tainted(&self, id: LoopId) -> bool {
         self.node(id).tainted
     }
@@ -296,20 +297,21 @@ impl NestBuilder {
         }
     }
 
-    /// Makes `name` known as an index whose declaration was refused: uses of it are refused as [`Problem::Poisoned`],
-    /// which no one needs to be told about.
+    /// Declares `name` as a refused index. Its uses are refused as [`Problem::Poisoned`], which needs no
+    /// message.
     pub fn poison(&mut self, name: &str) {
         if !self.names.contains_key(name) {
             self.poisoned.insert(name.to_owned());
         }
     }
 
-    /// Makes every name known that is not one: a directive that would have made loops was refused without naming them all.
+    /// Declares all unknown names as refused. A refused directive would have made loops without naming all of
+    /// them.
     pub(crate) fn poison_unknown(&mut self) {
         self.lacks_names = true;
     }
 
-    /// Makes numbered copies of `name` known whose making was refused, like [`NestBuilder::poison`].
+    /// Declares refused numbered copies of `name`, like [`NestBuilder::poison`].
     pub fn poison_copies(&mut self, name: &str) {
         self.uncounted.insert(name.to_owned());
     }
@@ -324,17 +326,17 @@ impl NestBuilder {
         self.node(id).axis
     }
 
-    /// How many loops the nest has.
+    /// Number of loops of the nest.
     pub fn loop_count(&self) -> usize {
         self.live
     }
 
-    /// Whether copies of `splitByDepth` or `specialize` could not be counted for want of a model.
+    /// Whether the number of copies of `splitByDepth` or `specialize` is unknown without a model.
     pub fn has_uncounted_copies(&self) -> bool {
         !self.uncounted.is_empty()
     }
 
-    /// All loops in the nest, outer ones first, in the order in which they run.
+    /// All loops in the nest in execution order, outer ones first.
     pub fn loops(&self) -> Vec<LoopId> {
         let mut order = Vec::with_capacity(self.live);
         let mut stack: Vec<LoopId> = self.roots.iter().rev().copied().collect();
@@ -345,7 +347,7 @@ impl NestBuilder {
         order
     }
 
-    /// How many times a loop iterates, as far as its own range tells.
+    /// Number of iterations of a loop, as far as its own range determines it.
     pub fn trips(&self, id: LoopId) -> Option<i64> {
         let node = self.node(id);
         trips(node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?)
@@ -389,7 +391,7 @@ impl NestBuilder {
     }
 }
 
-/// Where `id` stands in a list that may be very long: whole blocks are compared at once, those of what was made last first.
+/// Position of `id` in a list that may be very long. Compares whole blocks at once, starting at the end.
 fn position(list: &[LoopId], id: LoopId) -> Option<usize> {
     const BLOCK: usize = 32;
     let has = |block: &[LoopId]| block.iter().fold(false, |found, on| found | (*on == id));
@@ -397,7 +399,7 @@ fn position(list: &[LoopId], id: LoopId) -> Option<usize> {
     on.iter().position(|on| *on == id).map(|at| block * BLOCK + at)
 }
 
-/// Puts `new` where the entry at `at` is.
+/// Replaces the entry at `at` by `new`.
 fn replace(list: &mut Loops, at: usize, new: &[LoopId]) {
     if let ([first, rest @ ..], Some(old)) = (new, list.get_mut(at)) {
         *old = *first;
@@ -405,7 +407,7 @@ fn replace(list: &mut Loops, at: usize, new: &[LoopId]) {
     }
 }
 
-/// Iterations of `[start, stop)` by `step`; nothing if that does not fit.
+/// Number of iterations of `[start, stop)` by `step`; `None` if it does not fit.
 pub fn trips(start: i64, stop: i64, step: i64) -> Option<i64> {
     if step < 1 {
         return None;

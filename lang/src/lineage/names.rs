@@ -1,11 +1,11 @@
-//! Names of index variables: which copies a written name means, and how one copy is written.
+//! Names of index variables: the copies of a written name, and the name of a copy.
 
 use super::{DirectiveIndex, Loops, NestBuilder, Select, Tag};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
 impl NestBuilder {
-    /// The live loops that `select` means, at least one.
+    /// Live loops of `select`, at least one.
     ///
     /// # Errors
     /// When there is no such index, when it has been consumed, or when the qualifiers mean no copy.
@@ -18,7 +18,7 @@ impl NestBuilder {
         self.live(step, argument, select).map(Loops::into_vec)
     }
 
-    /// As [`NestBuilder::select`].
+    /// Implements [`NestBuilder::select`].
     pub(super) fn live(
         &self,
         step: DirectiveIndex,
@@ -66,7 +66,7 @@ impl NestBuilder {
         }
     }
 
-    /// The copies of a name that the qualifiers mean, consumed ones included.
+    /// Copies of a name that fit the qualifiers, consumed ones included.
     fn fitting(&self, select: &Select, copies: &[LoopId]) -> Loops {
         let has_number = |id: &LoopId| select.number.is_none() || self.node(*id).number == select.number;
         if select.scope.is_empty() {
@@ -86,7 +86,7 @@ impl NestBuilder {
         if exact.is_empty() { live } else { exact }
     }
 
-    /// What a consumed index has become, as far as it is in the nest; at most a handful.
+    /// Live successors of a consumed index; at most a handful.
     fn live_successors(&self, consumed: &[LoopId]) -> Vec<LoopId> {
         const ENOUGH: usize = 6;
         let mut found: Vec<LoopId> = Vec::new();
@@ -107,12 +107,12 @@ impl NestBuilder {
         found
     }
 
-    /// The name of one copy as the user can write it: bare if that is enough, else with its innermost qualifiers.
+    /// The written name of one copy: bare if that is enough, else with its innermost qualifiers.
     pub fn name(&self, id: LoopId) -> String {
         self.select_of(id).to_string()
     }
 
-    /// What means this one copy, in as few words as [`NestBuilder::name`].
+    /// The shortest [`Select`] of this copy.
     pub fn select_of(&self, id: LoopId) -> Select {
         let node = self.node(id);
         let own = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
@@ -125,7 +125,7 @@ impl NestBuilder {
         if copies <= 1 || node.consumed_by.is_some() {
             return own;
         }
-        // Long chains of copies have long paths, of which the innermost tags nearly always tell enough.
+        // Long chains of copies have long paths. The innermost tags nearly always suffice.
         const ENOUGH: usize = 8;
         let mut innermost: Vec<Tag> = self.scopes.outwards(node.scope).take(ENOUGH).cloned().collect();
         innermost.reverse();
@@ -139,18 +139,18 @@ impl NestBuilder {
         Select { scope: self.scopes.path(node.scope), ..own }
     }
 
-    /// Whether an index of this name has been declared, rightly or not.
+    /// Whether an index of this name was declared, legally or not.
     pub fn is_declared(&self, name: &str) -> bool {
         self.names.contains_key(name) || self.poisoned.contains(name)
     }
 
-    /// Names of all indices that are live, each once, in no particular order.
+    /// Names of all live indices, each once, in no particular order.
     pub fn live_names(&self) -> Vec<&str> {
         let is_live = |ids: &&Loops| ids.iter().any(|id| self.node(*id).consumed_by.is_none());
         self.names.iter().filter(|(_, ids)| is_live(ids)).map(|(name, _)| &**name).collect()
     }
 
-    /// Refuses a name for a new index that is already one.
+    /// Refuses the name of an existing index for a new one.
     pub(super) fn check_new(&self, step: DirectiveIndex, argument: usize, name: &str) -> Result<(), Illegal> {
         if !self.is_declared(name) {
             return Ok(());

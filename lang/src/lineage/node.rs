@@ -1,4 +1,4 @@
-//! Index variables as the builder keeps them, and what readers of a lineage may ask of them.
+//! Index variables of the builder, with the questions that readers of a lineage ask.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use smallvec::SmallVec;
 use super::scopes::ScopeId;
 use super::{Annotation, DirectiveIndex};
 
-/// Loops in a list that is mostly short.
+/// A list of loops, mostly short.
 pub type Loops = SmallVec<[LoopId; 4]>;
 
 /// The body of a loop while the nest is being built.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inside {
-    /// Loops in sequence; none makes a leaf loop.
+    /// Loops in sequence; a leaf loop has none.
     Seq(Loops),
     /// One sequence for each iteration.
     Cases(Vec<Loops>),
@@ -46,11 +46,11 @@ impl Inside {
 /// An index variable: one copy of one name.
 #[derive(Clone, Debug)]
 pub struct LoopNode {
-    /// The name it was declared with.
+    /// Declared name.
     pub name: Arc<str>,
-    /// Its number among the copies that `splitByDepth` made.
+    /// Number among the copies of `splitByDepth`.
     pub number: Option<u32>,
-    /// The copies it lies in.
+    /// Scope of the copies around it.
     pub(crate) scope: ScopeId,
     /// Rows or trees.
     pub axis: Axis,
@@ -60,31 +60,31 @@ pub struct LoopNode {
     pub stop: Sym,
     /// Distance between values.
     pub step: Sym,
-    /// The loop directly around it in the nest; none if it is outermost.
+    /// The loop directly around it in the nest; `None` if it is outermost.
     pub parent: Option<LoopId>,
-    /// What is inside it in the nest.
+    /// Its body in the nest.
     pub inside: Inside,
-    /// The operation that made it; none for the roots.
+    /// Operation that made it; `None` for the roots.
     pub made_by: Option<DirectiveIndex>,
-    /// The operation that replaced it by others; none while it is in the nest.
+    /// Operation that replaced it by others; `None` while it is in the nest.
     pub consumed_by: Option<DirectiveIndex>,
-    /// What it was replaced by.
+    /// Loops that replaced it.
     pub successors: Loops,
-    /// Place in the lineage: lexicographic order is the order that adds the trees as the model does.
+    /// Path in the lineage. Lexicographic order of paths adds the trees in the model's order.
     pub place: Vec<bool>,
-    /// Depth of its trees, if `splitByDepth` made it or what it came from.
+    /// Depth of its trees, if it comes from a `splitByDepth`.
     pub run_depth: Option<u32>,
-    /// The `splitByDepth` that it or what it came from was made by.
+    /// The `splitByDepth` from which it comes.
     pub split_by_depth: Option<DirectiveIndex>,
-    /// It is, or comes from, a part of a loop that was split.
+    /// Whether it is, or comes from, a part of a split loop.
     pub is_part: bool,
-    /// The `specialize` that gave its iterations bodies of their own.
+    /// The `specialize` that gave its iterations separate bodies.
     pub specialized_by: Option<DirectiveIndex>,
-    /// What is stated of it, and by which operations.
+    /// Facts about it, with their operations.
     pub annotations: Vec<(Annotation, DirectiveIndex)>,
     /// Sums that mention it: indices into `NestBuilder::sums`.
     pub(crate) sums: SmallVec<[u32; 4]>,
-    /// A refused operation named it, so complaints about its shape or range would be consequences.
+    /// Whether a refused operation named it, so that further problems of its shape or range are consequences.
     pub(crate) tainted: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The lineage as plain data: every index variable that a schedule ever had, what made it and what consumed it.
+//! The lineage as plain data: all index variables of a schedule with the directives that made and consumed
+//! them.
 
 use super::{DirectiveIndex, LoopNode, NestBuilder, Select};
 use sched_nest::Axis;
@@ -7,9 +8,9 @@ use sched_nest::sym::Sym;
 /// An index variable: one copy of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
-    /// With all qualifiers, as in `first.b1`, whether they are needed or not.
+    /// Name with all qualifiers, as in `first.b1`.
     pub path: String,
-    /// Without qualifiers: `b1`, `v[0]`.
+    /// Name without qualifiers: `b1`, `v[0]`.
     pub name: String,
     /// Rows or trees.
     pub axis: Axis,
@@ -19,16 +20,16 @@ pub struct Index {
     pub stop: Sym,
     /// Distance between values.
     pub step: Sym,
-    /// The operation that made it, unless it is a root.
+    /// Operation that made it, unless it is a root.
     pub made_by: Option<DirectiveIndex>,
-    /// The operation that consumed it, unless it is in the nest.
+    /// Operation that consumed it, unless it is in the nest.
     pub consumed_by: Option<DirectiveIndex>,
-    /// What it became: positions in the list of all.
+    /// Successors: positions in the list of all index variables.
     pub successors: Vec<usize>,
 }
 
 impl NestBuilder {
-    /// All index variables there ever were, in the order in which they were made; the two roots come first.
+    /// All index variables in the order in which they were made; the two roots come first.
     pub fn record(&self) -> Vec<Index> {
         self.nodes.iter().map(|node| index(self, node)).collect()
     }

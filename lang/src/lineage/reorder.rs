@@ -15,11 +15,11 @@ use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
 impl NestBuilder {
-    /// Permutes loops that form one contiguous, perfectly nested chain, on every path that holds a copy of each.
+    /// Permutes loops of one contiguous, perfectly nested chain, on each path that contains a copy of all of
+    /// them.
     ///
-    /// # Errors
-    /// Names that are unknown or consumed; fewer than two loops, or one twice; loops that do not form such a chain.
-    /// Nothing has changed then.
+    /// # Errors Names that are unknown or consumed; fewer than two loops, or one twice; loops that do not
+    /// form such a chain. Nothing has changed then.
     pub fn reorder(&mut self, step: DirectiveIndex, order: &[Select]) -> Result<(), Illegal> {
         let mut wanted: HashMap<LoopId, usize> = HashMap::new();
         for (argument, select) in order.iter().enumerate() {
@@ -59,7 +59,7 @@ impl NestBuilder {
             let mut names: Vec<usize> = chain.iter().map(|on| wanted[on]).collect();
             names.sort_unstable();
             names.dedup();
-            // With `id` as the innermost of them, each path is found once.
+            // Each path is found once, with `id` as the innermost loop.
             if names.len() == count && chain.len() == count {
                 chains.push(chain);
             }

@@ -1,7 +1,7 @@
-//! Scopes: which copies a loop lies in.
+//! Scopes: the copies around a loop.
 //!
-//! Copies of copies share what they have in common, so a scope is a path in a tree of tags. Long chains of splits make
-//! long paths; nothing here walks a path for every loop on it.
+//! Copies of copies share common parts, so a scope is a path in a tree of tags. Long chains of splits make
+//! long paths. Nothing here visits a path for each loop on it.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ pub(crate) struct ScopeId(u32);
 
 #[derive(Clone, Debug, Default)]
 struct Scope {
-    /// The innermost tag; the empty path has none.
+    /// Innermost tag; `None` for the empty path.
     tag: Option<Tag>,
     outer: ScopeId,
     inner: Vec<ScopeId>,
-    /// Loops that lie in it, or did before they were copied once more.
+    /// Loops in the scope, including those that were copied again later.
     loops: Vec<LoopId>,
 }
 
@@ -38,12 +38,12 @@ impl Scopes {
         Scopes { scopes: vec![Scope::default()], made: HashMap::new(), tagged: HashMap::new() }
     }
 
-    /// Says that a loop lies in the scope.
+    /// Adds a loop to the scope.
     pub fn enter(&mut self, scope: ScopeId, id: LoopId) {
         self.scopes[scope.0 as usize].loops.push(id);
     }
 
-    /// The scope one copy further in.
+    /// The scope of a copy inside `outer`.
     pub fn inside(&mut self, outer: ScopeId, tag: &Tag) -> ScopeId {
         if let Some(known) = self.made.get(&(outer, tag.clone())) {
             return *known;
@@ -77,12 +77,12 @@ impl Scopes {
         path
     }
 
-    /// Whether the path is exactly this one.
+    /// Whether the scope has exactly this path.
     pub fn is(&self, scope: ScopeId, path: &[Tag]) -> bool {
         self.outwards(scope).eq(path.iter().rev())
     }
 
-    /// Loops, in order, that lie or once lay in a scope that has all tags of `path` in their order.
+    /// Loops, in order, whose scope has, or once had, all tags of `path` in order.
     pub fn loops(&self, path: &[Tag]) -> Vec<LoopId> {
         let Some((last, rest)) = path.split_last() else { return Vec::new() };
         let mut found = Vec::new();

@@ -1,18 +1,18 @@
-//! Names as they are written, and the copies that they mean.
+//! Written names, and the copies that they mean.
 
 use std::sync::Arc;
 
-/// One step of copying: below a half of a `split`, or in one iteration of a specialised loop.
+/// One level of copying: a half of a `split`, or an iteration of a specialized loop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {
-    /// The half or the specialised loop.
+    /// The half or the specialized loop.
     pub name: Arc<str>,
     /// The iteration or run.
     pub number: Option<u32>,
 }
 
 impl Tag {
-    /// Whether, as a qualifier, it means `tag`; without a number it means every run and iteration.
+    /// Whether it fits `tag` as a qualifier. Without a number, it fits all runs and iterations.
     pub(super) fn covers(&self, tag: &Tag) -> bool {
         self.name == tag.name && (self.number.is_none() || self.number == tag.number)
     }
@@ -27,24 +27,24 @@ impl std::fmt::Display for Tag {
     }
 }
 
-/// A name as the user writes it: `b0`, `first.b1`, `v[3].t1`. Without qualifiers it means every live copy.
+/// A written name: `b0`, `first.b1`, `v[3].t1`. Without qualifiers it means all live copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
-    /// The copies to look in, outermost first. Some may be left out.
+    /// Qualifiers, outermost first. Some may be missing.
     pub scope: Vec<Tag>,
-    /// The declared name.
+    /// Declared name.
     pub name: String,
-    /// Which run of a `splitByDepth`.
+    /// Number of the run of a `splitByDepth`.
     pub number: Option<u32>,
 }
 
 impl Select {
-    /// Every live copy of `name`.
+    /// All live copies of `name`.
     pub fn all(name: &str) -> Self {
         Select { scope: Vec::new(), name: name.to_owned(), number: None }
     }
 
-    /// Reads a name whose numbers are written out: `b0`, `first.b1`, `v[3].t1`.
+    /// Reads a name with literal numbers: `b0`, `first.b1`, `v[3].t1`.
     pub fn read(text: &str) -> Option<Self> {
         let tag = |part: &str| -> Option<Tag> {
             let (name, number) = match part.trim().strip_suffix(']') {
@@ -61,7 +61,7 @@ impl Select {
         Some(Select { scope: tags, name: last.name.to_string(), number: last.number })
     }
 
-    /// Whether it means every copy.
+    /// Whether it means all copies.
     pub(crate) fn is_bare(&self) -> bool {
         self.scope.is_empty() && self.number.is_none()
     }

@@ -16,10 +16,10 @@ use sched_nest::sym::Property;
 use sched_nest::{Axis, LoopId};
 
 impl NestBuilder {
-    /// Gives every iteration of every copy of the loop its own copy of the loops inside, named `v[k].x`.
+    /// Gives each iteration of each copy of the loop its own copy of the loops inside, named `v[k].x`.
     ///
-    /// # Errors
-    /// Names that are unknown or consumed; leaf loops; trip counts that are unknown or absurd. Nothing has changed then.
+    /// # Errors Names that are unknown or consumed; leaf loops; trip counts that are unknown or absurd.
+    /// Nothing has changed then.
     pub fn specialize(&mut self, step: DirectiveIndex, v: &Select) -> Result<(), Illegal> {
         let loops = self.select(step, 0, v)?;
         let mut counts = Vec::new();
@@ -74,7 +74,7 @@ impl NestBuilder {
         self.node_mut(v).inside = Inside::Cases(cases);
     }
 
-    /// Expands every copy of the loop completely.
+    /// Expands each copy of the loop completely.
     ///
     /// # Errors
     /// Names that are unknown or consumed; trip counts that are unknown or absurd. Nothing has changed then.
@@ -83,12 +83,12 @@ impl NestBuilder {
         for id in &loops {
             self.check_expansion(step, *id)?;
         }
-        // What has been said of some copies is worth telling, and must not keep the others from being unrolled.
+        // A remark on some copies must not keep the others from being unrolled.
         let results: Vec<_> = loops.into_iter().map(|id| self.state(step, id, Annotation::Unroll)).collect();
         results.into_iter().collect()
     }
 
-    /// How many iterations there are to expand; nothing if that needs a model.
+    /// Number of iterations to expand; `None` if that needs a model.
     fn check_expansion(&mut self, step: DirectiveIndex, id: LoopId) -> Result<Option<usize>, Illegal> {
         let refuse = |problem| Err(Illegal { argument: Some(0), ..Illegal::at(step, problem, vec![id]) });
         if let Some(trips) = self.trips(id) {

@@ -1,4 +1,4 @@
-//! `split(v, first, second, at)`, and the fission that `splitByDepth` shares with it.
+//! `split(v, first, second, at)`, and the cutting that `splitByDepth` shares with it.
 //!
 //! ```text
 //! for v in a..b      for first in a..at
@@ -33,11 +33,10 @@ pub(super) struct SplitPart {
 }
 
 impl NestBuilder {
-    /// Cuts every copy of the loop at the value `at`; each half has a copy of the body.
+    /// Cuts each copy of the loop at the value `at`; each half has a copy of the body.
     ///
-    /// # Errors
-    /// Names that are unknown, consumed or taken; `at` outside the open range or off the step; loops that cannot be
-    /// reshaped any more. Nothing has changed then.
+    /// # Errors Names that are unknown, consumed or taken; `at` outside the open range or off the step; loops
+    /// that cannot be reshaped any more. Nothing has changed then.
     pub fn split(
         &mut self,
         step: DirectiveIndex,
@@ -49,8 +48,8 @@ impl NestBuilder {
         self.split_or_guess(step, v, first, second, Some(at))
     }
 
-    /// As [`NestBuilder::split`]; without a split point, because it was refused, the halves are made nevertheless and
-    /// marked, so that what is said about them later is understood.
+    /// [`NestBuilder::split`]. Without a split point, because it was refused, the halves are made and marked,
+    /// so that later directives can name them.
     pub(crate) fn split_or_guess(
         &mut self,
         step: DirectiveIndex,
@@ -123,7 +122,7 @@ impl NestBuilder {
                 return Ok(());
             }
         }
-        // The number of rows is known only at run time, where the halves are clipped.
+        // The number of rows is known only at run time. The halves are clipped there.
         let node = self.node(v);
         let is_known = |sym: &Sym| !sym.mentions(&|property| property != Property::Rows);
         if !(is_known(at) && is_known(&node.start) && is_known(&node.stop)) {
@@ -133,7 +132,7 @@ impl NestBuilder {
         Ok(())
     }
 
-    /// Refuses `copies` more copies of the bodies of `loops` if that is too much.
+    /// Refuses `copies` more copies of the bodies of `loops` if the nest becomes too large.
     pub(super) fn check_copies(
         &self,
         step: DirectiveIndex,
@@ -149,8 +148,8 @@ impl NestBuilder {
         self.check_growth(step, loops[0], more.saturating_mul(copies), mentions.saturating_mul(copies))
     }
 
-    /// Replaces `v` by parts that run one after the other, each around a copy of its body. The first part takes over
-    /// the loops there are.
+    /// Replaces `v` by parts that run one after the other, each around a copy of its body. The first part
+    /// keeps the existing loops.
     pub(super) fn fission(&mut self, step: DirectiveIndex, v: LoopId, parts: &[SplitPart]) {
         let scope = self.scope_of_successors(v);
         let body: Loops = self.node(v).inside.children().collect();
@@ -191,7 +190,7 @@ impl NestBuilder {
 }
 
 impl LoopNode {
-    /// One part of this loop, with nothing inside.
+    /// One part of this loop, with an empty body.
     fn part(&self, scope: ScopeId, step: DirectiveIndex, part: &SplitPart) -> LoopNode {
         LoopNode {
             name: Arc::clone(&part.name),
@@ -211,7 +210,7 @@ impl LoopNode {
             split_by_depth: part.number.map(|_| step),
             is_part: true,
             specialized_by: self.specialized_by,
-            // Runs of a loop are the loop still; halves are loops of their own.
+            // Runs keep the facts of the loop, halves do not.
             annotations: if part.number.is_some() { self.annotations.clone() } else { Vec::new() },
             sums: SmallVec::new(),
             tainted: self.tainted,
@@ -219,7 +218,7 @@ impl LoopNode {
     }
 }
 
-/// A legal split point if there is one.
+/// A legal split point, if there is one.
 fn middle(node: &LoopNode) -> Sym {
     let middle = || {
         let (start, stop, stride) = (node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?);

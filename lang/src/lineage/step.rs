@@ -1,5 +1,5 @@
-//! Operations by number.
+//! Indices of operations.
 
-/// Which operation on the builder did something: the caller's number, for example the position of a directive.
+/// Index of an operation on the builder, given by the caller. For example, the position of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DirectiveIndex(pub u32);

@@ -20,7 +20,7 @@ const INNER: usize = 2;
 const SIZE: usize = 3;
 
 impl NestBuilder {
-    /// Blocks every copy of the loop into `outer`, which takes its place, and `inner`, which adopts its body.
+    /// Blocks each copy of the loop into `outer`, which takes its place, and `inner`, which gets its body.
     ///
     /// # Errors
     /// Names that are unknown, consumed or taken; a size below 1 or off the loop's step; loops that cannot be
@@ -36,8 +36,8 @@ impl NestBuilder {
         self.tile_or_guess(step, v, outer, inner, Some(size))
     }
 
-    /// As [`NestBuilder::tile`]; without a size, because it was refused, the loops are made nevertheless and marked, so
-    /// that what is said about them later is understood.
+    /// [`NestBuilder::tile`]. Without a size, because it was refused, the loops are made and marked, so that
+    /// later directives can name them.
     pub(crate) fn tile_or_guess(
         &mut self,
         step: DirectiveIndex,
@@ -131,7 +131,7 @@ impl NestBuilder {
         }
     }
 
-    /// The extent of the largest of these loops and the size, if a tile of this size is full in none of them.
+    /// Extent of the largest of these loops and the size, if no tile of this size is ever full.
     fn beyond(&self, loops: &[LoopId], size: &Sym) -> Option<(i64, i64)> {
         let size = size.as_int()?;
         let extents = loops.iter().map(|id| {
@@ -166,7 +166,8 @@ impl NestBuilder {
         }
     }
 
-    /// Refuses loops whose body depends on their iterations, and loops with facts, which would be lost.
+    /// Refuses loops whose body depends on their iterations, and loops with facts, which would have no
+    /// effect.
     pub(super) fn check_reshapable(&self, step: DirectiveIndex, v: LoopId) -> Result<(), Illegal> {
         let node = self.node(v);
         if let Some(by) = node.specialized_by {
@@ -184,7 +185,7 @@ impl NestBuilder {
     pub(super) fn check_depth(&self, step: DirectiveIndex, v: LoopId, more: usize) -> Result<(), Illegal> {
         let mut deepest = self.path(v).len();
         let base = deepest;
-        // The height below `v`: only long chains matter, and those are short lists.
+        // Height below `v`. Only long chains matter, and those are short lists.
         let mut stack = vec![(v, base)];
         while let Some((id, depth)) = stack.pop() {
             deepest = deepest.max(depth);
@@ -197,7 +198,7 @@ impl NestBuilder {
     }
 }
 
-/// Whether `size` divides the loop's extent for certain.
+/// Whether `size` is known to divide the loop's extent.
 fn divides(source: &LoopNode, size: &Sym) -> bool {
     let (Some(start), Some(stop), Some(size)) = (source.start.as_int(), source.stop.as_int(), size.as_int())
     else {

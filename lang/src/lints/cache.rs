@@ -1,4 +1,4 @@
-//! Working sets that are to be kept near and do not fit.
+//! Caches of working sets that do not fit.
 
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
@@ -7,7 +7,7 @@ use crate::lineage::{Annotation, NestBuilder};
 use crate::options::TargetKind;
 use sched_nest::LoopId;
 
-/// On a GPU what does not fit is illegal; on a CPU it is only slow.
+/// Checks CPUs only. On a GPU, a cache that does not fit is illegal.
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
     if limits.kind != TargetKind::Cpu {
         return;

@@ -1,4 +1,4 @@
-//! Vectors of quantized rows that leave a part of the registers empty.
+//! Vectors of quantized rows that fill only part of a register.
 
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
@@ -6,9 +6,9 @@ use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
 use sched_nest::{Axis, Layout, LoopId};
 
-/// Bytes of a bin at most, where the model does not tell.
+/// Largest bin in bytes, assumed without a model.
 const LARGEST_BIN: u32 = 2;
-/// Calls of no more rows than so many full vectors have may well be faster with narrow ones.
+/// Number of full vectors. Calls of at most this many vectors of rows may be faster with narrow ones.
 const FEW_VECTORS: u64 = 2;
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
@@ -33,7 +33,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
     }
 }
 
-/// The layout of the trees that a leaf loop walks, and what chose it.
+/// Layout of the trees of a leaf loop, and its directive.
 fn layout(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
     let on = |id: LoopId| {
         builder.node(id).annotations.iter().find_map(|(annotation, step)| match annotation {

@@ -1,4 +1,4 @@
-//! Legal schedules that are probably not meant, and how comments silence them.
+//! Legal schedules that are probably unintended, and comments that silence lints.
 
 mod cache;
 mod lanes;
@@ -18,13 +18,13 @@ use crate::report::Report;
 use crate::resolve::Scope;
 use sched_nest::TreeOrder;
 
-/// Reports everything silly about the names of a legal nest.
+/// Reports lints of the names of a legal nest.
 pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     unsorted(scope, builder, report);
     unused(scope, report);
 }
 
-/// Everything silly about the loops of a legal nest, as plain data.
+/// Lints of the loops of a legal nest, as plain data.
 pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
     let loops = builder.loops();
@@ -51,7 +51,7 @@ fn unused(scope: &Scope, report: &mut Report) {
     }
 }
 
-/// `trees_to_depth` counts trees; it is a position only where shallow trees come first.
+/// Reports `trees_to_depth` as a position unless shallow trees come first.
 fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), &builder.model) else { return };
     let count = usize::try_from(model.trees_to_depth(depth)).unwrap_or(0);

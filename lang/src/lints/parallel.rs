@@ -1,4 +1,4 @@
-//! Parallel loops inside parallel loops, and those that leave all work to one thread.
+//! Parallel loops inside parallel loops, and those with a single iteration.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::LoopId;
 use sched_nest::sym::Property;
 
-/// Iterations that keep every thread of a large machine busy.
+/// Number of iterations that keeps all threads of a large machine busy.
 const PLENTY: i64 = 64;
-/// Rows that are worth sharing among threads, whatever the model.
+/// Number of rows worth sharing among threads, for any model.
 const WORTH_SHARING: u64 = 512;
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
@@ -26,7 +26,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-/// Directives none of whose loops has more than one iteration.
+/// Directives all of whose loops have a single iteration.
 pub(super) fn one_blocks(builder: &NestBuilder, loops: &[LoopId], limits: &Limits) -> Vec<Illegal> {
     let mut found: HashMap<DirectiveIndex, Option<Illegal>> = HashMap::new();
     for id in loops.iter().copied() {
@@ -41,7 +41,7 @@ pub(super) fn one_blocks(builder: &NestBuilder, loops: &[LoopId], limits: &Limit
     found.into_values().flatten().collect()
 }
 
-/// Whether the loop has one iteration, always or for all calls that there are.
+/// A problem if the loop has one iteration, always or in all calls.
 fn one_block(builder: &NestBuilder, id: LoopId, limits: &Limits) -> Option<Problem> {
     let node = builder.node(id);
     if let Some(trips) = builder.trips(id) {
@@ -62,7 +62,7 @@ fn parallel(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
         .map(|(_, step)| *step)
 }
 
-/// Whether there is work for every thread: many iterations, or one for each few of any number of rows.
+/// Whether all threads have work: many iterations, or an unlimited number of blocks of a few rows.
 fn fills_the_machine(builder: &NestBuilder, id: LoopId) -> bool {
     let node = builder.node(id);
     match builder.trips(id) {

@@ -1,14 +1,15 @@
-//! Loops that are written out though they have many iterations.
+//! Unrolled loops with many iterations.
 
 use crate::illegal::{Illegal, Problem};
 use crate::legality::is_large_code;
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::LoopId;
 
-/// Copies of a walk that are worth a remark: they are no faster than a loop, and take many times as long to compile.
+/// Copies of a walk from which there is a remark. They are no faster than a loop, and compile many times
+/// slower.
 const MANY: i64 = 64;
 
-/// The loops with which the code inside is written out this often. Of code that takes long to compile that is told already.
+/// Loops that bring the code inside to this many copies. Code that compiles slowly has another lint.
 pub(super) fn far(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illegal> {
     let mut problems = Vec::new();
     if loops.iter().all(|id| unrolled(builder, *id).is_none()) {

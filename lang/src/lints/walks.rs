@@ -1,4 +1,4 @@
-//! Silly facts about walks.
+//! Pointless facts about walks.
 
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -26,7 +26,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-/// What shapes steps, where there are none.
+/// Reports annotations of steps if there are none.
 fn no_steps(
     builder: &NestBuilder,
     id: LoopId,
@@ -43,7 +43,7 @@ fn no_steps(
     }
 }
 
-/// Whether all walks in a loop are made by vectors of rows that test all nodes of a tree: the layout, and what chose it.
+/// Layout and directive, if vectors of rows that test all nodes of a tree make all walks in a loop.
 fn sweeps(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
     let on = |id: LoopId| {
         builder.node(id).annotations.iter().find_map(|(annotation, step)| match annotation {

@@ -4,11 +4,11 @@ use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, NestBuilder};
 use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
-/// Threads that a GPU runs in step.
+/// Number of threads that a GPU runs in step.
 const WARP: i64 = 32;
 
-/// A specialized loop over threads is one way for each iteration. The threads of a warp go the same way if those that
-/// differ only in directions before its own fill warps.
+/// Each iteration of a specialized loop over threads has separate code. A warp does not diverge if the
+/// threads along the earlier axes fill warps.
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let (Some(step), Some(own)) = (builder.node(id).specialized_by, on_block(builder, id)) else { return };
     if builder.trips(id).is_none_or(|trips| trips < 2) {
@@ -17,7 +17,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     let path = builder.path(id);
     let Some(launch) = path.iter().find(|on| is_mapped(builder, **on)) else { return };
     let inside = builder.subtree(*launch);
-    // Threads are counted along x first.
+    // Threads are numbered along x first.
     let before = (0..own.axis as usize).map(|axis| {
         let along =
             inside.iter().filter(|on| on_block(builder, **on).is_some_and(|d| d.axis as usize == axis));

@@ -1,4 +1,4 @@
-//! Directives as typed calls: which one, and what each argument is.
+//! Directives as typed calls with resolved arguments.
 
 use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, StmtKind};
 
@@ -12,35 +12,35 @@ use sched_nest::sym::Sym;
 /// An argument of a known directive.
 #[derive(Clone, Debug)]
 pub enum Arg {
-    /// Loops that exist.
+    /// Existing loops.
     Index(Select),
-    /// A loop to be made.
+    /// A new loop.
     New(String),
     /// A number.
     Number(Sym),
     /// One of the directive's words.
     Word(&'static str),
-    /// Something else, which has been reported.
+    /// Another expression, which was reported.
     Bad,
 }
 
-/// A directive whose name is known.
+/// A known directive.
 #[derive(Debug)]
 pub struct Call {
     /// Its position among the directives.
     pub step: DirectiveIndex,
-    /// Which directive.
+    /// The directive.
     pub op: Op,
-    /// Whether it shapes the nest; else it is a fact about loops of the final nest.
+    /// Whether it is a modifier; otherwise it is a fact about loops of the final nest.
     pub shapes: bool,
-    /// Its arguments in the order written.
+    /// Arguments in order.
     pub args: Vec<Arg>,
-    /// The number of arguments is wrong, so they mean nothing.
+    /// Whether the number of arguments is wrong, so that they have no meaning.
     pub broken: bool,
 }
 
 impl Call {
-    /// The names of loops that it would have made.
+    /// Names of the loops that it would make.
     pub fn new_names(&self) -> impl Iterator<Item = &str> {
         self.args.iter().filter_map(|arg| match arg {
             Arg::New(name) => Some(name.as_str()),
@@ -48,7 +48,7 @@ impl Call {
         })
     }
 
-    /// The loops that it is about.
+    /// Loops that it names.
     pub fn selects(&self) -> impl Iterator<Item = (usize, &Select)> {
         self.args.iter().enumerate().filter_map(|(at, arg)| match arg {
             Arg::Index(select) => Some((at, select)),
@@ -56,7 +56,7 @@ impl Call {
         })
     }
 
-    /// A number that was given and has a value.
+    /// The number at `at`, if it has a value.
     pub fn number(&self, at: usize) -> Option<&Sym> {
         match self.args.get(at) {
             Some(Arg::Number(sym)) => Some(sym),
@@ -64,13 +64,13 @@ impl Call {
         }
     }
 
-    /// Whether any argument has been reported.
+    /// Whether any argument was reported.
     pub fn is_bad(&self) -> bool {
         self.broken || self.args.iter().any(|arg| matches!(arg, Arg::Bad))
     }
 }
 
-/// All directives of a file that are known, in order; steps count all directives.
+/// All known directives of a file in order. Indices count all directives.
 pub(crate) fn calls(file: &File, scope: &Scope, report: &mut Report) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut step = 0;
@@ -100,7 +100,7 @@ fn call(
     let given = directive.args.len();
     let most = if signature.repeats { usize::MAX } else { signature.parameters.len() };
     let broken = given < signature.required || given > most;
-    // Where an argument did not parse, their number means nothing and the parser has said so.
+    // If an argument did not parse, the count has no meaning, and the parser has reported it.
     let parsed = directive.args.iter().all(|arg| !matches!(arg.kind, ExprKind::Error));
     if broken && parsed {
         report.push(wrong_count(signature, directive));
@@ -112,7 +112,7 @@ fn call(
     let mut args = Vec::new();
     for (at, expr) in in_order(&directive.args, misplaced).enumerate() {
         let Some(parameter) = parameters.get(at.min(parameters.len().saturating_sub(1))) else { break };
-        // Arguments of a broken call only serve to know which loops it was about.
+        // Arguments of a broken call only show which loops it concerns.
         if broken && !matches!(parameter.role, Role::Index | Role::NewIndex) {
             continue;
         }
@@ -121,7 +121,7 @@ fn call(
     Some(Call { step, op, shapes, args, broken })
 }
 
-/// `representation(name)` leaves out its first parameter, all others their last.
+/// Parameters of a call. `representation(name)` leaves out its first parameter, all others their last.
 pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
     match signature.op {
         Op::Representation if given == 1 => &signature.parameters[1..],
@@ -151,7 +151,7 @@ fn unknown(directive: &Directive) -> Diagnostic {
     }
 }
 
-/// What there is to say of an `allow(...)` that is no comment.
+/// The diagnostic for an `allow(...)` outside of a comment.
 fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
     let text = report.written(directive.name.span.to(directive.args_span));
     let comment = if directive.args.is_empty() { "// allow(S0095)".to_owned() } else { format!("// {text}") };
@@ -159,7 +159,7 @@ fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::UNKNOWN_DIRECTIVE, directive.name.span, message)
         .label("not a directive")
         .help(format!("Write `{comment}`. Such a comment silences a warning or hint, wherever in the file it is."));
-    // A comment reaches to the end of its line.
+    // A comment extends to the end of its line.
     let is_last = report.rest_of_line(span).is_empty() && !text.contains('\n');
     if directive.args.is_empty() || !is_last {
         return diagnostic;
@@ -189,8 +189,8 @@ fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
     diagnostic.help(help).fix("write `unrollWalk`", directive.name.span, "unrollWalk", Applicability::Unsure)
 }
 
-/// The place of a number among the names of loops to be made, where the number that comes last is such a name: the
-/// arguments are in the wrong order, which is one mistake.
+/// Position of a number among new names, if the last argument is a name instead. The arguments are in the
+/// wrong order, which is a single mistake.
 fn misplaced_number(signature: &Signature, args: &[Expr], scope: &Scope) -> Option<usize> {
     let is_name = |expr: &Expr| match &expr.kind {
         ExprKind::Path(path) => path.as_ident().is_some_and(|name| !scope.is_number(&name.text)),
@@ -311,7 +311,7 @@ fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static st
     }
 }
 
-/// The copies that a path means; nothing if a number in brackets has no value, which has been reported.
+/// The copies that a path means; `None` if a number in brackets has no value, which was reported.
 fn select(path: &Path, scope: &Scope, report: &mut Report) -> Option<Select> {
     let (last, rest) = path.segments.split_last()?;
     let mut number = |segment: &Segment| -> Option<Option<u32>> {

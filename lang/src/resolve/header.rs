@@ -9,10 +9,10 @@ use crate::options::{Options, Target, TargetKind};
 use crate::report::Report;
 use crate::schedule::Header;
 
-/// The language editions there are.
+/// Existing editions of the language.
 const EDITIONS: &[i64] = &[1];
 
-/// What the header lines say; each counts once.
+/// Reads the header lines. The first of each kind counts.
 pub(crate) fn header(file: &File, report: &mut Report) -> Header {
     let mut header = Header::default();
     let (mut edition, mut model, mut target) = (None, None, None);
@@ -35,7 +35,7 @@ pub(crate) fn header(file: &File, report: &mut Report) -> Header {
     header
 }
 
-/// Whether this is the first line of its kind; a later one is reported.
+/// Whether this is the first line of its kind. A later one is reported.
 fn first(what: &str, earlier: &mut Option<Span>, span: Span, report: &mut Report) -> bool {
     if let Some(before) = *earlier {
         let diagnostic = Diagnostic::new(codes::HEADER_TWICE, span, format!("duplicate `{what}` line"))
@@ -91,7 +91,7 @@ fn read_target(kind: &Ident, given: &[Ident], report: &mut Report) -> Option<Tar
     Some(Target { kind, options })
 }
 
-/// Says which words of the target that the caller gave mean nothing.
+/// Reports unknown words of the target that the caller gave.
 pub(crate) fn given_target(options: &Options, report: &mut Report) {
     let Some(target) = &options.target else { return };
     for option in &target.options {

@@ -1,4 +1,4 @@
-//! From syntax to meaning, as far as it needs no loops: the header, named numbers, and directives as typed calls.
+//! Resolves syntax as far as it needs no loops: the header, named numbers, and directives as typed calls.
 
 mod calls;
 mod header;

@@ -12,10 +12,10 @@ use crate::schedule::Param;
 use sched_nest::ModelInfo;
 use sched_nest::sym::{ArithmeticError, Property, Sym, SymOp};
 
-/// Most pairs of an unknown and a known name that are compared to guess what was meant.
+/// Largest number of pairs of an unknown and a known name that are compared for proposals.
 const MOST_COMPARED: usize = 200_000;
 
-/// Properties of a model that have a name in the text.
+/// Properties with a name in the text.
 pub const PROPERTIES: &[(&str, Property)] = &[
     ("num_trees", Property::NumTrees),
     ("N_t", Property::NumTrees),
@@ -30,7 +30,7 @@ pub const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
 
 /// A declared number.
 struct Named {
-    /// Nothing if its value was refused.
+    /// `None` if its value was refused.
     value: Option<Sym>,
     span: Span,
     is_param: bool,
@@ -42,26 +42,26 @@ struct Named {
 pub struct Number {
     /// Its name.
     pub name: String,
-    /// Nothing if its value was refused.
+    /// `None` if its value was refused.
     pub value: Option<Sym>,
-    /// Where its name is declared.
+    /// Span of its declaration.
     pub span: Span,
     /// Whether it is a `param`, which can be set from outside.
     pub is_param: bool,
 }
 
-/// Everything that a name in an expression can mean.
+/// Names that may occur in expressions.
 pub(crate) struct Scope<'a> {
     named: HashMap<String, Named>,
     model: Option<&'a ModelInfo>,
-    /// The depths of the model's trees in ascending order.
+    /// Depths of the model's trees in ascending order.
     depths: OnceCell<Vec<u32>>,
     batch_size: Option<u64>,
     /// Names of indices made anywhere in the file, to tell a loop from a misspelt number.
     pub(crate) indices: HashSet<&'a str>,
-    /// Undeclared names that have been reported.
+    /// Undeclared names that were reported.
     undeclared: RefCell<HashSet<String>>,
-    /// Where `trees_to_depth` and `batch_size` are first used.
+    /// First use of `trees_to_depth`.
     pub(crate) trees_to_depth: Cell<Option<(Span, i64)>>,
 }
 
@@ -207,7 +207,7 @@ impl Scope<'_> {
         self.named.contains_key(name) || PROPERTIES.iter().any(|(property, _)| *property == name)
     }
 
-    /// All names that mean something: numbers, facts, functions and loops made anywhere in the file.
+    /// All names in use: numbers, facts, functions and loops made anywhere in the file.
     pub(crate) fn names(&self) -> HashSet<String> {
         let numbers =
             self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));
@@ -228,7 +228,7 @@ impl Scope<'_> {
         numbers
     }
 
-    /// Declared names that nothing uses.
+    /// Unused declared names.
     pub(crate) fn unused(&self) -> Vec<(&str, Span, bool)> {
         let unused = self.named.iter().filter(|(_, named)| !named.used.get() && named.value.is_some());
         let mut unused: Vec<_> =
@@ -237,7 +237,7 @@ impl Scope<'_> {
         unused
     }
 
-    /// The value of an expression; nothing if it has none, which has been reported.
+    /// The value of an expression; `None` if it has none, which was reported.
     pub(crate) fn eval(&self, expr: &Expr, report: &mut Report) -> Option<Sym> {
         // The parser bounds the depth of expressions, so recursion is bounded too.
         match &expr.kind {
@@ -307,7 +307,7 @@ impl Scope<'_> {
         }
         let known =
             self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));
-        // Files of many names, of which many are unknown, get no help with each of them.
+        // Files with many unknown names get no proposals for each of them.
         let searched = self.undeclared.borrow().len().saturating_mul(self.named.len());
         let mut known: Vec<&str> = if searched > MOST_COMPARED { Vec::new() } else { known.collect() };
         known.sort_unstable();
@@ -372,7 +372,7 @@ impl Scope<'_> {
         Some(self.known(property).map_or(Sym::Property(property), Sym::Int))
     }
 
-    /// Depths sorted once: long files ask often.
+    /// Depths, sorted once, because long files ask often.
     fn depths(&self, model: &ModelInfo) -> &[u32] {
         self.depths.get_or_init(|| {
             let mut depths = model.depths.to_vec();
@@ -399,7 +399,7 @@ impl Scope<'_> {
     }
 }
 
-/// `a op b`, with what goes wrong reported.
+/// Computes `a op b` and reports errors.
 fn apply(op: SymOp, a: &Sym, b: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
     let (code, message, label) = match Sym::apply(op, a, b) {
         Ok(sym) => return Some(sym),

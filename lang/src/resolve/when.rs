@@ -1,4 +1,4 @@
-//! Blocks: for which calls each of them is, and what cannot stand in them.
+//! Blocks: their bounds, and the statements that they may not contain.
 
 use sched_grammar::ast::{Comparison, Expr, ExprKind, File, Span, Stmt, StmtKind, When};
 
@@ -7,14 +7,14 @@ use crate::diagnostics::{Applicability, Diagnostic, Edit, Fix, codes};
 use crate::part::{Block, MOST_BLOCKS};
 use crate::report::Report;
 
-/// What the number of rows of a call is called.
+/// Name of the number of rows of a call.
 const ROWS: &str = "n_rows";
-/// How the message about other conditions ends.
+/// Help about unsupported conditions.
 const HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows. Directives outside of all blocks apply to \
                     the other calls.";
 
-/// The most rows of the calls that each block of a text is for, as far as that can be told and no other block has the
-/// same; what is wrong with the blocks is reported.
+/// Largest number of rows of each block's calls; `None` if it is wrong or a duplicate. Problems with the
+/// blocks are reported.
 pub(crate) fn bounds(file: &File, scope: &Scope, report: &mut Report) -> Vec<Option<u32>> {
     let mut known: Vec<(u32, Span)> = Vec::new();
     let mut bounds = Vec::new();
@@ -48,7 +48,7 @@ fn too_many(span: Span) -> Diagnostic {
     Diagnostic::new(codes::TOO_MANY_BLOCKS, span, message).label("one too many").help(help)
 }
 
-/// Says that a line of the header stands in a block.
+/// Reports a header line in a block.
 fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
     let word = match &stmt.kind {
         StmtKind::Edition(_) => "sched",
@@ -74,7 +74,7 @@ fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
     report.push(diagnostic);
 }
 
-/// The most rows of the calls that a block is for.
+/// Largest number of rows of a block's calls.
 fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     let is_rows = |expr: &Expr| match &expr.kind {
         ExprKind::Path(path) => path.as_ident().is_some_and(|name| name.text == ROWS),
@@ -86,7 +86,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     }
     if !is_rows(&when.left) || when.comparison != Comparison::AtMost {
         let side = if is_rows(&when.left) { &when.right } else { &when.left };
-        // Names in it are used, whatever they are compared with.
+        // The expression counts as a use of its names.
         if !is_rows(side) {
             scope.eval(side, report)?;
         }
@@ -116,7 +116,8 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     found
 }
 
-/// What there is to say of a condition other than `n_rows <= 8`; `left` and `right` tell where the rows stand.
+/// The diagnostic for a condition other than `n_rows <= 8`. `left` and `right` tell on which side the rows
+/// are.
 fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnostic {
     let span = when.left.span.to(when.right.span);
     let diagnostic =

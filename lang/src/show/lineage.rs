@@ -1,4 +1,4 @@
-//! Prints where index variables come from and what became of them.
+//! Prints the origins and successors of index variables.
 //!
 //! ```text
 //! batch in 0..n_rows, consumed on line 1: tile(batch, b0, b1, 64)
@@ -17,12 +17,12 @@ use crate::schedule::{Event, Lineage};
 use sched_nest::Variants;
 use sched_nest::show::{axis_name, range, show_variants, sym_value, variants_json};
 
-/// Copies of one index that are named one by one.
+/// Largest number of copies of one index that are named separately.
 const NAMED: usize = 4;
-/// Deepest chain of indices that is indented further.
+/// Largest number of indent levels.
 const DEEPEST: usize = 60;
 
-/// The lineage as a tree: below each index what it was made into. Copies with one range share a line.
+/// The lineage as a tree: below each index its successors. Copies with one range share a line.
 pub fn show_lineage(lineage: &Lineage) -> String {
     let groups = Groups::new(&lineage.indices);
     let mut out = String::new();
@@ -40,7 +40,7 @@ pub fn show_lineage(lineage: &Lineage) -> String {
 /// Indices with one name, one origin and one range, which are copies of each other.
 struct Groups<'a> {
     members: Vec<Vec<&'a Index>>,
-    /// Groups whose indices were made from those of a group.
+    /// Groups of the successors of a group.
     children: Vec<Vec<usize>>,
     roots: Vec<usize>,
 }
@@ -106,7 +106,7 @@ fn names(members: &[&Index]) -> String {
     names.join(", ")
 }
 
-/// The lineage for programs: a list of indices, each with its number, its range, and what made and consumed it.
+/// The lineage as JSON: a list of indices with number, range, and the directives that made and consumed them.
 pub fn lineage_json(lineage: &Lineage) -> Value {
     let event = |step: Option<DirectiveIndex>| step.and_then(|step| lineage.event(step)).map(event_json);
     let indices = lineage.indices.iter().enumerate().map(|(id, index)| {
@@ -126,12 +126,12 @@ pub fn lineage_json(lineage: &Lineage) -> Value {
     json!({ "indices": indices.collect::<Vec<_>>() })
 }
 
-/// As [`show_lineage`] for each number of rows.
+/// [`show_lineage`] for each variant.
 pub fn show_lineages(lineages: &Variants<Lineage>) -> String {
     show_variants(lineages, show_lineage)
 }
 
-/// As [`lineage_json`] with the lineages for few rows.
+/// [`lineage_json`] with the lineages of all variants.
 pub fn lineages_json(lineages: &Variants<Lineage>) -> Value {
     variants_json(lineages, "lineage", lineage_json)
 }

@@ -9,18 +9,18 @@ use crate::directives::find;
 use crate::options::Options;
 use crate::part::Block;
 
-/// A text of which only the directives up to a line are left.
+/// A text that ends with the directives of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Until {
-    /// The text, with blanks in place of what is left out.
+    /// The text, with blanks instead of later directives.
     pub text: String,
-    /// Most rows of the calls that the schedule is for in which the line lies; nothing outside of blocks.
+    /// Largest number of rows of the schedule's calls; `None` outside of blocks.
     pub max_rows: Option<u32>,
 }
 
-/// The schedule in which a line lies, counted from 1, with blanks in place of the directives that begin after it and of all
-/// other schedules of the text. Header lines stay, and so do all places in the text. Annotations may be stated before their
-/// loops are made; those whose loops are not made by then are left out too.
+/// The schedule that contains a line, counted from 1. Blanks replace the directives that begin after it and
+/// all other schedules, so that positions in the text stay valid. Header lines stay. Annotations whose loops
+/// are not yet made are replaced too.
 pub fn until_line(source: &str, line: usize, options: &Options) -> Until {
     let mut ends = source.match_indices('\n').map(|(at, _)| at);
     let start = match line.checked_sub(2) {
@@ -65,13 +65,13 @@ fn is_directive(stmt: &Stmt) -> bool {
     matches!(stmt.kind, StmtKind::Directive(_))
 }
 
-/// Whether it is a directive that does not shape the nest.
+/// Whether it is an annotation.
 pub(crate) fn is_annotation(stmt: &Stmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
     find(&directive.name.text).is_some_and(|signature| !signature.shapes)
 }
 
-/// Replaces text by blanks, line ends aside; the place of everything else stays the same.
+/// Replaces text by blanks, except for line ends, so that other positions stay valid.
 pub(crate) fn blank(text: &mut String, span: Span) {
     let Some(old) = text.get(span.range()) else { return };
     let blanks: String = old.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();

@@ -1,10 +1,10 @@
-//! Everything that the language refuses or remarks on, directive by directive, with its code; and what it allows on
-//! purpose although other systems refuse it.
+//! All refusals and remarks, directive by directive, with their codes. Also schedules that are legal here
+//! although other systems refuse them.
 
 /// A schedule on one line: facts before the bar, statements after it.
 pub type Case = (&'static str, &'static str);
 
-/// What is refused or remarked on: why, a schedule, and the only code that it gives.
+/// Refusals and remarks: reason, schedule, and the only code that it gives.
 pub const REFUSED: &[(&str, Case, u16)] = &[
     // Names and lineage.
     ("an index that does not exist", ("", "parallel(nobody)"), 24),
@@ -177,7 +177,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("a value beyond 64 bits", ("", "tile(batch, a, b, 9223372036854775807 * 2)"), 32),
 ];
 
-/// What is legal on purpose: why, and a schedule that gives no error and no warning.
+/// Legal schedules: reason, and a schedule without errors and warnings.
 #[allow(dead_code, reason = "only the checklist's own test reads it")]
 pub const ALLOWED: &[(&str, Case)] = &[
     ("a tile that does not divide", ("trees=9", "tile(tree, a, b, 4)")),
