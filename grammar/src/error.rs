@@ -196,15 +196,22 @@ impl SyntaxError {
             SyntaxErrorKind::BadCharacter(c) => character_help(*c)?.to_owned(),
             SyntaxErrorKind::IntegerTooLarge => format!("The largest number is {}.", i64::MAX),
             SyntaxErrorKind::TooDeep => "Give a part of it a name with `const`.".to_owned(),
-            SyntaxErrorKind::Unclosed { close, .. } => format!("Write `{close}` at the end of the statement."),
-            SyntaxErrorKind::UnclosedBlock { .. } => "Write `}` on the line after its last directive.".to_owned(),
+            SyntaxErrorKind::Unclosed { close, .. } => format!(
+                "Write `{close}` at the end of the \
+                statement."
+            ),
+            SyntaxErrorKind::UnclosedBlock { .. } => {
+                "Write `}` on the line after its last directive.".to_owned()
+            }
             SyntaxErrorKind::MissingBlock { .. } => BLOCK_IN_BRACES.to_owned(),
             SyntaxErrorKind::NestedBlock => {
-                "Close the outer block first. If several blocks cover a call, the one with the smallest bound applies."
+                "Close the outer block first. If several blocks cover a call, the one with the smallest \
+                 bound applies."
                     .to_owned()
             }
             SyntaxErrorKind::ReservedName(_) => {
-                "Choose another name. The reserved words are sched, model, target, param, const, in, use, def, when, \
+                "Choose another name. The reserved words are sched, model, target, param, const, in, use, \
+                 def, when, \
                  require and tune."
                     .to_owned()
             }
@@ -220,7 +227,10 @@ impl SyntaxError {
             SyntaxErrorKind::MissingComma => "Insert a `,`.".to_owned(),
             SyntaxErrorKind::MissingParens { .. } => "Put `(` and `)` around the arguments.".to_owned(),
             SyntaxErrorKind::MissingKeyword(name) => {
-                format!("Write `param {name} = ...` for a tunable number, `const {name} = ...` for a fixed one.")
+                format!(
+                    "Write `param {name} = ...` for a tunable number, `const {name} = ...` for a fixed \
+                         one."
+                )
             }
             SyntaxErrorKind::MissingSeparator => {
                 "Insert a `;`, or put the second statement on a line of its own.".to_owned()
@@ -319,7 +329,8 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
         _ => return None,
     };
     Some(match only {
-        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`. A fingerprint may follow it, as in \
+        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`. A fingerprint \
+                        may follow it, as in \
                         `\"sha256:...\"`."
             .to_owned(),
         "`{`" => "Write the values in braces, as in `param ROWS = 64 in {32, 64}`.".to_owned(),

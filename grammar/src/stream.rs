@@ -1,5 +1,5 @@
-//! The raw tokens of a text, with a cursor and the errors so far. The layout pass moves the cursor; the builder of a
-//! statement reads the token there.
+//! The raw tokens of a text, with a cursor and the errors so far. The layout pass moves the cursor; the
+//! builder of a statement reads the token there.
 
 use std::cell::OnceCell;
 
@@ -14,7 +14,8 @@ pub(crate) struct TokenStream<'s> {
     tokens: Vec<RawToken>,
     /// Index of the token under the cursor.
     pub next: usize,
-    /// For each token, the index of its closing bracket. Computed at the first use: only texts with mistakes need it.
+    /// For each token, the index of its closing bracket. Computed at the first use: only texts with mistakes
+    /// need it.
     partners: OnceCell<Vec<Option<usize>>>,
     /// Index of the token that ends the current line or statement, or of an earlier one.
     line_end: usize,

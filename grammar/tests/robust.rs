@@ -69,9 +69,12 @@ const SAMPLES: [&str; 8] = [
     include_str!("pass/crlf_bom.sched"),
     include_str!("pass/when.sched"),
     "a(b)\nwhen n <= 8 {\n  c(d)\n  e(f,\n    g); h(i)\n}\nj(k)\nwhen n <= 4 { l(m); n(o) }\np(q)\n",
-    "when n <= 8 {\n  when m <= 3 {\n    a(b)\n  }\n  c(d)\nwhen n\n  e(f)\n}\nwhen k <= 2 { g(h }\n i(j})\n} l(m)",
-    "sched 1 // a\n\n  tile(a, b, c, 4) # b\nreorder(a,\n  b); f(x); g(y)\ntile(in, d)\nh(in)\n  i(z)\nuse j\nk()",
-    "tile(a, v[3].b, -min(x, (y + 1) * 2)); model \"é\\u{e9}\"\nparam ö = 6_4 in {1,\n 2} // é\nuse {x}; a = “b”",
+    "when n <= 8 {\n  when m <= 3 {\n    a(b)\n  }\n  c(d)\nwhen n\n  e(f)\n}\nwhen k <= 2 { g(h }\n \
+     i(j})\n} l(m)",
+    "sched 1 // a\n\n  tile(a, b, c, 4) # b\nreorder(a,\n  b); f(x); g(y)\ntile(in, d)\nh(in)\n  i(z)\nuse \
+     j\nk()",
+    "tile(a, v[3].b, -min(x, (y + 1) * 2)); model \"é\\u{e9}\"\nparam ö = 6_4 in {1,\n 2} // é\nuse {x}; a \
+     = “b”",
 ];
 
 #[test]
@@ -121,7 +124,8 @@ fn every_exchange_of_a_character() {
 
 #[test]
 fn one_missing_bracket_is_one_error_and_costs_at_most_one_statement() {
-    let source = "tile(batch, b0, b1, 64)\nreorder(b0, tree)\nparam X = min(1, 2) in {1, 2}\nparallel(v[3].t)\nlast(x)\n";
+    let source = "tile(batch, b0, b1, 64)\nreorder(b0, tree)\nparam X = min(1, 2) in {1, \
+                  2}\nparallel(v[3].t)\nlast(x)\n";
     for (at, c) in source.char_indices().filter(|(_, c)| "()[]{}".contains(*c)) {
         let broken = format!("{}{}", &source[..at], &source[at + 1..]);
         let parsed = check(&broken);

@@ -94,7 +94,8 @@ fn simple() -> impl Strategy<Value = Stmt> {
         5 => (name(), exprs()).prop_map(|(name, args)| {
             StmtKind::Directive(Directive { name, args, args_span: Span::default() })
         }),
-        1 => reserved.prop_map(|text| StmtKind::Reserved(Ident { text: text.to_owned(), span: Span::default() })),
+        1 => reserved
+            .prop_map(|text| StmtKind::Reserved(Ident { text: text.to_owned(), span: Span::default() })),
     ]
     .prop_map(|kind| Stmt { kind, span: Span::default() })
 }

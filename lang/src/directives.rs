@@ -53,7 +53,8 @@ macro_rules! directives {
                 UnrollWalk "unrollWalk" lowered { v: Index, depth: Number }
                     "Walk the first steps as straight-line code without leaf tests; pad shallow leaves.";
                 PeelWalk "peelWalk" lowered { v: Index, n: Number }
-                    "Walk the first steps as straight-line code, without leaf tests down to the shallowest leaf.";
+                    "Walk the first steps as straight-line code, without leaf tests down to the shallowest \
+     leaf.";
                 SpeculateWalk "speculateWalk" lowered { v: Index, levels: Number }
                     "Test all nodes of the top levels, and select the path by the results.";
                 AtomicReduce "atomicReduce" lowered { v: Index }
@@ -187,13 +188,15 @@ macro_rules! signatures {
         )* }
         annotations { $(
             $note:ident $note_name:literal $state:ident
-            { $($given:ident: $given_role:ident $(($given_words:expr))?),* $(; $may:ident: $may_role:ident $(($may_words:expr))?)? }
+            { $($given:ident: $given_role:ident $(($given_words:expr))?),*
+              $(; $may:ident: $may_role:ident $(($may_words:expr))?)? }
             $note_summary:literal;
         )* }
     ) => {
         /// Directives.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes each")]
+        #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes \
+                                        each")]
         pub enum Op {
             $($shape,)*
             $($note,)*

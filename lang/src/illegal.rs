@@ -142,7 +142,7 @@ pub enum Problem {
         /// Directive that split it.
         by: DirectiveIndex,
     },
-    /// It would take too long to find out which trees an iteration covers.
+    /// The trees of an iteration would take too long to find.
     TreesUnknown,
     /// The trees of an iteration depend on an outer tree loop.
     PositionUnknown {

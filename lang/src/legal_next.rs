@@ -25,7 +25,7 @@ pub(crate) use candidates::Forms;
 pub struct Next {
     /// The directive with the most likely arguments.
     pub operation: Operation,
-    /// The same directive for the same loops with other legal numbers.
+    /// The directive with other legal numbers for the same loops.
     pub others: Vec<Operation>,
 }
 

@@ -230,7 +230,9 @@ macro_rules! operations {
             /// Names of new loops.
             fn new_names_mut(&mut self) -> Vec<&mut String> {
                 match self {
-                    $(Operation::$shape($($part),*) => [$($part.new_name()),*].into_iter().flatten().collect(),)*
+                    $(Operation::$shape($($part),*) => {
+                        [$($part.new_name()),*].into_iter().flatten().collect()
+                    })*
                     _ => Vec::new(),
                 }
             }

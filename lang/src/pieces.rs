@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn texts_are_taken_apart_and_comments_left_out() {
-        let text = "sched 1\nmodel \"m.json\"\nparam R = 8 in {4, 8}\ntile(batch, b0, b1, R) // wide\nparallel(b0); cache(b0)\n\
+        let text = "sched 1\nmodel \"m.json\"\nparam R = 8 in {4, 8}\ntile(batch, b0, b1, R) // \
+                    wide\nparallel(b0); cache(b0)\n\
                     when n_rows <= 8 { parallel(tree) }\nwhen n_rows < 3 {\n  interleave(tree,\n 2)\n}\n";
         let pieces = Pieces::of(text).expect("a schedule");
         assert_eq!(pieces.declarations, ["param R = 8 in {4, 8}"]);

@@ -194,7 +194,8 @@ mod tests {
     use sched_nest::show::show_nest;
     use std::sync::Arc;
 
-    const TEXT: &str = "param ROWS = 64\ncache(b0)\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\nvectorize(b1, 16)\n\
+    const TEXT: &str = "param ROWS = 64\ncache(b0)\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, \
+                        b1)\nvectorize(b1, 16)\n\
         when n_rows <= 8 {\n  tile(tree, t0, t1, 4)\n  unrollWalk(t1, 2)\n}\n";
 
     fn nest(variation: &Variation) -> String {

@@ -95,8 +95,14 @@ fn error_pages_are_those_of_explain() {
         expect(&root().join(format!("errors/{}.md", code)), code.page(), &mut wrong);
     }
     let mut index = "# Errors and hints\n\n".to_owned();
-    index.push_str("These are all messages of `schedc check`. `schedc explain CODE` prints the same pages.\n\n");
-    index.push_str("A schedule with an error has no meaning. A warning is about something legal that is probably not\n");
+    index.push_str(
+        "These are all messages of `schedc check`. `schedc explain CODE` prints the same \
+                    pages.\n\n",
+    );
+    index.push_str(
+        "A schedule with an error has no meaning. A warning is about something legal that is \
+                    probably not\n",
+    );
     index.push_str("meant, a hint about something worth knowing. A comment `allow(CODE)` silences both.\n\n");
     index.push_str("| code | severity | title |\n|---|---|---|\n");
     for &code in CODES {

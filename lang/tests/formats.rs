@@ -163,7 +163,8 @@ fn texts() -> Vec<(String, String)> {
         let text = rest.split_once('\n').expect("a line end").1.split_once("```").expect("a fence").0;
         texts.push((format!("pages/{}.sched", code), text.to_owned()));
     }
-    let odd = "// \u{1d11e} é\r\ncache(\"\u{1d11e}\u{1d11e}é\", b0 b1)\ncache(batch\n# \u{1d11e}\ntile batch, b0, b1, 8\n";
+    let odd = "// \u{1d11e} é\r\ncache(\"\u{1d11e}\u{1d11e}é\", b0 b1)\ncache(batch\n# \u{1d11e}\ntile \
+               batch, b0, b1, 8\n";
     texts.push(("odd \u{e9}:%.sched".to_owned(), odd.to_owned()));
     texts.push(("./empty.sched".to_owned(), String::new()));
     texts.push(("/absolute/a.sched".to_owned(), "cache(b9)".to_owned()));

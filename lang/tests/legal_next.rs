@@ -205,7 +205,7 @@ fn what_half_of_all_schedules_go_on_with_comes_first() {
     let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
     let widths: Vec<String> = [vec!["8".to_owned()], vectors[0].choices()].concat();
     assert_eq!(widths, ["8", "16", "32", "64", "4"]);
-    // It contains no vector wider than its loop.
+    // Vectors wider than their loop are missing.
     let text = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
     let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
     assert_eq!(vectors[0].choices(), ["16", "4"]);

@@ -55,26 +55,30 @@ impl Info {
     ///
     /// ```
     /// # use sched_diagnostics::{Family, Info, Severity};
-    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", "# M0007: a title\n\nA page.");
+    /// const PAGE: &str = "# M0007: a title\n\nA page.";
+    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     ///
     /// A mismatch does not compile. The page may not have another title,
     ///
     /// ```compile_fail,E0080
     /// # use sched_diagnostics::{Family, Info, Severity};
-    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", "# M0007: none\n\nA page.");
+    /// const PAGE: &str = "# M0007: none\n\nA page.";
+    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     ///
     /// another number, or the letter of another family.
     ///
     /// ```compile_fail,E0080
     /// # use sched_diagnostics::{Family, Info, Severity};
-    /// const ROW: Info = Info::new(Family::Model, 8, "M0007", Severity::Error, "a title", "# M0007: a title\n\nA page.");
+    /// const PAGE: &str = "# M0007: a title\n\nA page.";
+    /// const ROW: Info = Info::new(Family::Model, 8, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     ///
     /// ```compile_fail,E0080
     /// # use sched_diagnostics::{Family, Info, Severity};
-    /// const ROW: Info = Info::new(Family::Data, 7, "M0007", Severity::Error, "a title", "# M0007: a title\n\nA page.");
+    /// const PAGE: &str = "# M0007: a title\n\nA page.";
+    /// const ROW: Info = Info::new(Family::Data, 7, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     pub const fn new(
         family: Family,

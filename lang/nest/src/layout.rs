@@ -62,7 +62,8 @@ pub enum RowVectors {
 /// - its meaning in one sentence, and an alternative for models that do not fit.
 macro_rules! layouts {
     ($($(#[$doc:meta])* $name:ident $word:literal {
-        nodes: $nodes:ident, operands: $operands:ident, shapes: $shapes:ident, straight: $straight:literal, row_vectors: $row_vectors:ident,
+        nodes: $nodes:ident, operands: $operands:ident, shapes: $shapes:ident, straight: $straight:literal,
+        row_vectors: $row_vectors:ident,
         gpu_lanes: $gpu_lanes:literal, tiles: $tiles:ident, node_bytes: $node_bytes:literal,
         value_bytes: $value_bytes:literal, meaning: $meaning:literal, smaller: $smaller:literal,
     })*) => {
@@ -168,7 +169,8 @@ layouts! {
     Quantized "quantized" {
         nodes: Complete, operands: Bins, shapes: Any, straight: true, row_vectors: Steps,
         gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
-        meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized likewise.",
+        meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized \
+                  likewise.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a
@@ -176,7 +178,8 @@ layouts! {
     Preorder "preorder" {
         nodes: Existing, operands: Bins, shapes: Any, straight: false, row_vectors: Sweep,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
-        meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of them.",
+        meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of \
+                  them.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
@@ -190,7 +193,8 @@ layouts! {
     Reorg "reorg" {
         nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
-        meaning: "complete trees of one depth, the same node of all of them side by side, for threads with a tree each.",
+        meaning: "complete trees of one depth, the same node of all of them side by side, for threads with \
+                  a tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
 }

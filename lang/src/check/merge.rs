@@ -74,7 +74,10 @@ fn explained(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Di
     if diagnostic.code == codes::UNKNOWN_INDEX && is_other && !is_own {
         diagnostic.notes.push(match at {
             0 => format!("`{name}` is made in a block and exists only there"),
-            _ => format!("`{name}` is made outside of this block, which starts from the nest of `batch` and `tree`"),
+            _ => format!(
+                "`{name}` is made outside of this block, which starts from the nest of `batch` and \
+                          `tree`"
+            ),
         });
     }
     diagnostic

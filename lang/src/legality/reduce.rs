@@ -25,6 +25,9 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
 }
 
 fn on_block(builder: &NestBuilder, id: LoopId) -> bool {
-    let is_block = |annotation: &Annotation| matches!(annotation, Annotation::Gpu(dimension) if dimension.level == GpuLevel::Block);
+    let is_block = |annotation: &Annotation| match annotation {
+        Annotation::Gpu(dimension) => dimension.level == GpuLevel::Block,
+        _ => false,
+    };
     builder.node(id).annotations.iter().any(|(annotation, _)| is_block(annotation))
 }

@@ -24,12 +24,18 @@ const SMALL: i64 = 16;
 macro_rules! annotations {
     (
         flags { $($(#[$flag_doc:meta])* $flag:ident $flag_kind:literal, $flag_set:expr;)* }
-        numbers { $($(#[$number_doc:meta])* $number:ident $number_kind:literal, $most:expr, $values:expr, $number_set:expr;)* }
+        numbers { $(
+            $(#[$number_doc:meta])*
+            $number:ident $number_kind:literal, $most:expr, $values:expr, $number_set:expr;
+        )* }
         choices { $(
             $(#[$choice_doc:meta])*
             $choice:ident $choice_kind:literal, $limit:expr, $tries:expr, $chosen:expr, $choice_set:expr;
         )* }
-        words { $($(#[$word_doc:meta])* $word:ident($type:ty) $op:ident $word_kind:literal, $text:expr, $word_set:expr;)* }
+        words { $(
+            $(#[$word_doc:meta])*
+            $word:ident($type:ty) $op:ident $word_kind:literal, $text:expr, $word_set:expr;
+        )* }
     ) => {
         /// An annotation of one loop.
         #[derive(Clone, Copy, Debug, PartialEq)]

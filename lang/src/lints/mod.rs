@@ -59,7 +59,10 @@ fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     if builder.order == TreeOrder::ByDepth || is_prefix {
         return;
     }
-    let message = format!("{count} trees have a depth of at most {depth}, but they are not the first {count} trees");
+    let message = format!(
+        "{count} trees have a depth of at most {depth}, but they are not the first \
+                           {count} trees"
+    );
     let at = report.first_directive();
     let sort = report.line_before(at, "sortTrees(depth)");
     let diagnostic = Diagnostic::new(codes::UNSORTED_DEPTHS, span, message)

@@ -131,12 +131,9 @@ pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Para
 
 fn unknown(directive: &Directive) -> Diagnostic {
     let name = &directive.name;
-    let diagnostic = Diagnostic::new(
-        codes::UNKNOWN_DIRECTIVE,
-        name.span,
-        format!("unknown directive `{}`", name.text),
-    )
-    .label("not a directive");
+    let diagnostic =
+        Diagnostic::new(codes::UNKNOWN_DIRECTIVE, name.span, format!("unknown directive `{}`", name.text))
+            .label("not a directive");
     match nearest(&name.text, SIGNATURES.iter().map(|signature| signature.name)) {
         Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
             format!("write `{near}`"),
@@ -158,7 +155,10 @@ fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
     let message = "`allow` is not a directive: write it in a comment";
     let diagnostic = Diagnostic::new(codes::UNKNOWN_DIRECTIVE, directive.name.span, message)
         .label("not a directive")
-        .help(format!("Write `{comment}`. Such a comment silences a warning or hint, wherever in the file it is."));
+        .help(format!(
+            "Write `{comment}`. Such a comment silences a warning or hint, wherever in the file \
+                       it is."
+        ));
     // A comment extends to the end of its line.
     let is_last = report.rest_of_line(span).is_empty() && !text.contains('\n');
     if directive.args.is_empty() || !is_last {

@@ -359,7 +359,10 @@ impl Scope<'_> {
 
     fn count_trees(&self, depth: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
         let Some(depth) = depth.as_int() else {
-            let message = format!("without a model, it is unknown how many trees have a depth of at most {depth}");
+            let message = format!(
+                "without a model, it is unknown how many trees have a depth of at most \
+                                   {depth}"
+            );
             let help =
                 "Name a model in a `model` line or on the command line, or give the depth as a number.";
             report.push(Diagnostic::new(codes::UNVERIFIED, span, message).label("not verified").help(help));

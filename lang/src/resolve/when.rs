@@ -10,7 +10,8 @@ use crate::report::Report;
 /// Name of the number of rows of a call.
 const ROWS: &str = "n_rows";
 /// Help about unsupported conditions.
-const HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows. Directives outside of all blocks apply to \
+const HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows. Directives outside of all \
+                    blocks apply to \
                     the other calls.";
 
 /// Largest number of rows of each block's calls; `None` if it is wrong or a duplicate. Problems with the
@@ -107,7 +108,8 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
             let help = "Write a bound of at least 1, or remove the block.";
             (format!("no call has at most {value} rows"), help.to_owned())
         } else {
-            let help = "Remove the block, or write a smaller bound. Directives outside of blocks apply to large calls.";
+            let help = "Remove the block, or write a smaller bound. Directives outside of blocks apply to \
+                        large calls.";
             (format!("the bound of a block is at most {}", u32::MAX), help.to_owned())
         };
         let label = format!("is {value}");

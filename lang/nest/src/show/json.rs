@@ -28,7 +28,8 @@ pub fn nest_json(nest: &Nest) -> Value {
         },
         "representation": nest.representation.map(Layout::word),
         "tile_trees": nest.tile_trees.map(|tiles| {
-            json!({ "nodes": tiles.nodes, "how": if tiles.by_probability { "probability" } else { "uniform" } })
+            let how = if tiles.by_probability { "probability" } else { "uniform" };
+            json!({ "nodes": tiles.nodes, "how": how })
         }),
         "batch_size": nest.batch_size,
         "accumulation": { "order": order, "why": why },

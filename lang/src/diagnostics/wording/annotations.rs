@@ -64,16 +64,18 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
             let wording = Wording::new(message, "not directly around rows");
             match leaves.as_slice() {
                 [] => wording.help(
-                    "`unrollAndJam` needs a tree loop directly around a row loop. Reorder the loops, or leave it out.",
+                    "`unrollAndJam` needs a tree loop directly around a row loop. Reorder the loops, or \
+                     leave it out.",
                 ),
-                leaves => wording.help(format!(
-                    "Name the tree loop directly around {}, or leave it out.",
-                    list(leaves)
-                )),
+                leaves => wording
+                    .help(format!("Name the tree loop directly around {}, or leave it out.", list(leaves))),
             }
         }
         UnrollAndJamNeeds::Whole { leaf, by } => {
-            let message = format!("{} runs `{leaf}` in parts, so several trees cannot share its vectors", context.quote(*by));
+            let message = format!(
+                "{} runs `{leaf}` in parts, so several trees cannot share its vectors",
+                context.quote(*by)
+            );
             Wording::new(message, "needs all rows at once")
                 .and(*by, "divides the rows")
                 .help("Leave one of them out.")
@@ -83,13 +85,14 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
             let message = format!(
                 "rows of `{leaf}` are {stride} apart, but vectors shared by several trees need adjacent rows"
             );
-            Wording::new(message, "rows are not adjacent")
-                .help(format!("Make the inner loop of the tile the innermost one instead of `{leaf}`, or leave `unrollAndJam` out."))
+            Wording::new(message, "rows are not adjacent").help(format!(
+                "Make the inner loop of the tile the innermost one instead of `{leaf}`, or \
+                               leave `unrollAndJam` out."
+            ))
         }
         UnrollAndJamNeeds::Vectors { leaf, vectors, several } => {
-            let message = format!(
-                "`{leaf}` does not interleave vectors of rows, so there are no idle vectors to fill"
-            );
+            let message =
+                format!("`{leaf}` does not interleave vectors of rows, so there are no idle vectors to fill");
             let wanted =
                 [(*vectors, format!("vectorize({leaf}, 16)")), (*several, format!("interleave({leaf}, 4)"))];
             let missing: Vec<String> =
@@ -112,7 +115,8 @@ pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {
 
 pub(super) fn run_depth_unknown() -> Wording {
     Wording::new("`run_depth` has no value here", "no single depth").help(
-        "It is the depth of the trees in one copy made by `splitByDepth`. Use it in `unrollWalk` of such a copy, \
+        "It is the depth of the trees in one copy made by `splitByDepth`. Use it in `unrollWalk` of such a \
+         copy, \
          or of a loop inside one.",
     )
 }
@@ -129,9 +133,7 @@ pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles
 pub(super) fn walk_needs_single_nodes(context: &Context, tiles: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let first = context.first();
-    let message = format!(
-        "`{directive}` needs walks that step through single nodes, not through tiles"
-    );
+    let message = format!("`{directive}` needs walks that step through single nodes, not through tiles");
     let wording = Wording::new(message, "needs single nodes").and(tiles, "makes tiles");
     let wording = match directive {
         "vectorize" => wording
@@ -240,7 +242,10 @@ pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
     if let Some(lanes) = lanes {
         let message = format!("on a GPU, a vector has {lanes} rows, whose bins share a register");
         return Wording::new(message, format!("not {lanes} rows"))
-            .help(format!("Write `vectorize({first}, {lanes})`. To walk more rows together, add `interleave`."))
+            .help(format!(
+                "Write `vectorize({first}, {lanes})`. To walk more rows together, add \
+                           `interleave`."
+            ))
             .fix(Some(context.rewrite(format!("vectorize({first}, {lanes})"))))
             .fix(Some(context.remove(step)));
     }
@@ -250,7 +255,8 @@ pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
     let (lanes, word) = packed;
     Wording::new(format!("a GPU has vectors for row loops of the layout `{word}` only"), "no vector on a GPU")
         .help(format!(
-            "Map `{first}` to a block dimension, or interleave it. `vectorize(v, {lanes})` needs a row loop with \
+            "Map `{first}` to a block dimension, or interleave it. `vectorize(v, {lanes})` needs a row loop \
+             with \
              `representation({word})`."
         ))
         .fix(Some(context.rewrite(interleave(context))))

@@ -32,8 +32,7 @@ pub(super) fn shared_memory(context: &Context, total: u64, limit: u64, uses: &[U
 }
 
 pub(super) fn shared_memory_unsure(total: u64, everywhere: u64) -> Wording {
-    let message =
-        format!("a block would use {} of shared memory, more than some GPUs have", size(total));
+    let message = format!("a block would use {} of shared memory, more than some GPUs have", size(total));
     Wording::new(message, format!("above {}", size(everywhere)))
         .help("Name the GPU to have it checked: `target gpu(sm_90)`.")
 }

@@ -11,7 +11,8 @@ use sched_nest::Layout;
 use sched_nest::sym::Property;
 
 const MODEL: &str = "To check it, name a model in a `model` line or on the command line.";
-const BATCH_SIZE: &str = "Give the largest number of rows of one run of the nest: `schedc check ... --batch-size 4096`. \
+const BATCH_SIZE: &str = "Give the largest number of rows of one run of the nest: `schedc check ... \
+                          --batch-size 4096`. \
                           Or write a number instead of `batch_size`.";
 const BOTH: &str = "Name a model in a `model` line or on the command line, and give the batch size: \
                     `schedc check ... --batch-size 4096`.";
@@ -58,9 +59,12 @@ pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording
     };
     let fixes: Vec<_> =
         sizes.iter().filter_map(|size| context.replace(size, Applicability::Unsure)).collect();
-    Wording::new(format!("{size} does not divide {extent}, so the last tile has only {last}"), "a partial tile")
-        .help(format!("This is correct, but full tiles run faster.{near}"))
-        .fixes(fixes)
+    Wording::new(
+        format!("{size} does not divide {extent}, so the last tile has only {last}"),
+        "a partial tile",
+    )
+    .help(format!("This is correct, but full tiles run faster.{near}"))
+    .fixes(fixes)
 }
 
 pub(super) fn interleave_of_one(context: &Context) -> Wording {
@@ -84,7 +88,10 @@ pub(super) fn empty_lanes(context: &Context, lanes: u32, trips: i64) -> Wording 
 
 pub(super) fn no_steps(context: &Context, layout: Layout, chosen: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
-    let message = format!("in the layout `{}`, vectors of rows test all nodes of a tree and take no steps", layout.word());
+    let message = format!(
+        "in the layout `{}`, vectors of rows test all nodes of a tree and take no steps",
+        layout.word()
+    );
     Wording::new(message, "has no effect")
         .and(chosen, "chosen here")
         .help(format!("Leave `{}` out, or choose a layout that is walked in steps.", context.directive()))
@@ -128,7 +135,8 @@ pub(super) fn divergent_warp(context: &Context, together: i64) -> Wording {
         _ => format!("only {together} threads run the same code"),
     };
     Wording::new(message, label).help(
-        "A GPU runs different code of a warp one after the other. Map the loop to `block.y`, and give the loop on \
+        "A GPU runs different code of a warp one after the other. Map the loop to `block.y`, and give the \
+         loop on \
          `block.x` a multiple of 32 iterations.",
     )
 }
@@ -136,9 +144,10 @@ pub(super) fn divergent_warp(context: &Context, together: i64) -> Wording {
 pub(super) fn code_large(size: &Size) -> Wording {
     let message = format!("{}, which compiles slowly", code(size));
     Wording::new(message, "expands most of the code").help(
-                "This is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with \
+        "This is legal. To compile faster, unroll or interleave less, and specialize and unroll \
+                 loops with \
          fewer iterations.",
-            )
+    )
 }
 
 pub(super) fn nested_parallel(context: &Context, outer: &str, earlier: DirectiveIndex) -> Wording {

@@ -44,9 +44,15 @@ pub(super) fn split_off_step(context: &Context, offset: i64, stride: i64) -> Wor
         }
         None => Vec::new(),
     };
-    Wording::new(format!("`{first}` has no iteration at this value"), format!("`{first}` counts in steps of {stride}"))
-        .help("Split points are index values, not iteration counts.")
-        .fixes(context.replace_by_any(&near))
+    Wording::new(
+        format!("`{first}` has no iteration at this value"),
+        format!(
+            "`{first}` counts in steps of \
+        {stride}"
+        ),
+    )
+    .help("Split points are index values, not iteration counts.")
+    .fixes(context.replace_by_any(&near))
 }
 
 pub(super) fn reorder_few(context: &Context) -> Wording {
@@ -70,7 +76,10 @@ pub(super) fn reorder_no_path() -> Wording {
 pub(super) fn reorder_fork(context: &Context, outer: &str, inside: &[String]) -> Wording {
     let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
     Wording::new(message, "not perfectly nested")
-        .help(format!("Reorder above the directive that copies the loop. `{outer}` contains {}.", list(inside)))
+        .help(format!(
+            "Reorder above the directive that copies the loop. `{outer}` contains {}.",
+            list(inside)
+        ))
         .fix(context.reorder_before_split())
 }
 
@@ -107,7 +116,8 @@ pub(super) fn specialized(context: &Context, by: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{first}` is specialized, so it cannot be reshaped any more");
-    Wording::new(message, "each iteration has its own body").and(by, "specialized here").help(match directive {
+    Wording::new(message, "each iteration has its own body").and(by, "specialized here").help(match directive
+    {
         "specialize" => "Leave it out, or name only copies that are not specialized yet.".to_owned(),
         _ => format!("Move this directive before {}.", context.quote(by)),
     })
@@ -149,8 +159,7 @@ pub(super) fn trees_unknown(context: &Context) -> Wording {
 pub(super) fn position_unknown(context: &Context, outer: &str) -> Wording {
     let first = context.first();
     let message = format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
-    Wording::new(message, "trees unknown")
-        .help(format!("Split `{outer}` by depth, or specialize it first."))
+    Wording::new(message, "trees unknown").help(format!("Split `{outer}` by depth, or specialize it first."))
 }
 
 pub(super) fn too_many_loops() -> Wording {
@@ -173,9 +182,7 @@ pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
         let how = context.report.directive_name(maker);
         return Wording::new(format!("no loop is called `{name}` yet"), "made later")
             .and(maker, format!("`{name}` is made here"))
-            .help(format!(
-                "Move this directive below line {line}, where `{how}` makes the loop."
-            ))
+            .help(format!("Move this directive below line {line}, where `{how}` makes the loop."))
             .fix(Some(context.move_after(maker)));
     }
     // A directive names each loop once.

@@ -17,17 +17,18 @@ pub(super) fn narrow_vector(
     let message = format!("{lanes} rows fill only part of a register, which holds {full} {bins} bins");
     Wording::new(message, format!("{full} rows take as long"))
         .and(chosen, "rows are quantized for this layout")
-        .help(format!(
-            "Use {full} lanes. For small calls, add a block `when n_rows <= {lanes}`."
-        ))
+        .help(format!("Use {full} lanes. For small calls, add a block `when n_rows <= {lanes}`."))
         .fix(context.replace(&full.to_string(), Applicability::Unsure))
 }
 
 pub(super) fn tile_beyond(context: &Context, extent: i64, size: i64) -> Wording {
     let message = format!("the loop ends at {extent}, so a tile of {size} is never full");
     Wording::new(message, format!("more than {extent}"))
-        .help("The outer loop runs once, and the inner loop checks for the end in each iteration. Use a smaller tile, or \
-             leave it out.")
+        .help(
+            "The outer loop runs once, and the inner loop checks for the end in each iteration. Use a \
+               smaller tile, or \
+             leave it out.",
+        )
         .fix(context.replace(&extent.to_string(), Applicability::Unsure))
 }
 
@@ -40,7 +41,8 @@ pub(super) fn one_block(context: &Context, rows: Option<(u64, i64)>) -> Wording 
         ),
         Some((most, size)) => (
             format!(
-                "one iteration of `{first}` covers {size} rows and calls have at most {most}, so one thread does all \
+                "one iteration of `{first}` covers {size} rows and calls have at most {most}, so one thread \
+                 does all \
                  the work"
             ),
             format!("Use a smaller tile: size {} gives eight iterations.", (most / 8).max(1)),
@@ -53,7 +55,10 @@ pub(super) fn unrolled_far(context: &Context, copies: i64) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
     let message = format!("`unroll` makes {copies} copies of the code inside `{first}`");
     Wording::new(message, "more code, but no faster")
-        .help(format!("This compiles slowly and runs no faster. Leave `unroll` out, or tile `{first}` and unroll the inner loop. \
-             `interleave` and `unrollAndJam` overlap walks without it."))
+        .help(format!(
+            "This compiles slowly and runs no faster. Leave `unroll` out, or tile `{first}` and \
+                       unroll the inner loop. \
+             `interleave` and `unrollAndJam` overlap walks without it."
+        ))
         .fix(Some(context.remove(step)))
 }
