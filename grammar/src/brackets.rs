@@ -68,9 +68,9 @@ impl Bracket {
 /// Number of open brackets of each kind. A closing bracket finds out in constant time whether it has a
 /// partner.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Open([usize; 3]);
+pub(crate) struct OpenBrackets([usize; 3]);
 
-impl Open {
+impl OpenBrackets {
     pub fn add(&mut self, kind: Bracket) {
         self.0[kind as usize] += 1;
     }
@@ -88,7 +88,7 @@ impl Open {
 pub(crate) fn partners(tokens: &[RawToken]) -> Vec<Option<usize>> {
     let mut partner = vec![None; tokens.len()];
     let mut stack: Vec<(usize, Bracket)> = Vec::new();
-    let mut open = Open::default();
+    let mut open = OpenBrackets::default();
     for (index, token) in tokens.iter().enumerate() {
         if let Some(kind) = Bracket::opened_by(token.kind) {
             stack.push((index, kind));

@@ -124,7 +124,7 @@ impl SyntaxErrorKind {
 
 /// A replacement of text that corrects a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fix {
+pub struct SyntaxFix {
     /// Span to replace; empty to insert.
     pub span: Span,
     /// The new text.
@@ -251,9 +251,10 @@ impl SyntaxError {
     }
 
     /// Replacements in the order of the text that correct the mistake, if the obvious reading is intended.
-    pub fn fixes(&self) -> Vec<Fix> {
-        let insert = |at: u32, text: &str| Fix { span: Span { start: at, end: at }, text: text.to_owned() };
-        let replace = |text: String| Fix { span: self.span, text };
+    pub fn fixes(&self) -> Vec<SyntaxFix> {
+        let insert =
+            |at: u32, text: &str| SyntaxFix { span: Span { start: at, end: at }, text: text.to_owned() };
+        let replace = |text: String| SyntaxFix { span: self.span, text };
         match &self.kind {
             SyntaxErrorKind::UnterminatedString => vec![insert(self.span.end, "\"")],
             SyntaxErrorKind::Unclosed { close, .. } => vec![insert(self.span.end, close)],

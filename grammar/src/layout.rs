@@ -10,22 +10,22 @@ use crate::brackets::Bracket;
 use crate::error::SyntaxErrorKind;
 use crate::lexer::{Raw, RawToken, bom_len};
 use crate::reuse::Reusable;
-use crate::statement::{Body, Statement, StatementBuilder};
+use crate::statement::{Statement, StatementBody, StatementBuilder};
 use crate::stream::{TokenStream, tokens_of_line};
 use crate::token::is_reserved_for_later;
 
 /// Cuts the tokens of a text into statements.
-pub(crate) struct Layout<'s> {
+pub(crate) struct LayoutPass<'s> {
     pub stream: TokenStream<'s>,
     /// Byte at which the current line begins.
     line_start: usize,
     /// The block whose statements are being read.
-    block: Option<Block>,
+    block: Option<OpenBlock>,
 }
 
 /// A block `{ ... }` of statements.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct OpenBlock {
     /// Span of its `{`, or of its expected position.
     open: Span,
     /// Byte at which the line with its `{` begins.
@@ -46,9 +46,9 @@ enum LineStart {
     Other,
 }
 
-impl<'s> Layout<'s> {
+impl<'s> LayoutPass<'s> {
     pub fn new(source: &'s str, tokens: Vec<RawToken>) -> Self {
-        Layout { stream: TokenStream::new(source, tokens), line_start: bom_len(source), block: None }
+        LayoutPass { stream: TokenStream::new(source, tokens), line_start: bom_len(source), block: None }
     }
 
     /// The next token, after blank lines and empty statements.
@@ -183,7 +183,7 @@ impl<'s> Layout<'s> {
         if open.is_some() || is_closed {
             let here = Span { start: statement.span.end, end: statement.span.end };
             let open = open.map_or(here, |token| token.span());
-            self.block = Some(Block { open, line_start: self.line_start, indent, is_closed });
+            self.block = Some(OpenBlock { open, line_start: self.line_start, indent, is_closed });
         }
         statement
     }
@@ -235,7 +235,7 @@ impl<'s> Layout<'s> {
             self.stream.next = last + 1;
         }
         let word = Ident { text: word.to_owned(), span: first.span() };
-        let body = if is_block { Body::Unparsable } else { Body::Reserved(word) };
+        let body = if is_block { StatementBody::Unparsable } else { StatementBody::Reserved(word) };
         Statement { body, span, faulty: true }
     }
 

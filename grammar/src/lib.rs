@@ -34,16 +34,16 @@ lalrpop_util::lalrpop_mod!(
     grammar
 );
 
-pub use error::{Fix, MAX_NESTING, SyntaxError, SyntaxErrorKind};
+pub use error::{MAX_NESTING, SyntaxError, SyntaxErrorKind, SyntaxFix};
 pub use lexeme::{Lexeme, LexemeKind, lexemes};
 pub use print::{print_file, write_expr, write_stmt};
 pub use spans::{each_span, erase_spans};
 pub use token::{is_reserved, is_reserved_for_later};
 
 use ast::{Comment, File, Span, Stmt, StmtKind};
-use layout::Layout;
+use layout::LayoutPass;
 use reuse::Reusable;
-use statement::{Body, Statement};
+use statement::{Statement, StatementBody};
 use tree::ParseContext;
 
 /// A parsed text.
@@ -71,7 +71,7 @@ pub fn parse_edited(source: &str, old_source: &str, old: &Parsed) -> Parsed {
 
 fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
     let (tokens, comments) = lexer::lex(source);
-    let mut layout = Layout::new(source, tokens);
+    let mut layout = LayoutPass::new(source, tokens);
     let stmts = parse_statements(&mut layout, &mut known);
     let mut errors = layout.stream.errors;
     errors.sort_by_key(|error| error.span);
@@ -79,7 +79,7 @@ fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
 }
 
 /// Parses the statements up to the end of the text or of the current block.
-fn parse_statements(layout: &mut Layout<'_>, known: &mut Option<Reusable<'_>>) -> Vec<Stmt> {
+fn parse_statements(layout: &mut LayoutPass<'_>, known: &mut Option<Reusable<'_>>) -> Vec<Stmt> {
     let mut stmts = Vec::new();
     while !layout.is_at_end() {
         if let Some(stmt) = known.as_mut().and_then(|known| layout.known(known)) {
@@ -114,12 +114,12 @@ pub fn parse_strict(source: &str) -> Result<File, Vec<SyntaxError>> {
     if parsed.errors.is_empty() { Ok(parsed.file) } else { Err(parsed.errors) }
 }
 
-fn parse_statement(layout: &mut Layout<'_>, statement: Statement<'_>) -> Stmt {
+fn parse_statement(layout: &mut LayoutPass<'_>, statement: Statement<'_>) -> Stmt {
     let Statement { body, span, faulty } = statement;
     let kind = match body {
-        Body::Unparsable => StmtKind::Error,
-        Body::Reserved(word) => StmtKind::Reserved(word),
-        Body::Tokens(tokens) => {
+        StatementBody::Unparsable => StmtKind::Error,
+        StatementBody::Reserved(word) => StmtKind::Reserved(word),
+        StatementBody::Tokens(tokens) => {
             let mut context = ParseContext { source: layout.stream.source, error: None };
             let kind = grammar::StmtParser::new().parse(&mut context, tokens).unwrap_or_else(|error| {
                 context.failed(error);

@@ -2,7 +2,7 @@
 //! Missing commas, brackets and keywords are inserted, each with its own error.
 
 use crate::ast::{Comparison, Ident, Span};
-use crate::brackets::{Bracket, Open};
+use crate::brackets::{Bracket, OpenBrackets};
 use crate::error::{MAX_NESTING, SyntaxErrorKind};
 use crate::lexer::{Raw, RawToken};
 use crate::stream::TokenStream;
@@ -12,7 +12,7 @@ use crate::token::{Spanned, Token, first_word, is_reserved};
 /// One statement, ready for the parser.
 #[derive(Debug)]
 pub(crate) struct Statement<'s> {
-    pub body: Body<'s>,
+    pub body: StatementBody<'s>,
     /// Span from the first to the last token, without a closing `;`.
     pub span: Span,
     /// Whether an error was reported. Errors that follow from it are then dropped.
@@ -21,7 +21,7 @@ pub(crate) struct Statement<'s> {
 
 /// Content of a statement for the parser.
 #[derive(Debug)]
-pub(crate) enum Body<'s> {
+pub(crate) enum StatementBody<'s> {
     Tokens(Vec<Spanned<'s>>),
     /// A statement that begins with a word reserved for later.
     Reserved(Ident),
@@ -43,7 +43,7 @@ struct Frame {
 pub(crate) struct StatementBuilder<'s> {
     tokens: Vec<Spanned<'s>>,
     frames: Vec<Frame>,
-    open: Open,
+    open: OpenBrackets,
     span: Span,
     /// End of the last token.
     end: usize,
@@ -60,7 +60,7 @@ impl<'s> StatementBuilder<'s> {
         StatementBuilder {
             tokens: Vec::new(),
             frames: Vec::new(),
-            open: Open::default(),
+            open: OpenBrackets::default(),
             span: first.span(),
             end: first.start,
             level: 0,
@@ -380,7 +380,7 @@ impl<'s> StatementBuilder<'s> {
             self.report(stream, here.span(), SyntaxErrorKind::MissingBlock { is_closed });
         }
         self.emit(open.unwrap_or(here), Token::LBrace);
-        let body = if self.too_deep { Body::Unparsable } else { Body::Tokens(self.tokens) };
+        let body = if self.too_deep { StatementBody::Unparsable } else { StatementBody::Tokens(self.tokens) };
         Statement { body, span: self.span, faulty: self.faulty }
     }
 
@@ -389,7 +389,7 @@ impl<'s> StatementBuilder<'s> {
         self.close_until(stream, |_| false);
         self.add_parens(stream);
         self.add_keyword(stream);
-        let body = if self.too_deep { Body::Unparsable } else { Body::Tokens(self.tokens) };
+        let body = if self.too_deep { StatementBody::Unparsable } else { StatementBody::Tokens(self.tokens) };
         Statement { body, span: self.span, faulty: self.faulty }
     }
 

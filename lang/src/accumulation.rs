@@ -18,12 +18,12 @@ struct Path {
     /// Innermost tree loop that iterates more than once.
     outer: Option<LoopId>,
     /// The parallel region around the point.
-    concurrent: Option<Concurrent>,
+    concurrent: Option<ParallelRegion>,
 }
 
 /// State inside the outermost parallel loop.
 #[derive(Clone, Copy, Default)]
-struct Concurrent {
+struct ParallelRegion {
     /// The outermost parallel tree loop.
     trees: Option<LoopId>,
     /// Whether there is a loop over threads of a block.
@@ -41,7 +41,7 @@ struct Concurrent {
 
 /// Execution of a loop's iterations.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
+enum Execution {
     Serial,
     Parallel,
     On(GpuLevel),
@@ -69,7 +69,7 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
         }
         let run = run(node);
         path.concurrent = match (path.concurrent, run) {
-            (None, Run::Serial) => None,
+            (None, Execution::Serial) => None,
             (around, _) => match entered(around, builder, id, (run, several)) {
                 Ok(inside) => Some(inside),
                 Err(trees) => {
@@ -86,36 +86,36 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
     Accumulation::Exact
 }
 
-fn run(node: &LoopNode) -> Run {
+fn run(node: &LoopNode) -> Execution {
     let runs = |annotation: &Annotation| match annotation {
-        Annotation::Gpu(dimension) => Some(Run::On(dimension.level)),
-        Annotation::Parallel => Some(Run::Parallel),
+        Annotation::Gpu(dimension) => Some(Execution::On(dimension.level)),
+        Annotation::Parallel => Some(Execution::Parallel),
         _ => None,
     };
-    node.annotations.iter().find_map(|(annotation, _)| runs(annotation)).unwrap_or(Run::Serial)
+    node.annotations.iter().find_map(|(annotation, _)| runs(annotation)).unwrap_or(Execution::Serial)
 }
 
 /// Extends the path by a loop at or inside a parallel one. Returns the parallel tree loop whose sums are not
 /// single trees or not added in order, if there is one.
 fn entered(
-    around: Option<Concurrent>,
+    around: Option<ParallelRegion>,
     builder: &NestBuilder,
     id: LoopId,
-    (run, several): (Run, bool),
-) -> Result<Concurrent, LoopId> {
+    (run, several): (Execution, bool),
+) -> Result<ParallelRegion, LoopId> {
     let node = builder.node(id);
     let mut path = around.unwrap_or_default();
-    let on_block = path.on_block || run == Run::On(GpuLevel::Block);
-    if node.axis == Axis::Tree && run != Run::Serial {
+    let on_block = path.on_block || run == Execution::On(GpuLevel::Block);
+    if node.axis == Axis::Tree && run != Execution::Serial {
         let is = |wanted: fn(&Annotation) -> bool| node.annotations.iter().any(|(said, _)| wanted(said));
         let atomic = is(|said| matches!(said, Annotation::AtomicReduce));
         // Walks of a group share one sum.
         let groups = is(|said| matches!(said, Annotation::Interleave(_) | Annotation::Vectorize(_)));
         // Sums added after the outermost parallel loop come after the other parts inside it.
         let among_parts = around.is_some() && node.is_part;
-        let nested = path.trees.is_some() && run == Run::Parallel;
+        let nested = path.trees.is_some() && run == Execution::Parallel;
         path.shared |= is(|said| matches!(said, Annotation::SharedReduce));
-        path.trees_on_grid |= run == Run::On(GpuLevel::Grid);
+        path.trees_on_grid |= run == Execution::On(GpuLevel::Grid);
         path.trees = path.trees.or(Some(id));
         if atomic || groups || among_parts || nested {
             return Err(id);

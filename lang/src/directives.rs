@@ -54,7 +54,7 @@ macro_rules! directives {
                     "Walk the first steps as straight-line code without leaf tests; pad shallow leaves.";
                 PeelWalk "peelWalk" lowered { v: Index, n: Number }
                     "Walk the first steps as straight-line code, without leaf tests down to the shallowest \
-     leaf.";
+leaf.";
                 SpeculateWalk "speculateWalk" lowered { v: Index, levels: Number }
                     "Test all nodes of the top levels, and select the path by the results.";
                 AtomicReduce "atomicReduce" lowered { v: Index }

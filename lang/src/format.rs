@@ -18,7 +18,7 @@ use sched_grammar::ast::{Comment, Span, Stmt, StmtKind, When};
 use sched_grammar::{Lexeme, SyntaxError, lexemes, parse};
 
 pub use statement::WIDTH;
-use statement::{Cut, INDENT, Line};
+use statement::{INDENT, OutputLine, StatementParts};
 
 /// Blanks before the comment after a statement.
 const GAP: usize = 2;
@@ -34,7 +34,7 @@ pub fn format(source: &str) -> Result<String, Vec<SyntaxError>> {
 }
 
 /// Whole lines of the source, and their formatted text.
-pub struct Block {
+pub struct FormattedLines {
     /// Span of the lines with their ends.
     pub span: Span,
     /// Formatted lines, or nothing.
@@ -43,13 +43,13 @@ pub struct Block {
 
 /// The formatted text in the smallest possible parts. Statements and comments on separate lines are separate
 /// parts. The parts cover the source.
-pub fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
+pub fn blocks(source: &str) -> Result<Vec<FormattedLines>, Vec<SyntaxError>> {
     let parsed = parse(source);
     if !parsed.errors.is_empty() {
         return Err(parsed.errors);
     }
     let lexemes = lexemes(source);
-    let mut rest = Rest { comments: &parsed.comments, lexemes: &lexemes };
+    let mut rest = RemainingInput { comments: &parsed.comments, lexemes: &lexemes };
     let mut writer = Writer { source, indent: 0, lines: Vec::new(), end: 0, done: Vec::new() };
     writer.statements(&parsed.file.stmts, &mut rest);
     writer.comments(rest.comments);
@@ -57,12 +57,12 @@ pub fn blocks(source: &str) -> Result<Vec<Block>, Vec<SyntaxError>> {
 }
 
 /// Input that is not yet written.
-struct Rest<'a> {
+struct RemainingInput<'a> {
     comments: &'a [Comment],
     lexemes: &'a [Lexeme],
 }
 
-impl<'a> Rest<'a> {
+impl<'a> RemainingInput<'a> {
     /// Takes the comments before a place.
     fn comments_before(&mut self, end: u32) -> &'a [Comment] {
         take(&mut self.comments, |comment| comment.span.start < end)
@@ -85,7 +85,7 @@ struct Writer<'s> {
     source: &'s str,
     /// Indent of statements.
     indent: usize,
-    lines: Vec<Line>,
+    lines: Vec<OutputLine>,
     /// End of the written part in the source.
     end: u32,
     /// After each statement and each separate comment: number of lines, and end in the source.
@@ -103,7 +103,7 @@ impl Writer<'_> {
         let is_blank = self.gap(next).bytes().filter(|byte| *byte == b'\n').count() > 1;
         let is_first = self.lines.last().is_none_or(|line| line.opens_block);
         if is_blank && !is_first {
-            self.lines.push(Line::default());
+            self.lines.push(OutputLine::default());
         }
     }
 
@@ -118,7 +118,11 @@ impl Writer<'_> {
             }
             _ => {
                 self.blank(comment.span);
-                self.lines.push(Line { indent: self.indent, comment: Some(text), ..Line::default() });
+                self.lines.push(OutputLine {
+                    indent: self.indent,
+                    comment: Some(text),
+                    ..OutputLine::default()
+                });
             }
         }
         self.written(comment.span.end);
@@ -128,7 +132,7 @@ impl Writer<'_> {
         comments.iter().for_each(|comment| self.comment(comment));
     }
 
-    fn statements(&mut self, stmts: &[Stmt], rest: &mut Rest) {
+    fn statements(&mut self, stmts: &[Stmt], rest: &mut RemainingInput) {
         for stmt in stmts {
             self.comments(rest.comments_before(stmt.span.start));
             match &stmt.kind {
@@ -139,23 +143,28 @@ impl Writer<'_> {
     }
 
     /// Writes a statement, or the head of one with a block.
-    fn statement(&mut self, stmt: &Stmt, end: u32, rest: &mut Rest) {
+    fn statement(&mut self, stmt: &Stmt, end: u32, rest: &mut RemainingInput) {
         self.blank(stmt.span);
-        let cut =
-            Cut::new(self.source, stmt, rest.lexemes_before(end), rest.comments_before(end), self.indent);
+        let cut = StatementParts::new(
+            self.source,
+            stmt,
+            rest.lexemes_before(end),
+            rest.comments_before(end),
+            self.indent,
+        );
         self.lines.extend(cut.lines());
         self.written(end);
     }
 
     /// Writes a statement with a block. Blocks do not nest, so recursion is bounded.
-    fn block(&mut self, stmt: &Stmt, when: &When, rest: &mut Rest) {
+    fn block(&mut self, stmt: &Stmt, when: &When, rest: &mut RemainingInput) {
         self.statement(stmt, when.block.start + 1, rest);
         self.indent = INDENT;
         self.statements(&when.body, rest);
         self.comments(rest.comments_before(stmt.span.end));
         self.indent = 0;
         rest.lexemes_before(stmt.span.end);
-        self.lines.push(Line { text: "}".to_owned(), is_edge: true, ..Line::default() });
+        self.lines.push(OutputLine { text: "}".to_owned(), is_edge: true, ..OutputLine::default() });
         self.written(stmt.span.end);
     }
 
@@ -165,7 +174,7 @@ impl Writer<'_> {
         self.done.push((self.lines.len(), end));
     }
 
-    fn finish(mut self) -> Vec<Block> {
+    fn finish(mut self) -> Vec<FormattedLines> {
         align(&mut self.lines);
         let line_end = match self.source.find('\n') {
             Some(at) if self.source[..at].ends_with('\r') => "\r\n",
@@ -182,12 +191,12 @@ impl Writer<'_> {
             }
             written = *count;
             if let Some(end) = next_line(self.source, *end as usize) {
-                blocks.push(Block { span: Span::new(start, end), text: std::mem::take(&mut text) });
+                blocks.push(FormattedLines { span: Span::new(start, end), text: std::mem::take(&mut text) });
                 start = end;
             }
         }
         if start < self.source.len() {
-            blocks.push(Block { span: Span::new(start, self.source.len()), text });
+            blocks.push(FormattedLines { span: Span::new(start, self.source.len()), text });
         }
         blocks
     }
@@ -202,13 +211,13 @@ fn next_line(source: &str, at: usize) -> Option<usize> {
 }
 
 /// Aligns the comments after adjacent lines.
-fn align(lines: &mut [Line]) {
-    let is_aligned = |line: &Line| line.comment.is_some() && !line.text.is_empty();
-    let are_neighbours = |a: &Line, b: &Line| {
+fn align(lines: &mut [OutputLine]) {
+    let is_aligned = |line: &OutputLine| line.comment.is_some() && !line.text.is_empty();
+    let are_neighbours = |a: &OutputLine, b: &OutputLine| {
         is_aligned(a) && is_aligned(b) && !a.is_edge && !b.is_edge && a.indent == b.indent
     };
     for block in lines.chunk_by_mut(are_neighbours) {
-        let width = block.iter().map(Line::width).max().unwrap_or(0);
+        let width = block.iter().map(OutputLine::width).max().unwrap_or(0);
         block.iter_mut().for_each(|line| line.column = width + GAP);
     }
 }

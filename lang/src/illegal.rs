@@ -3,7 +3,7 @@
 
 use crate::diagnostics::{Code, codes};
 use crate::lineage::DirectiveIndex;
-pub use crate::needs::{UnrollAndJamNeeds, Use};
+pub use crate::needs::{SharedMemoryUse, UnrollAndJamNeeds};
 use crate::obligation::Obligation;
 pub use crate::size::Size;
 use sched_nest::sym::Sym;
@@ -236,7 +236,7 @@ pub enum Problem {
         /// Bytes of a block on the device.
         limit: u64,
         /// Caches and sums with their bytes.
-        uses: Vec<Use>,
+        uses: Vec<SharedMemoryUse>,
     },
     /// Caches and sums fit in the shared memory of some GPUs only, and the target names none.
     SharedMemoryUnsure {

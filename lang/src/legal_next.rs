@@ -78,7 +78,7 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next>
 /// Steps that the rest of the text makes illegal are left out too. A fact costs about one legality check of
 /// the whole nest. A modifier also repeats the later modifiers.
 pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<Next> {
-    let gap = Gap::find(source, offset);
+    let gap = InsertionGap::find(source, offset);
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);
     let mut point = prepared.point(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
@@ -105,15 +105,15 @@ fn legal(forms: Forms, is_legal: &mut dyn FnMut(&Operation) -> bool) -> Option<N
 }
 
 /// A text with a gap for one more directive.
-struct Gap {
+struct InsertionGap {
     /// The text without the directive in the gap.
     text: Arc<str>,
     /// Byte of the gap.
     at: usize,
 }
 
-impl Gap {
-    fn find(source: &str, offset: usize) -> Gap {
+impl InsertionGap {
+    fn find(source: &str, offset: usize) -> InsertionGap {
         let parsed = sched_grammar::parse(source);
         let is_directive = |kind: &StmtKind| matches!(kind, StmtKind::Directive(_) | StmtKind::Error);
         let touches = |span: Span| (span.start as usize) < offset && offset <= span.end as usize;
@@ -123,7 +123,7 @@ impl Gap {
             // At its end, a directive is complete, and the next one follows.
             Some(range) if range.end > offset || !source[range.clone()].ends_with(')') => {
                 let text = format!("{}{}", &source[..range.start], &source[range.end..]);
-                Gap { text: text.into(), at: range.start }
+                InsertionGap { text: text.into(), at: range.start }
             }
             _ => {
                 let mut at = offset.min(source.len());
@@ -135,7 +135,7 @@ impl Gap {
                 let rest = &source[line..];
                 let blank = source[line..at].trim().is_empty();
                 let end = line + rest.find('\n').map_or(rest.len(), |end| end + 1);
-                Gap { text: source.into(), at: if blank { line } else { end } }
+                InsertionGap { text: source.into(), at: if blank { line } else { end } }
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::lineage::DirectiveIndex;
 
 /// A use of a GPU's shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct SharedMemoryUse {
     /// Directive that needs it.
     pub step: DirectiveIndex,
     /// Bytes used.

@@ -39,7 +39,7 @@ impl Argument {
 }
 
 /// Value of an argument, or of several loops.
-trait Held: Sized {
+trait ArgumentValue: Sized {
     /// Takes it from the remaining arguments.
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self>;
 
@@ -62,7 +62,7 @@ trait Held: Sized {
     }
 }
 
-impl Held for Select {
+impl ArgumentValue for Select {
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
         match args.next()? {
             Arg::Index(select) => Some(select.clone()),
@@ -79,7 +79,7 @@ impl Held for Select {
     }
 }
 
-impl Held for Vec<Select> {
+impl ArgumentValue for Vec<Select> {
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
         let mut all = vec![Select::take(args)?];
         while !args.as_slice().is_empty() {
@@ -97,7 +97,7 @@ impl Held for Vec<Select> {
     }
 }
 
-impl Held for String {
+impl ArgumentValue for String {
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
         match args.next()? {
             Arg::New(name) => Some(name.clone()),
@@ -114,7 +114,7 @@ impl Held for String {
     }
 }
 
-impl Held for Sym {
+impl ArgumentValue for Sym {
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
         match args.next()? {
             Arg::Number(sym) => Some(sym.clone()),
@@ -131,7 +131,7 @@ impl Held for Sym {
     }
 }
 
-impl Held for &'static str {
+impl ArgumentValue for &'static str {
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
         match args.next()? {
             Arg::Word(word) => Some(word),
@@ -187,7 +187,7 @@ macro_rules! operations {
             pub(crate) fn shape(op: Op, args: &[Arg]) -> Option<Operation> {
                 let mut args = args.iter();
                 let operation = match op {
-                    $(Op::$shape => Operation::$shape($(<held!($role) as Held>::take(&mut args)?),*),)*
+                    $(Op::$shape => Operation::$shape($(<held!($role) as ArgumentValue>::take(&mut args)?),*),)*
                     _ => return None,
                 };
                 args.as_slice().is_empty().then_some(operation)

@@ -33,7 +33,7 @@ pub struct Variation {
 
 /// A number of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Number {
+pub struct NumberLiteral {
     /// Span.
     pub span: Span,
     /// Its value.
@@ -80,7 +80,7 @@ impl<'s> Variations<'s> {
     }
 
     /// A text with another number at a position.
-    pub fn with_number(&self, schedule: usize, number: Number, value: i64) -> Variation {
+    pub fn with_number(&self, schedule: usize, number: NumberLiteral, value: i64) -> Variation {
         let mut text = self.source.to_owned();
         if text.get(number.span.range()).is_some() {
             text.replace_range(number.span.range(), &value.to_string());
@@ -99,7 +99,7 @@ impl<'s> Variations<'s> {
     }
 
     /// The number at `offset`, with its schedule.
-    pub fn number_at(&self, offset: usize) -> Option<(usize, Number)> {
+    pub fn number_at(&self, offset: usize) -> Option<(usize, NumberLiteral)> {
         let number = number_at(&self.parsed.file, offset)?;
         let holds = |stmt: &&Stmt| stmt.span.start <= number.span.start && number.span.end <= stmt.span.end;
         let owner = (0..self.schedules()).find(|at| self.statements(*at).iter().any(holds));
@@ -163,7 +163,7 @@ fn check(text: &str, schedule: usize, options: &Options) -> Result<Nest, Vec<Dia
 }
 
 /// The number at `offset`: an argument of a directive, or the value of a param or a const.
-pub fn number_at(file: &File, offset: usize) -> Option<Number> {
+pub fn number_at(file: &File, offset: usize) -> Option<NumberLiteral> {
     let holds = |span: Span| span.start as usize <= offset && offset <= span.end as usize;
     let values = file.flat().filter(|stmt| holds(stmt.span)).flat_map(|stmt| match &stmt.kind {
         StmtKind::Directive(directive) => directive.args.as_slice(),
@@ -174,12 +174,12 @@ pub fn number_at(file: &File, offset: usize) -> Option<Number> {
 }
 
 /// The number among the parts of an expression for which `holds` is true.
-fn number_in(expr: &Expr, holds: &dyn Fn(Span) -> bool) -> Option<Number> {
+fn number_in(expr: &Expr, holds: &dyn Fn(Span) -> bool) -> Option<NumberLiteral> {
     if !holds(expr.span) {
         return None;
     }
     match &expr.kind {
-        ExprKind::Int(value) => Some(Number { span: expr.span, value: *value }),
+        ExprKind::Int(value) => Some(NumberLiteral { span: expr.span, value: *value }),
         ExprKind::Neg(inner) => number_in(inner, holds),
         ExprKind::Binary(_, left, right) => number_in(left, holds).or_else(|| number_in(right, holds)),
         ExprKind::Call(_, args) => args.iter().find_map(|arg| number_in(arg, holds)),
@@ -189,7 +189,7 @@ fn number_in(expr: &Expr, holds: &dyn Fn(Span) -> bool) -> Option<Number> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Number, Variation, Variations};
+    use super::{NumberLiteral, Variation, Variations};
     use crate::options::{ModelInfo, Options};
     use sched_nest::show::show_nest;
     use std::sync::Arc;
@@ -281,7 +281,8 @@ mod tests {
             assert_eq!(all.number_at(at("64")).map(|(_, number)| number.value), Some(64));
             assert_eq!(all.number_at(at("reorder")), None);
             assert!(nest(&all.with_param(0, "ROWS", 128)).contains("0..128"));
-            let nowhere = Number { span: sched_grammar::ast::Span { start: 9999, end: 10_000 }, value: 1 };
+            let nowhere =
+                NumberLiteral { span: sched_grammar::ast::Span { start: 9999, end: 10_000 }, value: 1 };
             assert_eq!(all.with_number(0, nowhere, 2).text, TEXT);
         });
     }

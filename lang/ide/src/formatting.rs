@@ -4,7 +4,7 @@ use sched_grammar::SyntaxError;
 use sched_grammar::ast::Span;
 
 use super::{Analysis, Edit, edits};
-use sched_lang::format::{Block, blocks};
+use sched_lang::format::{FormattedLines, blocks};
 
 /// The edits that give the text its canonical layout, line by line: a line that is right already has none.
 ///
@@ -42,7 +42,7 @@ fn whole_lines(source: &str, span: Span) -> Span {
     Span::new(start, if within.last().is_some_and(is_end) { end } else { end + more })
 }
 
-fn changes(source: &str, block: &Block) -> Vec<Edit> {
+fn changes(source: &str, block: &FormattedLines) -> Vec<Edit> {
     let old = source.get(block.span.range()).unwrap_or_default();
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = block.text.split_inclusive('\n').collect();

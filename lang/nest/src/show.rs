@@ -90,14 +90,14 @@ pub fn show_line(nest: &Nest, id: LoopId) -> String {
     header(nest, id, all.get(id.0 as usize).map_or(&[], Vec::as_slice))
 }
 
-struct Line {
+struct NestLine {
     depth: usize,
     text: String,
     id: Option<LoopId>,
 }
 
 /// Lines of a nest. An explicit stack allows any depth.
-fn lines(nest: &Nest) -> Vec<Line> {
+fn lines(nest: &Nest) -> Vec<NestLine> {
     enum Todo {
         Loop(LoopId),
         Text(String),
@@ -108,13 +108,13 @@ fn lines(nest: &Nest) -> Vec<Line> {
     while let Some((depth, todo)) = stack.pop() {
         let id = match todo {
             Todo::Text(text) => {
-                lines.push(Line { depth, text, id: None });
+                lines.push(NestLine { depth, text, id: None });
                 continue;
             }
             Todo::Loop(id) => id,
         };
         let constraints = own.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
-        lines.push(Line { depth, text: header(nest, id, constraints), id: Some(id) });
+        lines.push(NestLine { depth, text: header(nest, id, constraints), id: Some(id) });
         match &nest.get(id).body {
             Body::Walk => stack.push((depth + 1, Todo::Text("walk".to_owned()))),
             Body::Seq(list) => stack.extend(list.iter().rev().map(|id| (depth + 1, Todo::Loop(*id)))),

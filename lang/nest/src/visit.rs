@@ -21,11 +21,11 @@ pub enum VisitError {
 ///
 /// When something in the nest is unknown. Nests checked for compilation have no unknowns.
 pub fn visit(nest: &Nest, rows: i64, walk: &mut dyn FnMut(i64, i64)) -> Result<(), VisitError> {
-    let mut run = Run { nest, rows, limits: nest.limits(), values: HashMap::new(), walk };
+    let mut run = NestVisitor { nest, rows, limits: nest.limits(), values: HashMap::new(), walk };
     run.all(&nest.roots, (0, 0))
 }
 
-struct Run<'a> {
+struct NestVisitor<'a> {
     nest: &'a Nest,
     rows: i64,
     limits: Vec<Vec<&'a Constraint>>,
@@ -34,7 +34,7 @@ struct Run<'a> {
     walk: &'a mut dyn FnMut(i64, i64),
 }
 
-impl Run<'_> {
+impl NestVisitor<'_> {
     fn eval(&self, sym: &Sym) -> Result<i64, VisitError> {
         let rows = self.rows;
         let known = sym

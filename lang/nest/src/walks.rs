@@ -41,9 +41,9 @@ fn known(sym: &Sym) -> Result<i64, NotKnown> {
 /// When a bound of a tree loop is unknown.
 pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, LeafLoop>, NotKnown> {
     let mut collector = Collector { nest, deepest, leaf_loops: BTreeMap::new() };
-    let asked = Asked { unroll: None, peel: None, speculate: None, layout };
+    let wanted = WalkAnnotations { unroll: None, peel: None, speculate: None, layout };
     for root in &nest.roots {
-        collector.visit(*root, &mut Vec::new(), asked)?;
+        collector.visit(*root, &mut Vec::new(), wanted)?;
     }
     straighten_levels(&mut collector.leaf_loops, deepest);
     Ok(collector.leaf_loops)
@@ -72,16 +72,16 @@ fn straighten_levels(leaf_loops: &mut BTreeMap<LoopId, LeafLoop>, deepest: &[u32
 }
 
 #[derive(Clone, Copy)]
-struct Asked {
+struct WalkAnnotations {
     unroll: Option<u32>,
     peel: Option<u32>,
     speculate: Option<u32>,
     layout: Layout,
 }
 
-impl Asked {
-    fn refined(self, annotations: &Annotations) -> Asked {
-        Asked {
+impl WalkAnnotations {
+    fn refined(self, annotations: &Annotations) -> WalkAnnotations {
+        WalkAnnotations {
             unroll: annotations.unroll_walk.or(self.unroll),
             peel: annotations.peel_walk.or(self.peel),
             speculate: annotations.speculate_walk.or(self.speculate),
@@ -97,25 +97,30 @@ struct Collector<'a> {
 }
 
 /// An enclosing loop. In one case of a specialized loop, its value is known.
-type Enclosing = (LoopId, Option<i64>);
+type EnclosingLoop = (LoopId, Option<i64>);
 
 impl Collector<'_> {
-    fn visit(&mut self, id: LoopId, path: &mut Vec<Enclosing>, asked: Asked) -> Result<(), NotKnown> {
+    fn visit(
+        &mut self,
+        id: LoopId,
+        path: &mut Vec<EnclosingLoop>,
+        wanted: WalkAnnotations,
+    ) -> Result<(), NotKnown> {
         let this = self.nest.get(id);
-        let asked = asked.refined(&this.annotations);
+        let wanted = wanted.refined(&this.annotations);
         path.push((id, None));
         match &this.body {
             Body::Walk => {
                 let trees = self.covered(path)?;
                 let deepest = self.deepest[trees.clone()].iter().copied().max().unwrap_or(0);
-                let speculate = asked.speculate.unwrap_or(0).min(deepest);
+                let speculate = wanted.speculate.unwrap_or(0).min(deepest);
                 let leaf_loop = LeafLoop {
-                    unroll: asked.unroll.unwrap_or(0).min(deepest).max(speculate),
-                    peel: asked.peel.unwrap_or(0).min(deepest),
+                    unroll: wanted.unroll.unwrap_or(0).min(deepest).max(speculate),
+                    peel: wanted.peel.unwrap_or(0).min(deepest),
                     speculate,
                     group: this.annotations.interleave.unwrap_or(1).max(1),
                     lanes: this.annotations.vectorize.unwrap_or(1).max(1),
-                    layout: asked.layout,
+                    layout: wanted.layout,
                     tile: self.nest.tiles().map_or(1, |tiles| tiles.nodes),
                     trees,
                 };
@@ -123,7 +128,7 @@ impl Collector<'_> {
             }
             Body::Seq(inner) => {
                 for child in inner {
-                    self.visit(*child, path, asked)?;
+                    self.visit(*child, path, wanted)?;
                 }
             }
             Body::Cases(cases) => {
@@ -132,7 +137,7 @@ impl Collector<'_> {
                     path.pop();
                     path.push((id, Some(start + step * k as i64)));
                     for child in case {
-                        self.visit(*child, path, asked)?;
+                        self.visit(*child, path, wanted)?;
                     }
                 }
             }
@@ -143,7 +148,7 @@ impl Collector<'_> {
 
     /// The hull of the tree numbers at the end of a path: from the sum of the smallest values to the sum of
     /// the largest ones, cut by the constraints on the path.
-    fn covered(&self, path: &[Enclosing]) -> Result<Range<usize>, NotKnown> {
+    fn covered(&self, path: &[EnclosingLoop]) -> Result<Range<usize>, NotKnown> {
         let (mut low, mut high) = (0i64, 1i64);
         let mut on_path = BTreeMap::new();
         for (id, fixed) in path {

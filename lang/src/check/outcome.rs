@@ -8,7 +8,7 @@ use sched_grammar::ast::File;
 use super::merge::merge;
 use super::prepare::{Prepared, prepare_part};
 use super::target::target;
-use super::variant::{Judged, Resolved, Variant};
+use super::variant::{PartOutcome, ResolvedPart, Variant};
 use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity};
 use crate::lints;
 use crate::options::{Options, Target};
@@ -94,24 +94,24 @@ impl Outcome {
     /// Checks a text without trying fixes. If `brief` is set, only finds problems.
     fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
         let plain = Part { file: Cow::Borrowed(&parsed.file), block: None };
-        let mut rest = Resolved::new(source, &plain, None, options);
+        let mut rest = ResolvedPart::new(source, &plain, None, options);
         parsed.errors.iter().for_each(|error| rest.report.syntax(error));
         let bounds = resolve::bounds(&parsed.file, &rest.scope, &mut rest.report);
 
         let parts = parts(&parsed.file);
         let own: Vec<Cow<Options>> = bounds.iter().map(|most| options_within(options, *most)).collect();
         let blocks = parts.iter().skip(1).zip(&bounds).zip(&own);
-        let mut blocks: Vec<Resolved> = blocks
-            .map(|((part, max_rows), options)| Resolved::new(source, part, *max_rows, options))
+        let mut blocks: Vec<ResolvedPart> = blocks
+            .map(|((part, max_rows), options)| ResolvedPart::new(source, part, *max_rows, options))
             .collect();
         blocks.iter_mut().for_each(|block| block.report.declare_as(&rest.report));
 
         let (header, params) = (rest.header.clone(), std::mem::take(&mut rest.params));
         let calls = rest.calls.iter().chain(blocks.iter().flat_map(|block| &block.calls));
         let target = target(&header, options, calls);
-        let judge = |part: Resolved| part.judge(&target, source, parsed, brief);
+        let judge = |part: ResolvedPart| part.judge(&target, source, parsed, brief);
         let rest = judge(rest);
-        let blocks: Vec<Judged> = blocks.into_iter().map(judge).collect();
+        let blocks: Vec<PartOutcome> = blocks.into_iter().map(judge).collect();
 
         let is_legal = rest.is_legal && blocks.iter().all(|block| block.is_legal);
         let (rest, first) = (rest.variant, rest.diagnostics);

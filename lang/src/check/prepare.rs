@@ -12,7 +12,7 @@ use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::options::{Options, Target};
 use crate::part::{options_within, part_at, parts};
 use crate::report::Report;
-use crate::resolve::{self, Call, Number};
+use crate::resolve::{self, Call, DeclaredNumber};
 use sched_nest::ModelInfo;
 
 /// A text with resolved names and arguments.
@@ -22,7 +22,7 @@ pub struct Prepared {
     /// Spans of all directives, including unknown ones, by directive index.
     directives: Vec<Span>,
     names: HashSet<String>,
-    numbers: Vec<Number>,
+    numbers: Vec<DeclaredNumber>,
     target_free: bool,
     limits: Limits,
     model: Option<Arc<ModelInfo>>,
@@ -97,7 +97,7 @@ impl Prepared {
     }
 
     /// The params and consts in order.
-    pub fn numbers(&self) -> &[Number] {
+    pub fn numbers(&self) -> &[DeclaredNumber] {
         &self.numbers
     }
 

@@ -54,7 +54,7 @@ impl Variant {
 }
 
 /// A part of a text with resolved names and arguments.
-pub(super) struct Resolved<'a> {
+pub(super) struct ResolvedPart<'a> {
     part: &'a Part<'a>,
     options: &'a Options,
     max_rows: Option<u32>,
@@ -66,13 +66,13 @@ pub(super) struct Resolved<'a> {
 }
 
 /// Outcome of a part.
-pub(super) struct Judged {
+pub(super) struct PartOutcome {
     pub variant: Variant,
     pub diagnostics: Vec<Diagnostic>,
     pub is_legal: bool,
 }
 
-impl<'a> Resolved<'a> {
+impl<'a> ResolvedPart<'a> {
     /// Resolves a part for calls of at most `max_rows` rows.
     pub fn new(source: &'a str, part: &'a Part<'a>, max_rows: Option<u32>, options: &'a Options) -> Self {
         let file = part.file.as_ref();
@@ -81,12 +81,12 @@ impl<'a> Resolved<'a> {
         resolve::given_target(options, &mut report);
         let (scope, params) = resolve::scope(file, options, &mut report);
         let calls = resolve::calls(file, &scope, &mut report);
-        Resolved { part, options, max_rows, report, header, scope, params, calls }
+        ResolvedPart { part, options, max_rows, report, header, scope, params, calls }
     }
 
     /// Applies the directives and judges the nest. If `brief` is set, only finds problems. `outside` has the
     /// names of loops of other parts.
-    pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> Judged {
+    pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> PartOutcome {
         let limits = Limits::of_check(target, self.options);
         let mut builder = NestBuilder::with_room(self.options.model.clone(), self.calls.len());
         let is_given = self.options.target.is_some() || self.header.target.is_some();
@@ -113,7 +113,7 @@ impl<'a> Resolved<'a> {
             self.report.extend(not_known(&variant, source, parsed));
         }
         let is_legal = !self.report.has_errors();
-        Judged { variant, diagnostics: self.report.finish(), is_legal }
+        PartOutcome { variant, diagnostics: self.report.finish(), is_legal }
     }
 }
 

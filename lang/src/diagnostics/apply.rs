@@ -1,6 +1,6 @@
 //! Applies fixes to a text.
 
-use super::helps::{Applied, errors};
+use super::helps::{FixedText, errors};
 use super::{Applicability, CODES, Diagnostic, Edit, Fix, Severity};
 use crate::check::check;
 use crate::options::Options;
@@ -15,7 +15,7 @@ const MOST_TRIALS: usize = 64;
 
 /// A text after fixing.
 #[derive(Clone, Debug)]
-pub struct Fixed {
+pub struct FixResult {
     /// The text.
     pub text: String,
     /// Number of fixed diagnostics.
@@ -30,9 +30,9 @@ pub struct Fixed {
 /// Every round makes progress. Each fixed finding is gone, there is no new duplicate directive, and there are
 /// not more errors. The counts of findings, errors first and then by code, decrease in lexicographic order.
 /// Other fixes are left out.
-pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
+pub fn fix_all(source: &str, options: &Options, unsure: bool) -> FixResult {
     let checked = check(source, options);
-    fix_checked(source, &checked.diagnostics, options, unsure).unwrap_or_else(|| Fixed {
+    fix_checked(source, &checked.diagnostics, options, unsure).unwrap_or_else(|| FixResult {
         text: source.to_owned(),
         count: 0,
         checked,
@@ -40,20 +40,20 @@ pub fn fix_all(source: &str, options: &Options, unsure: bool) -> Fixed {
 }
 
 /// [`fix_all`] for a checked text; `None` if there is nothing to fix.
-pub fn fix_checked(source: &str, first: &[Diagnostic], options: &Options, unsure: bool) -> Option<Fixed> {
-    let mut fixed: Option<Fixed> = None;
+pub fn fix_checked(source: &str, first: &[Diagnostic], options: &Options, unsure: bool) -> Option<FixResult> {
+    let mut fixed: Option<FixResult> = None;
     for _ in 0..MOST_ROUNDS {
         let (text, found, count) = fixed.as_ref().map_or((source, first, 0), |so_far| {
             (so_far.text.as_str(), so_far.checked.diagnostics.as_slice(), so_far.count)
         });
         let Some(next) = Round { text, found, options, trials: MOST_TRIALS }.run(unsure) else { break };
-        fixed = Some(Fixed { count: count + next.count, ..next });
+        fixed = Some(FixResult { count: count + next.count, ..next });
     }
     fixed
 }
 
 /// A finding with one of its fixes.
-type Chosen<'d> = (&'d Diagnostic, &'d Fix);
+type ChosenFix<'d> = (&'d Diagnostic, &'d Fix);
 
 /// One round of fixing.
 struct Round<'a> {
@@ -66,15 +66,15 @@ struct Round<'a> {
 
 impl Round<'_> {
     /// Applies the first fix of each finding if all together make progress, else those that do so alone.
-    fn run(mut self, unsure: bool) -> Option<Fixed> {
+    fn run(mut self, unsure: bool) -> Option<FixResult> {
         let first = chosen(self.found, unsure);
-        let others: Vec<Chosen> = wanted(self.found, unsure)
+        let others: Vec<ChosenFix> = wanted(self.found, unsure)
             .filter(|(_, fix)| !first.iter().any(|(_, known)| std::ptr::eq(*known, *fix)))
             .collect();
         self.best(&first).or_else(|| others.into_iter().find_map(|other| self.attempt(&[other])))
     }
 
-    fn best(&mut self, all: &[Chosen]) -> Option<Fixed> {
+    fn best(&mut self, all: &[ChosenFix]) -> Option<FixResult> {
         if all.is_empty() {
             return None;
         }
@@ -82,13 +82,13 @@ impl Round<'_> {
             return Some(fixed);
         }
         let (few, rest) = all.split_at(all.len() / 2);
-        let helpful: Vec<Chosen> = [few, rest].into_iter().flat_map(|part| self.helpful(part)).collect();
+        let helpful: Vec<ChosenFix> = [few, rest].into_iter().flat_map(|part| self.helpful(part)).collect();
         let fixed = if helpful.is_empty() { None } else { self.attempt(&helpful) };
         fixed.or_else(|| helpful.first().and_then(|one| self.attempt(&[*one])))
     }
 
     /// Fixes that help, found by halving.
-    fn helpful<'d>(&mut self, some: &[Chosen<'d>]) -> Vec<Chosen<'d>> {
+    fn helpful<'d>(&mut self, some: &[ChosenFix<'d>]) -> Vec<ChosenFix<'d>> {
         if some.is_empty() || self.attempt(some).is_some() {
             return some.to_vec();
         }
@@ -104,15 +104,15 @@ impl Round<'_> {
     }
 
     /// The text with these fixes, if that is progress.
-    fn attempt(&mut self, some: &[Chosen]) -> Option<Fixed> {
+    fn attempt(&mut self, some: &[ChosenFix]) -> Option<FixResult> {
         self.trials = self.trials.checked_sub(1)?;
-        let applied = Applied::new(self.text, some.iter().map(|(_, fix)| *fix))?;
+        let applied = FixedText::new(self.text, some.iter().map(|(_, fix)| *fix))?;
         let checked = check(&applied.text, self.options);
         let after = &checked.diagnostics;
         let all_help = some.iter().all(|one| applied.helps(*one, self.found, after));
         let is_progress =
             all_help && errors(after) <= errors(self.found) && severities(after) < severities(self.found);
-        is_progress.then_some(Fixed { text: applied.text, count: some.len(), checked })
+        is_progress.then_some(FixResult { text: applied.text, count: some.len(), checked })
     }
 }
 
@@ -128,7 +128,7 @@ fn severities(found: &[Diagnostic]) -> Vec<usize> {
 }
 
 /// Applicable fixes with their findings.
-fn wanted(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = Chosen<'_>> {
+fn wanted(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = ChosenFix<'_>> {
     let is_wanted = move |fix: &&Fix| match fix.applicability {
         Applicability::Safe => true,
         Applicability::Unsure => unsure,
@@ -139,8 +139,8 @@ fn wanted(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = Chosen<'_>
 }
 
 /// First applicable fix of each diagnostic, without overlaps.
-fn chosen(found: &[Diagnostic], unsure: bool) -> Vec<Chosen<'_>> {
-    let mut chosen: Vec<Chosen> = Vec::new();
+fn chosen(found: &[Diagnostic], unsure: bool) -> Vec<ChosenFix<'_>> {
+    let mut chosen: Vec<ChosenFix> = Vec::new();
     // Sorted by position. Edits of one fix may be far apart, so every chosen edit is compared.
     let mut taken: std::collections::BTreeSet<(u32, u32)> = std::collections::BTreeSet::new();
     let mut last: Option<&Diagnostic> = None;

@@ -27,7 +27,7 @@ impl FixTrial<'_> {
 
     /// Whether a single fix helps. Correcting a syntax error may reveal more errors.
     fn alone(&self, finding: &Diagnostic, fix: &Fix) -> bool {
-        Applied::new(self.text, [fix]).is_some_and(|applied| {
+        FixedText::new(self.text, [fix]).is_some_and(|applied| {
             let after = (self.check)(&applied.text);
             let is_no_worse = finding.code < codes::UNKNOWN_DIRECTIVE || errors(&after) <= errors(self.found);
             is_no_worse && applied.helps((finding, fix), self.found, &after)
@@ -53,7 +53,7 @@ fn directives(text: &str) -> HashMap<String, usize> {
 }
 
 /// A text with applied fixes.
-pub(crate) struct Applied {
+pub(crate) struct FixedText {
     pub text: String,
     /// All edits in the order of the text.
     edits: Vec<Edit>,
@@ -61,9 +61,9 @@ pub(crate) struct Applied {
     duplicates: bool,
 }
 
-impl Applied {
+impl FixedText {
     /// Applies fixes together; `None` if they overlap or change nothing.
-    pub fn new<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> Option<Applied> {
+    pub fn new<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> Option<FixedText> {
         let all = fixes.into_iter().flat_map(|fix| &fix.edits).map(|edit| whole_line(text, edit));
         let mut edits: Vec<Edit> = all.collect();
         edits.sort_by_key(|edit| edit.span);
@@ -76,7 +76,7 @@ impl Applied {
             *count > 1 && *count > before.get(piece).copied().unwrap_or(0)
         };
         let duplicates = directives(&next).iter().any(is_more);
-        Some(Applied { text: next, edits, duplicates })
+        Some(FixedText { text: next, edits, duplicates })
     }
 
     /// Whether the fix removed its finding, wrote only legal text, and made no new duplicate directive.

@@ -23,7 +23,7 @@ pub fn render(files: &[Findings], version: &str) -> String {
     let mut artifacts = Vec::new();
     let mut results = Vec::new();
     for file in files {
-        let text = Text { lines: Lines::new(file.source), file };
+        let text = IndexedText { lines: Lines::new(file.source), file };
         if !file.path.is_empty() {
             artifacts.push((
                 file.path,
@@ -75,12 +75,12 @@ fn level(severity: Severity) -> &'static str {
 }
 
 /// A text with the starts of its lines.
-struct Text<'a> {
+struct IndexedText<'a> {
     lines: Lines,
     file: &'a Findings<'a>,
 }
 
-impl Text<'_> {
+impl IndexedText<'_> {
     fn region(&self, span: Span) -> Value {
         let position = |at: u32| self.lines.position_utf16(self.file.source, at as usize);
         let ((line, column), (end_line, end_column)) = (position(span.start), position(span.end));
@@ -111,7 +111,7 @@ impl Text<'_> {
     }
 }
 
-fn result(text: &Text, artifact: Option<&Value>, diagnostic: &Diagnostic, codes: &[Code]) -> Value {
+fn result(text: &IndexedText, artifact: Option<&Value>, diagnostic: &Diagnostic, codes: &[Code]) -> Value {
     let mut result = Map::new();
     let mut set = |key: &str, value: Value| drop(result.insert(key.to_owned(), value));
     set("ruleId", diagnostic.code.to_string().into());
@@ -148,7 +148,7 @@ fn message(diagnostic: &Diagnostic) -> String {
     text
 }
 
-fn fix(text: &Text, artifact: &Value, fix: &Fix) -> Value {
+fn fix(text: &IndexedText, artifact: &Value, fix: &Fix) -> Value {
     let replacements: Vec<Value> = fix
         .edits
         .iter()

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use sched_nest::{Axis, Constraint, LoopId, Nest};
 
 /// The loop around each loop.
-pub(super) struct Outer(Vec<Option<LoopId>>);
+pub(super) struct ParentLoops(Vec<Option<LoopId>>);
 
-impl Outer {
+impl ParentLoops {
     fn new(nest: &Nest) -> Self {
         let mut outer = vec![None; nest.loops.len()];
         for id in preorder(nest) {
@@ -17,7 +17,7 @@ impl Outer {
                 }
             }
         }
-        Outer(outer)
+        ParentLoops(outer)
     }
 
     /// The loop around `id`.
@@ -39,14 +39,14 @@ impl Outer {
 pub(super) struct Pairs {
     to_second: HashMap<LoopId, LoopId>,
     to_first: HashMap<LoopId, LoopId>,
-    pub first: Outer,
-    pub second: Outer,
+    pub first: ParentLoops,
+    pub second: ParentLoops,
     /// Loops of the second nest that were elsewhere in the first one.
     pub moved: HashSet<LoopId>,
     /// The names of the loops in the second nest, by their number in the first one.
     names: HashMap<LoopId, String>,
     /// Constraints of the first and of the second nest.
-    limits: (Limits, Limits),
+    limits: (InnermostConstraints, InnermostConstraints),
 }
 
 impl Pairs {
@@ -54,8 +54,8 @@ impl Pairs {
         let mut pairs = Pairs {
             to_second: HashMap::new(),
             to_first: HashMap::new(),
-            first: Outer::new(a),
-            second: Outer::new(b),
+            first: ParentLoops::new(a),
+            second: ParentLoops::new(b),
             moved: HashSet::new(),
             names: HashMap::new(),
             limits: (limits(a), limits(b)),
@@ -92,9 +92,9 @@ impl Pairs {
 
     /// Pairs loops without a partner: first by range and place, then by a range that is unique among them.
     fn renamed(&mut self, a: &Nest, b: &Nest) {
-        type Place = Option<Option<LoopId>>;
-        let free = |pairs: &Pairs, place: &dyn Fn(LoopId) -> Place| {
-            let mut free: HashMap<(Place, String), Vec<LoopId>> = HashMap::new();
+        type PairedParent = Option<Option<LoopId>>;
+        let free = |pairs: &Pairs, place: &dyn Fn(LoopId) -> PairedParent| {
+            let mut free: HashMap<(PairedParent, String), Vec<LoopId>> = HashMap::new();
             for id in preorder(b).into_iter().rev().filter(|id| pairs.of_second(*id).is_none()) {
                 free.entry((place(id), range(b, id))).or_default().push(id);
             }
@@ -151,10 +151,10 @@ impl Pairs {
 }
 
 /// Indices of the constraints by their innermost loop. Numbers grow from the outside inwards.
-type Limits = HashMap<LoopId, Vec<usize>>;
+type InnermostConstraints = HashMap<LoopId, Vec<usize>>;
 
-fn limits(nest: &Nest) -> Limits {
-    let mut limits = Limits::new();
+fn limits(nest: &Nest) -> InnermostConstraints {
+    let mut limits = InnermostConstraints::new();
     for (at, constraint) in nest.constraints.iter().enumerate() {
         if let Some(innermost) = constraint.loops.iter().max() {
             limits.entry(*innermost).or_default().push(at);

@@ -11,7 +11,7 @@ pub(super) const INDENT: usize = 4;
 
 /// A line of the result, without its end.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct OutputLine {
     pub indent: usize,
     /// A statement or a part of one; empty for a blank line or a single comment.
     pub text: String,
@@ -24,7 +24,7 @@ pub(super) struct Line {
     pub column: usize,
 }
 
-impl Line {
+impl OutputLine {
     /// Number of characters before the comment.
     pub fn width(&self) -> usize {
         self.indent + self.text.chars().count()
@@ -45,7 +45,7 @@ impl Line {
 }
 
 /// A statement divided into its head, the items of the list at its end, and the comments inside.
-pub(super) struct Cut<'s> {
+pub(super) struct StatementParts<'s> {
     source: &'s str,
     /// The head; the whole statement if it has no list.
     head: &'s [Lexeme],
@@ -60,7 +60,7 @@ pub(super) struct Cut<'s> {
     indent: usize,
 }
 
-impl<'s> Cut<'s> {
+impl<'s> StatementParts<'s> {
     pub fn new(
         source: &'s str,
         stmt: &Stmt,
@@ -73,7 +73,8 @@ impl<'s> Cut<'s> {
         let breaks =
             matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::Target { .. } | StmtKind::Param { .. });
         let (list, close) = (None, None);
-        let whole = Cut { source, head: lexemes, list, close, comments, joined, opens_block, indent };
+        let whole =
+            StatementParts { source, head: lexemes, list, close, comments, joined, opens_block, indent };
         let Some(open) = last_list(lexemes).filter(|_| breaks) else { return whole };
         // `param X = (1 + 2)` ends with a bracket, but has no list.
         let is_list = !matches!(stmt.kind, StmtKind::Param { .. }) || whole.text(&lexemes[open]) == "{";
@@ -82,7 +83,7 @@ impl<'s> Cut<'s> {
         }
         let (head, rest) = lexemes.split_at(open + 1);
         let (close, list) = rest.split_last().map_or((None, rest), |(close, list)| (Some(*close), list));
-        Cut { head, list: Some(list), close, ..whole }
+        StatementParts { head, list: Some(list), close, ..whole }
     }
 
     fn text(&self, lexeme: &Lexeme) -> &'s str {
@@ -90,7 +91,7 @@ impl<'s> Cut<'s> {
     }
 
     /// Lines without columns.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<OutputLine> {
         let mut lines = self.unindented();
         lines.iter_mut().for_each(|line| line.indent += self.indent);
         if let Some(last) = lines.last_mut() {
@@ -101,7 +102,7 @@ impl<'s> Cut<'s> {
     }
 
     /// Lines without the indent of the statement.
-    fn unindented(&self) -> Vec<Line> {
+    fn unindented(&self) -> Vec<OutputLine> {
         let mut flat = self.head.to_vec();
         flat.extend(self.list.into_iter().flatten());
         flat.extend(self.close);
@@ -112,7 +113,8 @@ impl<'s> Cut<'s> {
             Some(list) if self.comments.iter().all(|comment| self.is_in_list(comment)) => self.broken(list),
             // These comments are inside an unbreakable text, so they go before the statement.
             _ => {
-                let mut lines: Vec<Line> = self.comments.iter().map(|comment| own(comment, 0)).collect();
+                let mut lines: Vec<OutputLine> =
+                    self.comments.iter().map(|comment| own(comment, 0)).collect();
                 lines.push(plain(flat));
                 lines
             }
@@ -124,14 +126,14 @@ impl<'s> Cut<'s> {
     }
 
     /// One item a line. A comment between two items stays there. A comment inside an item goes after it.
-    fn broken(&self, list: &[Lexeme]) -> Vec<Line> {
+    fn broken(&self, list: &[Lexeme]) -> Vec<OutputLine> {
         let mut lines = vec![edge(self.join(self.head))];
         let mut end = self.head.last().map_or(0, |open| open.span.end);
         let mut comments = self.comments;
         for item in items(list) {
             let (Some(first), Some(last)) = (item.first(), item.last()) else { continue };
             self.place(&mut lines, &mut comments, first.span.start, end);
-            lines.push(Line { indent: INDENT, text: self.join(item) + ",", ..Line::default() });
+            lines.push(OutputLine { indent: INDENT, text: self.join(item) + ",", ..OutputLine::default() });
             let inside = comments.iter().take_while(|comment| comment.span.start < last.span.end).count();
             let (inside, rest) = comments.split_at(inside);
             inside.iter().for_each(|comment| behind(&mut lines, comment));
@@ -144,7 +146,7 @@ impl<'s> Cut<'s> {
     }
 
     /// Places the comments before `until`: on the line that ended at `end`, or on lines of their own.
-    fn place(&self, lines: &mut Vec<Line>, comments: &mut &[Comment], until: u32, mut end: u32) {
+    fn place(&self, lines: &mut Vec<OutputLine>, comments: &mut &[Comment], until: u32, mut end: u32) {
         while let [comment, rest @ ..] = *comments
             && comment.span.start < until
         {
@@ -206,20 +208,20 @@ fn is_header(word: &str) -> bool {
     matches!(word, "sched" | "model" | "param" | "const" | "when")
 }
 
-fn plain(text: String) -> Line {
-    Line { text, ..Line::default() }
+fn plain(text: String) -> OutputLine {
+    OutputLine { text, ..OutputLine::default() }
 }
 
-fn edge(text: String) -> Line {
-    Line { text, is_edge: true, ..Line::default() }
+fn edge(text: String) -> OutputLine {
+    OutputLine { text, is_edge: true, ..OutputLine::default() }
 }
 
-fn own(comment: &Comment, indent: usize) -> Line {
-    Line { indent, comment: Some(comment.text.trim_end().to_owned()), ..Line::default() }
+fn own(comment: &Comment, indent: usize) -> OutputLine {
+    OutputLine { indent, comment: Some(comment.text.trim_end().to_owned()), ..OutputLine::default() }
 }
 
 /// Writes a comment after the last line, or on a separate line if that has one.
-fn behind(lines: &mut Vec<Line>, comment: &Comment) {
+fn behind(lines: &mut Vec<OutputLine>, comment: &Comment) {
     match lines.last_mut() {
         Some(line) if line.comment.is_none() => line.comment = Some(comment.text.trim_end().to_owned()),
         _ => lines.push(own(comment, INDENT)),

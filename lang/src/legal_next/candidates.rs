@@ -16,7 +16,7 @@ const SMALL_CHAIN: usize = 3;
 const NUMBERS: [i64; 3] = [4, 2, 8];
 
 /// A name as written, and one of its loops.
-pub type Named = (Select, LoopId);
+pub type NamedLoop = (Select, LoopId);
 
 /// Forms of one directive for the same loops with different numbers, the most likely one first.
 pub type Forms = Vec<Operation>;
@@ -30,7 +30,7 @@ pub fn of(op: Op, builder: &NestBuilder, is_taken: &dyn Fn(&str) -> bool) -> Vec
 pub fn about_these(
     op: Op,
     builder: &NestBuilder,
-    names: &[Named],
+    names: &[NamedLoop],
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Forms> {
     match op {
@@ -125,8 +125,8 @@ fn shapes(
 }
 
 /// All live names, and their copies if there are several.
-pub fn names(builder: &NestBuilder) -> Vec<Named> {
-    let mut all: Vec<Named> = Vec::new();
+pub fn names(builder: &NestBuilder) -> Vec<NamedLoop> {
+    let mut all: Vec<NamedLoop> = Vec::new();
     let loops = builder.loops();
     let mut seen = std::collections::HashMap::new();
     for id in &loops {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::find::find;
 use crate::device::Limits;
-use crate::illegal::{Illegal, Problem, Use};
+use crate::illegal::{Illegal, Problem, SharedMemoryUse};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::{Axis, GpuLevel, Layout, LoopId};
 
@@ -106,27 +106,27 @@ fn level(builder: &NestBuilder, id: LoopId) -> Option<GpuLevel> {
 
 /// Number of rows or trees of all threads of a block in one iteration of `id`; `None` if unknown.
 fn values(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<u64> {
-    let mut met = most_below(builder, id, axis)?;
+    let mut sums = most_below(builder, id, axis)?;
     for on in builder.path(id) {
         if builder.axis(on) == axis && level(builder, on) == Some(GpuLevel::Block) {
-            met = met.and(builder, on)?;
+            sums = sums.and(builder, on)?;
         }
     }
-    met.count()
+    sums.count()
 }
 
 /// Set of sums of loop values. Both its size and its range bound the number of different sums.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Met {
+struct SumBounds {
     span: i64,
     combinations: i64,
 }
 
-impl Met {
-    const ONE: Met = Met { span: 0, combinations: 1 };
+impl SumBounds {
+    const ONE: SumBounds = SumBounds { span: 0, combinations: 1 };
 
-    fn and(self, builder: &NestBuilder, id: LoopId) -> Option<Met> {
-        Some(Met {
+    fn and(self, builder: &NestBuilder, id: LoopId) -> Option<SumBounds> {
+        Some(SumBounds {
             span: self.span.checked_add(last_offset(builder, id)?)?,
             combinations: self.combinations.saturating_mul(builder.trips(id)?.max(1)),
         })
@@ -138,16 +138,16 @@ impl Met {
 }
 
 /// Largest such set of the loops of this axis below `id`, over all paths.
-fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<Met> {
-    let mut most = Met::ONE;
-    let mut stack: Vec<(LoopId, Met)> =
-        builder.node(id).inside.children().map(|child| (child, Met::ONE)).collect();
-    while let Some((at, mut met)) = stack.pop() {
+fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<SumBounds> {
+    let mut most = SumBounds::ONE;
+    let mut stack: Vec<(LoopId, SumBounds)> =
+        builder.node(id).inside.children().map(|child| (child, SumBounds::ONE)).collect();
+    while let Some((at, mut sums)) = stack.pop() {
         if builder.axis(at) == axis {
-            met = met.and(builder, at)?;
+            sums = sums.and(builder, at)?;
         }
-        most = most.max(met);
-        stack.extend(builder.node(at).inside.children().map(|child| (child, met)));
+        most = most.max(sums);
+        stack.extend(builder.node(at).inside.children().map(|child| (child, sums)));
     }
     Some(most)
 }

@@ -15,7 +15,7 @@ use sched_nest::LoopId;
 pub(crate) struct ScopeId(u32);
 
 #[derive(Clone, Debug, Default)]
-struct Scope {
+struct ScopeNode {
     /// Innermost tag; `None` for the empty path.
     tag: Option<Tag>,
     outer: ScopeId,
@@ -27,7 +27,7 @@ struct Scope {
 /// All scopes of a nest.
 #[derive(Clone, Debug)]
 pub(crate) struct Scopes {
-    scopes: Vec<Scope>,
+    scopes: Vec<ScopeNode>,
     made: HashMap<(ScopeId, Tag), ScopeId>,
     /// Scopes by their innermost tag, and by its name alone.
     tagged: HashMap<Tag, Vec<ScopeId>>,
@@ -35,7 +35,7 @@ pub(crate) struct Scopes {
 
 impl Scopes {
     pub fn new() -> Self {
-        Scopes { scopes: vec![Scope::default()], made: HashMap::new(), tagged: HashMap::new() }
+        Scopes { scopes: vec![ScopeNode::default()], made: HashMap::new(), tagged: HashMap::new() }
     }
 
     /// Adds a loop to the scope.
@@ -49,7 +49,7 @@ impl Scopes {
             return *known;
         }
         let id = ScopeId(self.scopes.len() as u32);
-        self.scopes.push(Scope { tag: Some(tag.clone()), outer, ..Scope::default() });
+        self.scopes.push(ScopeNode { tag: Some(tag.clone()), outer, ..ScopeNode::default() });
         self.scopes[outer.0 as usize].inner.push(id);
         self.made.insert((outer, tag.clone()), id);
         if tag.number.is_some() {

@@ -8,6 +8,6 @@ mod when;
 pub(crate) use calls::calls;
 pub use calls::{Arg, Call, parameters, path_text};
 pub(crate) use header::{given_target, header};
-pub use scope::{FUNCTIONS, Number, PROPERTIES};
+pub use scope::{DeclaredNumber, FUNCTIONS, PROPERTIES};
 pub(crate) use scope::{Scope, list, scope};
 pub(crate) use when::bounds;

@@ -29,7 +29,7 @@ pub const PROPERTIES: &[(&str, Property)] = &[
 pub const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
 
 /// A declared number.
-struct Named {
+struct Declaration {
     /// `None` if its value was refused.
     value: Option<Sym>,
     span: Span,
@@ -39,7 +39,7 @@ struct Named {
 
 /// A param or const.
 #[derive(Clone, Debug)]
-pub struct Number {
+pub struct DeclaredNumber {
     /// Its name.
     pub name: String,
     /// `None` if its value was refused.
@@ -52,7 +52,7 @@ pub struct Number {
 
 /// Names that may occur in expressions.
 pub(crate) struct Scope<'a> {
-    named: HashMap<String, Named>,
+    named: HashMap<String, Declaration>,
     model: Option<&'a ModelInfo>,
     /// Depths of the model's trees in ascending order.
     depths: OnceCell<Vec<u32>>,
@@ -174,7 +174,7 @@ impl Scope<'_> {
             report.push(Diagnostic::new(codes::NAME_TAKEN, name.span, message).label("choose another name"));
             return false;
         }
-        let named = Named { value, span: name.span, is_param, used: Cell::new(false) };
+        let named = Declaration { value, span: name.span, is_param, used: Cell::new(false) };
         self.named.insert(name.text.clone(), named);
         true
     }
@@ -216,14 +216,14 @@ impl Scope<'_> {
     }
 
     /// The params and consts in order.
-    pub(crate) fn numbers(&self) -> Vec<Number> {
-        let number = |(name, named): (&String, &Named)| Number {
+    pub(crate) fn numbers(&self) -> Vec<DeclaredNumber> {
+        let number = |(name, named): (&String, &Declaration)| DeclaredNumber {
             name: name.clone(),
             value: named.value.clone(),
             span: named.span,
             is_param: named.is_param,
         };
-        let mut numbers: Vec<Number> = self.named.iter().map(number).collect();
+        let mut numbers: Vec<DeclaredNumber> = self.named.iter().map(number).collect();
         numbers.sort_unstable_by_key(|number| number.span);
         numbers
     }

@@ -8,7 +8,7 @@ use crate::samples::Quartiles;
 use sched_diagnostics::Diagnostic;
 use sched_lang::Supported;
 use sched_lang::schedule::Event;
-use sched_lang::variations::{Number, Variation, Variations};
+use sched_lang::variations::{NumberLiteral, Variation, Variations};
 use schedc_driver::{Failure, ScheduleValues, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -206,7 +206,7 @@ struct SweptNumber {
 /// The place of a number: the value of a param, or a literal of the text.
 enum NumberSource {
     Param(String),
-    Text(Number),
+    Text(NumberLiteral),
 }
 
 fn no_param(name: &str, checked: &sched_lang::Checked) -> Failure {

@@ -10,7 +10,7 @@ use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
 use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Parameter, Role, Signature, TILINGS, find};
-use sched_lang::legal_next::candidates::{self, Forms, Named};
+use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
 use sched_lang::legal_next::{Argument, Operation};
 use sched_lang::lineage::{Annotation, DirectiveIndex, Index, Select};
 use sched_nest::show::range;
@@ -79,7 +79,7 @@ impl<'a> ArgumentPlace<'a> {
     }
 
     /// Candidates about a loop, with the other arguments as they are written.
-    fn forms(&self, v: &Named) -> Vec<Operation> {
+    fn forms(&self, v: &NamedLoop) -> Vec<Operation> {
         let is_taken = |name: &str| self.is_taken(name);
         let forms = candidates::about(self.op, self.point.nest(), &v.0, v.1, &is_taken);
         let mut all: Vec<Operation> = Vec::new();
@@ -150,7 +150,7 @@ impl<'a> ArgumentPlace<'a> {
 
     fn loops(&mut self) -> Vec<Completion> {
         let replace = self.path();
-        let mut names: Vec<(usize, Named)> =
+        let mut names: Vec<(usize, NamedLoop)> =
             candidates::names(self.point.nest()).into_iter().enumerate().collect();
         // Loops made last are the likeliest, and mostly small: in large nests the work goes to them.
         names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
@@ -168,7 +168,7 @@ impl<'a> ArgumentPlace<'a> {
         all.into_iter().map(|(_, item)| item).collect()
     }
 
-    fn loop_item(&self, (select, id): &Named, form: &Operation, replace: Span) -> Completion {
+    fn loop_item(&self, (select, id): &NamedLoop, form: &Operation, replace: Span) -> Completion {
         let node = self.point.nest().node(*id);
         let sort = if node.axis == Axis::Row { "rows" } else { "trees" };
         let range = range(&node.start, &node.stop, &node.step);
@@ -199,7 +199,7 @@ impl<'a> ArgumentPlace<'a> {
     }
 
     /// The loop before the one directly around it, or the one inside before it.
-    fn swapped(&self, (select, id): &Named) -> Option<Vec<Select>> {
+    fn swapped(&self, (select, id): &NamedLoop) -> Option<Vec<Select>> {
         let nest = self.point.nest();
         let node = nest.node(*id);
         let only = |id: LoopId| nest.node(id).inside.only();
@@ -219,7 +219,7 @@ impl<'a> ArgumentPlace<'a> {
     }
 
     /// The loops that are named, this one, and whatever stands between them.
-    fn chain(&self, given: &[Select], (select, id): &Named) -> Option<Vec<Select>> {
+    fn chain(&self, given: &[Select], (select, id): &NamedLoop) -> Option<Vec<Select>> {
         let nest = self.point.nest();
         let mut ids = vec![*id];
         for select in given {
@@ -296,7 +296,7 @@ impl<'a> ArgumentPlace<'a> {
     }
 
     /// The loop that the directive is about.
-    fn named(&self) -> Option<Named> {
+    fn named(&self) -> Option<NamedLoop> {
         let select = self.written(0).and_then(Select::read)?;
         let ids = self.point.nest().select(DirectiveIndex(0), 0, &select).ok()?;
         Some((select, *ids.first()?))

@@ -9,7 +9,7 @@ use crate::hover::header_meaning;
 use crate::rank::{Rank, Ranker};
 use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Signature, of as signature_of};
-use sched_lang::legal_next::candidates::{self, Forms, Named};
+use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
 use sched_lang::legal_next::{Argument, Operation, wanted};
 use sched_nest::Layout;
 
@@ -111,7 +111,7 @@ impl Search {
     fn new(
         op: Op,
         point: &InsertionPoint,
-        names: &[Named],
+        names: &[NamedLoop],
         is_taken: &dyn Fn(&str) -> bool,
         ranker: &Ranker,
     ) -> Self {

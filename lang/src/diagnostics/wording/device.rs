@@ -2,7 +2,7 @@
 
 use super::context::{Context, Wording};
 use crate::diagnostics::{Applicability, Edit, Fix};
-use crate::illegal::Use;
+use crate::illegal::SharedMemoryUse;
 use sched_nest::{GpuDimension, Layout};
 
 pub(super) fn dimension_too_large(
@@ -19,7 +19,7 @@ pub(super) fn dimension_too_large(
     .help(format!("Tile `{first}`, or map it to another dimension."))
 }
 
-pub(super) fn shared_memory(context: &Context, total: u64, limit: u64, uses: &[Use]) -> Wording {
+pub(super) fn shared_memory(context: &Context, total: u64, limit: u64, uses: &[SharedMemoryUse]) -> Wording {
     let step = context.illegal.step;
     let message = format!("a block would use {} of shared memory, but has only {}", size(total), size(limit));
     let own = uses.iter().find(|part| part.step == step).map_or(0, |part| part.bytes);
@@ -47,7 +47,7 @@ pub(super) fn cache_outside_launch(context: &Context) -> Wording {
 pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
     let message = format!("stored as complete trees, trees of this depth need at least {}", size(bytes));
     Wording::new(message, format!("above {}", size(limit)))
-        .help("Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
+        .help("SharedMemoryUse `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
         .fix(Some(other_layout(context, Layout::Sparse)))
 }
 
@@ -55,7 +55,7 @@ pub(super) fn not_oblivious(context: &Context, tree: usize) -> Wording {
     let message =
         format!("tree {tree} is not oblivious: a level has several tests, or its leaves differ in depth");
     Wording::new(message, "needs oblivious trees")
-        .help("Use `quantized`, which holds any trees, or walk the oblivious trees in a separate loop.")
+        .help("SharedMemoryUse `quantized`, which holds any trees, or walk the oblivious trees in a separate loop.")
         .fix(Some(other_layout(context, Layout::Quantized)))
 }
 
