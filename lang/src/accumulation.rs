@@ -70,7 +70,7 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
         let run = run(node);
         path.concurrent = match (path.concurrent, run) {
             (None, Execution::Serial) => None,
-            (around, _) => match entered(around, builder, id, (run, several)) {
+            (around, _) => match enter_loop(around, builder, id, (run, several)) {
                 Ok(inside) => Some(inside),
                 Err(trees) => {
                     let name = builder.name(trees);
@@ -97,7 +97,7 @@ fn run(node: &LoopNode) -> Execution {
 
 /// Extends the path by a loop at or inside a parallel one. Returns the parallel tree loop whose sums are not
 /// single trees or not added in order, if there is one.
-fn entered(
+fn enter_loop(
     around: Option<ParallelRegion>,
     builder: &NestBuilder,
     id: LoopId,

@@ -65,18 +65,18 @@ impl<'s> Variations<'s> {
 
     /// The text itself.
     pub fn whole(&self, schedule: usize) -> Variation {
-        self.leaving(schedule, &[], &|_, _| false)
+        self.leave_out(schedule, &[], &|_, _| false)
     }
 
     /// A schedule with its first directives. Annotations of loops that these do not make are left out.
     pub fn prefix(&self, schedule: usize, count: usize) -> Variation {
         let after: Vec<usize> = (count..self.statements(schedule).len()).collect();
-        self.leaving(schedule, &after, &|_, stmt| is_annotation(stmt))
+        self.leave_out(schedule, &after, &|_, stmt| is_annotation(stmt))
     }
 
     /// A schedule without one directive and without those that then are illegal.
     pub fn without(&self, schedule: usize, at: usize) -> Variation {
-        self.leaving(schedule, &[at], &|_, _| true)
+        self.leave_out(schedule, &[at], &|_, _| true)
     }
 
     /// A text with another number at a position.
@@ -108,7 +108,12 @@ impl<'s> Variations<'s> {
 
     /// The text without some directives of a schedule. While others have errors and `may_go`, they are left
     /// out too.
-    fn leaving(&self, schedule: usize, asked: &[usize], may_go: &dyn Fn(usize, &Stmt) -> bool) -> Variation {
+    fn leave_out(
+        &self,
+        schedule: usize,
+        asked: &[usize],
+        may_go: &dyn Fn(usize, &Stmt) -> bool,
+    ) -> Variation {
         let all = self.statements(schedule);
         let mut text = self.source.to_owned();
         let mut leave_out = |numbers: &[usize]| {

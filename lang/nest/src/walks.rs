@@ -111,7 +111,7 @@ impl Collector<'_> {
         path.push((id, None));
         match &this.body {
             Body::Walk => {
-                let trees = self.covered(path)?;
+                let trees = self.tree_range(path)?;
                 let deepest = self.deepest[trees.clone()].iter().copied().max().unwrap_or(0);
                 let speculate = wanted.speculate.unwrap_or(0).min(deepest);
                 let leaf_loop = LeafLoop {
@@ -148,7 +148,7 @@ impl Collector<'_> {
 
     /// The hull of the tree numbers at the end of a path: from the sum of the smallest values to the sum of
     /// the largest ones, cut by the constraints on the path.
-    fn covered(&self, path: &[EnclosingLoop]) -> Result<Range<usize>, NotKnown> {
+    fn tree_range(&self, path: &[EnclosingLoop]) -> Result<Range<usize>, NotKnown> {
         let (mut low, mut high) = (0i64, 1i64);
         let mut on_path = BTreeMap::new();
         for (id, fixed) in path {

@@ -24,7 +24,7 @@ pub(super) fn attach<'c>(
             Op::Representation if call.args.len() == 1 => {
                 if let Some(layout) = layout(call.args.first()) {
                     let result = builder.state_layout(call.step, layout);
-                    tell(result, builder, report);
+                    report_result(result, builder, report);
                 }
             }
             _ => loops(call, builder, report),
@@ -32,7 +32,7 @@ pub(super) fn attach<'c>(
     }
 }
 
-fn tell(result: Result<(), Illegal>, builder: &NestBuilder, report: &mut dyn Listener) {
+fn report_result(result: Result<(), Illegal>, builder: &NestBuilder, report: &mut dyn Listener) {
     if let Err(illegal) = result {
         report.illegal(builder, &illegal);
     }
@@ -70,7 +70,7 @@ fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener
     match number(sym) {
         Ok(Some(nodes)) => {
             let result = builder.state_tile_trees(call.step, TileTrees { nodes, by_probability });
-            tell(result, builder, report);
+            report_result(result, builder, report);
         }
         Ok(None) => unverified(call, 0, sym, Vec::new(), builder, report),
         Err(problem) => {
@@ -99,7 +99,7 @@ fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
         match annotation(call, id, builder) {
             Ok(Some(annotation)) => {
                 let result = builder.state(call.step, id, annotation);
-                tell(result, builder, report);
+                report_result(result, builder, report);
             }
             Ok(None) => {
                 // The directive that makes the runs has reported unknown depths.

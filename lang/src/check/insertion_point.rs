@@ -140,7 +140,7 @@ impl<'p> InsertionPoint<'p> {
         }
         work.spend(trial.nodes.len() - loops);
         let mut found = Trial::with(&self.known, work.whole);
-        modifiers::tell_remarks(operation.op(), &mut trial, &mut found);
+        modifiers::report_remarks(operation.op(), &mut trial, &mut found);
         let is_whole = self.finish(&mut trial, limits, &mut found);
         work.whole = found.left();
         !found.has_new() && (is_whole || found.left() == 0)

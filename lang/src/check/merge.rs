@@ -39,7 +39,7 @@ pub(super) fn merge(
             let count = counts.entry(key(&diagnostic)).or_insert(0);
             *count += 1;
             if *count == 1 {
-                all.push(explained(source, &made, at, diagnostic));
+                all.push(with_note(source, &made, at, diagnostic));
             }
         }
     }
@@ -67,7 +67,7 @@ fn new_names<'s>(source: &'s str, stmt: &Stmt) -> Vec<&'s str> {
 }
 
 /// Adds a note to an unknown index that another schedule of the text makes.
-fn explained(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Diagnostic) -> Diagnostic {
+fn with_note(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Diagnostic) -> Diagnostic {
     let name = source.get(diagnostic.span().range()).unwrap_or_default();
     let is_own = made.get(at).is_some_and(|own| own.contains(name));
     let is_other = made.iter().any(|other| other.contains(name));

@@ -28,7 +28,7 @@ pub(super) fn apply<'c>(
             }
             recover(call, &illegal, builder, report);
         }
-        tell_remarks(call.op, builder, report);
+        report_remarks(call.op, builder, report);
         report.spend(1 + builder.nodes.len() - loops);
         if report.has_enough() {
             return false;
@@ -38,7 +38,7 @@ pub(super) fn apply<'c>(
 }
 
 /// Reports the remarks of a modifier.
-pub(super) fn tell_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn Listener) {
+pub(super) fn report_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn Listener) {
     for remark in builder.take_remarks() {
         let problem = match remark.kind {
             RemarkKind::Unverified(what) => Problem::Unverified { what: what.into() },

@@ -22,11 +22,11 @@ impl FixTrial<'_> {
     /// Fixes of a finding that help. In a long text they are not tried.
     pub fn helpful(&self, finding: &Diagnostic) -> Vec<Fix> {
         let is_tried = self.text.len() <= LONGEST;
-        finding.fixes.iter().filter(|fix| !is_tried || self.alone(finding, fix)).cloned().collect()
+        finding.fixes.iter().filter(|fix| !is_tried || self.helps_alone(finding, fix)).cloned().collect()
     }
 
     /// Whether a single fix helps. Correcting a syntax error may reveal more errors.
-    fn alone(&self, finding: &Diagnostic, fix: &Fix) -> bool {
+    fn helps_alone(&self, finding: &Diagnostic, fix: &Fix) -> bool {
         FixedText::new(self.text, [fix]).is_some_and(|applied| {
             let after = (self.check)(&applied.text);
             let is_no_worse = finding.code < codes::UNKNOWN_DIRECTIVE || errors(&after) <= errors(self.found);

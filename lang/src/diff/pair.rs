@@ -71,7 +71,7 @@ impl Pairs {
                 pairs.join(id, other);
             }
         }
-        pairs.renamed(a, b);
+        pairs.pair_renamed(a, b);
         pairs.find_moved(b);
         pairs.names = pairs.to_second.iter().map(|(id, other)| (*id, b.get(*other).name.clone())).collect();
         pairs
@@ -91,7 +91,7 @@ impl Pairs {
     }
 
     /// Pairs loops without a partner: first by range and place, then by a range that is unique among them.
-    fn renamed(&mut self, a: &Nest, b: &Nest) {
+    fn pair_renamed(&mut self, a: &Nest, b: &Nest) {
         type PairedParent = Option<Option<LoopId>>;
         let free = |pairs: &Pairs, place: &dyn Fn(LoopId) -> PairedParent| {
             let mut free: HashMap<(PairedParent, String), Vec<LoopId>> = HashMap::new();

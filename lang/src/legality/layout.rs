@@ -2,7 +2,7 @@
 //! support tiles.
 
 use super::find::find;
-use super::memory::{laid_out, order};
+use super::memory::{order, representation_of};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
@@ -64,7 +64,7 @@ fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Il
     for (leaf, leaf_loop) in leaf_loops.iter().filter(|(_, leaf_loop)| oblivious(leaf_loop.layout)) {
         let trees = order.get(leaf_loop.trees.clone()).unwrap_or_default();
         let Some(tree) = trees.iter().find(|tree| !model.oblivious[**tree]) else { continue };
-        let Some((ids, step)) = laid_out(builder, origin[leaf.0 as usize]) else { continue };
+        let Some((ids, step)) = representation_of(builder, origin[leaf.0 as usize]) else { continue };
         if !said.contains(&step) {
             said.push(step);
             problems.push(Illegal::at(step, Problem::NotOblivious { tree: *tree }, ids));

@@ -102,10 +102,10 @@ fn too_much_padding(
     let leaf = origin[leaf.0 as usize];
     if leaf_loop.layout.is_straight() {
         // Its walks are always straight-line to the leaf.
-        let (ids, step) = laid_out(builder, leaf)?;
+        let (ids, step) = representation_of(builder, leaf)?;
         return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
     }
-    let (id, step) = unrolled(builder, leaf)?;
+    let (id, step) = unroll_walk_of(builder, leaf)?;
     let problem = Problem::PaddingTooLarge { bytes, limit: TABLES, most: trees.most_steps(leaf_loops) };
     Some(Illegal::argument(step, 1, problem, vec![id]))
 }
@@ -130,7 +130,7 @@ fn too_large_arrays(
     let (leaf, _) = arrays.max_by_key(|(leaf, leaf_loop)| {
         (depths[leaf_loop.trees.clone()].iter().max().copied(), std::cmp::Reverse(leaf.0))
     })?;
-    let (ids, step) = laid_out(builder, origin[leaf.0 as usize])?;
+    let (ids, step) = representation_of(builder, origin[leaf.0 as usize])?;
     Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids))
 }
 
@@ -170,13 +170,16 @@ fn has_complete_trees(layout: Layout) -> bool {
 }
 
 /// The `unrollWalk` that applies to a leaf loop: the innermost around it.
-fn unrolled(builder: &NestBuilder, leaf: LoopId) -> Option<(LoopId, DirectiveIndex)> {
+fn unroll_walk_of(builder: &NestBuilder, leaf: LoopId) -> Option<(LoopId, DirectiveIndex)> {
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollWalk(_)).then_some(());
     innermost(builder, leaf, asks)
 }
 
 /// The `representation` that applies to a leaf loop, and its loop if it names one.
-pub(super) fn laid_out(builder: &NestBuilder, leaf: LoopId) -> Option<(Vec<LoopId>, DirectiveIndex)> {
+pub(super) fn representation_of(
+    builder: &NestBuilder,
+    leaf: LoopId,
+) -> Option<(Vec<LoopId>, DirectiveIndex)> {
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::Layout(_)).then_some(());
     innermost(builder, leaf, asks)
         .map(|(id, step)| (vec![id], step))

@@ -132,7 +132,7 @@ fn set<T>(to: &mut Annotations, value: T, set: impl FnOnce(&mut Annotations, T))
 }
 
 /// Default of `interleave`: all walks of a small loop.
-fn interleaved(trips: Option<i64>) -> u32 {
+fn default_group(trips: Option<i64>) -> u32 {
     let small = trips.filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
     small.unwrap_or(INTERLEAVE).max(1)
 }
@@ -164,7 +164,7 @@ annotations! {
     }
     choices {
         /// `interleave` with this many walks; `None` lets the checker choose.
-        Interleave "interleave", MAX_LANES, &[8, 4, 2, 16], interleaved, |to, n| to.interleave = Some(n);
+        Interleave "interleave", MAX_LANES, &[8, 4, 2, 16], default_group, |to, n| to.interleave = Some(n);
         /// `vectorize` with this many lanes; `None` lets the compiler choose.
         Vectorize "vector", MAX_LANES, &[8, 16, 32, 64, 4], |_| LANES, |to, n| to.vectorize = Some(n);
     }

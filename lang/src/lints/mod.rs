@@ -37,7 +37,7 @@ pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     }
     problems.extend(large_code(builder));
     problems.extend(parallel::one_blocks(builder, &loops, limits));
-    problems.extend(unroll::far(builder, &loops));
+    problems.extend(unroll::many_copies(builder, &loops));
     problems
 }
 

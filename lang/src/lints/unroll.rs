@@ -10,14 +10,14 @@ use sched_nest::LoopId;
 const MANY: i64 = 64;
 
 /// Loops that bring the code inside to this many copies. Code that compiles slowly has another lint.
-pub(super) fn far(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illegal> {
+pub(super) fn many_copies(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illegal> {
     let mut problems = Vec::new();
-    if loops.iter().all(|id| unrolled(builder, *id).is_none()) {
+    if loops.iter().all(|id| unroll_of(builder, *id).is_none()) {
         return problems;
     }
     let mut stack: Vec<(LoopId, i64)> = builder.roots.iter().map(|id| (*id, 1)).collect();
     while let Some((id, around)) = stack.pop() {
-        let (mut copies, unrolled) = (around, unrolled(builder, id));
+        let (mut copies, unrolled) = (around, unroll_of(builder, id));
         if let (Some(_), Some(trips)) = (unrolled, builder.trips(id)) {
             copies = around.saturating_mul(trips.max(1));
         }
@@ -35,7 +35,7 @@ pub(super) fn far(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illegal> {
     problems
 }
 
-fn unrolled(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
+fn unroll_of(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
     let annotations = &builder.node(id).annotations;
     annotations.iter().find(|(annotation, _)| matches!(annotation, Annotation::Unroll)).map(|(_, step)| *step)
 }

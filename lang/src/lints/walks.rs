@@ -20,7 +20,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
         };
         problems.push(Illegal::argument(*step, 1, problem, vec![id]));
     }
-    match sweeps(builder, id) {
+    match node_sweep_of(builder, id) {
         Some(layout) => no_steps(builder, id, layout, problems),
         None => peel(builder, id, problems),
     }
@@ -44,7 +44,7 @@ fn no_steps(
 }
 
 /// Layout and directive, if vectors of rows that test all nodes of a tree make all walks in a loop.
-fn sweeps(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
+fn node_sweep_of(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
     let on = |id: LoopId| {
         builder.node(id).annotations.iter().find_map(|(annotation, step)| match annotation {
             Annotation::Layout(layout) => Some((*layout, *step)),
