@@ -47,7 +47,7 @@ pub(super) fn cache_outside_launch(context: &Context) -> Wording {
 pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
     let message = format!("stored as complete trees, trees of this depth need at least {}", size(bytes));
     Wording::new(message, format!("above {}", size(limit)))
-        .help("SharedMemoryUse `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
+        .help("Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
         .fix(Some(other_layout(context, Layout::Sparse)))
 }
 
@@ -55,7 +55,7 @@ pub(super) fn not_oblivious(context: &Context, tree: usize) -> Wording {
     let message =
         format!("tree {tree} is not oblivious: a level has several tests, or its leaves differ in depth");
     Wording::new(message, "needs oblivious trees")
-        .help("SharedMemoryUse `quantized`, which holds any trees, or walk the oblivious trees in a separate loop.")
+        .help("Use `quantized`, which holds any trees, or walk the oblivious trees in a separate loop.")
         .fix(Some(other_layout(context, Layout::Quantized)))
 }
 
