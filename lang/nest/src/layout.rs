@@ -148,29 +148,28 @@ layouts! {
     Array "array" {
         nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
         gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
-        meaning: "complete trees in level order, so a child's place is computed, not loaded.",
+        meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
         nodes: Existing, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
         gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
-        meaning: "only the nodes there are, each with the place of its children.",
+        meaning: "only the nodes that exist, each with the number of a child.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
         nodes: Complete, operands: Values, shapes: Any, straight: true, row_vectors: Steps,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
-        meaning: "complete trees whose levels are tables to look up in registers.",
+        meaning: "complete trees as one table for each level, which vectors look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Like `Levels`, with threshold bins instead of thresholds.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, shapes: Any, straight: true, row_vectors: Steps,
         gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
-        meaning: "complete trees that compare positions among a feature's thresholds; rows are quantized \
-                  likewise.",
+        meaning: "like levels, with small integers instead of thresholds; rows are quantized too.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a
@@ -178,23 +177,23 @@ layouts! {
     Preorder "preorder" {
         nodes: Existing, operands: Bins, shapes: Any, straight: false, row_vectors: Sweep,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
-        meaning: "nodes that exist, one after the other, quantized likewise; vectors of rows test all of \
-                  them.",
+        meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
+                  them test all nodes.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
     Oblivious "oblivious" {
         nodes: Complete, operands: Bins, shapes: Oblivious, straight: true, row_vectors: Steps,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 2, value_bytes: 1,
-        meaning: "trees whose nodes of a level all make one test, which is stored once; quantized likewise.",
+        meaning: "trees whose nodes of a level all make one test, which is stored once; rows are quantized.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Complete trees of one depth, with the same node of all trees side by side.
     Reorg "reorg" {
         nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
         gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
-        meaning: "complete trees of one depth, the same node of all of them side by side, for threads with \
-                  a tree each.",
+        meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
+                  threads with one tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
 }
