@@ -126,7 +126,7 @@ fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnos
     if unknown == [Property::BatchSize] {
         return Some(batch_size_not_known(source, parsed));
     }
-    let message = "a schedule is compiled for a model, and none is given";
+    let message = "compiling a schedule needs a model";
     let diagnostic = Diagnostic::new(codes::NOT_KNOWN, Span::default(), message);
     Some(diagnostic.help("Name one in a `model` line or on the command line."))
 }
@@ -139,11 +139,11 @@ fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
         parsed.comments.iter().map(|comment: &Comment| comment.span).chain(blocks).collect();
     let is_said = |at: &usize| !hidden.iter().any(|span| span.range().contains(at));
     let at = source.match_indices(name).map(|(at, _)| at).find(is_said).unwrap_or(0);
-    let message = format!("the schedule uses `{name}`, which is not given");
+    let message = format!("the schedule uses `{name}`, which is unknown");
     let span = Span::new(at, at + name.len());
-    let help = "Say how many rows one run of the nest handles at most, on the command line: \
-                `schedc check ... --batch-size 4096`; or write a number in its place.";
-    Diagnostic::new(codes::NOT_KNOWN, span, message).label("not known").help(help).fix(
+    let help = "Give the largest number of rows of one run of the nest: `schedc check ... --batch-size 4096`. \
+                Or write a number instead.";
+    Diagnostic::new(codes::NOT_KNOWN, span, message).label("unknown").help(help).fix(
         "write `4096`",
         span,
         "4096",

@@ -99,7 +99,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     let Some(value) = value.as_int() else {
         let message = format!("the bound of a block must be a known number, and {value} is not");
         let help = "Write a number, or an expression of params and consts that have values.";
-        report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label("not known").help(help));
+        report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label("unknown").help(help));
         return None;
     };
     let found = u32::try_from(value).ok().filter(|rows| *rows > 0);
