@@ -41,7 +41,10 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
             continue;
         };
         let problem = if total > limits.gpu.shared {
-            let uses = uses.iter().map(|(step, (bytes, _))| Use { step: *step, bytes: *bytes }).collect();
+            let uses = uses
+                .iter()
+                .map(|(step, (bytes, _))| SharedMemoryUse { step: *step, bytes: *bytes })
+                .collect();
             Problem::SharedMemory { total, limit: limits.gpu.shared, uses }
         } else if total > limits.shared_everywhere {
             Problem::SharedMemoryUnsure { total, everywhere: limits.shared_everywhere }

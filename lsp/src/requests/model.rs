@@ -71,7 +71,7 @@ pub fn finding(
         }
         Status::Failed(why) => {
             let refusal = Refusal::read(why);
-            let message = format!("{}\nThe schedule is looked at without a model.", refusal.text());
+            let message = format!("{}\nChecking without a model.", refusal.text());
             Some(about(DiagnosticSeverity::WARNING, refusal.code, binding.line, message))
         }
         Status::Ready(model) => {
