@@ -58,7 +58,7 @@ fn a_schedule_that_was_found_is_legal_formatted_and_says_how_fast_it_is() -> Res
     let others = refused(&["tune", model, "--resume", "search.json", "--threads", "2"], here)?;
     assert!(others.contains("another model, another processor or other threads"), "{others}");
     std::fs::write(here.join("search.json"), "{}")?;
-    assert!(refused(&again, here)?.contains("no saved search"));
+    assert!(refused(&again, here)?.contains("not a saved search"));
     Ok(())
 }
 
@@ -167,10 +167,10 @@ fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
     std::fs::write(here.join("start.sched"), "target gpu\nparam N = 64\n")?;
     let gpu = ["tune", model, "--target", "gpu(sm_90)", "--by-counts"];
     let cases: [(&[&str], &str); 4] = [
-        (&["--lock", "schedc.lock"], "a lock keeps how fast schedules were"),
+        (&["--lock", "schedc.lock"], "a lock stores measured times"),
         (&["-s", "start.sched"], "are not varied for GPUs"),
         (&["--target", "gpu(gfx90a)"], "what schedules cost on gfx90a is not known"),
-        (&["--target", "cpu"], "--strategy and --by-counts are about GPUs"),
+        (&["--target", "cpu"], "--strategy and --by-counts need a GPU as target"),
     ];
     for (more, told) in cases {
         let gpu = if more.contains(&"--target") { &["tune", model, "--by-counts"] } else { &gpu[..] };

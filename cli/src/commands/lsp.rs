@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The program beside schedc that serves editors. It is apart because schedc carries LLVM, which would be in memory
-/// for as long as an editor is open.
+/// The language server's program, beside schedc. A separate program does not keep LLVM in memory while an
+/// editor is open.
 const SERVER: &str = "schedc-lsp";
 
 /// `schedc lsp`

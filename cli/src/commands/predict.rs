@@ -233,7 +233,7 @@ fn is_library(path: &Path) -> bool {
 fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Found, Failure> {
     let lock = args.lock.as_used();
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
-    let mut tell = |miss| terminal.tell(miss);
+    let mut tell = |miss| terminal.show(miss);
     let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut tell };
     let found = find_job(&args.model, &args.schedule, &args.reading, &mut lookup)?;
     for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
