@@ -226,12 +226,21 @@ fn write_result(
     terminal.say(&match place.counted {
         None => {
             let least = gains.fold(f64::INFINITY, f64::min);
-            format!("wrote {out}: at least {least:.2} times as fast as schedc's own")
+            format!("wrote {out}: {}", against_automatic(least))
         }
         Some(_) => {
             let least = predicted.fold(f64::INFINITY, f64::min);
-            format!("wrote {out}: by counts at least {least:.2} times as fast as schedc's own, not timed")
+            format!("wrote {out}: predicted {}, not timed", against_automatic(least))
         }
     });
     Ok(())
+}
+
+/// The least speed of the found schedules relative to the automatic one, in words.
+fn against_automatic(least: f64) -> String {
+    if least >= 0.995 {
+        format!("at least {least:.2} times as fast as the automatic schedule")
+    } else {
+        format!("up to {:.2}× slower than the automatic schedule", 1.0 / least)
+    }
 }
