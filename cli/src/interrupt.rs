@@ -103,8 +103,8 @@ fn clean_up() {
 /// Reports that memory has run out, and ends the process.
 fn without_memory() -> ! {
     let _ = std::io::stderr().write_all(
-        b"error: there is not enough memory\n  help: free some, raise the limit that `ulimit -v` or the container sets, \
-          or give schedc less: fewer rows, a smaller model, a schedule with less code\n",
+        b"error: there is not enough memory\n  help: free some, raise the limit that `ulimit -v` or the \
+          container sets, or give schedc less: fewer rows, a smaller model, a schedule with less code\n",
     );
     clean_up();
     low_level::exit(2)

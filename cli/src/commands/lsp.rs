@@ -13,7 +13,8 @@ const SERVER: &str = "schedc-lsp";
 /// `schedc lsp`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Editors start this command and speak the Language Server Protocol with it; docs/lsp.md says how to set them up.")]
+Editors start this command and speak the Language Server Protocol with it; docs/lsp.md says how to set \
+them up.")]
 pub struct Lsp {
     /// Speak over standard input and output, which is the only way there is
     #[arg(long, hide = true)]

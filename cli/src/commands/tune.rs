@@ -110,7 +110,8 @@ fn fits(args: &Tune, target: &Target, gpu: GpuSearch) -> Result<(), Failure> {
     if target.is_gpu() && args.lock.is_some() && !gpu.is_timed() {
         return Err(Failure::usage(
             "a lock stores measured times, and times on this GPU are only predicted from counts",
-            "leave out --lock and save the schedule with -o, or tune on a machine with this GPU, without --by-counts",
+            "leave out --lock and save the schedule with -o, or tune on a machine with this GPU, without \
+             --by-counts",
         ));
     }
     Ok(())

@@ -197,14 +197,16 @@ fn curves(out: &mut String, lines: &[PlotLine], x: &Axis, y: &Axis) -> std::fmt:
             ));
             writeln!(
                 out,
-                "<circle class=\"d{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.5\"><title>{about}</title></circle>"
+                "<circle class=\"d{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" \
+                 r=\"3.5\"><title>{about}</title></circle>"
             )?;
         }
         let Some((end, height)) = places.last().zip(names.get(at)) else { continue };
         let (from, to, text) = (end.0 + 5.0, WIDTH - RIGHT + 18.0, WIDTH - RIGHT + 24.0);
         writeln!(
             out,
-            "<path class=\"line c{colour}{peer}\" style=\"stroke-width:1\" d=\"M{from:.1} {:.1}L{to} {height:.1}\"/>",
+            "<path class=\"line c{colour}{peer}\" style=\"stroke-width:1\" d=\"M{from:.1} {:.1}L{to} \
+             {height:.1}\"/>",
             end.1
         )?;
         let (name, middle) = (escape(&shortened(&line.name)), height + 4.0);

@@ -108,7 +108,10 @@ fn with_figures(key: &Key, fate: &Fate, mut value: Value) -> Value {
         Fate::Removed(old) => (Some(old), None),
         Fate::Changed(old, new) => (Some(old), Some(new)),
     };
-    let about = |entry: &&&Entry| json!({ "us_per_row": entry.measured.schedule.median, "processor": entry.processor });
+    let about = |entry: &&&Entry| {
+        let us_per_row = entry.measured.schedule.median;
+        json!({ "us_per_row": us_per_row, "processor": entry.processor })
+    };
     value["entry"] = json!(key.to_string());
     value["before"] = old.as_ref().map(about).unwrap_or_default();
     value["after"] = new.as_ref().map(about).unwrap_or_default();

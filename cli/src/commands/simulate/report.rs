@@ -70,7 +70,8 @@ fn head(launch: &LaunchCost) -> String {
     let LaunchCost { name, times, grid: [x, y, z], block, shared, .. } = launch;
     let [threads_x, threads_y, threads_z] = block;
     let mut line = format!(
-        "launch {name}: {x} x {y} x {z} blocks of {threads_x} x {threads_y} x {threads_z} threads, {shared} bytes of \
+        "launch {name}: {x} x {y} x {z} blocks of {threads_x} x {threads_y} x {threads_z} threads, \
+         {shared} bytes of \
          shared memory, {} barriers in a block",
         barriers(launch),
     );
