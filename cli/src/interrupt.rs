@@ -48,18 +48,18 @@ unsafe impl GlobalAlloc for Allocator {
 /// Whether the running command stops by itself after a signal and keeps its results.
 static ENDS_WELL: AtomicBool = AtomicBool::new(false);
 
-/// Whether a signal has asked for an end.
-static ASKED: AtomicBool = AtomicBool::new(false);
+/// Whether a signal has requested the end of the process.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on, the first signal only sets the flag that [`is_asked`] returns. The second one ends the
+/// From now on, the first signal only sets the flag that [`was_interrupted`] returns. The second one ends the
 /// process.
 pub fn end_well() {
     ENDS_WELL.store(true, Ordering::Relaxed);
 }
 
-/// Whether a signal has asked for an end.
-pub fn is_asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+/// Whether a signal has requested the end of the process.
+pub fn was_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
 }
 
 /// Installs handlers that remove unfinished files when a signal or a lack of memory ends the process.
@@ -70,7 +70,7 @@ pub fn install() {
         let Ok(mut signals) = Signals::new(heard) else { return };
         for signal in signals.forever() {
             if ENDS_WELL.swap(false, Ordering::Relaxed) {
-                ASKED.store(true, Ordering::Relaxed);
+                INTERRUPTED.store(true, Ordering::Relaxed);
                 continue;
             }
             clean_up();

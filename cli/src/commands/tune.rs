@@ -171,7 +171,7 @@ fn searched(task: &Task, state: &mut State, terminal: &Terminal) -> Result<Searc
         if let Some(best) = progress.best {
             bar.say(&format!("{} rows: {best:.3} \u{b5}s a row", progress.rows));
         }
-        if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::was_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
 }
 

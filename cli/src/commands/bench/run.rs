@@ -111,7 +111,7 @@ impl BenchRun {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::unreadable(&place, format!("the run cannot be read: {error}"), help))?;
         BenchRun::parse(&text)
-            .map_err(|why| Failure::unreadable(&place, format!("this is no saved run: {why}"), help))
+            .map_err(|why| Failure::unreadable(&place, format!("this is not a saved run: {why}"), help))
     }
 
     /// Parses a run from JSON; fails with the reason.

@@ -131,9 +131,12 @@ mod tests {
 
     #[test]
     fn kernel_times_have_a_column_if_there_are_some() {
-        let json = r#"{"format": 1, "model": "m", "trees": 10, "threads": 1, "cpu": {"name": "c", "features": []}, "points": [
-            {"schedule": "a", "threads": 1, "batch": 1, "us_per_row": 2, "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]},
-            {"schedule": "b", "threads": 1, "batch": 1, "us_per_row": 2, "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]}]}"#;
+        let json = r#"{"format": 1, "model": "m", "trees": 10, "threads": 1,
+            "cpu": {"name": "c", "features": []}, "points": [
+            {"schedule": "a", "threads": 1, "batch": 1, "us_per_row": 2,
+             "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]},
+            {"schedule": "b", "threads": 1, "batch": 1, "us_per_row": 2,
+             "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]}]}"#;
         let mut run = BenchRun::parse(json).unwrap_or_else(|why| unreachable!("{why}"));
         assert!(!text(&run, None).contains("kernel"));
         run.points[1].kernel_us_per_row = Some(0.25);
