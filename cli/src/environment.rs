@@ -19,17 +19,17 @@ pub fn check() -> Result<(), Failure> {
     {
         return Err(Failure::usage(
             format!(
-                "the environment variable SCHEDC_NUM_THREADS is `{value}`, which is no number of threads"
+                "the environment variable SCHEDC_NUM_THREADS is `{value}`, which is not a number of threads"
             ),
-            "set it to a whole number from 1 on, or unset it to use the cores that there are",
+            "set it to a positive whole number, or unset it to use all cores",
         ));
     }
     if let Some(value) = text("SCHEDC_CPU")
         && !levels().contains(&value.as_str())
     {
         return Err(Failure::usage(
-            format!("the environment variable SCHEDC_CPU is `{value}`, which names no level of processors"),
-            format!("set it to {}, or unset it to use what the processor has", levels().join(", ")),
+            format!("the environment variable SCHEDC_CPU is `{value}`, which is not a processor level"),
+            format!("set it to {}, or unset it to use the processor's own level", levels().join(", ")),
         ));
     }
     Ok(())

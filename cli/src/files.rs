@@ -1,10 +1,10 @@
-//! Which files a command is about.
+//! Files that the arguments of a command name.
 
 use schedc_driver::Failure;
 use std::path::{Path, PathBuf};
 
-/// The files that arguments name: a folder stands for all schedules in it and in its folders, in the order of their
-/// names. Hidden folders are left out and links to folders are not followed.
+/// Schedule files that arguments name. A folder stands for all schedules below it, sorted by path. Hidden
+/// folders are skipped, and links to folders are not followed.
 pub fn schedules(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for argument in arguments {

@@ -1,4 +1,4 @@
-//! What people see when schedc itself is wrong.
+//! Reports of panics: bugs in schedc itself.
 
 use crate::args::Format;
 use crate::interrupt;
@@ -9,29 +9,29 @@ use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 
-/// How it is told, once the command line has been read.
+/// Message format, known once the command line has been read.
 static FORMAT: OnceLock<Format> = OnceLock::new();
 
-/// Makes a panic say that schedc is wrong and not its user. The exit status of a panic is 101.
+/// Installs a hook that reports a panic as a bug in schedc. The exit status of a panic is 101.
 pub fn install() {
     std::panic::set_hook(Box::new(|info| {
-        // What LLVM's bindings take for impossible happens without memory.
+        // LLVM's bindings panic when memory runs out.
         interrupt::end_if_out_of_memory();
-        // A damaged file of rows: what reads it tells of that.
+        // A reader of damaged rows catches this panic and reports an error.
         if schedc_data::panics_are_errors() {
             return;
         }
-        let told = told(&diagnostic(info), FORMAT.get().copied().unwrap_or_default());
-        let _ = std::io::stderr().lock().write_all(told.as_bytes());
+        let rendered = rendered(&diagnostic(info), FORMAT.get().copied().unwrap_or_default());
+        let _ = std::io::stderr().lock().write_all(rendered.as_bytes());
     }));
 }
 
-/// Tells of panics from now on as of everything else.
-pub fn tell_as(format: Format) {
+/// Sets the message format of later panics.
+pub fn set_format(format: Format) {
     let _ = FORMAT.set(format);
 }
 
-fn told(diagnostic: &Diagnostic, format: Format) -> String {
+fn rendered(diagnostic: &Diagnostic, format: Format) -> String {
     let diagnostics = std::slice::from_ref(diagnostic);
     render(&[Findings { path: "", source: "", diagnostics }], format, false)
 }
@@ -49,7 +49,7 @@ fn diagnostic(info: &PanicHookInfo) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, diagnostic, told};
+    use super::{Format, diagnostic, rendered};
     use std::sync::{Arc, Mutex};
 
     #[test]
@@ -64,11 +64,11 @@ mod tests {
         std::panic::set_hook(before);
         assert!(result.is_err());
         let seen = seen.lock().expect("no panic").clone().expect("the hook has run");
-        let full = told(&seen, Format::Full);
+        let full = rendered(&seen, Format::Full);
         assert!(full.starts_with("internal error: X0001: bug in schedc "), "{full}");
         assert!(full.contains("the sum is odd\n  at cli/src/internal.rs:"), "{full}");
         assert!(full.contains("\n  help: this is not your fault. Please report it"), "{full}");
-        let json: serde_json::Value = serde_json::from_str(&told(&seen, Format::Json)).expect("JSON");
+        let json: serde_json::Value = serde_json::from_str(&rendered(&seen, Format::Json)).expect("JSON");
         assert_eq!((&json[0]["code"], &json[0]["path"]), (&"X0001".into(), &serde_json::Value::Null));
         assert!(json[0]["notes"][0].as_str().is_some_and(|note| note.contains("internal.rs:")), "{json}");
     }

@@ -1,4 +1,4 @@
-//! Nothing half-made stays behind when schedc is interrupted or runs out of memory.
+//! Removes unfinished files when schedc is interrupted or runs out of memory.
 
 use mimalloc::MiMalloc;
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM};
@@ -8,11 +8,11 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The allocator, which remembers that it had to refuse something. Models and schedules are many small things, which take
-/// a third longer with the C library's.
+/// The global allocator, mimalloc, which records a failed allocation. Models and schedules are many small
+/// objects; the C library's allocator takes a third longer.
 pub struct Allocator;
 
-/// Whether memory was refused. Most of those who ask end the process then.
+/// Whether an allocation has failed. Most callers abort the process in this case.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 fn noted(memory: *mut u8) -> *mut u8 {
@@ -22,7 +22,7 @@ fn noted(memory: *mut u8) -> *mut u8 {
     memory
 }
 
-// SAFETY: everything is left to an allocator.
+// SAFETY: all calls are forwarded to mimalloc.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises, here and below.
@@ -45,23 +45,24 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Whether there is somebody who ends in good order when a signal asks for it.
+/// Whether the running command stops by itself after a signal and keeps its results.
 static ENDS_WELL: AtomicBool = AtomicBool::new(false);
 
-/// Whether a signal has asked for an end.
-static ASKED: AtomicBool = AtomicBool::new(false);
+/// Whether a signal has requested the end of the process.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first signal only asks for an end, which [`is_asked`] tells of; the second one ends the process.
+/// From now on, the first signal only sets the flag that [`was_interrupted`] returns. The second one ends the
+/// process.
 pub fn end_well() {
     ENDS_WELL.store(true, Ordering::Relaxed);
 }
 
-/// Whether a signal has asked for an end.
-pub fn is_asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+/// Whether a signal has requested the end of the process.
+pub fn was_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// From now on an interrupt, or an end for lack of memory, removes what is not finished.
+/// Installs handlers that remove unfinished files when a signal or a lack of memory ends the process.
 pub fn install() {
     let heard: Vec<i32> =
         [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).collect();
@@ -69,18 +70,19 @@ pub fn install() {
         let Ok(mut signals) = Signals::new(heard) else { return };
         for signal in signals.forever() {
             if ENDS_WELL.swap(false, Ordering::Relaxed) {
-                ASKED.store(true, Ordering::Relaxed);
+                INTERRUPTED.store(true, Ordering::Relaxed);
                 continue;
             }
             clean_up();
-            // Ends the process as the signal would have done, for which shells show 128 and its number.
+            // Ends the process as the signal would have. Shells then show status 128 plus the signal's
+            // number.
             let _ = low_level::emulate_default_handler(signal);
         }
     };
-    // Without a thread to listen, signals do what they always do.
+    // If the thread cannot start, signals keep their default effect.
     let _ = std::thread::Builder::new().name("signals".to_string()).stack_size(1 << 18).spawn(listen);
-    // SAFETY: the signal is raised by the thread that gives up, at a place where it holds no lock that is waited for
-    // here without end.
+    // SAFETY: the aborting thread raises the signal itself, at a point where it holds no lock that the
+    // handler waits for forever.
     let _ = unsafe { low_level::register(SIGABRT, before_abort) };
     sched_llvm::without_memory(without_memory);
 }
@@ -98,17 +100,17 @@ fn clean_up() {
     schedc_data::abandon_unfinished();
 }
 
-/// Says that there is no memory left, and ends the process.
+/// Reports that memory has run out, and ends the process.
 fn without_memory() -> ! {
     let _ = std::io::stderr().write_all(
-        b"error: there is not enough memory\n  help: free some, raise the limit that `ulimit -v` or the container sets, \
-          or give schedc less: fewer rows, a smaller model, a schedule with less code\n",
+        b"error: there is not enough memory\n  help: free some, raise the limit that `ulimit -v` or the \
+          container sets, or give schedc less: fewer rows, a smaller model, a schedule with less code\n",
     );
     clean_up();
     low_level::exit(2)
 }
 
-/// What happens when the process is about to abort: Rust's own collections do so without memory.
+/// Handles an imminent abort. Rust's own collections abort when memory runs out.
 fn before_abort() {
     static BEGUN: AtomicBool = AtomicBool::new(false);
     if BEGUN.swap(true, Ordering::Relaxed) {
@@ -118,14 +120,15 @@ fn before_abort() {
     clean_up();
 }
 
-/// Ends the process if there is no memory left, whatever else seems to be wrong.
+/// Ends the process if memory has run out, which explains any other apparent bug.
 pub fn end_if_out_of_memory() {
     if REFUSED.load(Ordering::Relaxed) || is_memory_short() || was_limit_near() {
         without_memory();
     }
 }
 
-/// Whether memory that any machine has is not to be had. LLVM allocates without the allocator above.
+/// Whether an allocation of 64 MiB fails. LLVM does not use the allocator above, so its failures are not
+/// recorded.
 fn is_memory_short() -> bool {
     let Ok(layout) = Layout::from_size_align(64 << 20, 4096) else { return false };
     // SAFETY: the size is not zero, and the memory is given back as it came.
@@ -138,7 +141,8 @@ fn is_memory_short() -> bool {
     }
 }
 
-/// Whether the process has come near its limit of address space: a C++ exception has freed memory before it is fatal.
+/// Whether peak memory came within 64 MiB of the limit on address space. A C++ exception frees memory before
+/// it ends the process, so the present size shows nothing.
 fn was_limit_near() -> bool {
     const NEAR: u64 = 64 << 10; // KiB
     let number = |path: &str, name: &str, unit: u64| {

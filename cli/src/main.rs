@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         };
     }
     let cli = Cli::parse();
-    internal::tell_as(cli.format);
+    internal::set_format(cli.format);
     let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
     let result = match &cli.command {
         Command::Predict(args) => commands::predict::run(args, &terminal),

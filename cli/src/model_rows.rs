@@ -1,4 +1,5 @@
-//! Rows of a model or of a library: columns, types of whole numbers, categories, the number that means missing.
+//! Expected rows of a model or a library: columns, types of whole numbers, categories, and the number that
+//! stands for missing values.
 
 use sched_categories::{Categories, Choices, from_json};
 use sched_forest::Float;
@@ -7,7 +8,7 @@ use schedc_driver::Model;
 use schedc_driver::categories::WholeNumbers as Rule;
 use serde_json::Value;
 
-/// Rows as a model wants them.
+/// The rows that a model expects.
 pub fn expected_of(model: &Model) -> Expect<'_> {
     let expect = match model.forest.feature_names.as_slice() {
         [] => Expect::unnamed(model.forest.num_features),
@@ -16,7 +17,7 @@ pub fn expected_of(model: &Model) -> Expect<'_> {
     expect.with_whole_numbers(whole_numbers(Rule::of(model)))
 }
 
-/// The types of whole numbers in rows of a library; `about` is the library's text about its model.
+/// The types of whole numbers in a library's rows. `about` is the library's description of its model.
 pub fn whole_numbers_of_library(about: &Value) -> WholeNumbers {
     whole_numbers(Rule::from_about(&about["model"]["whole_numbers"]))
 }
@@ -29,12 +30,12 @@ fn whole_numbers(rule: Rule) -> WholeNumbers {
     WholeNumbers { of_tables: precision(rule.of_tables), of_arrays: precision(rule.of_arrays) }
 }
 
-/// A number that stands for missing values in a model's rows.
+/// The number `value` as a missing value of a model's rows.
 pub fn missing_in(model: &Model, value: f64) -> Missing {
     Missing { value, single: model.forest.types.input == Float::F32 }
 }
 
-/// The categories of a library; `about` is the library's text about its model.
+/// The categories of a library. `about` is the library's description of its model.
 pub fn categories_of_library(about: &Value, choices: Choices) -> Option<Categories> {
     let (names, unseen) = from_json(&about["model"]["categories"])?;
     Some(Categories::new(names, choices, unseen))

@@ -1,4 +1,4 @@
-//! Where results go: never over what a command reads, and never over a header that somebody else wrote.
+//! Guards of output paths: results overwrite neither inputs nor files that schedc did not write.
 
 use sched_diagnostics::usage;
 use sched_llvm::codes;
@@ -10,16 +10,16 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Refuses to write over a file that is read, by whatever name or link.
+/// Refuses to overwrite an input, by whatever name or link.
 pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
     if inputs.iter().flatten().any(|input| is_same(input, out)) {
-        let message = format!("{} is read, and would be overwritten", out.display());
+        let message = format!("{} is an input and would be overwritten", out.display());
         return Err(Failure::new(usage::OWN_INPUT, message, "write to another file"));
     }
     Ok(())
 }
 
-/// Refuses to write into a folder whose files are read: they would be others when it is read again.
+/// Refuses to write into an input folder: the output would become an input of the next run.
 pub fn keep_folder(folder: &Path, out: &Path) -> Result<(), Failure> {
     let is_in = || {
         let (folder, place) = (fs::canonicalize(folder).ok(), leads_to(out));
@@ -28,11 +28,12 @@ pub fn keep_folder(folder: &Path, out: &Path) -> Result<(), Failure> {
     if out.as_os_str() == "-" || !folder.is_dir() || !is_in() {
         return Ok(());
     }
-    let message = format!("{} would lie in {}, whose files are read", out.display(), folder.display());
+    let message = format!("{} would be written into {}, which is an input", out.display(), folder.display());
     Err(Failure::new(usage::OWN_INPUT, message, "write to another folder"))
 }
 
-/// Whether two paths name one file, which may not exist yet. Standard input and output, devices and folders do not count.
+/// Whether two paths name the same file, which may not exist yet. Never true for standard input and output,
+/// devices and folders.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     if [one, other].iter().any(|path| path.as_os_str() == "-") {
         return false;
@@ -44,25 +45,25 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// How a file for pkg-config begins.
+/// First line of a pkg-config file.
 pub const PKG_CONFIG_MARK: &str = "# Written by schedc build, which overwrites it the next time.";
 
-/// What goes beside a library.
+/// A file that is written beside a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// A C header.
     Header,
-    /// A file for pkg-config.
+    /// A pkg-config file.
     PkgConfig,
 }
 
-/// Refuses to put a file beside a library where one is that schedc did not write.
+/// Refuses to overwrite a file beside a library if schedc did not write it.
 pub fn keep_foreign(path: &Path, kind: Beside) -> Result<(), Failure> {
     if !fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
     }
     let mut start = Vec::new();
-    // What cannot be read is not known to be ours.
+    // An unreadable file counts as another program's.
     let read = File::open(path).and_then(|file| file.take(1 << 12).read_to_end(&mut start));
     let (what, is_own) = match kind {
         Beside::Header => ("header", is_header(&start)),

@@ -1,13 +1,14 @@
-//! The pages of all codes, from the tables that declare them.
+//! Pages of all diagnostic codes, from the tables that declare them.
 
 use sched_diagnostics::{Code, internal, usage};
 use sched_lang::diagnostics::CODES;
 
-/// The table of LLVM's codes, by its text: the program for editors does without LLVM.
+/// LLVM's table of codes, included as source, since `schedc-lsp` is built without LLVM.
 #[path = "../../codegen/llvm/src/codes.rs"]
 mod libraries;
 
-/// All codes: schedules, models, data, compilation, LLVM and libraries, usage, bugs of schedc.
+/// Tables of codes, by family: schedules, models, data, compilation, LLVM and libraries, usage, bugs of
+/// schedc.
 const TABLES: [&[Code]; 7] = [
     CODES,
     sched_forest::codes::CODES,
@@ -23,7 +24,7 @@ pub fn all() -> impl Iterator<Item = Code> {
     TABLES.into_iter().flatten().copied()
 }
 
-/// A code, however it is capitalised and with or without the zeros in front.
+/// Finds a code. Case and leading zeros do not matter.
 pub fn find(text: &str) -> Option<Code> {
     let (letter, number) = text.split_at_checked(1)?;
     let text = format!("{letter}{number:0>4}");

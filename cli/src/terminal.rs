@@ -1,4 +1,4 @@
-//! What people see beside results: messages, findings and progress, all on standard error.
+//! Messages, findings and progress, all on standard error.
 
 use crate::args::{Color, Format};
 use crate::commands::print;
@@ -10,29 +10,29 @@ use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How messages are shown.
+/// The output of messages, in the chosen format and colours.
 pub struct Terminal {
     /// Colours on standard error.
     color: bool,
     /// Colours on standard output.
     color_out: bool,
     interactive: bool,
-    /// How findings are told.
+    /// How findings are kept.
     format: Format,
-    /// Whether findings are what the command is for: they go to standard output.
+    /// Whether findings are the command's result and go to standard output.
     to_output: bool,
-    /// What is told at the end, in formats for programs.
-    told: RefCell<Vec<Told>>,
+    /// Findings that are printed at the end, in formats for programs.
+    kept: RefCell<Vec<FileFindings>>,
 }
 
-/// Findings of a file, or of a command where there is no file.
-struct Told {
+/// Findings of a file. For findings without a file, name and text are empty.
+struct FileFindings {
     name: String,
     text: String,
     findings: Vec<Diagnostic>,
 }
 
-impl Told {
+impl FileFindings {
     fn findings(&self) -> Findings<'_> {
         Findings { path: &self.name, source: &self.text, diagnostics: &self.findings }
     }
@@ -58,8 +58,8 @@ fn print_error(text: &str) {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Terminal {
-    /// Looks at standard output, standard error and the environment once. `to_output` says that findings are what the command
-    /// is for.
+    /// Detects terminals and colours. `to_output`: findings are the command's result and go to standard
+    /// output.
     pub fn new(color: Color, format: Format, to_output: bool) -> Terminal {
         let interactive = std::io::stderr().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -75,29 +75,29 @@ impl Terminal {
             interactive,
             format,
             to_output,
-            told: RefCell::default(),
+            kept: RefCell::default(),
         }
     }
 
-    /// Prints a line for people; a standard error that cannot be written is nobody's loss. Where programs read along, nothing
-    /// stands among the findings.
+    /// Prints a line for people, and ignores errors of standard error. In formats for programs, prints only
+    /// if findings go to standard output.
     pub fn say(&self, text: &str) {
         if self.is_for_people() || self.to_output {
             print_error(text);
         }
     }
 
-    /// How findings are told.
+    /// How findings are kept.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether people read what is told, as it comes.
+    /// Whether messages are for people and are printed at once.
     pub fn is_for_people(&self) -> bool {
         self.format == Format::Full
     }
 
-    /// Refuses to print the schedule that is used where findings for programs go.
+    /// Refuses `--explain-schedule` if standard error is for programs.
     pub fn expect_people(&self, explain_schedule: bool) -> Result<(), Failure> {
         if !explain_schedule || self.is_for_people() {
             return Ok(());
@@ -106,7 +106,8 @@ impl Terminal {
         Err(Failure::usage(message, "leave out --format, or print the schedule in a call of its own"))
     }
 
-    /// Tells why a command stops, unless that is told already, and gives the exit status.
+    /// Reports the failure that stops a command, unless its findings are already printed. Returns the exit
+    /// status.
     pub fn refuse(&self, failure: Failure) -> u8 {
         let status = failure.status();
         match failure {
@@ -119,15 +120,15 @@ impl Terminal {
         status
     }
 
-    /// Tells something that stops nothing.
-    pub fn tell(&self, diagnostic: Diagnostic) {
+    /// Reports a diagnostic that does not stop the command.
+    pub fn show(&self, diagnostic: Diagnostic) {
         match self.is_for_people() {
             true => print_error(full::plain("", &diagnostic, self.color).trim_end()),
             false => self.keep("", "", vec![diagnostic]),
         }
     }
 
-    /// Tells findings in a schedule.
+    /// Reports findings in a schedule.
     pub fn explain(&self, source: &Source, findings: Vec<Diagnostic>) {
         if !self.is_for_people() && (self.to_output || !findings.is_empty()) {
             self.keep(&source.name, &source.text, findings);
@@ -136,23 +137,27 @@ impl Terminal {
         }
     }
 
-    /// The findings of a schedule, with the source text around each, for standard output.
+    /// Findings of a schedule with the source text around each, for standard output.
     pub fn full(&self, source: &Source, findings: &[Diagnostic]) -> String {
         full::render(&source.name, &source.text, findings, self.color_out)
     }
 
-    /// Keeps findings for the end: in most formats all together are one document.
+    /// Keeps findings until the end: most formats put all of them into one document.
     fn keep(&self, name: &str, text: &str, findings: Vec<Diagnostic>) {
-        self.told.borrow_mut().push(Told { name: name.to_string(), text: text.to_string(), findings });
+        self.kept.borrow_mut().push(FileFindings {
+            name: name.to_string(),
+            text: text.to_string(),
+            findings,
+        });
     }
 
-    /// Prints what was kept.
+    /// Prints the findings that were kept.
     pub fn finish(&self) -> Result<(), Failure> {
         if self.is_for_people() {
             return Ok(());
         }
-        let told = self.told.borrow();
-        let files: Vec<Findings> = told.iter().map(Told::findings).collect();
+        let kept = self.kept.borrow();
+        let files: Vec<Findings> = kept.iter().map(FileFindings::findings).collect();
         let text = render(&files, self.format, false);
         if self.to_output {
             return print(&text);
@@ -161,8 +166,8 @@ impl Terminal {
         Ok(())
     }
 
-    /// A progress bar over `total` steps, or a count of steps where nobody knows how many there are. It appears on a
-    /// terminal only, and only when the work takes a while.
+    /// A progress bar over `total` steps, or a counter if the total is unknown. Appears only on a terminal,
+    /// after [`PATIENCE`].
     pub fn progress(&self, total: impl Into<Option<u64>>, what: &str) -> Progress {
         let total = total.into();
         let template = match total {
@@ -195,7 +200,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So many steps are done.
+    /// Advances the bar by `steps`.
     pub fn advance(&self, steps: u64) {
         if self.interactive && self.bar.is_hidden() && self.since.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -205,7 +210,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// What stands beside the bar.
+    /// Sets the text beside the bar.
     pub fn say(&self, text: &str) {
         self.bar.set_message(text.to_string());
     }

@@ -1,5 +1,5 @@
-//! The invariants of `ARCHITECTURE.md` that manifests and source text show: who may depend on whom, which crate is
-//! the only home of a heavy dependency, which crates do no input or output, and how long a file may be.
+//! Checks the invariants of `ARCHITECTURE.md` that manifests and source text show: dependencies of crates,
+//! the homes of heavy dependencies, crates without input and output, and the length of files.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::process::Command;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Every crate with the crates of the workspace that it may be built on. Tests may use more.
+/// Every crate with the crates of the workspace that it may depend on. Tests may use more.
 const CRATES: &[(&str, &[&str])] = &[
     ("sched-diagnostics", &[]),
     ("sched-grammar", &["sched-diagnostics"]),
@@ -84,10 +84,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The crates that are built and tested with Python alone.
+/// Crates that need Python to be built and tested.
 const OF_PYTHON: &[&str] = &["schedc-python", "schedc-python-compiler"];
 
-/// Dependencies that would spread knowledge if they spread, each with the one crate that has it.
+/// Heavy dependencies, each with the only crate that may use it.
 const HOMES: &[(&str, &str)] = &[
     ("ar_archive_writer", "sched-llvm"),
     ("ariadne", "sched-lang"),
@@ -110,10 +110,10 @@ const HOMES: &[(&str, &str)] = &[
     ("zip", "schedc-data"),
 ];
 
-/// Crates whose tests use one of these beside its home.
+/// Heavy dependencies that tests of other crates may use.
 const IN_TESTS: &[(&str, &str)] = &[("libloading", "sched-llvm")];
 
-/// Dependencies that come along with one that has a home and are reached through it.
+/// Dependencies of heavy dependencies, which crates reach only through their owner.
 const NOT_DIRECTLY: &[&str] = &["llvm-sys", "ls-types"];
 
 /// Crates that turn data into data: bytes and texts come in, bytes and texts go out.
@@ -133,7 +133,7 @@ const WITHOUT_IO: &[&str] = &[
 /// Modules of the standard library that reach outside the process.
 const IO: &[&str] = &["env", "fs", "io", "net", "os", "process", "thread", "time"];
 
-/// Lines that a source file has fewer than. Tests are apart and may be longer.
+/// Source files must have fewer lines. Tests are separate and may be longer.
 const MOST_LINES: usize = 500;
 
 struct Package {
@@ -161,7 +161,7 @@ fn packages() -> Result<Vec<Package>> {
     list(&metadata()?, "packages")?.iter().map(package).collect()
 }
 
-/// What cargo says of the workspace.
+/// The workspace's metadata, by cargo.
 fn metadata() -> Result<Value> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
@@ -260,7 +260,7 @@ struct Locked<'a> {
     built_on: Vec<&'a str>,
 }
 
-/// What stands in quotes.
+/// The quoted parts of a text.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('"').skip(1).step_by(2)
 }
@@ -272,14 +272,14 @@ fn locked(text: &str) -> Vec<Locked<'_>> {
         Some(Locked {
             name: field("name = ")?,
             version: field("version = ")?,
-            // A name that several packages have has its version behind it.
+            // If several packages have the same name, the version follows it.
             built_on: quoted(list).filter_map(|name| name.split(' ').next()).collect(),
         })
     }
     text.split("[[package]]").filter_map(package).collect()
 }
 
-/// The fuzz targets have a lock file of their own, which no build of the workspace looks at.
+/// The fuzz targets have a separate lock file, which builds of the workspace ignore.
 #[test]
 fn the_lock_of_the_fuzz_targets_knows_the_crates_as_they_are() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -352,7 +352,7 @@ fn what_turns_data_into_data_does_no_io() -> Result<()> {
     Ok(())
 }
 
-/// The modules of [`IO`] that code names, as `std::fs` or among others in `std::{fmt, fs}`.
+/// The modules of [`IO`] that code names, as `std::fs` or within `std::{fmt, fs}`.
 fn io_modules(content: &str) -> impl Iterator<Item = &'static str> {
     let code: String = content.lines().filter_map(|line| line.split("//").next()).collect();
     let mut named = BTreeSet::new();
@@ -386,7 +386,7 @@ fn source_files_are_short() -> Result<()> {
     Ok(())
 }
 
-/// Words of one kind of machine, and the folder that is their home.
+/// Words of one kind of machine, and the only folder that may contain them.
 const MACHINES: &[(&str, &[&str])] = &[("codegen/llvm/src/emit/x86", &["llvm.x86.", "CPU_V", "AVX", "zmm"])];
 
 /// Code that serves every machine.
@@ -416,12 +416,12 @@ fn machines_are_known_in_their_own_folders() -> Result<()> {
     Ok(())
 }
 
-/// A module of a crate: its file, and what that imports of other modules.
+/// A module of a crate, with its imports of other modules.
 struct Module {
     path: Vec<String>,
-    /// What it imports: paths from the crate's root, each with the name at its end.
+    /// Imports: paths from the crate's root, each with the imported name at its end.
     imports: Vec<Vec<String>>,
-    /// Names that it passes on, and where they come from.
+    /// Re-exported names, and their paths.
     passed_on: BTreeMap<String, Vec<String>>,
 }
 
@@ -468,7 +468,7 @@ fn from_root(path: &str, module: &[String]) -> Option<Vec<String>> {
         "crate" => Vec::new(),
         "self" => module.to_vec(),
         "super" => module.split_last()?.1.to_vec(),
-        // A module inside this one, or another crate, which leads back here.
+        // A module inside this one. For another crate, the path leads to this module itself.
         inside => module.iter().cloned().chain([inside.to_string()]).collect(),
     };
     while parts.next_if(|part| part == "super").is_some() {
@@ -478,7 +478,7 @@ fn from_root(path: &str, module: &[String]) -> Option<Vec<String>> {
     Some(whole)
 }
 
-/// What a module's source imports, tests at its end left out.
+/// Parses the imports of a module's source, without the tests at its end.
 fn module(path: Vec<String>, source: &str) -> Module {
     let code: Vec<&str> = source.split("#[cfg(test)]\nmod ").next().unwrap_or(source).lines().collect();
     let code: String = code.iter().flat_map(|line| [line.split("//").next().unwrap_or(line), "\n"]).collect();
@@ -491,7 +491,7 @@ fn module(path: Vec<String>, source: &str) -> Module {
             _ => None,
         };
         let Some((public, tree)) = tree else {
-            // Paths that are written out where they are used.
+            // Full paths in code.
             let words = statement.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
             let paths = words.map(|word| word.trim_matches(':')).filter(|word| word.contains("::"));
             imports.extend(paths.filter_map(|word| from_root(word, &path)));
@@ -509,7 +509,8 @@ fn module(path: Vec<String>, source: &str) -> Module {
     Module { path, imports, passed_on }
 }
 
-/// The module that an import leads to: that of the longest path, or where a name is passed on to.
+/// The module that an import leads to: the module of the longest known path, or the owner of a re-exported
+/// name.
 fn target(import: &[String], modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
     let mut import = import.to_vec();
     for _ in 0..8 {
@@ -535,7 +536,7 @@ fn imported(modules: &BTreeMap<Vec<String>, Module>) -> BTreeMap<Vec<String>, BT
 /// A circle of modules that import each other, if there is one.
 fn circle(modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
     let mut open = imported(modules);
-    // A module that imports none of the others, or that none of them imports, is in no circle.
+    // A module without imports of others, or without importers, is in no circle.
     loop {
         let is_imported = |path: &Vec<String>| open.values().any(|imports| imports.contains(path));
         let free = |(path, imports): &(&Vec<String>, &BTreeSet<Vec<String>>)| {
@@ -562,7 +563,7 @@ fn circle(modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
     }
 }
 
-/// The crates whose modules import each other in no circle, each with a number of imports that is surely seen.
+/// Crates without circular imports, each with a number of imports that the test must find at least.
 const WITHOUT_CIRCLES: &[(&str, usize)] = &[
     ("sched-ir", 300),
     ("sched-lang", 200),
@@ -660,7 +661,7 @@ fn circles_are_seen_however_names_are_imported() {
         circle_of(&[("a", "fn f(x: &crate::b::B) {}"), ("b", "use crate::a;"), shared]),
         Some("a b".into())
     );
-    // A name that a module passes on is imported from where it is defined.
+    // A re-exported name counts as imported from its definition.
     let room = ("room", "mod one;\nmod two;\npub use one::One;\npub use two::Two;");
     assert_eq!(circle_of(&[room, ("room::one", "use super::Two;"), ("room::two", "")]), None);
     assert_eq!(

@@ -1,5 +1,6 @@
-//! The programs in `examples/`, in several languages, that call compiled models: each is built and run by the instructions in
-//! its own first lines. C, C++ and Rust are always there; what else is not installed is skipped, and said to be.
+//! Builds and runs the programs in `examples/` that call compiled models, in several languages, by the
+//! instructions in their first lines. C, C++ and Rust are required; tests of other languages print a note if
+//! the language is not installed.
 
 #[expect(dead_code, reason = "the programs print no figures")]
 mod support;
@@ -10,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::shell;
 
-/// The predictions of the example model for the rows that the programs make up.
+/// The example model's predictions for the rows of the programs.
 const PREDICTIONS: &str = "0.797404\n0.788098\n0.788098\n0.788098\n";
 
 fn repository() -> io::Result<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()
 }
 
-/// The commands in the first comment of a source file: its lines that are indented by more than one blank, or by a tab.
+/// The commands in the first comment of a source file: lines indented by more than one space, or by a tab.
 fn instructions(source: &str) -> String {
     let comment = |line: &str| {
         let text = line.trim_start_matches("/*").trim_start_matches(" *").trim_start_matches("//!");
@@ -30,7 +31,7 @@ fn instructions(source: &str) -> String {
     commands.map(|line| line.trim().trim_end_matches("*/").trim().to_string() + "\n").collect()
 }
 
-/// Runs a program of the examples by its instructions, in a folder of its own; gives what it prints.
+/// Runs an example program by its instructions, in a new folder. Returns its output.
 fn run(program: &str) -> io::Result<String> {
     let repository = repository()?;
     let folder = tempfile::tempdir()?;
@@ -44,19 +45,19 @@ fn run(program: &str) -> io::Result<String> {
         .replace("OTHER", &format!("{model} --iterations 0..10"));
     assert!(commands.lines().count() >= 2, "{program}: there are no instructions");
     let mut shell = shell(&format!("set -e\n{commands}"), folder.path());
-    // Compilers are found, and keep what they compile once, where the user has them.
+    // Compilers need these variables to be found and to use their caches.
     for kept in ["HOME", "CARGO_HOME", "RUSTUP_HOME", "GOCACHE", "JAVA_HOME"] {
         if let Some(value) = std::env::var_os(kept) {
             shell.env(kept, value);
         }
     }
     let output = shell.env("GOTOOLCHAIN", "local").output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program}: {}\n{commands}{said}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {}\n{commands}{stderr}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The first line that a program says about its version; none if it is not there.
+/// The first line of a program's version; `None` if it is not installed.
 fn version(program: &str, argument: &str) -> Option<String> {
     let output = Command::new(program).arg(argument).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
@@ -65,10 +66,10 @@ fn version(program: &str, argument: &str) -> Option<String> {
 
 #[test]
 fn c_swaps_models() -> io::Result<()> {
-    let said = run("c/swap.c")?;
-    let lines: Vec<&str> = said.lines().collect();
-    assert!(lines[0].starts_with("./first.so: functions schedc_..., 30 features, 0."), "{said}");
-    assert!(lines[1].starts_with("./second.so: functions other_..., 30 features, 0."), "{said}");
+    let output = run("c/swap.c")?;
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(lines[0].starts_with("./first.so: functions schedc_..., 30 features, 0."), "{output}");
+    assert!(lines[1].starts_with("./second.so: functions other_..., 30 features, 0."), "{output}");
     assert_ne!(lines[0].rsplit(' ').next(), lines[1].rsplit(' ').next(), "the models predict the same");
     assert_eq!(lines[2], "200 swaps; each thread was served, every answer was that of one of the models");
     Ok(())
@@ -115,7 +116,7 @@ fn csharp_calls_a_model() -> io::Result<()> {
     Ok(())
 }
 
-/// What pkg-config says is enough to build with a library of each kind.
+/// Programs link with each kind of library by pkg-config's flags alone.
 #[test]
 fn pkg_config_finds_libraries() -> io::Result<()> {
     if version("pkg-config", "--version").is_none() {
@@ -127,22 +128,24 @@ fn pkg_config_finds_libraries() -> io::Result<()> {
     fs::copy(repository.join("examples/model/breast_cancer.json"), folder.path().join("model.json"))?;
     fs::write(
         folder.path().join("main.c"),
-        "#include <libmodel.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\\n\", (int)schedc_num_features()) < 0; }\n",
+        "#include <libmodel.h>\n#include <stdio.h>\nint main(void) \
+         { return printf(\"%d\\n\", (int)schedc_num_features()) < 0; }\n",
     )?;
     for (emit, file) in
         [("so", "libmodel.so"), ("static", "libmodel.a"), ("obj", "libmodel.o"), ("so", "odd.so")]
     {
         let name = file.split('.').next().unwrap_or_default();
         let commands = format!(
-            "set -e\nmkdir lib\nschedc build model.json --emit {emit} -o lib/{file} --pkg-config 2>/dev/null\n\
+            "set -e\nmkdir lib\nschedc build model.json --emit {emit} -o lib/{file} --pkg-config \
+             2>/dev/null\n\
              mv lib/odd.h lib/libmodel.h 2>/dev/null || true\nmv lib moved\n\
              cc main.c -o main $(PKG_CONFIG_PATH=moved pkg-config --cflags --libs {name})\n\
              LD_LIBRARY_PATH=moved ./main\nrm -r moved main\n"
         );
         let output = shell(&commands, folder.path()).output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{file}: {said}");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "30\n", "{file}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{file}: {stderr}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "30\n", "{file}: {stderr}");
     }
     Ok(())
 }

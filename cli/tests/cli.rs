@@ -1,15 +1,16 @@
-//! The command line as people use it: transcripts in `tests/cli/*.txt`, each replayed in a folder of its own.
+//! Transcripts of the command line in `tests/cli/*.txt`, each replayed in a folder of its own.
 //!
 //! A transcript is a text of lines that begin with
 //!
 //! - `copy PATH [NAME]`: a file of the repository, or of `tests/cli/fixtures`, is put into the folder;
 //! - `file NAME`, then `|` lines: a file with these lines is put into the folder;
-//! - `$ COMMAND`: a command for `sh`, in which `schedc` is the program under test; the lines below it say what
-//!   happens: `|` standard output, `!` standard error, `= N` an exit status other than 0, and `+ NAME`, `~ NAME` and
-//!   `- NAME` files that it makes, changes and removes, in the folder and in the folder for temporary files.
+//! - `$ COMMAND`: a command for `sh`, in which `schedc` is the program under test; the lines below it say
+//!   what happens: `|` standard output, `!` standard error, `= N` an exit status other than 0, and `+ NAME`,
+//!   `~ NAME` and `- NAME` files that it makes, changes and removes, in the folder and in the folder for
+//!   temporary files.
 //!
-//! All other lines are remarks. Times, sizes of built files and the folder's path are replaced by `N` and `DIR`.
-//! `UPDATE=1` rewrites the transcripts; `TRANSCRIPT=name` replays one of them.
+//! All other lines are remarks. Times, sizes of built files and the folder's path are replaced by `N` and
+//! `DIR`. `UPDATE=1` rewrites the transcripts; `TRANSCRIPT=name` replays one of them.
 
 mod support;
 
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::{shell, without_figures};
 
-/// Threads that replay transcripts.
+/// Number of threads that replay transcripts.
 const WORKERS: usize = 2;
 
 #[test]
@@ -70,7 +71,7 @@ fn transcript_paths() -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Replays a transcript and says where it differs, or rewrites it.
+/// Replays a transcript and returns the differences, or rewrites it.
 fn replay_file(path: &Path, update: bool) -> io::Result<Vec<String>> {
     let text = fs::read_to_string(path)?;
     let steps = parse(&text);
@@ -114,7 +115,7 @@ enum Step {
 }
 
 impl Step {
-    /// The step's own lines, without what a command did.
+    /// The step's own lines, without the results of a command.
     fn head(&self) -> String {
         match self {
             Step::Remark(line) => format!("{line}\n"),
@@ -199,7 +200,7 @@ impl Sandbox {
         fs::copy(found, self.place(to)?).map(drop)
     }
 
-    /// Runs a command and says what happened, line by line.
+    /// Runs a command and returns its results, line by line.
     fn run(&self, command: &str) -> io::Result<Vec<String>> {
         let before = self.files()?;
         let output = shell(command, &self.path("work")).env("TMPDIR", self.path("temp")).output()?;

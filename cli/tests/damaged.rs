@@ -1,5 +1,5 @@
-//! Schedules of GPUs with mistakes in them, through the program as people run it: each is refused by an error that
-//! `schedc explain` knows, or its kernels are emitted and the simulator predicts what the model predicts.
+//! Damaged GPU schedules through the command line: schedc refuses each with a code that `schedc explain`
+//! knows, or emits its kernels, and the simulator predicts the model's results.
 
 #[allow(dead_code)] // Other tests use the rest.
 mod support;
@@ -14,13 +14,13 @@ use support::shell;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Damaged schedules of each example.
+/// Number of damaged schedules for each example.
 const EACH: u64 = 4;
 
-/// Rows that are predicted.
+/// Number of rows to predict.
 const ROWS: usize = 40;
 
-/// Seconds after which a command hangs.
+/// Seconds after which a command counts as hanging.
 const PATIENCE: u32 = 120;
 
 fn repository() -> PathBuf {
@@ -31,14 +31,14 @@ fn run(command: &str, folder: &Path) -> Result<Output> {
     Ok(shell(&format!("timeout {PATIENCE} {command}"), folder).output()?)
 }
 
-/// Whether a command has done its work. It may refuse by an error of a known code; nothing else.
+/// Whether a command succeeded. Returns an error unless it succeeded or failed with a known code.
 fn succeeds(output: &Output, codes: &BTreeSet<String>) -> std::result::Result<bool, String> {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let known = said.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| codes.contains(word));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let known = stderr.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| codes.contains(word));
     match output.status.code() {
         Some(0) => Ok(true),
         Some(1) if known => Ok(false),
-        status => Err(format!("status {status:?}: {said}")),
+        status => Err(format!("status {status:?}: {stderr}")),
     }
 }
 
@@ -54,7 +54,7 @@ fn numbers(text: &str) -> Vec<f64> {
     text.lines().skip(1).filter_map(|line| line.trim().parse().ok()).collect()
 }
 
-/// The first of so many rows with the line of names above them.
+/// The first [`ROWS`] rows of a file, with its header.
 fn first(path: &Path) -> Result<String> {
     Ok(fs::read_to_string(path)?.lines().take(1 + ROWS).map(|line| format!("{line}\n")).collect())
 }
@@ -76,21 +76,25 @@ fn damaged_gpu_schedules_are_refused_or_run() -> Result<()> {
     for (seed, path) in (0..EACH).flat_map(|seed| paths.iter().map(move |path| (seed, path))) {
         let text = damaged(&fs::read_to_string(path)?, &mut Rng(seed));
         fs::write(folder.join("damaged.sched"), &text)?;
-        let told = |what: &str| format!("{} with seed {seed}: {what}\n{text}", path.display());
+        let report = |what: &str| format!("{} with seed {seed}: {what}\n{text}", path.display());
 
         let build = run("schedc build model.json -s damaged.sched --emit ptx -o out.ptx", folder)?;
-        let built = succeeds(&build, &codes).map_err(|what| told(&format!("build: {what}")))?;
+        let built = succeeds(&build, &codes).map_err(|what| report(&format!("build: {what}")))?;
         let predict = run("schedc predict model.json -s damaged.sched --simulate -i rows.csv", folder)?;
-        let predicted = succeeds(&predict, &codes).map_err(|what| told(&format!("predict: {what}")))?;
-        assert!(predicted || !built, "{}", told("built, and not predicted"));
+        let predicted = succeeds(&predict, &codes).map_err(|what| report(&format!("predict: {what}")))?;
+        assert!(predicted || !built, "{}", report("built, and not predicted"));
         if built {
-            assert!(fs::read_to_string(folder.join("out.ptx"))?.contains(".entry"), "{}", told("no kernel"));
+            assert!(
+                fs::read_to_string(folder.join("out.ptx"))?.contains(".entry"),
+                "{}",
+                report("no kernel")
+            );
             fs::remove_file(folder.join("out.ptx"))?;
         }
         if predicted {
             let found = numbers(&String::from_utf8(predict.stdout)?);
             let close = found.len() == ROWS && found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5);
-            assert!(close, "{}", told("the predictions are others"));
+            assert!(close, "{}", report("the predictions are others"));
         }
         emitted += u32::from(built);
         refused += u32::from(!built);

@@ -1,16 +1,18 @@
-//! Documents hold: their commands print what they show, their links lead somewhere, `docs/index.md` leads to every
-//! page, figures are those of `docs/performance/figures`, and the tour's table of directives is the language's.
+//! Checks documents: commands print the output that is shown, links have targets, `docs/index.md` leads to
+//! every page, figures equal those in `docs/performance/figures`, and the tour lists all directives of the
+//! language.
 //!
-//! The commands of one document are run in one folder.
+//! The commands of a document run in one folder.
 //!
-//! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error included.
-//! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder under that
-//!   name first; GitHub shows only the language.
-//! - A block ```` ```sh setup ```` is run in the repository, or what looks like it, before all else. The commands are run
-//!   where it ends, and what the document makes may not lie in the repository.
+//! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error
+//!   included.
+//! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder
+//!   under that name first; GitHub shows only the language.
+//! - A block ```` ```sh setup ```` is run in the repository, or what looks like it, before all else. The
+//!   commands are run where it ends, and what the document makes may not lie in the repository.
 //!
-//! The folder `examples` of the repository is there, too. Times, sizes and the numbers of LIR's values may differ.
-//! `UPDATE=1` rewrites what commands print.
+//! The folder `examples` of the repository is there, too. Times, sizes and the numbers of LIR's values may
+//! differ. `UPDATE=1` rewrites what commands print.
 
 mod support;
 
@@ -23,7 +25,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use support::{shell, without_figures};
 
-/// Documents with commands, and how many they have at least: a block that is not recognised is not run.
+/// Documents with commands, and the least number of commands: a block that is not recognised does not run.
 const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 5),
     ("ARCHITECTURE.md", 3),
@@ -76,7 +78,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("docs/speed.md", 2),
 ];
 
-/// Where the pages about techniques are, and their tables.
+/// The folder of the pages about techniques, and of their tables.
 const PERFORMANCE: &str = "docs/performance";
 
 fn repository() -> io::Result<PathBuf> {
@@ -118,7 +120,8 @@ fn documents_show_what_happens() -> io::Result<()> {
     Ok(())
 }
 
-/// The folder where a document's commands are run, after its block of preparations in a folder like the repository.
+/// Runs a document's block of preparations in a folder like the repository. Returns the folder for its
+/// commands.
 fn set_up(text: &str, repository: &Path) -> io::Result<PathBuf> {
     let block = text.split("\n```sh setup\n").nth(1).and_then(|rest| rest.split("```").next());
     let Some(block) = block else { return Ok(repository.to_path_buf()) };
@@ -127,14 +130,14 @@ fn set_up(text: &str, repository: &Path) -> io::Result<PathBuf> {
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
-/// What came of a document's commands.
+/// Results of a document's commands.
 #[derive(Default)]
 struct Ran {
-    /// The document with what they print.
+    /// The document with the printed output.
     happened: String,
-    /// How many there are.
+    /// Number of commands.
     commands: usize,
-    /// Those that print nothing.
+    /// The commands without output.
     silent: Vec<String>,
 }
 
@@ -163,8 +166,8 @@ fn run(text: &str, folder: &Path) -> io::Result<Ran> {
     Ok(ran)
 }
 
-/// Runs a block of commands. Lines that differ only in figures stay as they were, and so does LIR whose values only have
-/// other numbers.
+/// Runs a block of commands. Keeps lines that differ only in figures, and LIR that differs only in the
+/// numbers of its values.
 fn run_block(block: &[&str], folder: &Path, ran: &mut Ran) -> io::Result<()> {
     for lines in block.chunk_by(|_, next| !next.starts_with("$ ")) {
         let Some((command, expected)) = lines.split_first() else { continue };
@@ -186,7 +189,7 @@ fn run_block(block: &[&str], folder: &Path, ran: &mut Ran) -> io::Result<()> {
     Ok(())
 }
 
-/// Lines with LIR's values, such as `%12`, numbered in the order in which they appear.
+/// Numbers LIR's values, such as `%12`, in the order in which they appear.
 fn renumbered(lines: &[&str]) -> String {
     let mut numbers: Vec<&str> = Vec::new();
     let mut text = String::new();
@@ -222,7 +225,7 @@ fn numbers_of_values_do_not_matter_but_their_order_does() {
     assert!(!same(&["%4 = add %2, 1: i64"], &["%4 = add %2, 2: i64"]));
 }
 
-/// The rows of tables between the marks of a table's name, without their headers.
+/// The rows of the tables between the marks `mark`, without their headers.
 fn rows_between<'t>(page: &'t str, mark: &str) -> Vec<&'t str> {
     let inside = page.split_once(&format!("<!-- {mark} -->\n")).map_or("", |(_, rest)| rest);
     let inside = inside.split_once(&format!("<!-- end of {mark} -->")).map_or("", |(inside, _)| inside);
@@ -306,7 +309,7 @@ fn the_tour_lists_all_directives() -> io::Result<()> {
     Ok(())
 }
 
-/// Texts that list processors or GPUs by hand, each with the lists that must be complete.
+/// Documents that list processors or GPUs by hand, each with the words that it must contain.
 fn lists_of_machines() -> Vec<(&'static str, Vec<&'static str>)> {
     let levels: Vec<&str> = Level::targets().map(Level::word).collect();
     vec![
@@ -329,7 +332,7 @@ fn lists_of_processors_and_gpus_are_complete() -> io::Result<()> {
     Ok(())
 }
 
-/// The limits in the book are those of the table, and the book names no other GPU.
+/// The book's limits equal those of the table, and the book names no other GPU.
 #[test]
 fn the_book_has_the_limits_of_gpus() -> io::Result<()> {
     let text = fs::read_to_string(repository()?.join("docs/book/src/language/targets.md"))?;
@@ -425,7 +428,7 @@ fn the_readme_fits_two_screens() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a relative link in a document names a file, and a heading of it if it has an anchor.
+/// Whether the target of a relative link exists: a file, and the heading of an anchor.
 fn leads_somewhere(document: &Path, target: &str) -> bool {
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
     let path = match file {

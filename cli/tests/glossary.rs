@@ -1,4 +1,4 @@
-//! The words of `docs/glossary.md`: those that it replaces stay out of sources and documents.
+//! Checks that sources and documents do not use the words that `docs/glossary.md` replaces.
 
 use std::error::Error;
 use std::fs;
@@ -10,13 +10,13 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const GONE_FROM_PROSE: &[&str] =
     &["coded", "coding", "hopping", "leaf numbers", "rank", "ranks", "swept", "turned"];
 
-/// Documents that may name replaced words: the glossary itself, and what was released under them.
+/// Documents that may contain replaced words: the glossary, and the history of releases.
 const EXEMPT: &[&str] = &["docs/glossary.md", "CHANGELOG.md"];
 
-/// Folders without sources or documents of ours.
+/// Folders without sources or documents of this project.
 const FOREIGN: &[&str] = &["target", "node_modules", ".git"];
 
-/// What every table of the glossary begins with.
+/// Begin of every table's header in the glossary.
 const HEADER: &str = "| instead of | term |";
 
 fn repository() -> Result<PathBuf> {
@@ -28,7 +28,7 @@ fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The words that the tables of the glossary replace, one after the other.
+/// The words that the tables of the glossary replace.
 fn replaced(glossary: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut in_table = false;
@@ -42,7 +42,7 @@ fn replaced(glossary: &str) -> Vec<&str> {
     words
 }
 
-/// Whether a text has a word, with nothing beside it that would make another word of it.
+/// Whether a text contains `word` as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -52,7 +52,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// A document without its blocks of code and without what it quotes in backticks.
+/// A document without code blocks and code in backticks.
 fn prose(document: &str) -> String {
     let mut kept = String::new();
     for (number, block) in document.split("```").enumerate() {
@@ -78,7 +78,7 @@ fn files(folder: &Path, extensions: &[&str], into: &mut Vec<PathBuf>) -> Result<
     Ok(())
 }
 
-/// The texts below the repository with these extensions that a replaced word must stay out of.
+/// All files of the repository with these extensions in which replaced words are forbidden.
 fn texts(extensions: &[&str]) -> Result<Vec<(PathBuf, String)>> {
     let repository = repository()?;
     let mut paths = Vec::new();
@@ -93,7 +93,7 @@ fn texts(extensions: &[&str]) -> Result<Vec<(PathBuf, String)>> {
         .collect()
 }
 
-/// Lines that have one of the words.
+/// Lines with one of the words.
 fn uses(texts: &[(PathBuf, String)], words: &[&str]) -> Vec<String> {
     let mut problems = Vec::new();
     for (path, text) in texts {

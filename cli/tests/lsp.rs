@@ -1,4 +1,4 @@
-//! The language server as editors use it: the program itself, over its standard input and output.
+//! Tests of the language server's program over its standard input and output.
 
 #[path = "lsp/client.rs"]
 mod client;
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use client::{Client, uri};
 use serde_json::{Value, json};
 
-/// A server with nothing inherited, whose pages go to a folder for temporary files.
+/// A server without inherited variables, whose cache is a temporary folder.
 fn server(cache: &Path) -> Client {
     let mut command = Command::new(env!("CARGO_BIN_EXE_schedc-lsp"));
     command
@@ -27,7 +27,7 @@ fn server(cache: &Path) -> Client {
     Client::start(&mut command).expect("the server starts")
 }
 
-/// A server that has been greeted by a client that can do little, and a folder that goes away with it.
+/// An initialized server for a client without capabilities, and its temporary folder.
 fn plain() -> (Client, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut client = server(folder.path());
@@ -68,7 +68,7 @@ fn position(text: &str, offset: usize) -> Value {
     json!({ "line": before.matches('\n').count(), "character": before[line..].encode_utf16().count() })
 }
 
-/// What there is to ask at a place, with `URI` for the document.
+/// All requests at a position of the document `uri`.
 fn questions(uri: &str, at: &Value) -> Vec<(&'static str, Value)> {
     let document = json!({ "uri": uri });
     let range = json!({ "start": at, "end": at });
@@ -105,7 +105,7 @@ fn questions(uri: &str, at: &Value) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What is refused where there is nothing of the kind, with a sentence.
+/// Requests that the server may refuse with a sentence where they do not apply.
 fn refusable(uri: &str, at: &Value) -> Vec<(&'static str, Value)> {
     let place = json!({ "textDocument": { "uri": uri }, "position": at });
     let mut rename = place.clone();
@@ -131,10 +131,10 @@ fn the_program_and_the_command_line_agree_on_every_schedule() {
         let Ok(text) = String::from_utf8(bytes) else { continue };
         let name = uri(&path);
         client.open(&name, 1, &text);
-        let told = client.diagnostics(&name, 1).expect("diagnostics");
-        // What is wrong with models is told beside it.
+        let published = client.diagnostics(&name, 1).expect("diagnostics");
+        // Diagnostics about models are published as well.
         let is_of_schedule = |one: &Value| one["code"].as_str().is_some_and(|code| code.starts_with('S'));
-        let told: Vec<Value> = told.into_iter().filter(is_of_schedule).collect();
+        let published: Vec<Value> = published.into_iter().filter(is_of_schedule).collect();
         let mut command = Command::new(env!("CARGO_BIN_EXE_schedc"));
         let output = command
             .args(["check", "--no-model", "--format", "json"])
@@ -143,31 +143,41 @@ fn the_program_and_the_command_line_agree_on_every_schedule() {
             .expect("schedc runs");
         let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let printed = printed.as_array().cloned().unwrap_or_default();
-        assert_eq!(told.len(), printed.len(), "{}", path.display());
-        for (told, printed) in told.iter().zip(&printed) {
+        assert_eq!(published.len(), printed.len(), "{}", path.display());
+        for (published, printed) in published.iter().zip(&printed) {
             let place = |key: &str| printed["place"][key].as_u64().and_then(|at| usize::try_from(at).ok());
             let (start, end) = (place("start").expect("an offset"), place("end").expect("an offset"));
-            assert_eq!(told["code"], printed["code"], "{}", path.display());
-            assert_eq!(told["range"]["start"], protocol_position(&text, start), "{}: {told}", path.display());
-            assert_eq!(told["range"]["end"], protocol_position(&text, end), "{}: {told}", path.display());
+            assert_eq!(published["code"], printed["code"], "{}", path.display());
+            assert_eq!(
+                published["range"]["start"],
+                protocol_position(&text, start),
+                "{}: {published}",
+                path.display()
+            );
+            assert_eq!(
+                published["range"]["end"],
+                protocol_position(&text, end),
+                "{}: {published}",
+                path.display()
+            );
             let severity = match printed["severity"].as_str() {
                 Some("error") => 1,
                 Some("warning") => 2,
                 _ => 3,
             };
-            assert_eq!(told["severity"], severity);
+            assert_eq!(published["severity"], severity);
             let nothing = json!([]);
-            let notes = told["data"].get("notes").unwrap_or(&nothing);
+            let notes = published["data"].get("notes").unwrap_or(&nothing);
             assert_eq!(*notes, printed["notes"], "{}", path.display());
             let message = printed["message"].as_str().expect("a message");
             let help = printed["help"].as_str().map(|help| format!("\n{help}")).unwrap_or_default();
-            assert_eq!(told["message"], format!("{message}{help}"), "{}", path.display());
+            assert_eq!(published["message"], format!("{message}{help}"), "{}", path.display());
         }
     }
     assert_eq!(client.end(), Some(0));
 }
 
-/// As [`position`], with lone `\r` as ends of lines, which the protocol wants.
+/// Like [`position`], but a lone `\r` ends a line, too, as in the protocol.
 fn protocol_position(text: &str, offset: usize) -> Value {
     let before = text[..offset].replace("\r\n", " \n").replace('\r', "\n");
     position(&before, before.len())
@@ -187,7 +197,7 @@ fn every_prefix_of_every_example_is_a_document() {
             client.change("untitled:prefix.sched", version, &[(Value::Null, part)]);
             let at = position(part, end);
             let asked = questions("untitled:prefix.sched", &at);
-            // All questions at every place would take long; neighbours get different ones.
+            // All requests at every position would take long. Neighbouring positions get different ones.
             let (method, params) = &asked[number % asked.len()];
             let id = client.ask(method, params.clone());
             let answer = client.answer(id).expect("an answer");
@@ -231,7 +241,7 @@ fn edits_are_applied_in_order_however_fast_they_come() {
     assert_eq!(client.end(), Some(0));
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -258,7 +268,7 @@ fn edits_mean_the_same_in_every_encoding_with_any_line_end_and_any_character() {
             client.open(&name, 0, &text);
             for version in 1..40 {
                 let bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-                // Places between `\r` and `\n` are none that an editor can name.
+                // Editors cannot name positions between `\r` and `\n`.
                 let is_place = |at: &usize| !(text[..*at].ends_with('\r') && text[*at..].starts_with('\n'));
                 let bounds: Vec<usize> = bounds.into_iter().filter(is_place).collect();
                 let from = numbers.below(bounds.len());
@@ -414,7 +424,7 @@ fn the_command_becomes_the_server() {
 }
 
 #[test]
-fn the_server_tells_its_version() {
+fn the_server_prints_its_version() {
     let output = Command::new(env!("CARGO_BIN_EXE_schedc-lsp")).arg("--version").output().expect("it runs");
     assert_eq!(output.stdout, format!("schedc-lsp {}\n", env!("CARGO_PKG_VERSION")).as_bytes());
     assert!(output.status.success());
@@ -427,7 +437,7 @@ fn copy_model(name: &str, folder: &Path) -> PathBuf {
     path
 }
 
-/// The programs that a program has started and that have not ended.
+/// The running child processes of a process.
 fn children(id: u32) -> Vec<String> {
     let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("its threads");
     let lists = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
@@ -435,19 +445,19 @@ fn children(id: u32) -> Vec<String> {
 }
 
 #[test]
-fn proposals_tell_the_nest_after_them() {
+fn proposals_show_the_nest_after_them() {
     let (mut client, _folder) = plain();
     client.open("untitled:a", 1, "tile(batch, b0, b1, 64)\n");
     let place = json!({ "textDocument": { "uri": "untitled:a" }, "position": { "line": 1, "character": 0 } });
     let all = client.request("textDocument/completion", place);
     let first = all[0].clone();
     assert_eq!(first["label"], "reorder(b0, tree, b1)", "{all}");
-    let told = client.request("completionItem/resolve", first.clone());
-    let text = told["documentation"]["value"].as_str().unwrap_or_default();
+    let resolved = client.request("completionItem/resolve", first.clone());
+    let text = resolved["documentation"]["value"].as_str().unwrap_or_default();
     assert!(text.contains("for b0 in 0..n_rows step 64\n  for tree in 0..N_t\n    for b1"), "{text}");
     client.change("untitled:a", 2, &[(Value::Null, "\n")]);
     let late = client.request("completionItem/resolve", first.clone());
-    assert_eq!(late["documentation"], first["documentation"], "of another text nothing is told");
+    assert_eq!(late["documentation"], first["documentation"], "proposals of another text are not resolved");
 }
 
 #[test]
@@ -457,14 +467,18 @@ fn proposals_are_ordered_by_what_they_gain_once_that_is_known() {
     let name = uri(&folder.path().join("s.sched"));
     let text = "model \"model.json\"\ntile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\n";
     client.open(&name, 1, text);
-    let place = |character: u32| json!({ "textDocument": { "uri": name }, "position": { "line": 3, "character": character } });
-    // The model is read, and what gains what is found out, in the background: the list is asked for again until both are done.
+    let place = |character: u32| {
+        let position = json!({ "line": 3, "character": character });
+        json!({ "textDocument": { "uri": name }, "position": position })
+    };
+    // The server reads the model and predicts gains in the background. The test repeats the request until
+    // both are done.
     let is_predicted = |item: &Value| item["detail"].as_str().is_some_and(|text| text.contains("predicted"));
     let mut asked = 0;
     let items = loop {
         let answer = client.request("textDocument/completion", place(0));
         let items = answer.get("items").unwrap_or(&answer).as_array().cloned().unwrap_or_default();
-        assert!(!items.is_empty(), "an answer comes at once: {answer}");
+        assert!(!items.is_empty(), "the first answer is not empty: {answer}");
         if items.iter().any(is_predicted) {
             assert!(answer.is_array(), "it is complete: {answer}");
             break items;
@@ -480,16 +494,16 @@ fn proposals_are_ordered_by_what_they_gain_once_that_is_known() {
     };
     let (quantized, array) = (place_of("representation(quantized)"), place_of("representation(array)"));
     assert!(quantized.is_some() && quantized < array, "{items:?}");
-    // A letter more is the same place.
+    // One more letter does not change the position.
     client.change(&name, 2, &[(Value::Null, &format!("{text}r"))]);
     let answer = client.request("textDocument/completion", place(1));
     assert!(answer.is_array() && is_predicted(&answer[0]), "{answer}");
 }
 
-/// What is told of the lines of a stage that one belongs to.
+/// The entry of a stage's answer about the group of lines that contains `line`.
 fn lines_with(answer: &Value, line: usize) -> Option<&Value> {
-    let has = |told: &&Value| {
-        let number = |key: &str| told[key].as_u64().and_then(|number| usize::try_from(number).ok());
+    let has = |group: &&Value| {
+        let number = |key: &str| group[key].as_u64().and_then(|number| usize::try_from(number).ok());
         number("line")
             .zip(number("count"))
             .is_some_and(|(first, count)| (first..first + count).contains(&line))
@@ -509,9 +523,9 @@ fn live_stages_are_made_by_a_program_that_keeps_the_model() {
     let answer = client.request("sched/ir", live("mir"));
     let line =
         answer["text"].as_str().and_then(|text| text.lines().position(|line| line.contains("parallel b0")));
-    let told = line.and_then(|line| lines_with(&answer, line));
-    let starts = told.map(|told| {
-        told["ranges"]
+    let group = line.and_then(|line| lines_with(&answer, line));
+    let starts = group.map(|group| {
+        group["ranges"]
             .as_array()
             .map(|all| all.iter().map(|range| range["start"]["line"].clone()).collect::<Vec<_>>())
     });
@@ -526,13 +540,13 @@ fn live_stages_are_made_by_a_program_that_keeps_the_model() {
         );
     }
     assert_eq!(children(client.id()), program, "the same program makes all of them");
-    // Instructions come of directives, too.
+    // Instructions have directives as origins, too.
     let answer = client.request("sched/ir", live("asm"));
     let asm: Vec<&str> = answer["text"].as_str().unwrap_or_default().lines().collect();
     let starts = |wanted: &str| {
         let at = asm.iter().position(|line| line.trim() == wanted)?;
-        let told = lines_with(&answer, at + 1)?;
-        let starts = told["ranges"].as_array()?.iter().map(|range| range["start"]["line"].as_u64());
+        let group = lines_with(&answer, at + 1)?;
+        let starts = group["ranges"].as_array()?.iter().map(|range| range["start"]["line"].as_u64());
         starts.collect::<Option<Vec<u64>>>()
     };
     assert_eq!(starts("# b1"), Some(vec![1]), "{asm:#?}");

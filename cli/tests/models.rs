@@ -1,8 +1,8 @@
-//! Real models under every example schedule, compared with what their trainer predicts.
+//! Compares predictions of real models, under every example schedule, with the trainer's.
 //!
-//! The example model is always tried. Further models are where the variable `SCHEDC_MODELS` points to: folders with
-//! `model.json`, `X_test.npy`, `expected.npy`, `expected_raw.npy` and `meta.json`, and a folder `random` with
-//! `NAME.json`, `NAME.X.npy` and `NAME.y.npy`. Formats that are not read are passed over.
+//! The example model is always tested. The variable `SCHEDC_MODELS` names a folder with more models: folders
+//! with `model.json`, `X_test.npy`, `expected.npy`, `expected_raw.npy` and `meta.json`, and a folder `random`
+//! with `NAME.json`, `NAME.X.npy` and `NAME.y.npy`. Unsupported formats are skipped.
 
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
@@ -25,21 +25,22 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Rows per call. The last one runs over several blocks of every schedule.
 const BATCHES: [usize; 5] = [0, 1, 7, 64, 1000];
-/// The fact `batch_size` of schedules that use it: below the largest batch, so that the nest runs more than once.
+/// The fact `batch_size` of schedules that use it: below the largest batch, so that the nest runs more than
+/// once.
 const BATCH_SIZE: u64 = 400;
-/// How far a margin may be off for each unit of |base| + the sum of |leaf|, where the order of additions is free and the
-/// trees are not many.
+/// Tolerance of a margin, relative to |base| + the sum of |leaf|, if the order of additions is free and the
+/// trees are few.
 const MARGIN_TOLERANCE: f64 = 1e-6;
-/// The rounding error of one addition of floats, for each unit of the sum.
+/// Rounding error of one addition of floats, relative to the sum.
 const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
 /// Classes may differ where the two best margins are closer than this.
 const CLASS_GAP: f32 = 1e-4;
-/// What reports call the schedule that is chosen where none is given.
+/// Name of the automatic schedule in reports.
 const CHOSEN: &str = "chosen schedule";
-/// Models with fewer trees than this are too small for some schedules, such as those that split the trees.
+/// Models with fewer trees are too small for some schedules, such as those that split the trees.
 const LARGE: usize = 20;
 
-/// A model with rows and what is expected of them.
+/// A model with rows and their expected results.
 struct Case {
     name: String,
     forest: Forest,
@@ -49,9 +50,9 @@ struct Case {
     margins: Vec<f32>,
     /// The trainer's predictions.
     values: Vec<f32>,
-    /// How far margins may be off where the order of additions is free.
+    /// Tolerance of each margin if the order of additions is free.
     slack: Vec<f64>,
-    /// How far predictions may be off, for each unit and in all.
+    /// Relative and absolute tolerance of predictions.
     tolerance: (f64, f64),
 }
 
@@ -63,7 +64,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// The same with the other layout of trees, if it does not choose one.
+    /// This schedule with the sparse layout of trees, unless it chooses a layout.
     fn sparse(&self) -> Option<Schedule> {
         let free = !self.text.contains("representation(");
         let text = format!("{}\nrepresentation(sparse)\n", self.text);
@@ -71,7 +72,7 @@ impl Schedule {
     }
 }
 
-/// What became of a model under a schedule.
+/// The outcome of a model's predictions under a schedule.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
     Exact,
@@ -122,7 +123,8 @@ fn real_models_are_predicted_as_by_their_trainer() -> Result<()> {
     }
     let [exact, close, refused] = counts;
     eprintln!(
-        "{} models under {} schedules: {exact} to the last bit, {close} within the tolerance, {refused} refused",
+        "{} models under {} schedules: {exact} to the last bit, {close} within the tolerance, {refused} \
+         refused",
         cases.len(),
         schedules.len() + 2
     );
@@ -130,7 +132,7 @@ fn real_models_are_predicted_as_by_their_trainer() -> Result<()> {
     Ok(())
 }
 
-/// Does all jobs on all cores.
+/// Runs all jobs on all cores. Results are in the order of the jobs.
 fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sync) -> Vec<Result<R>> {
     let next = AtomicUsize::new(0);
     let run = || {
@@ -198,7 +200,7 @@ fn facts(forest: &Forest) -> Result<EntryInfo> {
         num_values: i32::try_from(lower::value_columns(forest))?,
         num_trees: i32::try_from(forest.trees.len())?,
         own_rows: sched_llvm::runtime::Dtype::F32,
-        // So much that a second thread is always worth waking.
+        // Large enough that a second thread is always worth waking.
         ns_per_row: 1e6,
         info: String::new(),
         feature_names: Vec::new(),
@@ -219,7 +221,7 @@ fn run(jit: &Jit, case: &Case, kind: Kind, rows: usize, threads: i32) -> Result<
     Ok(results)
 }
 
-/// The first margin that is not as it must be.
+/// The first wrong margin.
 fn wrong_margin(case: &Case, margins: &[f32], exact: bool) -> Option<usize> {
     let right = |at: &usize| {
         let (found, wanted) = (margins[*at], case.margins[*at]);
@@ -231,7 +233,7 @@ fn wrong_margin(case: &Case, margins: &[f32], exact: bool) -> Option<usize> {
     (0..margins.len()).find(|at| !right(at))
 }
 
-/// The first prediction that is not as it must be.
+/// The first wrong prediction.
 fn wrong_value(case: &Case, values: &[f32]) -> Option<usize> {
     let (relative, absolute) = case.tolerance;
     let classes = case.forest.num_margins > 1 && lower::value_columns(&case.forest) == 1;
@@ -266,8 +268,8 @@ fn schedules() -> Result<Vec<Schedule>> {
     Ok(schedules.into_iter().chain(sparse).collect())
 }
 
-/// The schedules that the chooser takes for a machine, which models have in turn. With `SCHEDC_NIGHTLY` each model has
-/// all machines: with and without wide vectors and quantized rows.
+/// The automatic schedules for one of several machines, which depends on the model. With `SCHEDC_NIGHTLY`,
+/// those for all machines: with and without wide vectors and quantized rows.
 fn chosen(case: &Case) -> Vec<Schedule> {
     let model = Model::of_forest(Arc::new(case.forest.clone()));
     let machines = [("", Level::V2), ("", Level::V3), ("znver4", Level::Vbmi), ("skylake-avx512", Level::V4)];
@@ -296,7 +298,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The example model, whose predictions the trainer printed with enough digits to be exact.
+/// The example model. The trainer printed its predictions with enough digits to be exact.
 fn example() -> Result<Case> {
     let folder = repository().join("examples/model");
     let forest = load(&folder.join("breast_cancer.json"))?;
@@ -309,7 +311,7 @@ fn example() -> Result<Case> {
     Ok(case)
 }
 
-/// All models below a folder that are in a format that is read.
+/// All models below a folder, in supported formats.
 fn cases(folder: &Path) -> Result<Vec<Case>> {
     let mut sources = Vec::new();
     for path in files(folder)? {
@@ -355,7 +357,7 @@ fn numbers(path: &Path, columns: usize) -> Result<Vec<f32>> {
 }
 
 impl Case {
-    /// Without margins of the trainer, those of the reference walker are taken; where there are both, they must agree.
+    /// A case. Margins are those of the reference walker; the trainer's margins, if given, must equal them.
     fn new(
         name: String,
         forest: Forest,
@@ -374,8 +376,8 @@ impl Case {
         }
         let mut sizes = vec![0f64; walked.len()];
         predict_margins(&absolute(&forest)?, &rows, &mut sizes)?;
-        // Rounding errors add up like a random walk, and both orders have theirs: with a thousand trees the trainer's
-        // own sum is further from the real one than the plain tolerance.
+        // Rounding errors add up like a random walk, in both orders. With a thousand trees, the trainer's own
+        // sum is further from the exact sum than the plain tolerance.
         let wander = 2.0 * ROUNDING * (forest.trees.len() as f64).sqrt();
         let slack = sizes.into_iter().map(|size| size * MARGIN_TOLERANCE.max(wander)).collect();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

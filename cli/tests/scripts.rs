@@ -1,5 +1,6 @@
-//! The scripts of the repository: bash reads them, shellcheck has no complaint where it is installed, wrong arguments are
-//! refused before anything is done, and what they share does what it says. python/tests has the test of check-wheel.py.
+//! Checks the repository's scripts: bash parses them, shellcheck accepts them (if installed), they refuse
+//! wrong arguments before any work, and their shared functions work. python/tests has the test of
+//! check-wheel.py.
 
 use std::error::Error;
 use std::fs;
@@ -11,7 +12,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The programs and parts in bash, as paths below the root.
+/// The bash programs, and the files that they source.
 fn scripts() -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(Path::new(ROOT).join("scripts"))? {
@@ -33,17 +34,17 @@ fn run(command: &mut Command) -> Result<(Option<i32>, String)> {
 #[test]
 fn scripts_are_read() -> Result<()> {
     for script in scripts()? {
-        let said = run(Command::new("bash").arg("-n").arg(&script))?;
-        assert_eq!(said, (Some(0), String::new()), "{}", script.display());
+        let result = run(Command::new("bash").arg("-n").arg(&script))?;
+        assert_eq!(result, (Some(0), String::new()), "{}", script.display());
     }
     if Command::new("shellcheck").arg("--version").output().is_ok() {
-        let said = run(Command::new("shellcheck").arg("--external-sources").args(scripts()?))?;
-        assert_eq!(said, (Some(0), String::new()));
+        let result = run(Command::new("shellcheck").arg("--external-sources").args(scripts()?))?;
+        assert_eq!(result, (Some(0), String::new()));
     }
     Ok(())
 }
 
-/// Scripts begin with `#!` and can be run, and those that others read can not.
+/// Scripts with `#!` are executable, and files that others source are not.
 #[test]
 fn scripts_can_be_run() -> Result<()> {
     for script in scripts()? {
@@ -83,15 +84,15 @@ fn wrong_arguments_are_refused() -> Result<()> {
         (&["test.sh", "most"], 2, "error: there is no part `most`"),
     ];
     for (words, status, message) in cases {
-        let (found, said) = run(Command::new(format!("{ROOT}/scripts/{}", words[0])).args(&words[1..]))?;
-        assert_eq!(found, Some(status), "{words:?}: {said}");
-        assert!(said.contains(message), "{words:?}: {said}");
+        let (found, output) = run(Command::new(format!("{ROOT}/scripts/{}", words[0])).args(&words[1..]))?;
+        assert_eq!(found, Some(status), "{words:?}: {output}");
+        assert!(output.contains(message), "{words:?}: {output}");
     }
     assert!(!Path::new(folder).exists());
     Ok(())
 }
 
-/// Makes a program that needs a function of this version from this library.
+/// Builds a program that needs a function of this version of this library.
 fn program(folder: &Path, library: &str, version: &str) -> Result<PathBuf> {
     let folder = folder.join(version);
     fs::create_dir(&folder)?;
@@ -122,22 +123,22 @@ fn programs_that_systems_cannot_run_are_refused() -> Result<()> {
     let other = program(folder.path(), "libLLVM.so.19.1", "LLVM_19.1")?;
     let script = format!("{ROOT}/scripts/check-static.sh");
     assert_eq!(run(Command::new(&script).arg(&right))?, (Some(0), String::new()));
-    let (status, said) = run(Command::new(&script).args([&right, &newer, &other]))?;
+    let (status, output) = run(Command::new(&script).args([&right, &newer, &other]))?;
     assert_eq!(status, Some(1));
     let expected = [
         format!("{} needs version 2.101 of the C library, and 2.36 is promised", newer.display()),
         format!("{} is linked with libLLVM.so.19.1", other.display()),
     ];
-    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(output.lines().collect::<Vec<_>>(), expected);
     Ok(())
 }
 
-/// An environment is made once for each state of its list, and what an older list left is gone.
+/// An environment is created once for each content of its list, without packages of an older list.
 #[test]
 fn environments_are_those_of_their_lists() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let python = folder.path().join("python3");
-    // Makes a folder with itself as its Python, and writes down what pip is asked.
+    // Stands in for Python: creates an environment with itself as Python, and prints the arguments of pip.
     let stands_in = "#!/bin/sh\ncase \"$1 $2\" in\n-m\\ venv) mkdir -p $3/bin && cp \"$0\" $3/bin/python ;;\n\
                      -m\\ pip) echo \"$@\" ;;\nesac\n";
     fs::write(&python, stands_in)?;
@@ -147,7 +148,8 @@ fn environments_are_those_of_their_lists() -> Result<()> {
     let environment = folder.path().join("deep/environment");
     let make = || {
         let text = format!(
-            "set -euo pipefail; say() {{ echo \"$1\"; }}; . scripts/packages.sh; python_environment {} {} --no-deps",
+            "set -euo pipefail; say() {{ echo \"$1\"; }}; . scripts/packages.sh; python_environment {} {} \
+             --no-deps",
             environment.display(),
             list.display()
         );

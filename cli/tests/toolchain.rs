@@ -1,4 +1,4 @@
-//! Building where no C toolchain is installed: a program with a linker inside does, others say what is missing.
+//! Builds without a C toolchain: a program that contains a linker succeeds, others report the missing tool.
 
 use std::error::Error;
 use std::path::Path;
@@ -16,8 +16,8 @@ fn schedc(folder: &Path, arguments: &[&str]) -> Result<Output> {
 
 fn succeeds(folder: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
     let output = schedc(folder, arguments)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(output.stdout) } else { Err(format!("{arguments:?}: {said}").into()) }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(output.stdout) } else { Err(format!("{arguments:?}: {stderr}").into()) }
 }
 
 #[test]
@@ -29,9 +29,9 @@ fn building_without_a_c_toolchain() -> Result<()> {
     let build = ["build", &model, "--cpu", "x86-64-v2", "-o", "model.so"];
     if !cfg!(feature = "lld") {
         let output = schedc(folder.path(), &build)?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("L0007: linking needs the program `cc`, which is not installed"), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("L0007: linking needs the program `cc`, which is not installed"), "{stderr}");
         return Ok(());
     }
     succeeds(folder.path(), &build)?;
@@ -40,7 +40,7 @@ fn building_without_a_c_toolchain() -> Result<()> {
     assert!(expected.len() > 1000);
     assert_eq!(predictions, expected);
 
-    // Whatever functions predictions take.
+    // Isolation forests call functions of the C math library.
     let forest = concat!(env!("CARGO_MANIFEST_DIR"), "/../forest/tests/fixtures/treelite/isolation.tl");
     std::fs::write(folder.path().join("four.csv"), "0.5,-1,0.25,2\n-0.1,0,3,-2\n")?;
     succeeds(folder.path(), &["build", forest, "--cpu", "x86-64-v2", "-o", "isolation.so"])?;

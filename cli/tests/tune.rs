@@ -1,4 +1,4 @@
-//! `schedc tune` and `schedc calibrate`: what they write is used by the other commands.
+//! Tests that other commands use the results of `schedc tune` and `schedc calibrate`.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ fn schedc(arguments: &[&str], folder: &Path) -> Result<Output> {
     Ok(command.args(arguments).current_dir(folder).env("SCHEDC_CACHE", folder).output()?)
 }
 
-/// Runs a command that has to succeed, for its standard output.
-fn said(arguments: &[&str], folder: &Path) -> Result<String> {
+/// Runs a command that must succeed. Returns its standard output.
+fn stdout_of(arguments: &[&str], folder: &Path) -> Result<String> {
     let output = schedc(arguments, folder)?;
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Runs a command that has to be refused, for what it says.
+/// Runs a command that must fail. Returns its standard error.
 fn refused(arguments: &[&str], folder: &Path) -> Result<String> {
     let output = schedc(arguments, folder)?;
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -35,19 +35,19 @@ fn a_schedule_that_was_found_is_legal_formatted_and_says_how_fast_it_is() -> Res
     let (here, model) = (folder.path(), model());
     let model = model.to_str().ok_or("a path")?;
     let rows = ["--rows", "1,300", "--budget", "600ms"];
-    said(&[&["tune", model, "-o", "fast.sched", "--save", "search.json"], &rows[..]].concat(), here)?;
+    stdout_of(&[&["tune", model, "-o", "fast.sched", "--save", "search.json"], &rows[..]].concat(), here)?;
     let text = std::fs::read_to_string(here.join("fast.sched"))?;
     for part in ["// found by schedc tune", "// 1 row, 1 thread: ", "// 300 rows, 1 thread: ", "schedc's own"]
     {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    said(&["check", "fast.sched", "--model", model], here)?;
-    said(&["fmt", "--check", "fast.sched"], here)?;
-    said(&["verify", model, "-s", "fast.sched"], here)?;
+    stdout_of(&["check", "fast.sched", "--model", model], here)?;
+    stdout_of(&["fmt", "--check", "fast.sched"], here)?;
+    stdout_of(&["verify", model, "-s", "fast.sched"], here)?;
 
-    // What was timed need not be timed again, and nothing else is known of other models.
+    // A resumed search keeps earlier times, and refuses searches of other models.
     let again = [&["tune", model, "--resume", "search.json", "--json"], &rows[..]].concat();
-    let found: serde_json::Value = serde_json::from_str(&said(&again, here)?)?;
+    let found: serde_json::Value = serde_json::from_str(&stdout_of(&again, here)?)?;
     let sizes = found["sizes"].as_array().ok_or("no sizes")?;
     assert_eq!(sizes.len(), 2);
     for size in sizes {
@@ -58,11 +58,11 @@ fn a_schedule_that_was_found_is_legal_formatted_and_says_how_fast_it_is() -> Res
     let others = refused(&["tune", model, "--resume", "search.json", "--threads", "2"], here)?;
     assert!(others.contains("another model, another processor or other threads"), "{others}");
     std::fs::write(here.join("search.json"), "{}")?;
-    assert!(refused(&again, here)?.contains("no saved search"));
+    assert!(refused(&again, here)?.contains("not a saved search"));
     Ok(())
 }
 
-/// A lock beside a model is used where no schedule is given, and holds what was found for each number of rows and threads.
+/// A lock beside a model is used by default, and holds the best schedule for each number of rows and threads.
 #[test]
 fn what_was_found_is_kept_in_a_lock() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -80,9 +80,9 @@ fn what_was_found_is_kept_in_a_lock() -> Result<()> {
         "-o",
         "a.sched",
     ];
-    said(&tune, here)?;
-    said(&["lock", "--check"], here)?;
-    let all: serde_json::Value = serde_json::from_str(&said(&["lock", "--json"], here)?)?;
+    stdout_of(&tune, here)?;
+    stdout_of(&["lock", "--check"], here)?;
+    let all: serde_json::Value = serde_json::from_str(&stdout_of(&["lock", "--json"], here)?)?;
     assert_eq!(all["entries"].as_array().map(Vec::len), Some(2), "{all}");
     let output = schedc(&["build", "model.json", "--locked", "--rows", "f32", "-o", "model.so"], here)?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -97,8 +97,8 @@ fn params_of_a_start_schedule_are_varied_and_its_directives_stay() -> Result<()>
     let start = "param ROWS = 2 in {2, 256}\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\n";
     std::fs::write(here.join("start.sched"), start)?;
     let wanted = ["-s", "start.sched", "--rows", "1024", "--budget", "400ms"];
-    let text = said(&[&["tune", model], &wanted[..]].concat(), here)?;
-    // Which value is the faster one is the machine's affair.
+    let text = stdout_of(&[&["tune", model], &wanted[..]].concat(), here)?;
+    // The faster value depends on the machine.
     assert!(text.contains(" schedules were timed"), "{text}");
     let with = |rows| {
         format!("param ROWS = {rows} in {{2, 256}}\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\n")
@@ -115,7 +115,8 @@ fn numbers(text: &str) -> Vec<f64> {
     text.lines().flat_map(|line| line.split(',')).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Both strategies find legal schedules whose code predicts what the trainer does, and ours finds none that is dearer.
+/// Both strategies find legal schedules whose code predicts the trainer's results. schedc's strategy finds no
+/// slower schedule than the other.
 #[test]
 fn schedules_for_gpus_are_found_by_counts() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -126,11 +127,11 @@ fn schedules_for_gpus_are_found_by_counts() -> Result<()> {
     let model = model.to_str().ok_or("a path")?;
     let mut found = Vec::new();
     for strategy in ["neighbours", "silvanforge"] {
-        // No machine is so slow that the budget ends the search.
+        // Long enough that the search ends before its budget on every machine.
         let gpu =
             ["--target", "gpu(sm_90)", "--by-counts", "--rows", "100", "--budget", "10m", "--save", "s.json"];
         let tune = [&["tune", model, "-o", "gpu.sched", "--json", "--strategy", strategy], &gpu[..]].concat();
-        let all: serde_json::Value = serde_json::from_str(&said(&tune, here)?)?;
+        let all: serde_json::Value = serde_json::from_str(&stdout_of(&tune, here)?)?;
         assert_eq!((&all["timed"], &all["strategy"]), (&false.into(), &strategy.into()));
         found.push(all["sizes"][0]["predicted"]["us_per_row"].as_f64().ok_or("no prediction")?);
         let text = std::fs::read_to_string(here.join("gpu.sched"))?;
@@ -139,21 +140,22 @@ fn schedules_for_gpus_are_found_by_counts() -> Result<()> {
         {
             assert!(text.contains(part), "{part}\n{text}");
         }
-        said(&["check", "gpu.sched", "--model", model], here)?;
-        said(&["fmt", "--check", "gpu.sched"], here)?;
-        let predicted = said(&["predict", model, "-s", "gpu.sched", "--simulate", "-q", "-i", &rows], here)?;
+        stdout_of(&["check", "gpu.sched", "--model", model], here)?;
+        stdout_of(&["fmt", "--check", "gpu.sched"], here)?;
+        let predicted =
+            stdout_of(&["predict", model, "-s", "gpu.sched", "--simulate", "-q", "-i", &rows], here)?;
         let predicted = numbers(&predicted);
         assert_eq!(predicted.len(), expected.len());
         for (ours, trainer) in predicted.iter().zip(&expected) {
             assert!((ours - trainer).abs() <= 1e-6, "{strategy}: {ours} and {trainer}");
         }
-        // What was counted is not counted again.
+        // Resumed searches do not count again.
         let again = [&tune[..], &["--resume", "s.json"]].concat();
-        let again: serde_json::Value = serde_json::from_str(&said(&again, here)?)?;
+        let again: serde_json::Value = serde_json::from_str(&stdout_of(&again, here)?)?;
         assert_eq!(again["schedule"], all["schedule"]);
     }
     assert!(found[0] <= found[1] * 1.000_001, "{found:?}");
-    // What GPUs count says nothing of the processor's times.
+    // Counts of GPUs are no times of processors.
     let other = refused(&["tune", model, "--resume", "s.json"], here)?;
     assert!(other.contains("another model, another processor"), "{other}");
     Ok(())
@@ -167,15 +169,15 @@ fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
     std::fs::write(here.join("start.sched"), "target gpu\nparam N = 64\n")?;
     let gpu = ["tune", model, "--target", "gpu(sm_90)", "--by-counts"];
     let cases: [(&[&str], &str); 4] = [
-        (&["--lock", "schedc.lock"], "a lock keeps how fast schedules were"),
+        (&["--lock", "schedc.lock"], "a lock stores measured times"),
         (&["-s", "start.sched"], "are not varied for GPUs"),
         (&["--target", "gpu(gfx90a)"], "what schedules cost on gfx90a is not known"),
-        (&["--target", "cpu"], "--strategy and --by-counts are about GPUs"),
+        (&["--target", "cpu"], "--strategy and --by-counts need a GPU as target"),
     ];
-    for (more, told) in cases {
+    for (more, message) in cases {
         let gpu = if more.contains(&"--target") { &["tune", model, "--by-counts"] } else { &gpu[..] };
         let refusal = refused(&[gpu, more].concat(), here)?;
-        assert!(refusal.contains(told) && refusal.contains("elp"), "{refusal}");
+        assert!(refusal.contains(message) && refusal.contains("elp"), "{refusal}");
     }
     Ok(())
 }
@@ -184,7 +186,7 @@ fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
 fn a_machine_that_was_measured_is_kept_for_the_choice_of_schedules() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let here = folder.path();
-    let machine: serde_json::Value = serde_json::from_str(&said(&["calibrate", "--json"], here)?)?;
+    let machine: serde_json::Value = serde_json::from_str(&stdout_of(&["calibrate", "--json"], here)?)?;
     assert!(machine["ghz"].as_f64() > Some(0.3), "{machine}");
     let charges = machine["charges"].as_object().ok_or("charges by bits")?;
     assert!(charges.contains_key("128"), "{machine}");
@@ -193,16 +195,16 @@ fn a_machine_that_was_measured_is_kept_for_the_choice_of_schedules() -> Result<(
         assert!(look_up > Some(0.0) && of_bits["vector"]["latency"].as_f64() > Some(0.0), "{machine}");
     }
     assert_eq!(std::fs::read_dir(here)?.count(), 0, "nothing is kept where it is printed");
-    said(&["calibrate"], here)?;
+    stdout_of(&["calibrate"], here)?;
     assert_eq!(std::fs::read_dir(here)?.count(), 1);
     let model = model();
     let arguments =
         ["build", model.to_str().ok_or("a path")?, "--emit", "header", "-o", "m.h", "--explain-schedule"];
-    said(&arguments, here)?;
-    // A file that holds something else is not used.
+    stdout_of(&arguments, here)?;
+    // A damaged file is ignored.
     for kept in std::fs::read_dir(here)?.flatten().filter(|kept| kept.file_name() != "m.h") {
         std::fs::write(kept.path(), "nonsense")?;
     }
-    said(&arguments, here)?;
+    stdout_of(&arguments, here)?;
     Ok(())
 }

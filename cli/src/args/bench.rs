@@ -26,7 +26,8 @@ Examples:
   schedc bench --load before.json --with peers.json --plot speed.svg
   schedc bench model.json -s a.sched --prefixes --ablate
   schedc bench model.json -s a.sched --sweep ROWS --sweep 7:15=16,32,64
-Contenders take turns; figures are medians, spreads the quartiles around them, ratios are against the first contender.")]
+Contenders take turns. Figures are medians; spreads are the quartiles around them; ratios are against \
+the first contender.")]
 pub struct Bench {
     /// The model
     #[arg(required_unless_present = "load")]
@@ -55,18 +56,19 @@ pub struct Bench {
     /// Slowdown when each directive (and its dependants) is removed
     #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
     pub ablate: bool,
-    /// Time other values of a `param`, or of the number at LINE:COLUMN [default: neighbouring values]; may be repeated
+    /// Time other values of a `param`, or of the number at LINE:COLUMN [default: neighbouring values]; may be
+    /// repeated
     #[arg(long, value_name = "NAME[=VALUES]", value_parser = parse_sweep, conflicts_with_all = NOT_OF_LEDGERS)]
     pub sweep: Vec<NumberSweep>,
     /// Also time the plain nest and schedc's choice; --prefixes, --ablate and --sweep always do
     #[arg(long, conflicts_with = "load")]
     pub baseline: bool,
-    /// Approximate time for each number of rows and threads, such as 500ms or 2s [default: 700ms with --prefixes, --ablate
-    /// or --sweep; otherwise the time of all samples]
+    /// Approximate time for each number of rows and threads, such as 500ms or 2s [default: 700ms with
+    /// --prefixes, --ablate or --sweep; otherwise the time of all samples]
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "load")]
     pub budget: Option<Duration>,
-    /// Rows per call [default: 1,64,1024,16384; with --prefixes, --ablate or --sweep the bound of each `when` block,
-    /// and 1024]
+    /// Rows per call [default: 1,64,1024,16384; with --prefixes, --ablate or --sweep the bound of each `when`
+    /// block, and 1024]
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,

@@ -22,13 +22,15 @@ pub enum Emit {
     Asm,
     /// The C header alone.
     Header,
-    /// The C header of functions that open shared libraries by their paths: the same for all models, so it needs none.
+    /// The C header of functions that open shared libraries by their paths: the same for all models, so it
+    /// needs none.
     Loader,
     /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
     Ptx,
     /// The kernels of a GPU schedule as machine code of one GPU; needs NVIDIA's assembler, `ptxas`.
     Cubin,
-    /// The kernels of a GPU schedule as a code object of AMD, which HIP loads; needs `ld.lld` or Rust's `rust-lld`.
+    /// The kernels of a GPU schedule as a code object of AMD, which HIP loads; needs `ld.lld` or Rust's
+    /// `rust-lld`.
     Hsaco,
 }
 
@@ -48,7 +50,7 @@ pub enum RowTypes {
     F32,
     /// 64-bit floats.
     F64,
-    /// Either.
+    /// Both.
     Both,
 }
 
@@ -107,15 +109,16 @@ pub struct Build {
     #[arg(long, help = cpu_help("Processors", OF_SEVERAL))]
     #[arg(default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
     pub cpu: Vec<Cpu>,
-    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not record it
+    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not
+    /// record it
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,
     /// Let calls pass a base margin, which replaces XGBoost's base_score
     #[arg(long)]
     pub base_margin: bool,
-    /// Row types with code of their own, for models that read 64-bit floats, such as LightGBM's. With f32 alone, the library
-    /// refuses 64-bit rows; with f64 alone, it widens 32-bit rows. Models that read 32-bit floats round other rows [default:
-    /// both]
+    /// Row types with code of their own, for models that read 64-bit floats, such as LightGBM's. With f32
+    /// alone, the library refuses 64-bit rows; with f64 alone, it widens 32-bit rows. Models that read 32-bit
+    /// floats round other rows [default: both]
     #[arg(long, value_enum, value_name = "TYPE")]
     pub rows: Option<RowTypes>,
     /// Prefix of the C functions

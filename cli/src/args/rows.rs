@@ -64,7 +64,8 @@ pub struct RowOptions {
     #[command(flatten)]
     /// The categories.
     pub categories: CategoryOptions,
-    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not record it
+    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not
+    /// record it
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,
 }

@@ -56,8 +56,8 @@ pub struct Tune {
     #[arg(long, help = cpu_help("Processor", ""))]
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Search on GPUs: neighbours (candidates of all forms, then variations of the best) or silvanforge (algorithm 1 of
-    /// SilvanForge)
+    /// Search on GPUs: neighbours (candidates of all forms, then variations of the best) or silvanforge
+    /// (algorithm 1 of SilvanForge)
     #[arg(long, value_enum, default_value = "neighbours", value_name = "NAME", hide_possible_values = true)]
     pub strategy: GpuStrategy,
     /// On GPUs, compare the simulator's counts instead of times; the default without a GPU

@@ -1,17 +1,19 @@
-//! The language server as a program of its own, which editors start and `schedc lsp` becomes: `schedc` has LLVM in it, which
-//! takes a while to load and which a server that waits beside an editor all day has no use for.
+//! The language server as a separate program, which editors start and which `schedc lsp` becomes. `schedc`
+//! contains LLVM, which takes a while to load and would occupy memory all day in a server that never uses it.
 
 #[path = "../pages.rs"]
 mod pages;
 
 use std::process::ExitCode;
 
-/// A check makes and drops many small things at every key, which takes a third longer with the C library's allocator.
+/// Each keystroke checks the text, which allocates many small objects. The C library's allocator takes a
+/// third longer.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Editors ask before they start it: `schedc` takes longer to say so, since LLVM is loaded with it.
+    // Editors ask for the version before they start the server. `schedc` would answer later, since it loads
+    // LLVM.
     if std::env::args().nth(1).as_deref() == Some("--version") {
         println!("schedc-lsp {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;

@@ -1,4 +1,4 @@
-//! `schedc bench`: schedules against each other, in turns, by medians.
+//! `schedc bench`: times schedules against each other, in turns, and compares medians.
 
 mod compare;
 mod kernels;
@@ -14,7 +14,7 @@ use crate::args::Bench;
 use crate::environment;
 use crate::outputs::{is_same, keep};
 use crate::terminal::Terminal;
-use run::Run;
+use run::BenchRun;
 use schedc_data::write_atomically;
 use schedc_driver::Failure;
 use std::path::Path;
@@ -26,11 +26,11 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     if args.is_ledger() {
         return print(&ledger::text(args, terminal)?);
     }
-    // Saved runs are read first: what cannot be used should not be found out after minutes of timing.
-    let with = args.with.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let before = args.compare.as_deref().map(Run::read).transpose()?;
+    // Saved runs are read first, so that an unusable one is refused before minutes of timing.
+    let with = args.with.iter().map(|path| BenchRun::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let before = args.compare.as_deref().map(BenchRun::read).transpose()?;
     let measured = match (&args.load, &args.model) {
-        (Some(path), _) => Run::read(path)?,
+        (Some(path), _) => BenchRun::read(path)?,
         (None, Some(model)) => race::measure(args, model, terminal)?,
         (None, None) => {
             return Err(Failure::usage("there is nothing to time", "name a model, or a run with --load"));
@@ -62,7 +62,7 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     if args.exit_code && slower { Err(Failure::Findings) } else { Ok(()) }
 }
 
-/// Refuses outputs that would overwrite what is read, before any time is spent.
+/// Refuses outputs that would overwrite inputs, before any time is spent.
 fn check_outputs(args: &Bench) -> Result<(), Failure> {
     let mut inputs: Vec<Option<&Path>> = vec![
         args.model.as_deref(),
@@ -74,7 +74,7 @@ fn check_outputs(args: &Bench) -> Result<(), Failure> {
     for out in [&args.save, &args.plot].into_iter().flatten() {
         keep(&inputs, out)?;
     }
-    // A run may replace the one that it was compared with.
+    // A run may replace the saved run that it was compared with.
     if let (Some(plot), Some(compared)) = (&args.plot, &args.compare) {
         keep(&[Some(compared.as_path())], plot)?;
     }

@@ -1,4 +1,4 @@
-//! `schedc build`: a model becomes a library, an object file, or text.
+//! `schedc build`: compiles a model to a library, an object file, or text.
 
 mod files;
 mod kernels;
@@ -44,8 +44,8 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     terminal.expect_people(args.explain_schedule)?;
     let first = args.cpu.first().copied().unwrap_or_default();
     let lock = args.lock.as_used();
-    let mut tell = |miss| terminal.tell(miss);
-    let mut lookup = Lookup { lock: &lock, cpus: &args.cpu, threads: None, tell: &mut tell };
+    let mut show = |miss| terminal.show(miss);
+    let mut lookup = Lookup { lock: &lock, cpus: &args.cpu, threads: None, tell: &mut show };
     let place = (first, CodeDestination::Artefact);
     let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
     for note in job.notes(first) {
@@ -91,19 +91,19 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     files::write(&all, terminal)
 }
 
-/// Prints the schedules: each of those that schedc has chosen, or the one that was given.
+/// Prints the schedules: one for each version if schedc chose them, otherwise the given one.
 fn explain(versions: &[Compilation], chosen: bool, terminal: &Terminal) {
     let differ = versions.windows(2).any(|pair| pair[0].rows != pair[1].rows);
-    let told = if chosen { versions.len() } else { 1 };
-    for version in versions.iter().take(told) {
-        if told > 1 {
+    let shown = if chosen { versions.len() } else { 1 };
+    for version in versions.iter().take(shown) {
+        if shown > 1 {
             terminal.say(&format!("// for {}", name_of(version, differ)));
         }
         terminal.say(version.schedule.trim_end());
     }
 }
 
-/// What tells a version from the others.
+/// The name of a version among the versions of a library.
 fn name_of(version: &Compilation, of_rows: bool) -> String {
     let cpu = version.cpu;
     match version.rows {

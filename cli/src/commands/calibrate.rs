@@ -1,4 +1,4 @@
-//! `schedc calibrate`: what instructions and memory of this machine cost.
+//! `schedc calibrate`: measures the costs of this machine's instructions and memory.
 
 use super::print;
 use crate::args::Calibrate;
@@ -16,10 +16,10 @@ const STEPS: f64 = 100.0;
 pub fn run(args: &Calibrate, terminal: &Terminal) -> Result<(), Failure> {
     environment::check()?;
     let bar = terminal.progress(STEPS as u64, "measuring");
-    let told = std::cell::Cell::new(0u64);
+    let advanced = std::cell::Cell::new(0u64);
     let machine = calibrate(args.cpu, &|share| {
         let now = (share * STEPS) as u64;
-        bar.advance(now.saturating_sub(told.replace(now)));
+        bar.advance(now.saturating_sub(advanced.replace(now)));
     })?;
     drop(bar);
     if args.json {
@@ -27,16 +27,16 @@ pub fn run(args: &Calibrate, terminal: &Terminal) -> Result<(), Failure> {
     }
     if args.cpu != Cpu::Native {
         let help = "leave out --cpu, or print the table with --json";
-        return Err(Failure::usage("what a level of instruction sets costs here is kept nowhere", help));
+        return Err(Failure::usage("a table of costs for a level of instruction sets cannot be saved", help));
     }
     let Some(path) = machines::file(args.cpu) else {
         let help = "set XDG_CACHE_HOME or HOME, or print the table with --json";
-        return Err(Failure::usage("there is no folder for what is measured", help));
+        return Err(Failure::usage("there is no cache folder for the table of costs", help));
     };
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| {
-            let why = format!("the folder cannot be made: {error}");
-            Failure::unreadable(folder.display(), why, "name another one in XDG_CACHE_HOME")
+            let why = format!("the folder cannot be created: {error}");
+            Failure::unreadable(folder.display(), why, "name another folder in XDG_CACHE_HOME")
         })?;
     }
     write_atomically(&path, |out| out.write_all(machine.to_json().as_bytes()))?;

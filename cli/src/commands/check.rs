@@ -1,4 +1,4 @@
-//! `schedc check`: what is wrong with schedules, and its correction.
+//! `schedc check`: reports the mistakes in schedules, and corrects them with --fix.
 
 use super::{model_to_look_with, print};
 use crate::args::Check;
@@ -13,13 +13,13 @@ use schedc_driver::Failure;
 use schedc_driver::Source;
 use std::path::Path;
 
-/// A schedule and what is to be told of it.
+/// A schedule and its diagnostics.
 type Checked = (Source, Vec<Diagnostic>);
 
-/// Runs the command. A file that cannot be read does not keep the others from being checked.
+/// Runs the command. Other files are still checked after a file that cannot be read.
 pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     if args.fix && args.files.iter().any(|file| file.as_os_str() == "-") {
-        let message = "what comes from standard input cannot be fixed in its place";
+        let message = "standard input cannot be fixed in place";
         return Err(Failure::usage(message, "name a file"));
     }
     let mut fixed = 0;
@@ -51,7 +51,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     }
 }
 
-/// Checks a file, after fixing it if that is asked for; also tells how many findings were fixed.
+/// Checks a file; with --fix, corrects it first. Returns the number of corrected findings, too.
 fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(Checked, usize), Failure> {
     let mut source = Source::read(file)?;
     let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;

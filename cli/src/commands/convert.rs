@@ -1,4 +1,4 @@
-//! `schedc convert`: a model in another program's format.
+//! `schedc convert`: writes a model in another program's format.
 
 use crate::args::Convert;
 use crate::outputs::keep;
@@ -17,8 +17,8 @@ pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
     let extension = args.out.extension().unwrap_or_default();
     if !EXTENSIONS.iter().any(|known| extension == *known) {
         return Err(Failure::usage(
-            format!("nobody knows which format {} is to have", args.out.display()),
-            "let the name end in .treelite, the format that models are converted to",
+            format!("the format of {} is unknown", args.out.display()),
+            "use a name that ends in .treelite: models are converted to Treelite's format",
         ));
     }
     keep(&[Some(&args.model)], &args.out)?;
@@ -35,7 +35,7 @@ pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What of a model has no place in a checkpoint.
+/// The parts of a model that a Treelite checkpoint cannot store, as notes.
 fn losses(model: &Model) -> Vec<String> {
     let forest = &model.forest;
     let lost = [
@@ -46,7 +46,7 @@ fn losses(model: &Model) -> Vec<String> {
     let names: Vec<&str> = lost.into_iter().filter(|(_, is_lost)| *is_lost).map(|(name, _)| name).collect();
     let mut notes = Vec::new();
     if !names.is_empty() {
-        notes.push(format!("a checkpoint has no place for {}", names.join(", ")));
+        notes.push(format!("Treelite checkpoints cannot store {}", names.join(", ")));
     }
     if forest.base.iter().any(|base| *base != 0.0) {
         notes

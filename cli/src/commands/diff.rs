@@ -1,4 +1,4 @@
-//! `schedc diff`: what changed between two schedules, in the nest and not in the text.
+//! `schedc diff`: compares the loop nests of two schedules, not their texts.
 
 mod locks;
 
@@ -29,14 +29,14 @@ pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
     if args.exit_code && !changes.is_empty() { Err(Failure::Findings) } else { Ok(()) }
 }
 
-/// A schedule, and the model that it is looked at with.
+/// A schedule, and the model for its check.
 struct Side {
     source: Source,
     model: ModelChoice,
 }
 
 impl Side {
-    /// Reads a schedule, or that of an entry of a lock: `schedc.lock#NAME`.
+    /// Reads a schedule file, or a lock entry's schedule named `schedc.lock#NAME`.
     fn read(path: &Path, model: &ModelChoice) -> Result<Side, Failure> {
         match locks::entry_at(path) {
             Some((lock, name)) => locks::side(&lock, &name, model),

@@ -1,4 +1,4 @@
-//! `schedc explain`: the page of a code.
+//! `schedc explain`: prints the page of a code.
 
 use super::print;
 use crate::args::Explain;

@@ -1,4 +1,5 @@
-//! `schedc explain-speed`: what bounds the loops of a schedule, what its directives are worth, and what would make it faster.
+//! `schedc explain-speed`: reports the bounds of a schedule's loops, the gain of its directives, and faster
+//! variations.
 
 use super::bench::table::micros;
 use super::timed_rows::{filled, rows_of};
@@ -22,11 +23,12 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-/// How many times the time of the fastest a proposal may need to have more turns.
+/// Slowdown over the fastest proposal up to which a proposal gets further turns. A larger value measures more
+/// proposals, which takes longer.
 const BEHIND: f64 = 1.2;
-/// What is at least a gain, beyond noise.
+/// Smallest speed-up that is reported: smaller ones may be noise.
 const GAIN: f64 = 1.02;
-/// Most advice that is shown.
+/// Most proposals that are printed.
 const SHOWN: usize = 5;
 
 /// Runs the command.
@@ -48,33 +50,34 @@ pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
         &machines::of(args.cpu),
     )?;
     if runs_on_device(&compiled) {
-        let help = "docs/gpu.md tells how launches are counted and timed";
-        return Err(Failure::usage("loops that run on a GPU are not explained", help));
+        let help = "docs/gpu.md describes how launches are counted and timed";
+        return Err(Failure::usage("explain-speed does not support loops on a GPU", help));
     }
     let threads = match u64::try_from(args.threads) {
         Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, |count| count.get() as u64),
         Ok(some) => some,
     };
-    let told = tell(args, (&job, &target), &compiled, threads, once)?;
+    let report = speed_report(args, (&job, &target), &compiled, threads, once)?;
     if args.json {
-        return print(&(serde_json::to_string_pretty(&told).unwrap_or_default() + "\n"));
+        return print(&(serde_json::to_string_pretty(&report).unwrap_or_default() + "\n"));
     }
-    print(&told.text(&compiled.variants.rest().hir.nest))
+    print(&report.text(&compiled.variants.rest().hir.nest))
 }
 
-/// Predicts, and measures if that is wanted.
-fn tell(
+/// Predicts the speed; unless only static analysis is wanted, also measures it.
+fn speed_report(
     args: &ExplainSpeed,
     (job, target): (&Job, &Target),
     compiled: &Compiled,
     threads: u64,
     once: Values,
-) -> Result<Told, Failure> {
+) -> Result<SpeedReport, Failure> {
     let caches = args.caches.clone().unwrap_or_else(Caches::here);
     let calls = Calls { rows: args.batch, threads };
     let machine = machines::of(args.cpu);
-    let bounds = explained(&job.model, compiled, &machine, calls, &caches)
-        .ok_or_else(|| Failure::usage("there is no code from rows to margins", "name another model"))?;
+    let bounds = explained(&job.model, compiled, &machine, calls, &caches).ok_or_else(|| {
+        Failure::usage("the model has no kernel from rows to margins", "name another model")
+    })?;
     let subject = Subject {
         model: &job.model,
         source: &job.source,
@@ -94,7 +97,7 @@ fn tell(
         true => None,
         false => time(args, job, &prepared, once)?.into_iter().next(),
     };
-    Ok(Told {
+    Ok(SpeedReport {
         format: 1,
         model: args.model.display().to_string(),
         schedule: job.source.name.clone(),
@@ -107,10 +110,10 @@ fn tell(
     })
 }
 
-/// All that is told. `docs/speed.md` documents its JSON.
+/// Result of the command. `docs/speed.md` documents its JSON.
 #[derive(Serialize)]
-struct Told {
-    /// Another number if a field is removed or changes its meaning.
+struct SpeedReport {
+    /// Version of the JSON: increased if a field is removed or changes its meaning.
     format: u32,
     model: String,
     schedule: String,
@@ -122,8 +125,8 @@ struct Told {
     measured: Option<Table>,
 }
 
-impl Told {
-    /// It for people, with the nest.
+impl SpeedReport {
+    /// The report as text, with the nest.
     fn text(&self, nest: &Nest) -> String {
         let (a_call, on) = (count(self.batch, "row"), count(self.threads, "thread"));
         let Explained { cycles_per_row, us_per_row, .. } = &self.bounds;
@@ -146,7 +149,7 @@ fn count(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// Times the schedule, what is left without each directive, and what it could say instead.
+/// Times the schedule, the schedule without each directive, and its variations.
 fn time(args: &ExplainSpeed, job: &Job, prepared: &Prepared, once: Values) -> Result<Vec<Table>, Failure> {
     let features = job.model.forest.num_features;
     let rows = Ordered::new(filled(once, features, prepared.largest_call())?, features, false);
@@ -154,7 +157,7 @@ fn time(args: &ExplainSpeed, job: &Job, prepared: &Prepared, once: Values) -> Re
     prepared.time(&rows, &[args.threads], &rule, &mut |_| ControlFlow::Continue(()))
 }
 
-/// What the cost model says of variations.
+/// The predicted gains of variations as text.
 fn predicted_text(predicted: &Predicted) -> String {
     let times = |gain: Option<f64>| gain.map_or("-".to_string(), |gain| format!("{gain:.2}"));
     let mut text = format!(
@@ -183,7 +186,7 @@ fn measured_text(table: &Table, predicted: Option<&Predicted>) -> String {
     let mut losses: Vec<_> = table.ablations.iter().filter_map(|one| Some((one.loss?, one))).collect();
     losses.sort_by(|one, two| two.0.total_cmp(&one.0));
     for (loss, one) in losses {
-        let more = if one.with.is_empty() { "" } else { " and what needs it" };
+        let more = if one.with.is_empty() { "" } else { " and the directives that need it" };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {loss:>6.2} times as long without line {}: `{}`{more}", one.line, one.text);
     }
@@ -203,11 +206,11 @@ fn measured_text(table: &Table, predicted: Option<&Predicted>) -> String {
     text
 }
 
-/// The first of some advice.
+/// The first proposals, or a sentence if there are none.
 fn lines(advice: impl Iterator<Item = String>) -> String {
     let shown: String = advice.take(SHOWN).collect();
     if shown.is_empty() {
-        "  no other form of a directive, and no directive more\n".to_string()
+        "  no variation of a directive, and no additional directive\n".to_string()
     } else {
         shown
     }

@@ -1,4 +1,4 @@
-//! `schedc fmt`: the canonical layout of schedules.
+//! `schedc fmt`: formats schedules.
 
 use super::print;
 use crate::args::Fmt;
@@ -10,7 +10,7 @@ use schedc_driver::Failure;
 use schedc_driver::Source;
 use similar::TextDiff;
 
-/// What has become of the files.
+/// Number of files by outcome.
 #[derive(Default)]
 struct Count {
     changed: usize,
@@ -18,7 +18,7 @@ struct Count {
     refused: usize,
 }
 
-/// Runs the command. A file that cannot be formatted does not keep the others from being formatted.
+/// Runs the command. Other files are still formatted after a file with syntax errors.
 pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
     let mut count = Count::default();
     let mut worst = 0;
@@ -62,10 +62,10 @@ fn one(args: &Fmt, source: &Source, terminal: &Terminal, count: &mut Count) -> R
     }
 }
 
-/// Says why a file is left alone.
+/// Reports the syntax errors of a file that is not formatted.
 fn refuse(source: &Source, terminal: &Terminal) {
     terminal.explain(source, check_syntax(&source.text));
-    terminal.say(&format!("{} is left as it is", source.name));
+    terminal.say(&format!("{} is unchanged", source.name));
 }
 
 fn summarise(args: &Fmt, terminal: &Terminal, count: &Count) {
@@ -76,7 +76,7 @@ fn summarise(args: &Fmt, terminal: &Terminal, count: &Count) {
         parts.push(format!("{} {done}", files(count.changed)));
     }
     if count.unchanged > 0 {
-        parts.push(format!("{} fine already", files(count.unchanged)));
+        parts.push(format!("{} already formatted", files(count.unchanged)));
     }
     if count.refused > 0 {
         parts.push(format!("{} with syntax errors", files(count.refused)));

@@ -1,4 +1,4 @@
-//! `schedc inspect`: a model in numbers, and what is in a library.
+//! `schedc inspect`: describes a model in numbers, or the content of a library.
 
 mod features;
 mod library;
@@ -49,7 +49,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Says what is in a library, where options on the model's reading have been decided.
+/// Describes a library. Refuses options that only affect models, since a library is compiled already.
 fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
     let decided = [
         ("--facts", args.facts),
@@ -73,17 +73,17 @@ fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
     print(&text)
 }
 
-/// The processors that the versions of a library are for, the most demanding first.
+/// The processors of a library's versions, the most demanding first.
 pub fn targets(path: &Path, bytes: &[u8]) -> Result<Vec<String>, Failure> {
     Ok(Library::read(path, bytes)?.targets())
 }
 
-/// What each version of a library's code says of itself, the most demanding processor first.
+/// The descriptions in a library's versions, the most demanding processor first.
 pub fn versions(path: &Path, bytes: &[u8]) -> Result<Vec<serde_json::Value>, Failure> {
     Ok(Library::read(path, bytes)?.into_versions())
 }
 
-/// What the language server needs to know of a model; it reads this back.
+/// A model's properties for the language server, which parses this JSON.
 fn facts(model: &Model) -> serde_json::Value {
     let facts = model.facts();
     serde_json::json!({
@@ -177,10 +177,10 @@ fn thresholds(summary: &ModelSummary) -> String {
 
 fn missing(directions: MissingDirections) -> &'static str {
     match directions {
-        MissingDirections::None => "no node asks",
+        MissingDirections::None => "no node tests for them",
         MissingDirections::AllLeft => "always left",
         MissingDirections::AllRight => "always right",
-        MissingDirections::Mixed => "left or right, each node says",
+        MissingDirections::Mixed => "left or right, by node",
     }
 }
 

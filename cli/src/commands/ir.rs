@@ -1,4 +1,4 @@
-//! `schedc ir`: the stages of the compiler as text.
+//! `schedc ir`: prints the stages of the compiler as text.
 
 mod serve;
 
@@ -56,7 +56,7 @@ fn stage_text(args: &Ir, stage: Stage, compiled: &Compiled, target: &Target) -> 
         Stage::Plan => show_variants(&compiled.variants, |stages| stages.plan.to_string()),
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
-        // In an editor, instructions are marked together with the lines that they come of.
+        // Editors show the source lines beside the instructions, so the text marks them.
         Stage::Asm if args.serve => marked_asm_text(&compiled.lir, args.cpu)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
         Stage::Launch => launch_text(with_launches(compiled)?),
@@ -68,7 +68,7 @@ fn stage_text(args: &Ir, stage: Stage, compiled: &Compiled, target: &Target) -> 
     })
 }
 
-/// The code of a GPU schedule.
+/// The module of a GPU schedule; fails if the schedule has no launches.
 fn with_launches(compiled: &Compiled) -> Result<&Module, Failure> {
     if runs_on_device(compiled) {
         return Ok(&compiled.lir);

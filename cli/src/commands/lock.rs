@@ -1,4 +1,4 @@
-//! `schedc lock`: the schedules that were measured and are kept in git.
+//! `schedc lock`: lists, checks, merges and renews measured schedules in a lock file.
 
 mod check;
 mod list;
@@ -32,7 +32,7 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     print(&if args.json { list::json(&lock) } else { list::text(&lock) })
 }
 
-/// Writes a lock beside its file and then in its place.
+/// Writes a lock to a temporary file, which then replaces the lock.
 pub fn write(lock: &Lock, path: &Path) -> Result<(), Failure> {
     Ok(write_atomically(path, |out| out.write_all(lock.text().as_bytes()))?)
 }
@@ -42,9 +42,9 @@ fn model_of(entry: &Entry, lock: &Path) -> PathBuf {
     lock.parent().unwrap_or(Path::new("")).join(&entry.key.model)
 }
 
-/// As git's merge drivers do: the result is where our version was.
+/// Merges three versions of a lock as a merge driver of git: the result replaces `ours`.
 fn merge_files(base: &Path, ours: &Path, theirs: &Path, terminal: &Terminal) -> Result<(), Failure> {
-    // Where there was no lock before, git has an empty file.
+    // Git passes an empty file as the base if both sides added the lock.
     let read = |path: &Path| match std::fs::metadata(path) {
         Ok(found) if found.len() == 0 => Ok(Lock::default()),
         _ => Lock::read(path),
@@ -60,16 +60,15 @@ fn resolve_file(path: &Path, terminal: &Terminal) -> Result<(), Failure> {
     finish(&resolve(&text).map_err(|failure| failure.of(path.display()))?, path, terminal)
 }
 
-/// Writes what was merged, and tells of the entries that both sides have changed.
+/// Writes the merged lock, and reports the entries with conflicts.
 fn finish(merged: &Merged, path: &Path, terminal: &Terminal) -> Result<(), Failure> {
     write(&merged.lock, path)?;
     for key in &merged.conflicts {
-        let message =
-            "both sides have changed the entry, or one has removed it; what our side has of it is kept";
+        let message = "both sides changed the entry, or one removed it; our version is kept";
         let help = format!("measure it again with `schedc lock --upgrade {key}`");
         let place = Place::Element(key.to_string());
         let conflict = Diagnostic::new(usage::LOCK_CONFLICT, place, message).help(help);
-        terminal.tell(conflict.file(path.display().to_string()));
+        terminal.show(conflict.file(path.display().to_string()));
     }
     if merged.conflicts.is_empty() { Ok(()) } else { Err(Failure::Findings) }
 }

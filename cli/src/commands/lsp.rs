@@ -6,14 +6,15 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The program beside schedc that serves editors. It is apart because schedc carries LLVM, which would be in memory
-/// for as long as an editor is open.
+/// The language server's program, beside schedc. A separate program does not keep LLVM in memory while an
+/// editor is open.
 const SERVER: &str = "schedc-lsp";
 
 /// `schedc lsp`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Editors start this command and speak the Language Server Protocol with it; docs/lsp.md says how to set them up.")]
+Editors start this command and speak the Language Server Protocol with it; docs/lsp.md says how to set \
+them up.")]
 pub struct Lsp {
     /// Speak over standard input and output, which is the only way there is
     #[arg(long, hide = true)]

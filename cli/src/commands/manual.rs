@@ -1,4 +1,4 @@
-//! `schedc manual`: manual pages of the command line, for packages.
+//! `schedc manual`: writes manual pages of the command line, for packages.
 
 use crate::args::{Cli, Manual};
 use clap::CommandFactory;

@@ -37,8 +37,8 @@ use schedc_driver::{CodeDestination, Failure, Found, Job, Lookup, Model, Source,
 use std::io::Write;
 use std::path::Path;
 
-/// The model and the schedule of a command line; where it names no schedule, one is chosen for the processor and the place
-/// where code is kept.
+/// Loads the model and the schedule of a command line. Without a schedule, schedc chooses one for the
+/// processor and the destination of the code, `place`.
 pub fn load_job(
     what: &Path,
     schedule: &ScheduleOptions,
@@ -48,7 +48,7 @@ pub fn load_job(
     Job::load(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), place)
 }
 
-/// The same for a command that asks the lock where no schedule is named.
+/// Like [`load_job`], but looks for a schedule in the lock before choosing one.
 pub fn load_locked_job(
     what: &Path,
     schedule: &ScheduleOptions,
@@ -59,7 +59,7 @@ pub fn load_locked_job(
     Job::load_locked(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), place, lookup)
 }
 
-/// The same, without choosing a schedule where there is none.
+/// Like [`load_locked_job`], but chooses no schedule if none is found.
 pub fn find_job(
     what: &Path,
     schedule: &ScheduleOptions,
@@ -69,8 +69,8 @@ pub fn find_job(
     Found::of(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), lookup)
 }
 
-/// The model to look at a schedule with: the one on the command line, or else the one that the schedule names. A missing
-/// one of the latter is worth a note only, since a schedule means something without its model.
+/// The model for the check of a schedule: the command line's, or else the one that the schedule names. If the
+/// latter does not exist, prints a note and returns `None`, since a schedule is valid without its model.
 pub fn model_to_look_with(
     source: &Source,
     choice: &ModelChoice,
@@ -94,7 +94,8 @@ pub fn model_to_look_with(
     Ok(None)
 }
 
-/// Checks a schedule to show what it means. What is wrong is printed, and its model must be the right one.
+/// Checks a schedule that a command displays. Prints its diagnostics of severity `least` or above; fails on
+/// errors, and if the model has another fingerprint than the schedule requires.
 pub fn look(
     source: &Source,
     choice: &ModelChoice,
@@ -117,7 +118,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())
 }
 
-/// Writes to standard output like [`print()`], whatever the bytes are.
+/// Writes bytes to standard output like [`print()`].
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! `schedc package`: a library in a folder that a server of models loads.
+//! `schedc package`: puts a library into a folder that a model server loads.
 
 mod facts;
 mod mlserver;
@@ -17,12 +17,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The list of files that a folder of this command has.
+/// Name of the manifest, which lists the files that this command wrote to the folder.
 const MANIFEST: &str = "schedc.json";
-/// Folders in folders that are looked at; those of this command have two.
+/// Most levels of folders that are searched for foreign files; folders of this command have two.
 const MOST_DEPTH: usize = 8;
 
-/// Files by their paths in the folder.
+/// Files: path below the folder, and content.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// Runs the command.
@@ -49,10 +49,10 @@ pub fn run(args: &Package, terminal: &Terminal) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses models and object files, which cannot be loaded.
+/// Refuses models and object files, which servers cannot load.
 fn check_shared(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    /// How a file of a library or an object begins, and the type of a shared object, `ET_DYN`, at its place in either order
-    /// of bytes.
+    /// First bytes of ELF files, and the type of shared objects, `ET_DYN`, whose position depends on the byte
+    /// order.
     const ELF: &[u8] = b"\x7fELF";
     const SHARED: u8 = 3;
     let message = match bytes.get(16..18) {
@@ -64,7 +64,7 @@ fn check_shared(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Err(Failure::new(sched_llvm::codes::LOADING, message, help).of(path.display()))
 }
 
-/// What the server calls the model: the name of a folder, too, and a part of addresses.
+/// The model's name on the server, which is also a folder's name and a part of URLs.
 fn name_of(args: &Package) -> Result<String, Failure> {
     let stem = args.library.file_stem().unwrap_or_default().to_string_lossy();
     let name = args.name.clone().unwrap_or_else(|| stem.into_owned());
@@ -85,7 +85,7 @@ fn manifest(files: &Files) -> (PathBuf, Vec<u8>) {
     (PathBuf::from(MANIFEST), text.into_bytes())
 }
 
-/// Refuses to replace a folder with files that are not of this command, or what is no folder.
+/// Refuses to replace a file, or a folder that has files of others.
 fn keep_foreign(folder: &Path) -> Result<(), Failure> {
     let refused = |what: &str| {
         let message = format!("{} {what}, which schedc has not written", folder.display());
@@ -122,7 +122,7 @@ fn keep_foreign(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// All files of a folder. What Python compiled of its modules goes with them.
+/// All files below a folder, except for Python's compiled modules.
 fn list(folder: &Path, within: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder.join(within))? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! `schedc predict`: rows in, predictions out.
+//! `schedc predict`: predicts rows with a model or a library.
 
 mod base_margin;
 mod labels;
@@ -79,7 +79,7 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
     Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO)
 }
 
-/// One file cannot be the rows and the schedule.
+/// Refuses to read both rows and schedule from standard input.
 fn check_standard_input(args: &Predict) -> Result<(), Failure> {
     let standard = |path: &Path| path.as_os_str() == "-";
     if standard(&args.rows.input) && args.schedule.schedule.as_deref().is_some_and(standard) {
@@ -195,7 +195,7 @@ struct Wanted {
     by_column: bool,
 }
 
-/// The rows to predict, of which the first are read.
+/// Opens the rows to predict, and reads the first batch.
 fn rows<'a>(
     args: &'a Predict,
     expect: Expect<'a>,
@@ -233,7 +233,7 @@ fn is_library(path: &Path) -> bool {
 fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Found, Failure> {
     let lock = args.lock.as_used();
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
-    let mut tell = |miss| terminal.tell(miss);
+    let mut tell = |miss| terminal.show(miss);
     let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut tell };
     let found = find_job(&args.model, &args.schedule, &args.reading, &mut lookup)?;
     for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
@@ -295,7 +295,7 @@ fn schedule_of(library: &Library) -> String {
     about(library)["schedule"].as_str().unwrap_or_default().to_string()
 }
 
-/// The names of the features of a library's model; libraries of early releases do not hold them.
+/// The feature names of a library's model; `None` for libraries of early releases, which do not record them.
 fn names_of(library: &Library) -> Option<Vec<String>> {
     serde_json::from_value(about(library)["model"]["feature_names"].take()).ok()
 }
@@ -306,7 +306,7 @@ pub fn schedule_order(info: &str) -> String {
     about["order"].as_str().unwrap_or_default().to_string()
 }
 
-/// A number that stands for missing values in a library's rows.
+/// The number `value` as a missing value of a library's rows.
 fn missing_of(library: &Library, value: f64) -> Missing {
     Missing { value, single: about(library)["model"]["types"]["rows"] != "f64" }
 }

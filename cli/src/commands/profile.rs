@@ -1,4 +1,4 @@
-//! `schedc profile`: how often rows end in each leaf.
+//! `schedc profile`: counts the rows that reach each leaf.
 
 use super::print;
 use crate::args::Profile;

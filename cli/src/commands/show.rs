@@ -1,4 +1,4 @@
-//! `schedc show`: what a schedule means.
+//! `schedc show`: prints the loop nest or the lineage of a schedule.
 
 use super::{look, model_to_look_with, print};
 use crate::args::{Show, What};
@@ -19,7 +19,7 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
         let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
         let until = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
         (source.text, max_rows) = (until.text, until.max_rows);
-        // What is silly about half a schedule may make sense in the whole one.
+        // Warnings about an incomplete schedule are premature: later lines may resolve them.
         least = Severity::Error;
     }
     let (nests, lineages) = look(&source, &args.model, &args.values, least, terminal)?;
@@ -32,7 +32,7 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
     })
 }
 
-/// The variant for calls of at most so many rows alone, if a number is given.
+/// The variant for calls of at most `max_rows` rows; all variants if there is no limit.
 fn only<T>(variants: Variants<T>, max_rows: Option<u32>) -> Variants<T> {
     match max_rows {
         Some(rows) => Variants::only(variants.into_for_rows(usize::try_from(rows).unwrap_or(usize::MAX))),

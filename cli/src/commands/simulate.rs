@@ -1,4 +1,5 @@
-//! Predictions by the simulator: code for a GPU run without one, thread by thread, and its accesses counted.
+//! Predictions by the simulator, which interprets GPU code thread by thread, without a GPU, and counts its
+//! accesses.
 
 mod report;
 
@@ -17,18 +18,18 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Threads that run in step on the GPU that is simulated.
+/// Threads of a warp of the simulated GPU.
 const WARP: u32 = 32;
-/// What a run may use up: it is the user who waits.
+/// Limits of a run: none on steps, since the user can interrupt it, and 64 GiB of memory.
 const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0, columns: false };
 
-/// The code of a model, run by the interpreter.
+/// A predictor that interprets a model's code.
 pub struct Simulator {
     forest: Arc<Forest>,
     lir: Module,
-    /// What launches have cost so far.
+    /// The accumulated costs of launches.
     costs: RefCell<Vec<LaunchCost>>,
-    /// Why a run stopped.
+    /// The fault that stopped a run.
     fault: RefCell<Option<Fault>>,
 }
 
@@ -38,12 +39,12 @@ impl Simulator {
         Simulator { forest, lir, costs: RefCell::default(), fault: RefCell::default() }
     }
 
-    /// Prints what launches cost.
+    /// Prints the costs of the launches.
     pub fn report(&self, terminal: &Terminal) {
         report::lines(&self.costs.borrow()).iter().for_each(|line| terminal.say(line));
     }
 
-    /// Writes what launches cost for programs.
+    /// Writes the costs of the launches as JSON.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = format!("{:#}\n", report::json(&self.costs.borrow()));
         std::fs::write(path, text).map_err(|error| {
@@ -57,7 +58,7 @@ impl Simulator {
         })
     }
 
-    /// What the simulator has found to be wrong with the code, if that is why a prediction failed.
+    /// The bug in the generated code that made a prediction fail, if a bug is the cause.
     pub fn failure(&self) -> Option<Failure> {
         let fault = self.fault.borrow();
         let wrong = fault.as_ref().filter(|fault| {
@@ -88,7 +89,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Runs the kernel that reads rows in as many runs as it needs.
+    /// Runs a kernel that reads rows, in several runs if the code limits the rows of a run.
     fn run_on_rows(
         &self,
         kind: KernelKind,
@@ -132,7 +133,7 @@ impl Simulator {
     }
 }
 
-/// Values as the bytes of an element.
+/// Converts values to the bytes of elements of one type.
 fn bytes(values: impl Iterator<Item = f64>, element: Scalar) -> Vec<u8> {
     match element {
         Scalar::F64 => values.flat_map(f64::to_le_bytes).collect(),
@@ -140,7 +141,7 @@ fn bytes(values: impl Iterator<Item = f64>, element: Scalar) -> Vec<u8> {
     }
 }
 
-/// The bytes of an element as numbers that hold its values.
+/// Converts the bytes of elements to doubles.
 fn doubles(bytes: &[u8], element: Scalar) -> Vec<f64> {
     let (fours, _) = bytes.as_chunks::<4>();
     let (eights, _) = bytes.as_chunks::<8>();
@@ -150,7 +151,7 @@ fn doubles(bytes: &[u8], element: Scalar) -> Vec<f64> {
     }
 }
 
-/// Rows without what lies between them.
+/// Rows without the padding between them.
 fn packed<T: Copy + Into<f64>>(values: &[T], features: usize, stride: usize) -> Vec<f64> {
     let row = if stride == 0 { features.max(1) } else { stride };
     values.chunks(row).flat_map(|row| row.iter().take(features)).map(|value| (*value).into()).collect()
@@ -203,7 +204,7 @@ impl Predictor for Simulator {
         let input = match &self.lir.columns {
             None => bytes(values.into_iter(), element),
             Some(columns) => {
-                // Columns are made of values in the type of the model's rows.
+                // Columns are computed from values that are rounded to the type of the model's rows.
                 let rounded = doubles(&bytes(values.into_iter(), element), element);
                 bytes(columns.rows(&rounded).into_iter(), element)
             }
@@ -291,12 +292,12 @@ mod tests {
         let simulator = racing();
         assert!(simulator.failure().is_none());
         let mut margins = [0.0];
-        let told =
+        let result =
             simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), Extras::default());
-        assert!(told.is_err_and(|told| told.starts_with("race on bytes 0..4 of `result`")));
+        assert!(result.is_err_and(|fault| fault.starts_with("race on bytes 0..4 of `result`")));
         let failure = simulator.failure().expect("a finding");
         assert_eq!(failure.status(), 101);
-        let Failure::Refused(diagnostic) = failure else { panic!("it is told as a diagnostic") };
+        let Failure::Refused(diagnostic) = failure else { panic!("the failure has no diagnostic") };
         assert_eq!(diagnostic.code, internal::SIMULATED);
         assert!(diagnostic.message.contains("thread 0 of block"), "{}", diagnostic.message);
     }

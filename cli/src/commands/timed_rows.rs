@@ -1,4 +1,4 @@
-//! The rows of calls that are timed: of a file, or drawn; as many as the largest call needs.
+//! Rows for timed calls, from a file or random, repeated to fill the largest call.
 
 use crate::args::RowType;
 use sched_forest::Float;
@@ -7,11 +7,11 @@ use schedc_driver::{Failure, Model};
 use schedc_measure::{Numbers, draw};
 use std::path::Path;
 
-/// Most numbers that the rows of the largest call may have.
+/// Most feature values of the largest call: a limit on memory (2 GiB of `f64`).
 const MOST_NUMBERS: usize = 1 << 28;
 
-/// The rows of the file that is named, or drawn ones. They have the type that is asked for, or that of the file; a model that
-/// reads single precision would only round others.
+/// Rows of the input file, or random ones. `rows` overrides their type, which otherwise is the file's. A
+/// model that reads single precision would only round wider rows, so its rows are narrowed.
 pub fn rows_of(input: Option<&Path>, rows: Option<RowType>, model: &Model) -> Result<Values, Failure> {
     let values = match input {
         Some(input) => read(input, model.forest.num_features)?,
@@ -28,7 +28,7 @@ pub fn rows_of(input: Option<&Path>, rows: Option<RowType>, model: &Model) -> Re
     })
 }
 
-/// Rows that are drawn for a model, of the type that it reads.
+/// Random rows for a model, of the type that it reads.
 pub fn drawn(model: &Model) -> Values {
     let values = draw(&model.forest);
     match model.own_rows {
@@ -39,7 +39,7 @@ pub fn drawn(model: &Model) -> Values {
 
 /// The rows of a file.
 fn read(input: &Path, features: usize) -> Result<Values, Failure> {
-    // Times hardly depend on the order of columns.
+    // Names are ignored: the order of columns has little effect on times.
     let expect = Expect::unnamed(features).by_position(true);
     let rows = read_rows(&Source::from_argument(input), expect)?;
     if rows.rows == 0 {
@@ -49,7 +49,7 @@ fn read(input: &Path, features: usize) -> Result<Values, Failure> {
     Ok(rows.values)
 }
 
-/// The rows, as often as they are needed to fill the largest call.
+/// The rows, repeated until they fill the largest call.
 pub fn filled(once: Values, features: usize, largest: usize) -> Result<Numbers, Failure> {
     Ok(match once {
         Values::F32(once) => Numbers::F32(repeated(once, features, largest)?),
@@ -72,7 +72,7 @@ fn repeated<T: Copy>(mut values: Vec<T>, features: usize, largest: usize) -> Res
     Ok(values)
 }
 
-/// The rows in single precision, in which GPUs get them: times do not depend on the last bits.
+/// The rows in single precision, as GPUs read them. Rounding does not affect times.
 pub fn narrow(rows: &Numbers) -> Vec<f32> {
     match rows {
         Numbers::F32(values) => values.clone(),

@@ -1,4 +1,4 @@
-//! `schedc tune`: fast schedules, found by the cost model and by timing.
+//! `schedc tune`: searches for fast schedules by the cost model and by timing.
 
 use super::print;
 use super::timed_rows::{filled, rows_of};
@@ -64,9 +64,9 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         lock(args, path, &model, &found)?;
     }
     if found.ended_early {
-        terminal.say("note: the search was ended: this is the best schedule so far");
+        terminal.say("note: the search was interrupted; this is the best schedule so far");
     }
-    tell(args, &model, &found, &place, terminal)
+    write_result(args, &model, &found, &place, terminal)
 }
 
 /// The processor or GPU that a search tunes for, and the source of its figures.
@@ -75,7 +75,7 @@ struct TunedDevice {
     name: String,
     /// The strategy of a search for a GPU whose schedules are not timed.
     counted: Option<Strategy>,
-    /// The line of the schedule that says what it is for.
+    /// The schedule's header line that names the target.
     target: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl TunedDevice {
         Ok(TunedDevice { target: Some(name.clone()), name, counted })
     }
 
-    /// What a saved search is about.
+    /// The device, and the kind of figures, by which saved searches are recognized.
     fn searched(&self) -> String {
         match self.counted {
             Some(_) => format!("{}, by counts", self.name),
@@ -98,25 +98,26 @@ impl TunedDevice {
     }
 }
 
-/// Refuses what is asked for of another kind of processor.
+/// Refuses options that the target's kind of processor does not support.
 fn fits(args: &Tune, target: &Target, gpu: GpuSearch) -> Result<(), Failure> {
     let for_gpus = args.by_counts || !matches!(args.strategy, GpuStrategy::Neighbours);
     if !target.is_gpu() && for_gpus {
         return Err(Failure::usage(
-            "--strategy and --by-counts are about GPUs, and the target is a processor",
+            "--strategy and --by-counts need a GPU as target",
             "add --target gpu, or leave them out",
         ));
     }
     if target.is_gpu() && args.lock.is_some() && !gpu.is_timed() {
         return Err(Failure::usage(
-            "a lock keeps how fast schedules were, and for this GPU they are not timed but predicted from counts",
-            "leave out --lock and keep the schedule with -o, or run it where the GPU is, without --by-counts",
+            "a lock stores measured times, and times on this GPU are only predicted from counts",
+            "leave out --lock and save the schedule with -o, or tune on a machine with this GPU, without \
+             --by-counts",
         ));
     }
     Ok(())
 }
 
-/// Keeps what was found in a lock, in place of what it has for the same calls.
+/// Stores the fastest schedules in a lock. They replace the lock's entries for the same calls.
 fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result<(), Failure> {
     let mut lock = Lock::read_or_new(path)?;
     let target = target_name(args.values.target.as_ref(), args.cpu)?;
@@ -137,7 +138,7 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
     super::lock::write(&lock, path)
 }
 
-/// What is known of an earlier search, if there is one to go on from.
+/// The state of the search to resume, or a new state.
 fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<State, Failure> {
     let new = State::new(&model.fingerprint, &place.searched(), &args.threads);
     let Some(path) = &args.resume else { return Ok(new) };
@@ -150,31 +151,32 @@ fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<State, Failu
     };
     let text =
         std::fs::read_to_string(path).map_err(|error| unusable(format!("it cannot be read: {error}")))?;
-    let saved = State::from_json(&text).map_err(|why| unusable(format!("it is no saved search: {why}")))?;
+    let saved =
+        State::from_json(&text).map_err(|why| unusable(format!("it is not a saved search: {why}")))?;
     match saved.is_about(&new) {
         true => Ok(saved),
-        false => Err(unusable("it is of another model, another processor or other threads".to_string())),
+        false => Err(unusable("it belongs to another model, another processor or other threads".to_string())),
     }
 }
 
-/// The search, with a bar that moves, until it ends or somebody ends it.
+/// Runs the search with a progress bar, until it ends or the user interrupts it.
 fn searched(task: &Task, state: &mut State, terminal: &Terminal) -> Result<SearchResult, Failure> {
     interrupt::end_well();
     let bar = terminal.progress(STEPS as u64, "searching");
-    let mut told = 0;
+    let mut advanced = 0;
     tune(task, state, &mut |progress: &Progress| {
         let now = (progress.spent.min(1.0) * STEPS) as u64;
-        bar.advance(now.saturating_sub(told));
-        told = told.max(now);
+        bar.advance(now.saturating_sub(advanced));
+        advanced = advanced.max(now);
         if let Some(best) = progress.best {
             bar.say(&format!("{} rows: {best:.3} \u{b5}s a row", progress.rows));
         }
-        if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::was_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
 }
 
-/// Writes the schedule, or prints all that was found.
-fn tell(
+/// Writes the schedule, and prints the results.
+fn write_result(
     args: &Tune,
     model: &Model,
     found: &SearchResult,
@@ -225,12 +227,21 @@ fn tell(
     terminal.say(&match place.counted {
         None => {
             let least = gains.fold(f64::INFINITY, f64::min);
-            format!("wrote {out}: at least {least:.2} times as fast as schedc's own")
+            format!("wrote {out}: {}", against_automatic(least))
         }
         Some(_) => {
             let least = predicted.fold(f64::INFINITY, f64::min);
-            format!("wrote {out}: by counts at least {least:.2} times as fast as schedc's own, not timed")
+            format!("wrote {out}: predicted {}, not timed", against_automatic(least))
         }
     });
     Ok(())
+}
+
+/// The least speed of the found schedules relative to the automatic one, in words.
+fn against_automatic(least: f64) -> String {
+    if least >= 0.995 {
+        format!("at least {least:.2} times as fast as the automatic schedule")
+    } else {
+        format!("up to {:.2}× slower than the automatic schedule", 1.0 / least)
+    }
 }

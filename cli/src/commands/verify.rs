@@ -1,4 +1,4 @@
-//! `schedc verify`: whether code predicts what the model says, on rows that are solved for it.
+//! `schedc verify`: compares the predictions of code with the model's, on rows that are solved for the model.
 
 mod calls;
 mod expected;
@@ -46,7 +46,7 @@ use std::time::{Duration, Instant};
 const KERNELS: [KernelKind; 5] =
     [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
-/// Code, and what is known of it.
+/// Code to verify, and its properties.
 struct Code {
     predictor: Box<dyn Predictor>,
     exact: bool,
@@ -86,7 +86,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
     }
 }
 
-/// The rows that the command line names.
+/// The rows of the command line's input.
 fn given(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
     let Some(path) = &args.input else { return Ok(Vec::new()) };
     let categories = categories_of(model, args.categories.choices());
@@ -98,12 +98,12 @@ fn given(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values
     Ok(vec![rows.values])
 }
 
-/// What came of it.
+/// Results of the verification.
 struct Done {
     report: Report,
-    /// Rows for which something differs.
+    /// Rows whose results differ.
     failing: Option<Values>,
-    /// Why the trainer was not asked.
+    /// The reason why the trainer could not predict the rows.
     unasked: Option<Failure>,
 }
 
@@ -187,7 +187,7 @@ fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<Code, Fail
     let (nests, target) = job.nest(&args.schedule.values, terminal)?;
     let counts = calls::counts(rows_of(&nests));
     let compiled = compile(&job.model, nests, &KERNELS, &machines::of(cpu))?;
-    // Rows are made out to be expensive, so that threads take part even in small calls.
+    // Rows count as expensive, so that even small calls use threads.
     let about = sched_llvm::EntryInfo {
         ns_per_row: 1e6,
         ..facts(&job.model, &compiled, &job.source.text, cpu, RowRules::default())
@@ -201,7 +201,7 @@ fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<Code, Fail
     Ok(Code { predictor, exact, counts, processor, schedule: job.source.text.clone() })
 }
 
-/// Numbers of rows at which a schedule does something else.
+/// Numbers of rows at which a schedule changes its behaviour.
 fn rows_of(nests: &Variants<Nest>) -> Vec<usize> {
     let bounds = nests.bounded().iter().map(|variant| variant.max_rows as usize);
     let vectors = nests.iter().flat_map(|(_, nest)| &nest.loops).filter_map(|this| {
@@ -212,7 +212,7 @@ fn rows_of(nests: &Variants<Nest>) -> Vec<usize> {
     bounds.chain(vectors).collect()
 }
 
-/// Loads a library that was built of the model.
+/// Loads a library, and checks that it was built from the model.
 fn library(args: &Verify, path: &Path, model: &Model) -> Result<Code, Failure> {
     let values = &args.schedule.values;
     let decided = [
@@ -259,7 +259,8 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<Code, Failure> {
         supported: Supported::Compilable,
         ..sched_lang::Options::default()
     };
-    // What was chosen by options of the build is not known here; the usual numbers of rows are.
+    // Options of the build are unknown here; if the schedule does not check without them, the usual numbers
+    // of rows are used.
     let nests = sched_lang::check(&schedule, &options).nests;
     Ok(Code {
         exact: schedule_order(&library.info()) == "exact",
@@ -270,7 +271,7 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<Code, Failure> {
     })
 }
 
-/// Compares with predictions of others.
+/// Compares with predictions of the trainer or of a file.
 fn others(
     args: &Verify,
     model: &Model,
@@ -303,7 +304,7 @@ fn others(
         .collect())
 }
 
-/// The predictions that a file has for the rows.
+/// The predictions in a file, one for each row.
 fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<Theirs, Failure> {
     let kind = kind(args.output);
     let expect = Expect::unnamed(trainer::columns(model, kind)).by_position(true);

@@ -1,5 +1,5 @@
-//! A small client of the Language Server Protocol, for tests and measurements: it starts a server, sends what it is told to
-//! and waits for answers.
+//! A small client of the Language Server Protocol, for tests and measurements. It starts a server, sends
+//! messages and waits for answers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long an answer may take before the client gives up.
+/// Longest time to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server and the conversation with it.
@@ -17,9 +17,9 @@ pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     messages: Receiver<(Instant, Value)>,
-    /// When the last message came that was waited for. What a client makes of it takes time of its own.
+    /// Arrival of the last message that the client waited for, before the client parsed it.
     pub arrived: Instant,
-    /// What the server sent that nobody has waited for.
+    /// Messages of the server that the client has not waited for.
     pub unread: Vec<Value>,
     /// The answer to `workspace/configuration`.
     pub settings: Value,
@@ -54,7 +54,7 @@ impl Client {
     /// Sends bytes as they are.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         if let Some(input) = &mut self.input {
-            // A server that has gone is seen when its answer is waited for.
+            // A missing server is noticed while waiting for the answer.
             let _ = input.write_all(bytes).and_then(|()| input.flush());
         }
     }
@@ -70,7 +70,7 @@ impl Client {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Sends a request and does not wait; the number names it.
+    /// Sends a request without waiting. Returns its number.
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next;
         self.next += 1;
@@ -94,7 +94,7 @@ impl Client {
         answer.get("result").cloned().unwrap_or_else(|| json!({ "error": answer["error"] }))
     }
 
-    /// The first message that is wanted, among those that came meanwhile or will come.
+    /// The first message that `wanted` accepts, among the unread and the following messages.
     pub fn wait(&mut self, wanted: impl Fn(&Value) -> bool) -> Option<Value> {
         if let Some(at) = self.unread.iter().position(&wanted) {
             return Some(self.unread.remove(at));
@@ -109,7 +109,7 @@ impl Client {
         }
     }
 
-    /// The next message; requests of the server are answered.
+    /// The next message. Answers requests of the server.
     fn next(&mut self, end: Instant) -> Option<Value> {
         let message = match self.messages.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Ok((arrived, message)) => {
@@ -131,7 +131,7 @@ impl Client {
         Some(message)
     }
 
-    /// Begins the conversation.
+    /// Initializes the server.
     pub fn initialize(&mut self, mut params: Value) -> Value {
         if params.get("capabilities").is_none() {
             params["capabilities"] = json!({});
@@ -160,7 +160,7 @@ impl Client {
         self.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
     }
 
-    /// The diagnostics that are published for a version of a document.
+    /// The published diagnostics of a version of a document.
     pub fn diagnostics(&mut self, uri: &str, version: i32) -> Option<Vec<Value>> {
         let message = self.wait(|message| {
             message["method"] == "textDocument/publishDiagnostics"
@@ -170,14 +170,14 @@ impl Client {
         message["params"]["diagnostics"].as_array().cloned()
     }
 
-    /// Ends the conversation; the server's exit status.
+    /// Shuts the server down. Returns its exit status.
     pub fn end(mut self) -> Option<i32> {
         self.request("shutdown", Value::Null);
         self.notify("exit", Value::Null);
         self.leave()
     }
 
-    /// Closes the server's input; the server's exit status.
+    /// Closes the server's input. Returns its exit status.
     pub fn leave(mut self) -> Option<i32> {
         self.input = None;
         self.child.wait().ok()?.code()
@@ -187,13 +187,13 @@ impl Client {
 impl Drop for Client {
     /// Kills the server, if it has not ended.
     fn drop(&mut self) {
-        // Ending what has ended is no mistake.
+        // The server may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The name of a file.
+/// The URI of a file.
 pub fn uri(path: &Path) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.to_string_lossy().bytes() {
@@ -206,7 +206,7 @@ pub fn uri(path: &Path) -> String {
     uri
 }
 
-/// A message and when it was there; nothing when the server has gone.
+/// A message and its arrival; `None` at the end of the server's output.
 fn read(output: &mut impl BufRead) -> Option<(Instant, Value)> {
     let mut length = 0;
     loop {

@@ -1,4 +1,5 @@
-//! What is measured for editors: the ledger of a schedule, values of its numbers, the schedule that schedc chooses.
+//! Tests of measurements for editors: the ledger of a schedule, values of its numbers, and the schedule that
+//! schedc chooses.
 
 use std::fs;
 
@@ -8,9 +9,10 @@ use super::client::{Client, uri};
 use super::{plain, root, server};
 
 const MODEL: &str = "cli/tests/cli/fixtures/tiny.json";
-const TEXT: &str = "model \"model.json\"\nparam ROWS = 64\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\ninterleave(b1, 2)\n";
+const TEXT: &str = "model \"model.json\"\nparam ROWS = 64\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, \
+                    b1)\ninterleave(b1, 2)\n";
 
-/// A schedule that is open beside its model, which has been read.
+/// Opens a schedule beside its model, and waits until the server has read the model.
 fn opened(client: &mut Client, folder: &std::path::Path) -> String {
     fs::copy(root().join(MODEL), folder.join("model.json")).expect("the model can be copied");
     let name = uri(&folder.join("s.sched"));
@@ -56,7 +58,7 @@ fn the_ledger_is_measured_once_for_each_text() {
     assert_eq!(measured["lines"][0]["position"]["character"], 25);
     assert!(measured["lines"][0]["tooltip"].as_str().is_some_and(|text| text.contains("1024 rows a call")));
 
-    // Another text has the old figures, where its lines are; the first text has its own again.
+    // After an edit, the lines keep their old figures. The first text gets its own figures again.
     let start = json!({ "line": 0, "character": 0 });
     client.change(&name, 2, &[(json!({ "start": start, "end": start }), "// fast\n")]);
     let stale = ledger(&mut client, &name, false);
@@ -78,7 +80,7 @@ fn a_schedule_is_measured_when_it_is_saved_if_that_is_set() {
     let mut client = server(folder.path());
     client.initialize(json!({ "initializationOptions": { "ledger": "save" } }));
     let name = opened(&mut client, folder.path());
-    // The second is for the same text: it overtakes the first, or finds it done.
+    // The second measurement is for the same text: it replaces the first, or finds its result.
     for _ in 0..2 {
         client.notify("textDocument/didSave", json!({ "textDocument": { "uri": name } }));
     }
@@ -96,7 +98,7 @@ fn measuring_is_cancelled_with_its_request() {
     let id = client.ask("sched/ledger", json!({ "textDocument": { "uri": name }, "measure": true }));
     client.notify("$/cancelRequest", json!({ "id": id }));
     assert_eq!(client.answer(id).map(|answer| answer["error"]["code"].clone()), Some(json!(-32800)));
-    // The turn of the one that was cancelled is free again.
+    // The cancelled measurement has released its permit.
     assert_eq!(ledger(&mut client, &name, true)["stale"], false);
     assert_eq!(client.end(), Some(0));
 }
@@ -118,7 +120,9 @@ fn values_of_numbers_are_tried_from_lenses_and_actions() {
     assert_eq!(titles, ["show nest", "build", "bench", "ledger", "try values of ROWS"]);
     let found = run(&mut client, &lenses[4]["command"]);
     assert_eq!((&found["name"], &found["value"]), (&json!("ROWS"), &json!(64)), "{found}");
-    let range = |line: u32, from: u32, to: u32| json!({ "start": { "line": line, "character": from }, "end": { "line": line, "character": to } });
+    let position = |line: u32, character: u32| json!({ "line": line, "character": character });
+    let range =
+        |line: u32, from: u32, to: u32| json!({ "start": position(line, from), "end": position(line, to) });
     assert_eq!(found["range"], range(1, 13, 15));
     let tried = found["tried"].as_array().cloned().unwrap_or_default();
     assert!(tried.len() == 5 && tried.iter().all(|one| one["us_per_row"].is_number()), "{found}");

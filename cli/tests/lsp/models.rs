@@ -1,4 +1,4 @@
-//! Models that change while a schedule is open.
+//! Tests of models that change while a schedule is open.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn watching(folder: &Path, workspace: &Path) -> Client {
     client
 }
 
-/// Asks, again each time that the server says that it knows more, until the number of trees is as wanted.
+/// Repeats a request after each notification of a change, until the number of trees is as wanted.
 fn until_trees(client: &mut Client, name: &str, wanted: impl Fn(&Value) -> bool) {
     loop {
         let answer = client.request("sched/lineage", json!({ "textDocument": { "uri": name } }));
@@ -73,7 +73,7 @@ fn models_are_bound_when_they_have_been_read_and_again_when_they_change() {
 
 #[test]
 fn models_that_no_client_watches_are_read_again_when_they_change() {
-    // Outside the workspace, and inside with a name that no pattern has.
+    // A model outside the workspace, and one inside whose name matches no pattern.
     for place in ["out/model.json", "workspace/forest.bin"] {
         let folder = tempfile::tempdir().expect("a folder");
         let workspace = folder.path().join("workspace");

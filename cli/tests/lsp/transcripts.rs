@@ -1,15 +1,17 @@
-//! Conversations as text: `tests/lsp/*.txt`, each replayed with a server of its own, with these lines:
+//! Transcripts of conversations in `tests/lsp/*.txt`. Each is replayed with a server of its own and has these
+//! lines:
 //!
-//! - `client JSON`: starts the server for a client with these capabilities; `options JSON` before it are its settings;
+//! - `client JSON`: starts the server for a client with these capabilities; `options JSON` before it are its
+//!   settings;
 //! - `copy PATH [NAME]`: a file of the repository is put into the folder;
 //! - `file NAME`, then `|` lines: a file with these lines is put into the folder, or one below it;
-//! - `open NAME`: opens it; `edit NAME` and then `- ` and `+ ` lines: replaces the first place where a text stands by
-//!   another, in which `\n` ends a line. Both wait for the diagnostics;
-//! - `? METHOD NAME PLACE`: asks; the place is a piece of the text with `^` where the cursor is, or around a range;
-//!   then a line `with JSON` adds params.
+//! - `open NAME`: opens it; `edit NAME` and then `- ` and `+ ` lines: replaces the first place where a text
+//!   stands by another, in which `\n` ends a line. Both wait for the diagnostics;
+//! - `? METHOD NAME PLACE`: asks; the place is a piece of the text with `^` where the cursor is, or around a
+//!   range; then a line `with JSON` adds params.
 //!
-//! Lines that begin with `<` are what comes back; ranges are written `LINE:COLUMN-LINE:COLUMN`, from 1 as editors show them.
-//! All other lines are remarks. `UPDATE=1` rewrites the transcripts.
+//! Lines that begin with `<` are what comes back; ranges are written `LINE:COLUMN-LINE:COLUMN`, from 1 as
+//! editors show them. All other lines are remarks. `UPDATE=1` rewrites the transcripts.
 
 use std::collections::BTreeMap;
 use std::fs;

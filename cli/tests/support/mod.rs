@@ -1,9 +1,9 @@
-//! How tests run commands with the program under test, and compare what they print.
+//! Runs commands with the program under test, and normalizes their output for comparison.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A command for `sh` in a folder, where `schedc` is the program under test and nothing else is inherited.
+/// A command for `sh` in a folder. `schedc` is the program under test, and no variables are inherited.
 pub fn shell(command: &str, folder: &Path) -> Command {
     let programs = Path::new(env!("CARGO_BIN_EXE_schedc")).parent().unwrap_or(Path::new("")).display();
     let search = std::env::var("PATH").unwrap_or_default();
@@ -19,7 +19,7 @@ pub fn shell(command: &str, folder: &Path) -> Command {
     shell
 }
 
-/// A line with `N` for each number before a unit that no two runs agree on.
+/// Replaces by `N` each number before a unit whose values differ between runs.
 pub fn without_figures(line: &str) -> String {
     [" ms", " µs", " KiB"].into_iter().fold(line.to_string(), |line, unit| {
         let mut text = String::new();

@@ -1,25 +1,25 @@
-//! One run against an earlier one.
+//! Comparison of a run with an earlier one.
 
-use super::run::{Point, Run};
+use super::run::{BenchRun, Point};
 use schedc_driver::Failure;
 use serde_json::json;
 use std::path::Path;
 
-/// What became of a point.
+/// The change of a point between two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Both runs' spreads are apart, and the new one is lower.
     Faster,
     /// Both runs' spreads are apart, and the new one is higher.
     Slower,
-    /// The spreads overlap: the runs do not tell.
+    /// The spreads overlap, so the runs show no difference.
     Same,
     /// The earlier run has no such point.
     New,
 }
 
 impl Verdict {
-    /// In a table.
+    /// The verdict's word in tables and JSON.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -30,24 +30,24 @@ impl Verdict {
     }
 }
 
-/// A point beside what it was.
+/// The change of a point since an earlier run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The earlier time of a row in microseconds, if there is one.
     pub before: Option<f64>,
-    /// The earlier time over the new one: above 1 is faster.
+    /// The earlier time over the new one; above 1 if the new one is faster.
     pub ratio: Option<f64>,
-    /// What became of it.
+    /// The verdict on the change.
     pub verdict: Verdict,
 }
 
-/// A change for each point of a run. Points are matched by contender, batch size and threads; if each run has only
-/// one schedule, these two are compared whatever they are called.
+/// A change for each point of a run. Points are matched by contender, batch size and threads; if each run has
+/// only one schedule, these two are compared whatever they are called.
 ///
 /// # Errors
 ///
-/// If the runs are about different models, or have no point in common.
-pub fn changes(now: &Run, before: &Run, path: &Path) -> Result<Vec<Change>, Failure> {
+/// If the runs have different models, or no point in common.
+pub fn changes(now: &BenchRun, before: &BenchRun, path: &Path) -> Result<Vec<Change>, Failure> {
     now.expect_same_model(before, path)?;
     let alone = only_schedule(now).is_some() && only_schedule(before).is_some();
     let matches = |new: &Point, old: &Point| {
@@ -67,7 +67,7 @@ pub fn changes(now: &Run, before: &Run, path: &Path) -> Result<Vec<Change>, Fail
     Ok(changes)
 }
 
-fn only_schedule(run: &Run) -> Option<&str> {
+fn only_schedule(run: &BenchRun) -> Option<&str> {
     let mut names = run.points.iter().filter(|point| !point.peer).map(|point| point.schedule.as_str());
     let first = names.next()?;
     names.all(|name| name == first).then_some(first)
@@ -86,7 +86,7 @@ fn change(new: &Point, old: Option<&Point>) -> Change {
 }
 
 /// The run as JSON, in which each point has an object `change`.
-pub fn to_json(run: &Run, changes: &[Change]) -> String {
+pub fn to_json(run: &BenchRun, changes: &[Change]) -> String {
     let mut value = serde_json::to_value(run).unwrap_or_default();
     if let Some(points) = value["points"].as_array_mut() {
         for (point, change) in points.iter_mut().zip(changes) {
@@ -111,8 +111,8 @@ mod tests {
         Point::of(schedule, batch, 1, 10, Quartiles { low, median: us, high })
     }
 
-    fn run(points: Vec<Point>) -> Run {
-        Run {
+    fn run(points: Vec<Point>) -> BenchRun {
+        BenchRun {
             format: FORMAT,
             model: "m.json".to_string(),
             fingerprint: None,
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    fn verdicts(now: &Run, before: &Run) -> Vec<Verdict> {
+    fn verdicts(now: &BenchRun, before: &BenchRun) -> Vec<Verdict> {
         let changes = changes(now, before, Path::new("before.json")).unwrap_or_default();
         changes.iter().map(|change| change.verdict).collect()
     }

@@ -1,4 +1,4 @@
-//! The time of kernels alone, by the clock of the GPU that runs them, on rows that are in its memory.
+//! Times of kernels without transfers, by the clock of the GPU, on rows in its memory.
 
 use crate::terminal::Terminal;
 use sched_gpu::{GpuError, Resident};
@@ -6,18 +6,19 @@ use sched_llvm::Jit;
 use schedc_driver::Failure;
 use std::time::Duration;
 
-/// About what the kernels of a sample take.
+/// Approximate duration of a sample. A longer one averages more calls, but takes longer.
 const SAMPLE: Duration = Duration::from_millis(2);
-/// Most calls of a sample: a stream takes no more than some hundred launches before one of them is done.
+/// Most calls of a sample. A stream blocks after some hundred launches, until one of them is done.
 const MOST_CALLS: usize = 64;
 
-/// The contenders that run on a GPU, by their numbers, each with rows there.
+/// Contenders by their numbers; those that run on a GPU have rows in its memory.
 pub struct Kernels<'a> {
     contenders: Vec<Option<Resident<'a>>>,
 }
 
 impl<'a> Kernels<'a> {
-    /// Puts the rows where those contenders find them that are not none. Says why, if there will be no times of kernels.
+    /// Copies the rows to the GPU for each contender that is not `None`. Prints a note if kernels cannot be
+    /// timed.
     pub fn new(contenders: &[Option<&'a Jit>], rows: &[f32], terminal: &Terminal) -> Kernels<'a> {
         let mut why = None;
         let resident = |jit: &Option<&'a Jit>| jit.and_then(|jit| kept(Resident::new(jit, rows), &mut why));
@@ -25,10 +26,10 @@ impl<'a> Kernels<'a> {
         let any = contenders.iter().any(Option::is_some);
         if let Some(why) = why {
             let more = match why {
-                GpuError::NotBuiltIn => "; docs/gpu.md says how it is built with it",
+                GpuError::NotBuiltIn => "; docs/gpu.md describes how to build schedc with it",
                 GpuError::Failed(_) => "",
             };
-            terminal.say(&format!("note: times are from host to host alone: {why}{more}"));
+            terminal.say(&format!("note: kernels are not timed, only calls from host to host:  {why}{more}"));
         } else if let Some(device) =
             sched_gpu::devices().ok().filter(|_| any).and_then(|all| all.into_iter().next())
         {
@@ -37,8 +38,8 @@ impl<'a> Kernels<'a> {
         Kernels { contenders }
     }
 
-    /// The median time of a row of a contender's kernels in microseconds; none if it runs on the processor, or if kernels
-    /// are not timed.
+    /// The median time of a contender's kernels per row, in microseconds. `None` if the contender runs on the
+    /// processor, or if kernels are not timed.
     pub fn us_per_row(
         &mut self,
         contender: usize,
@@ -50,7 +51,7 @@ impl<'a> Kernels<'a> {
             let help = "time fewer rows, with --batch";
             Failure::new(sched_llvm::codes::PREDICTION, format!("timing kernels failed: {error}"), help)
         };
-        // The first call of a size makes room, the second says how long one takes.
+        // The first call of a size allocates memory; the second one estimates the duration of a call.
         resident.time(batch, 1).map_err(failed)?;
         let one = resident.time(batch, 1).map_err(failed)?.max(Duration::from_nanos(100));
         let calls = ((SAMPLE.as_secs_f64() / one.as_secs_f64()) as usize).clamp(1, MOST_CALLS);
@@ -64,7 +65,7 @@ impl<'a> Kernels<'a> {
     }
 }
 
-/// A result's value; its error is kept if it is the first.
+/// The value of a result. Keeps the first error in `first`.
 fn kept<T>(result: Result<T, GpuError>, first: &mut Option<GpuError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),

@@ -1,4 +1,4 @@
-//! `schedc bench --prefixes --ablate --sweep`: what the parts of one schedule are good for.
+//! `schedc bench --prefixes --ablate --sweep`: measures the gain of the parts of one schedule.
 
 use super::ledger_table;
 use crate::args::{Bench, ScheduleOptions};
@@ -16,10 +16,10 @@ use std::time::Duration;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// How long a race is where nobody says.
+/// Default duration of a race.
 const BUDGET: Duration = Duration::from_millis(700);
 
-/// What to print.
+/// The text to print.
 pub fn text(args: &Bench, terminal: &Terminal) -> Result<String, Failure> {
     let ledger = measure(args, terminal)?;
     Ok(match args.json {
@@ -34,8 +34,8 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
         [] => None,
         [one] => Some(one.clone()),
         _ => {
-            let help = "name one schedule, and time the other one by itself";
-            return Err(Failure::usage("the parts of one schedule are timed, and there are several", help));
+            let help = "name one schedule, and time the others in runs of their own";
+            return Err(Failure::usage("the parts of only one schedule can be timed", help));
         }
     };
     let Some(model) = &args.model else {
@@ -85,7 +85,7 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
     })
 }
 
-/// Moves a bar as time is spent.
+/// Advances a progress bar by the time that has passed.
 fn watch(
     terminal: &Terminal,
     prepared: &Prepared,
@@ -97,7 +97,7 @@ fn watch(
     let bar = terminal.progress(millis(budget).saturating_mul(races), "timing");
     let mut last = Duration::ZERO;
     move |progress| {
-        // The next race begins at nothing again.
+        // Each race counts its time from 0.
         let spent = progress.elapsed.checked_sub(last).unwrap_or(progress.elapsed);
         last = progress.elapsed;
         bar.advance(millis(spent));

@@ -1,4 +1,5 @@
-//! A ledger for people: a table for what each directive gains, what is lost without it, and what other numbers do.
+//! A ledger for people: tables of the gain of each directive, the loss without each directive, and the effect
+//! of other numbers.
 
 use super::table::micros;
 use schedc_measure::ledger::{Ablation, Figure, Ledger, PrefixLine, State, Sweep, Table};
@@ -22,7 +23,7 @@ pub fn text(ledger: &Ledger) -> String {
     text
 }
 
-/// What the calls of a table are.
+/// The calls that a table is about: rows, threads and the schedule's block.
 fn calls(table: &Table) -> String {
     let block = table.max_rows.map(|rows| format!(", when n_rows <= {rows}")).unwrap_or_default();
     let threads = match table.threads {
@@ -34,7 +35,7 @@ fn calls(table: &Table) -> String {
     format!("{block}, {rows} a call, {threads}")
 }
 
-/// Time and quartiles, as each line of all tables begins.
+/// Time and quartiles, the first columns of all tables.
 fn figure(figure: &Figure) -> String {
     match (figure.us_per_row, figure.spread) {
         (Some(time), Some([low, high])) => {
@@ -48,7 +49,7 @@ fn ratio(value: Option<f64>) -> String {
     value.map_or("-".to_string(), |value| format!("{value:.2}"))
 }
 
-/// Why there is no figure, after a line.
+/// The reason for a missing figure, at the end of a line.
 fn why(figure: &Figure) -> String {
     figure.why.as_ref().map(|why| format!("    ({why})")).unwrap_or_default()
 }
@@ -107,7 +108,7 @@ fn sweep(sweep: &Sweep) -> String {
     let Sweep { name, value, tried } = sweep;
     let mut text = format!("values of {name}:\n{:>10} {:>19} {:>9}\n", "µs/row", "quartiles", "whole/it");
     for one in tried {
-        let own = if one.value == *value { " (as it is)" } else { "" };
+        let own = if one.value == *value { " (current)" } else { "" };
         let over_whole = ratio(one.over_whole);
         let _ =
             writeln!(text, "{} {over_whole:>9}  {}{own}{}", figure(&one.figure), one.value, why(&one.figure));

@@ -1,14 +1,15 @@
-//! A run as a picture: microseconds per row over rows per call, both on logarithmic axes, one line for each contender.
+//! A run as a picture: microseconds per row over rows per call, on two logarithmic axes. Each contender has
+//! one line.
 //!
 //! The picture is plain SVG whose colours follow the reader's choice of a light or a dark page.
 
-use super::run::{Point, Run};
+use super::run::{BenchRun, Point};
 use super::table::micros;
 use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 440.0;
-/// Room around the axes; the right one holds the names of the lines.
+/// Margins around the axes, in units of the picture; the right one holds the names of the lines.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 200.0;
 const TOP: f64 = 44.0;
@@ -17,7 +18,8 @@ const BOTTOM: f64 = 52.0;
 const NAME_HEIGHT: f64 = 16.0;
 /// Longest name that fits.
 const NAME_LENGTH: usize = 28;
-/// Colours that are told apart on both kinds of pages, also by most people who see few colours: light, dark.
+/// Colours (light page, dark page) that differ visibly on both kinds of pages, also for most people with
+/// colour blindness.
 const COLOURS: [(&str, &str); 8] = [
     ("#0b62c4", "#63b0ff"),
     ("#c4500b", "#ff9a5c"),
@@ -29,7 +31,7 @@ const COLOURS: [(&str, &str); 8] = [
     ("#5a5f66", "#b5bbc3"),
 ];
 
-/// A contender with one number of threads.
+/// A line of the picture: a contender with one number of threads.
 struct PlotLine<'a> {
     name: String,
     peer: bool,
@@ -45,7 +47,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis over all values, from one place in the picture to another.
+    /// An axis that covers all values, between two coordinates of the picture.
     fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Axis {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
@@ -60,7 +62,8 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// 1, 2 and 5 times the powers of ten on the axis, or more where it is so short that they are too few.
+    /// 1, 2 and 5 times the powers of ten on the axis. A short axis with fewer than two such ticks gets finer
+    /// ones.
     fn ticks(&self) -> Vec<f64> {
         let coarse = vec![10, 20, 50];
         let fine = (10..20).step_by(5).chain((20..100).step_by(10)).collect();
@@ -70,7 +73,7 @@ impl Axis {
         enough.or(ticks.last()).cloned().unwrap_or_default()
     }
 
-    /// The powers of ten on the axis times so many tenths.
+    /// The ticks on the axis: each power of ten times each of `tenths` tenths.
     fn ticks_at(&self, tenths: &[u32]) -> Vec<f64> {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let all = decades
@@ -80,7 +83,7 @@ impl Axis {
 }
 
 /// Draws a run.
-pub fn svg(run: &Run) -> String {
+pub fn svg(run: &BenchRun) -> String {
     let lines = lines(run);
     let points = || run.points.iter();
     let x = Axis::over(points().map(|point| point.batch as f64), LEFT, WIDTH - RIGHT);
@@ -94,7 +97,7 @@ pub fn svg(run: &Run) -> String {
     text + "</svg>\n"
 }
 
-fn lines(run: &Run) -> Vec<PlotLine<'_>> {
+fn lines(run: &BenchRun) -> Vec<PlotLine<'_>> {
     let mut keys: Vec<(&str, i32)> = Vec::new();
     for point in &run.points {
         let key = (point.schedule.as_str(), point.threads);
@@ -113,7 +116,7 @@ fn lines(run: &Run) -> Vec<PlotLine<'_>> {
     keys.into_iter().map(line).collect()
 }
 
-fn head(out: &mut String, run: &Run) -> std::fmt::Result {
+fn head(out: &mut String, run: &BenchRun) -> std::fmt::Result {
     let title = escape(&format!("{}: {} trees, {} features", run.model, run.trees, run.features));
     writeln!(
         out,
@@ -137,7 +140,7 @@ fn head(out: &mut String, run: &Run) -> std::fmt::Result {
     writeln!(out, "<text x=\"{LEFT}\" y=\"22\" font-weight=\"600\">{title}</text>")
 }
 
-fn axes(out: &mut String, run: &Run, x: &Axis, y: &Axis) -> std::fmt::Result {
+fn axes(out: &mut String, run: &BenchRun, x: &Axis, y: &Axis) -> std::fmt::Result {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     for tick in y.ticks() {
         let at = y.place(tick);
@@ -156,7 +159,7 @@ fn axes(out: &mut String, run: &Run, x: &Axis, y: &Axis) -> std::fmt::Result {
     for batch in batches {
         let at = x.place(batch as f64);
         writeln!(out, "<path class=\"grid\" d=\"M{at:.1} {TOP}V{bottom}\"/>")?;
-        // Numbers that would run into each other are left out.
+        // Labels that would overlap are omitted.
         let half = 4.0 * batch.to_string().len() as f64;
         if at - half > free {
             let below = bottom + 18.0;
@@ -194,14 +197,16 @@ fn curves(out: &mut String, lines: &[PlotLine], x: &Axis, y: &Axis) -> std::fmt:
             ));
             writeln!(
                 out,
-                "<circle class=\"d{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.5\"><title>{about}</title></circle>"
+                "<circle class=\"d{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" \
+                 r=\"3.5\"><title>{about}</title></circle>"
             )?;
         }
         let Some((end, height)) = places.last().zip(names.get(at)) else { continue };
         let (from, to, text) = (end.0 + 5.0, WIDTH - RIGHT + 18.0, WIDTH - RIGHT + 24.0);
         writeln!(
             out,
-            "<path class=\"line c{colour}{peer}\" style=\"stroke-width:1\" d=\"M{from:.1} {:.1}L{to} {height:.1}\"/>",
+            "<path class=\"line c{colour}{peer}\" style=\"stroke-width:1\" d=\"M{from:.1} {:.1}L{to} \
+             {height:.1}\"/>",
             end.1
         )?;
         let (name, middle) = (escape(&shortened(&line.name)), height + 4.0);
@@ -210,7 +215,7 @@ fn curves(out: &mut String, lines: &[PlotLine], x: &Axis, y: &Axis) -> std::fmt:
     Ok(())
 }
 
-/// Heights for names near the ends of their lines, none on top of another.
+/// Heights of the names near the ends of their lines, without overlaps.
 fn apart(ends: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
@@ -220,7 +225,7 @@ fn apart(ends: &[f64]) -> Vec<f64> {
         heights[*at] = ends[*at].max(free);
         free = heights[*at] + NAME_HEIGHT;
     }
-    // What was pushed below the picture pushes the others up again.
+    // Names that were pushed below the picture push the others up.
     let mut free = HEIGHT - BOTTOM;
     for at in order.iter().rev() {
         heights[*at] = heights[*at].min(free);
@@ -237,7 +242,7 @@ fn shortened(name: &str) -> String {
     std::iter::once('…').chain(kept.into_iter().rev()).collect()
 }
 
-/// A tick's number without the digits that powers of ten leave behind.
+/// A tick's number without the rounding digits of powers of ten.
 fn plain(tick: f64) -> String {
     // Two digits are enough for every tick.
     let digits = (1.0 - tick.log10().floor()).max(0.0) as usize;
@@ -245,7 +250,7 @@ fn plain(tick: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Text that may stand in XML: characters that XML does not know become question marks.
+/// Text escaped for XML; characters that XML forbids become question marks.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -267,14 +272,14 @@ mod tests {
     use super::*;
     use schedc_measure::Quartiles;
 
-    fn run(points: &[(&str, i32, usize, f64)]) -> Run {
+    fn run(points: &[(&str, i32, usize, f64)]) -> BenchRun {
         let point = |&(name, threads, batch, us): &(&str, i32, usize, f64)| {
             let time = Quartiles { low: us, median: us, high: us };
             let mut point = Point::of(name, batch, threads, 100, time);
             point.peer = name == "XGBoost";
             point
         };
-        Run {
+        BenchRun {
             format: FORMAT,
             model: "m.json".to_string(),
             fingerprint: None,
@@ -320,9 +325,9 @@ mod tests {
             let ticks: Vec<&str> =
                 picture.lines().filter(|line| line.contains("text-anchor=\"end\"")).collect();
             assert!((2..20).contains(&ticks.len()), "{times:?}: {ticks:?}");
-            let mut told = ticks.clone();
-            told.dedup_by_key(|line| line.split('>').nth(1).map(str::to_owned));
-            assert_eq!(told.len(), ticks.len(), "two ticks with one number: {ticks:?}");
+            let mut labels = ticks.clone();
+            labels.dedup_by_key(|line| line.split('>').nth(1).map(str::to_owned));
+            assert_eq!(labels.len(), ticks.len(), "two ticks with one number: {ticks:?}");
         }
     }
 

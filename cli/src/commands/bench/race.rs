@@ -1,7 +1,7 @@
-//! What a run is made of: schedules compiled for the rows that there are, and timed at each point.
+//! Measures a run: compiles the schedules for the type of the rows, and times them at each point.
 
 use super::kernels::Kernels;
-use super::run::{FORMAT, Point, Processor, Run};
+use super::run::{BenchRun, FORMAT, Point, Processor};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::load_job;
 use crate::commands::timed_rows::{filled, narrow, rows_of};
@@ -15,11 +15,11 @@ use schedc_measure::{Contender, Draft, Order, Ordered, Rule, Workload, race};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Rows per call where nobody says.
+/// Default numbers of rows per call.
 const BATCHES: [usize; 4] = [1, 64, 1024, 16384];
 
 /// Times the schedules at all points.
-pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, Failure> {
+pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchRun, Failure> {
     let (mut run, contenders, once) = contenders(args, model, terminal)?;
     let mut batches: Vec<usize> =
         args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
@@ -51,13 +51,14 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<Run, F
     Ok(run)
 }
 
-/// Compiles the schedules for the type that the rows have; what the run is about is known then, too.
+/// Compiles the schedules for the type of the rows. Returns the run without points, the contenders and the
+/// rows.
 fn contenders(
     args: &Bench,
     model: &Path,
     terminal: &Terminal,
-) -> Result<(Run, Vec<Contender>, Values), Failure> {
-    let mut run = Run {
+) -> Result<(BenchRun, Vec<Contender>, Values), Failure> {
+    let mut run = BenchRun {
         format: FORMAT,
         model: model.display().to_string(),
         fingerprint: None,
@@ -73,14 +74,14 @@ fn contenders(
     let mut contenders: Vec<Contender> = Vec::new();
     let mut read = None;
     for which in schedules(args) {
-        let schedule = if let Which::File(path) = which { Some(path.clone()) } else { None };
+        let schedule = if let ScheduleChoice::File(path) = which { Some(path.clone()) } else { None };
         let options = ScheduleOptions { schedule, values: args.values.clone() };
         let place = (args.cpu, CodeDestination::Artefact);
         let mut job = load_job(model, &options, &args.reading, place)?;
         match which {
-            Which::File(_) | Which::Given => {}
-            Which::Chosen => job.source = chosen(args, &job.model),
-            Which::Plain => job.source = plain(),
+            ScheduleChoice::File(_) | ScheduleChoice::Given => {}
+            ScheduleChoice::Chosen => job.source = chosen(args, &job.model),
+            ScheduleChoice::Plain => job.source = plain(),
         }
         let rows = match &mut read {
             Some(rows) => rows,
@@ -90,7 +91,7 @@ fn contenders(
             job.read_rows(Float::F32, args.values.target.as_ref(), place);
         }
         let mut values = args.values.clone().into_inner();
-        if matches!(which, Which::Chosen | Which::Plain) {
+        if matches!(which, ScheduleChoice::Chosen | ScheduleChoice::Plain) {
             values.sets.clear();
         }
         let (nests, target) = job.nest(&values, terminal)?;
@@ -105,7 +106,7 @@ fn contenders(
         if args.columns {
             let name = format!("{} from columns", contender.name);
             let code = if job.source.is_chosen {
-                // What is chosen depends on the order.
+                // The choice depends on the order of the values.
                 job.model = job.model.for_columns();
                 job.source = chosen(args, &job.model);
                 let (nests, target) = job.nest(&values, terminal)?;
@@ -123,30 +124,30 @@ fn contenders(
 
 /// A schedule to time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which<'a> {
-    /// That of a file.
+enum ScheduleChoice<'a> {
+    /// The schedule of a file.
     File(&'a PathBuf),
-    /// The one that stands in the model's place on the command line, or else the one that schedc chooses.
+    /// The schedule that replaces the model on the command line, or else the automatic one.
     Given,
-    /// The one that schedc chooses.
+    /// The automatic schedule.
     Chosen,
-    /// None.
+    /// The plain nest, without directives.
     Plain,
 }
 
 /// The schedules to time.
-fn schedules(args: &Bench) -> Vec<Which<'_>> {
-    let mut all: Vec<Which> = args.schedules.iter().map(Which::File).collect();
+fn schedules(args: &Bench) -> Vec<ScheduleChoice<'_>> {
+    let mut all: Vec<ScheduleChoice> = args.schedules.iter().map(ScheduleChoice::File).collect();
     if all.is_empty() {
-        all.push(Which::Given);
+        all.push(ScheduleChoice::Given);
     }
     if args.baseline
-        && !(all == [Which::Given] && args.model.as_deref().is_some_and(|what| !is_schedule(what)))
+        && !(all == [ScheduleChoice::Given] && args.model.as_deref().is_some_and(|what| !is_schedule(what)))
     {
-        all.push(Which::Chosen);
+        all.push(ScheduleChoice::Chosen);
     }
     if args.baseline {
-        all.push(Which::Plain);
+        all.push(ScheduleChoice::Plain);
     }
     all
 }
@@ -160,7 +161,7 @@ fn plain() -> Source {
     Source { name: "plain nest".to_string(), text: String::new(), is_chosen: false, path: None }
 }
 
-/// A name that no other contender has: a schedule may be timed against itself.
+/// A name that no other contender has, since a schedule may be timed against itself.
 fn unused_name(name: &str, others: &[Contender]) -> String {
     let taken = |name: &str| others.iter().any(|other| other.name == name);
     let numbered = (2..=others.len() + 1).map(|number| format!("{name} ({number})"));

@@ -1,40 +1,41 @@
-//! What a run of `schedc bench` found out, and its JSON. `docs/tools.md` documents the fields; `bench/` writes the same.
+//! The results of `schedc bench`, and their JSON. `docs/tools.md` documents the fields; the scripts in
+//! `bench/` write the same JSON.
 
 use schedc_driver::Failure;
 use schedc_measure::Quartiles;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The version of the JSON: another one if a field is removed or changes its meaning, the same if one is added.
+/// Version of the JSON: increased if a field is removed or changes its meaning, unchanged if one is added.
 pub const FORMAT: u32 = 1;
 
-/// One run: contenders on one model.
+/// A run: the times of contenders on one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct BenchRun {
     /// Always [`FORMAT`].
     pub format: u32,
-    /// The model's file, or whatever it is called.
+    /// The path or the name of the model.
     pub model: String,
-    /// Its fingerprint, if known.
+    /// The model's fingerprint, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// Its trees.
+    /// Number of trees.
     pub trees: usize,
-    /// Its features.
+    /// Number of features.
     #[serde(default)]
     pub features: usize,
-    /// The most threads of any point; 0 stands for all that there are.
+    /// Largest number of threads of any point; 0 stands for all threads of the machine.
     pub threads: i32,
-    /// What it ran on.
+    /// The processor of the run.
     pub cpu: Processor,
-    /// What was measured.
+    /// The measured times.
     pub points: Vec<Point>,
 }
 
 /// A processor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor {
-    /// What LLVM calls it.
+    /// LLVM's name for the processor.
     pub name: String,
     /// The instruction sets that the code may use.
     pub features: Vec<String>,
@@ -43,9 +44,9 @@ pub struct Processor {
 /// One figure: a contender at a number of rows per call and a number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The contender: a schedule, or a peer.
+    /// The contender's name: a schedule, or a peer.
     pub schedule: String,
-    /// Whether the contender is another program.
+    /// Whether the contender is a peer, another program.
     #[serde(default, skip_serializing_if = "is_false")]
     pub peer: bool,
     /// Threads per call.
@@ -54,13 +55,13 @@ pub struct Point {
     pub batch: usize,
     /// The median time of a row, in microseconds.
     pub us_per_row: f64,
-    /// The same over the number of trees, in nanoseconds.
+    /// The median time of a walk, in nanoseconds: a row's time divided by the number of trees.
     pub ns_per_walk: f64,
     /// Rows per second at the median.
     pub rows_per_s: f64,
     /// The lower and the upper quartile of `us_per_row`.
     pub spread: [f64; 2],
-    /// The median time of the kernels alone, on rows in the memory of a GPU, if it was measured.
+    /// The median time of the kernels alone, per row in microseconds, on rows in a GPU's memory, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_us_per_row: Option<f64>,
 }
@@ -71,7 +72,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Point {
-    /// A point from the time of a row, in microseconds.
+    /// A point from the quartiles of a row's time, in microseconds.
     pub fn of(schedule: &str, batch: usize, threads: i32, trees: usize, time: Quartiles) -> Point {
         let median = time.median;
         Point {
@@ -87,35 +88,35 @@ impl Point {
         }
     }
 
-    /// Whether both are about the same contender, batch size and number of threads.
+    /// Whether both have the same contender, batch size and number of threads.
     pub fn is_like(&self, other: &Point) -> bool {
         self.schedule == other.schedule && self.is_beside(other)
     }
 
-    /// Whether both are about the same batch size and number of threads.
+    /// Whether both have the same batch size and number of threads.
     pub fn is_beside(&self, other: &Point) -> bool {
         self.batch == other.batch && self.threads == other.threads
     }
 }
 
-impl Run {
+impl BenchRun {
     /// Reads a saved run.
     ///
     /// # Errors
     ///
-    /// If there is no such file, or if it is no saved run.
-    pub fn read(path: &Path) -> Result<Run, Failure> {
+    /// If the file does not exist, or is not a saved run.
+    pub fn read(path: &Path) -> Result<BenchRun, Failure> {
         let place = path.display();
         let help = "name a file that `schedc bench --save` or bench/run.sh has written";
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::unreadable(&place, format!("the run cannot be read: {error}"), help))?;
-        Run::parse(&text)
-            .map_err(|why| Failure::unreadable(&place, format!("this is no saved run: {why}"), help))
+        BenchRun::parse(&text)
+            .map_err(|why| Failure::unreadable(&place, format!("this is not a saved run: {why}"), help))
     }
 
-    /// A run from its JSON, or why it is none.
-    pub fn parse(text: &str) -> Result<Run, String> {
-        let run: Run = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    /// Parses a run from JSON; fails with the reason.
+    pub fn parse(text: &str) -> Result<BenchRun, String> {
+        let run: BenchRun = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if run.format != FORMAT {
             return Err(format!("its format is {}, and this schedc reads {FORMAT}", run.format));
         }
@@ -126,14 +127,14 @@ impl Run {
             p.batch > 0 && figures.all(positive) && p.spread[0] <= p.spread[1]
         };
         match run.points.iter().position(|point| !sound(point)) {
-            Some(at) => Err(format!("point {} has figures that cannot be", at + 1)),
+            Some(at) => Err(format!("point {} has impossible figures", at + 1)),
             None => Ok(run),
         }
     }
 
     /// The run as JSON.
     pub fn to_json(&self) -> String {
-        // Only maps with keys that are no strings could fail, and there is none.
+        // Serialization fails only for maps whose keys are no strings; a run has none.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
@@ -141,12 +142,12 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// If it is about another model, or has a contender of the same name.
-    pub fn add(&mut self, other: Run, path: &Path) -> Result<(), Failure> {
+    /// If it has another model, or a contender of the same name.
+    pub fn add(&mut self, other: BenchRun, path: &Path) -> Result<(), Failure> {
         self.expect_same_model(&other, path)?;
         if let Some(twice) = other.points.iter().find(|point| self.points.iter().any(|p| p.is_like(point))) {
             return Err(Failure::usage(
-                format!("{} is in both runs, the second of which is {}", twice.schedule, path.display()),
+                format!("{} is in both runs; the second run is {}", twice.schedule, path.display()),
                 "use --compare to see two runs of the same schedule",
             ));
         }
@@ -155,8 +156,9 @@ impl Run {
         Ok(())
     }
 
-    /// An error if another run is about another model. Only what both runs know is compared.
-    pub fn expect_same_model(&self, other: &Run, path: &Path) -> Result<(), Failure> {
+    /// Fails if another run has another model. Compares fingerprints if both are known, otherwise numbers of
+    /// trees.
+    pub fn expect_same_model(&self, other: &BenchRun, path: &Path) -> Result<(), Failure> {
         let differ = match (&self.fingerprint, &other.fingerprint) {
             (Some(one), Some(two)) => one != two,
             _ => self.trees != other.trees,
@@ -169,7 +171,7 @@ impl Run {
                     other.model,
                     other.trees
                 ),
-                "compare runs of one model; their times mean nothing to each other",
+                "compare runs of the same model",
             ));
         }
         Ok(())
@@ -191,9 +193,9 @@ impl Run {
 mod tests {
     use super::*;
 
-    fn example() -> Run {
+    fn example() -> BenchRun {
         let time = Quartiles { low: 2.0, median: 3.0, high: 4.0 };
-        Run {
+        BenchRun {
             format: FORMAT,
             model: "model.json".to_string(),
             fingerprint: Some("sha256:12".to_string()),
@@ -216,7 +218,7 @@ mod tests {
     #[test]
     fn json_comes_back_as_it_was() {
         let run = example();
-        assert_eq!(Run::parse(&run.to_json()), Ok(run));
+        assert_eq!(BenchRun::parse(&run.to_json()), Ok(run));
     }
 
     #[test]
@@ -244,12 +246,12 @@ mod tests {
 
     #[test]
     fn what_is_no_run_is_refused() {
-        let bad = |change: &dyn Fn(&mut Run)| {
+        let bad = |change: &dyn Fn(&mut BenchRun)| {
             let mut run = example();
             change(&mut run);
-            Run::parse(&run.to_json()).err().unwrap_or_default()
+            BenchRun::parse(&run.to_json()).err().unwrap_or_default()
         };
-        assert!(Run::parse("{}").is_err());
+        assert!(BenchRun::parse("{}").is_err());
         assert!(bad(&|run| run.format = 2).contains("format is 2"));
         assert!(bad(&|run| run.points[0].us_per_row = 0.0).contains("point 1"));
         assert!(bad(&|run| run.points[0].spread = [2.0, 1.0]).contains("point 1"));

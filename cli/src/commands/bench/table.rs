@@ -1,11 +1,11 @@
-//! A run for people: one line for each contender at each point.
+//! A run as a table: one line for each contender at each point.
 
 use super::compare::Change;
-use super::run::{Point, Run};
+use super::run::{BenchRun, Point};
 use std::fmt::Write;
 
 /// The table, with the changes since an earlier run if there is one.
-pub fn text(run: &Run, changes: Option<&[Change]>) -> String {
+pub fn text(run: &BenchRun, changes: Option<&[Change]>) -> String {
     let contenders = run.contenders();
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -48,8 +48,8 @@ pub fn text(run: &Run, changes: Option<&[Change]>) -> String {
     text
 }
 
-/// The points in the order of threads and batches, contenders side by side.
-fn order(run: &Run) -> Vec<usize> {
+/// Indices of the points, grouped by threads and batch size in order of appearance.
+fn order(run: &BenchRun) -> Vec<usize> {
     let mut groups: Vec<(i32, usize)> = Vec::new();
     for point in &run.points {
         let group = (point.threads, point.batch);
@@ -109,7 +109,7 @@ fn count(value: f64) -> String {
     format!("{scaled:.digits$}{unit}")
 }
 
-/// `A`, `B`, …; numbers when letters run out.
+/// The letter of a contender: `A` to `Z`, then `#27` and so on.
 fn letter(at: usize) -> String {
     match u8::try_from(at) {
         Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
@@ -131,10 +131,13 @@ mod tests {
 
     #[test]
     fn kernel_times_have_a_column_if_there_are_some() {
-        let json = r#"{"format": 1, "model": "m", "trees": 10, "threads": 1, "cpu": {"name": "c", "features": []}, "points": [
-            {"schedule": "a", "threads": 1, "batch": 1, "us_per_row": 2, "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]},
-            {"schedule": "b", "threads": 1, "batch": 1, "us_per_row": 2, "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]}]}"#;
-        let mut run = Run::parse(json).unwrap_or_else(|why| unreachable!("{why}"));
+        let json = r#"{"format": 1, "model": "m", "trees": 10, "threads": 1,
+            "cpu": {"name": "c", "features": []}, "points": [
+            {"schedule": "a", "threads": 1, "batch": 1, "us_per_row": 2,
+             "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]},
+            {"schedule": "b", "threads": 1, "batch": 1, "us_per_row": 2,
+             "ns_per_walk": 200, "rows_per_s": 5e5, "spread": [1, 3]}]}"#;
+        let mut run = BenchRun::parse(json).unwrap_or_else(|why| unreachable!("{why}"));
         assert!(!text(&run, None).contains("kernel"));
         run.points[1].kernel_us_per_row = Some(0.25);
         let shown = text(&run, None);

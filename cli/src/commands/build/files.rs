@@ -1,4 +1,4 @@
-//! The files that `schedc build` writes: their names, and what goes beside the result.
+//! Files that `schedc build` writes: the artefact, its C header and its pkg-config file.
 
 use crate::args::{Build, Emit};
 use crate::commands::{Job, print_bytes};
@@ -9,30 +9,30 @@ use schedc_driver::failure::Failure;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What the command writes.
+/// Paths of the files to write.
 pub struct Files {
-    /// The result.
+    /// The artefact.
     pub out: PathBuf,
-    /// The header that goes beside it.
+    /// The C header beside the artefact.
     pub header: Option<PathBuf>,
-    /// The file for pkg-config that goes beside it.
+    /// The pkg-config file beside the artefact.
     pub pkg_config: Option<PathBuf>,
     /// The soname of a shared library, or the name of the object in a static one.
     pub own_name: Option<String>,
 }
 
 impl Files {
-    /// The files, none of which may be one that is read or one of somebody else.
+    /// Output paths. Fails if one is an input of this command or a file that schedc did not write.
     pub fn of(args: &Build, job: &Job) -> Result<Files, Failure> {
         let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
-        // Nothing goes beside standard output or a device.
+        // Standard output and devices have no files beside them.
         let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
         let header = (has_header(args.emit) && !special).then(|| out.with_extension("h"));
         let pkg_config = (args.pkg_config && !special).then(|| out.with_extension("pc"));
         if args.pkg_config && !pkg_config.as_deref().is_some_and(is_plain) {
             return Err(Failure::usage(
-                format!("a file for pkg-config cannot be beside {}", out.display()),
-                "write to a file whose name has letters, digits and `.`, `_`, `+` and `-` alone",
+                format!("no pkg-config file can be written beside {}", out.display()),
+                "name the output with letters, digits, `.`, `_`, `+` and `-` only",
             ));
         }
         let profile = args.schedule.values.profile.as_deref();
@@ -41,7 +41,7 @@ impl Files {
         for beside in [&header, &pkg_config].into_iter().flatten() {
             keep(&read, beside)?;
             if is_same(&out, beside) {
-                let message = format!("{} and {} are one file", out.display(), beside.display());
+                let message = format!("{} and {} are the same file", out.display(), beside.display());
                 return Err(Failure::usage(message, "remove the link between them, or use another name"));
             }
         }
@@ -57,7 +57,7 @@ impl Files {
     }
 }
 
-/// Whether a C header goes beside the result.
+/// Whether a C header is written beside the artefact.
 fn has_header(emit: Emit) -> bool {
     matches!(emit, Emit::So | Emit::Obj | Emit::Static)
 }
@@ -66,14 +66,14 @@ fn file_name(path: &Path) -> Option<String> {
     path.file_name().and_then(|name| name.to_str()).map(str::to_string)
 }
 
-/// Whether the name of a file needs no quotes in a file for pkg-config.
+/// Whether a file's name needs no quotes in a pkg-config file.
 fn is_plain(path: &Path) -> bool {
     file_name(path).is_some_and(|name| {
         name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-'))
     })
 }
 
-/// Refuses names that go nowhere, and a result of the name that the header beside it has.
+/// Refuses options without effect, and an artefact with the name of the file that is written beside it.
 pub fn check_names(args: &Build) -> Result<(), Failure> {
     if args.soname.is_some() && args.emit != Emit::So {
         return Err(Failure::usage("only shared libraries have a soname", "leave --soname out"));
@@ -86,13 +86,13 @@ pub fn check_names(args: &Build) -> Result<(), Failure> {
     let has_extension = |wanted: &str| out.extension().is_some_and(|extension| extension == wanted);
     if has_extension("h") {
         return Err(Failure::usage(
-            format!("{} is where the C header goes", out.display()),
+            format!("{}, the output, is also the name of the C header", out.display()),
             "name a .so, .a or .o file, or ask for the header alone with --emit header",
         ));
     }
     if args.pkg_config && has_extension("pc") {
         return Err(Failure::usage(
-            format!("{} is where the file for pkg-config goes", out.display()),
+            format!("{}, the output, is also the name of the pkg-config file", out.display()),
             "name a .so, .a or .o file",
         ));
     }
@@ -117,18 +117,18 @@ fn default_name(model: &Path, emit: Emit) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What a file for pkg-config says.
+/// The description of an artefact for pkg-config.
 pub struct PkgConfig {
     /// Trees of the model.
     pub trees: i32,
     /// Columns of a row.
     pub features: i32,
-    /// What it lies beside.
+    /// The kind of the artefact.
     pub emit: Emit,
 }
 
 impl PkgConfig {
-    /// The text for what is in a file, which lies in the same folder.
+    /// The text of the pkg-config file in the folder of the artefact `out`.
     pub fn text(&self, out: &Path) -> String {
         let PkgConfig { trees, features, emit } = *self;
         let name = file_name(out).unwrap_or_default();
@@ -138,7 +138,7 @@ impl PkgConfig {
             Some(short) => format!("-L${{pcfiledir}} -l{short}"),
             None => format!("-L${{pcfiledir}} -l:{name}"),
         };
-        // What a shared library needs concerns only those who link without shared libraries.
+        // A shared library loads its dependencies itself. Only static linking needs `Libs.private`.
         let libraries = match emit {
             Emit::So => format!("Libs: {found_by}\nLibs.private: -pthread -lm"),
             Emit::Obj => format!("Libs: ${{pcfiledir}}/{name} -pthread -lm"),
@@ -156,7 +156,7 @@ impl PkgConfig {
     }
 }
 
-/// Writes all files or none; standard output is one of its own.
+/// Writes all files or none. Standard output cannot be one of several files.
 pub fn write(files: &[(&Path, &[u8])], terminal: &Terminal) -> Result<(), Failure> {
     if let [(path, bytes)] = files
         && path.as_os_str() == "-"

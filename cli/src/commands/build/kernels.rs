@@ -1,4 +1,4 @@
-//! The kernels of a GPU schedule alone, without the code of the host.
+//! Writes the kernels of a GPU schedule without the host's code.
 
 use super::files::write;
 use crate::args::{Build, Emit};
@@ -19,11 +19,8 @@ pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Resul
     let cpu = args.cpu.first().copied().unwrap_or_default();
     if let Some(rows) = args.rows {
         let [rows] = job.model.row_types(rows.into())[..] else {
-            let message = "kernels alone are for one type of rows";
-            return Err(Failure::usage(
-                message,
-                "use --rows f32 or --rows f64, and once more for the other one",
-            ));
+            let message = "kernels without host code serve one type of rows";
+            return Err(Failure::usage(message, "build once with --rows f32 and once with --rows f64"));
         };
         job.read_rows(rows, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Artefact));
     }
@@ -65,14 +62,16 @@ fn texts(kernels: &[impl ToString]) -> Vec<String> {
     kernels.iter().map(ToString::to_string).collect()
 }
 
-/// Says what the kernels of an artefact take of a GPU, and how rows get there.
+/// Prints the resources of an artefact's kernels on a GPU, and the transfer of rows to it.
 pub fn report(module: &Module, launches: Option<&DeviceCode>, terminal: &Terminal) {
     let Some(code) = launches else { return terminal.say("no kernels for GPUs") };
     if let Some(transfer) = module.transfer {
         terminal.say(&transfer.to_string());
     }
     if code.cubin().is_none() {
-        terminal.say("NVIDIA's assembler `ptxas` is not installed: what the kernels take is not known");
+        terminal.say(
+            "NVIDIA's assembler `ptxas` is not installed: registers and memory of the kernels are unknown",
+        );
     }
     texts(code.kernels()).iter().for_each(|kernel| terminal.say(kernel));
 }

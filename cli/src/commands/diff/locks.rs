@@ -1,4 +1,4 @@
-//! Entries of locks, and whole locks, compared.
+//! Compares entries of locks, and whole locks.
 
 use super::{Side, changes};
 use crate::args::{Diff, ModelChoice};
@@ -17,7 +17,8 @@ pub fn is_lock(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "lock")
 }
 
-/// The lock and the entry that `schedc.lock#NAME` names. A file of that very name comes first.
+/// Splits `schedc.lock#NAME` into the lock and the entry's name. Returns `None` if a file of this name
+/// exists.
 pub fn entry_at(path: &Path) -> Option<(PathBuf, String)> {
     let (lock, name) = path.to_str()?.rsplit_once('#')?;
     (!path.exists()).then(|| (PathBuf::from(lock), name.to_string()))
@@ -30,7 +31,7 @@ pub fn side(lock: &Path, name: &str, model: &ModelChoice) -> Result<Side, Failur
     Ok(side_of(entry, &[lock], model))
 }
 
-/// The schedule of an entry with the model of its name beside one of the locks, unless another one is named.
+/// The schedule of an entry. Its model is the chosen one, or else the entry's model beside one of the locks.
 fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
     let name = format!("{}#{}", locks.first().unwrap_or(&Path::new("")).display(), entry.key);
     let source = Source { name, text: entry.schedule.clone(), is_chosen: false, path: None };
@@ -43,7 +44,7 @@ fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
     Side { source, model }
 }
 
-/// What became of an entry.
+/// The change of an entry between two locks.
 enum Fate<'a> {
     Added(&'a Entry),
     Removed(&'a Entry),
@@ -58,8 +59,8 @@ pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
     let mut all = Vec::new();
     for (key, fate) in &fates {
         let (line, value) = match fate {
-            Fate::Added(entry) => (format!("+ {key}: {}", told(entry)), json!({ "change": "added" })),
-            Fate::Removed(entry) => (format!("- {key}: {}", told(entry)), json!({ "change": "removed" })),
+            Fate::Added(entry) => (format!("+ {key}: {}", speed(entry)), json!({ "change": "added" })),
+            Fate::Removed(entry) => (format!("- {key}: {}", speed(entry)), json!({ "change": "removed" })),
             Fate::Changed(old, new) => {
                 let side = |entry, first, other| side_of(entry, &[first, other], &args.model);
                 let (one, other) =
@@ -67,7 +68,7 @@ pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
                 let changes = changes(&one, &other, args, terminal)?;
                 let nest: String =
                     show_diff_by_rows(&changes).lines().map(|line| format!("    {line}\n")).collect();
-                let line = format!("~ {key}: {} -> {}\n{nest}", told(old), told(new));
+                let line = format!("~ {key}: {} -> {}\n{nest}", speed(old), speed(new));
                 (line, json!({ "change": "changed", "nest": diff_by_rows_json(&changes) }))
             }
         };
@@ -81,7 +82,7 @@ pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
     if args.exit_code && !fates.is_empty() { Err(Failure::Findings) } else { Ok(()) }
 }
 
-/// What became of each entry that is not the same, in the order in which people read them.
+/// The changes of all entries that differ, sorted by model, target, rows and threads.
 fn fates<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a Key, Fate<'a>)> {
     let all = before.entries().iter().chain(after.entries());
     let keys: BTreeSet<&Key> = all.map(|entry| &entry.key).collect();
@@ -97,7 +98,7 @@ fn fates<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a Key, Fate<'a>)> {
 }
 
 /// `0.05 µs a row on znver5`
-fn told(entry: &Entry) -> String {
+fn speed(entry: &Entry) -> String {
     format!("{} µs a row on {}", entry.measured.schedule.median, entry.processor)
 }
 
@@ -107,7 +108,10 @@ fn with_figures(key: &Key, fate: &Fate, mut value: Value) -> Value {
         Fate::Removed(old) => (Some(old), None),
         Fate::Changed(old, new) => (Some(old), Some(new)),
     };
-    let about = |entry: &&&Entry| json!({ "us_per_row": entry.measured.schedule.median, "processor": entry.processor });
+    let about = |entry: &&&Entry| {
+        let us_per_row = entry.measured.schedule.median;
+        json!({ "us_per_row": us_per_row, "processor": entry.processor })
+    };
     value["entry"] = json!(key.to_string());
     value["before"] = old.as_ref().map(about).unwrap_or_default();
     value["after"] = new.as_ref().map(about).unwrap_or_default();

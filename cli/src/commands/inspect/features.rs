@@ -3,7 +3,7 @@
 use sched_forest::{FeatureUse, ModelSummary};
 use std::fmt::Write;
 
-/// Features listed one by one; the rest is summed up.
+/// Most features that are listed; the others are counted.
 const LISTED: usize = 20;
 
 /// A column of the table.
@@ -11,7 +11,7 @@ struct Column {
     title: &'static str,
     width: usize,
     cell: fn(&FeatureUse) -> String,
-    /// Whether it stands there where no feature has it.
+    /// Whether the column appears even if it is empty for all features.
     always: bool,
 }
 
@@ -29,7 +29,7 @@ fn count(number: usize) -> String {
     if number == 0 { String::new() } else { number.to_string() }
 }
 
-/// The features that are tested most.
+/// Describes the features that most nodes test.
 pub fn describe(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
     writeln!(out, "features used: {} of {}", summary.features.len(), summary.num_features)?;
     let mut used: Vec<&FeatureUse> = summary.features.iter().collect();

@@ -1,5 +1,5 @@
-//! What is in a library that `schedc build` made. The file is read and not loaded: it may be for another machine, and
-//! none of its code runs.
+//! The content of a library that `schedc build` made. The file is read and not loaded: it may be for another
+//! machine, and none of its code runs.
 
 use elf::ElfBytes;
 use elf::abi::{DT_SONAME, SHN_UNDEF, STB_LOCAL};
@@ -10,37 +10,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Names listed one by one; the rest is summed up.
+/// Most names that are listed; the others are counted.
 const LISTED: usize = 8;
-/// What all exported functions of a library end in, one of them.
+/// Suffix of an exported function that every library has.
 const CALL: &str = "_predict_ex";
-/// How the text begins that a version of the model's code says of itself.
+/// First bytes of the description that each version of the code contains.
 const ABOUT: &[u8] = b"{\"model\":{";
 
-/// How static libraries begin.
+/// First bytes of static libraries.
 const ARCHIVE: &[u8] = b"!<arch>\n";
-/// How the files begin that libraries and objects are.
+/// First bytes of shared libraries and object files.
 const ELF: &[u8] = b"\x7fELF";
 
 /// A library or an object file.
 pub struct Library {
-    /// What the names of its functions begin with.
+    /// The prefix of the function names.
     prefix: String,
-    /// The name that programs ask the system for which are linked with it.
+    /// The name under which linked programs load the library.
     soname: Option<String>,
-    /// What each version of the code says of itself.
+    /// The description in each version of the code.
     versions: Vec<Value>,
-    /// The versions of symbols that it needs, by the library that has them.
+    /// The symbol versions that the library needs, by the library that provides them.
     needs: BTreeMap<String, BTreeSet<String>>,
     bytes: usize,
 }
 
-/// Whether bytes are a library or an object file of this kind of system.
+/// Whether bytes are an ELF file or a static library.
 pub fn is_library(bytes: &[u8]) -> bool {
     bytes.starts_with(ELF) || bytes.starts_with(ARCHIVE)
 }
 
-/// The object in a static library, which has no other; else the file as it is.
+/// The single object of a static library; any other file unchanged.
 fn object_in(bytes: &[u8]) -> &[u8] {
     let is_archive = bytes.starts_with(ARCHIVE);
     let at = bytes.windows(ELF.len()).position(|window| is_archive && window == ELF).unwrap_or(0);
@@ -48,7 +48,7 @@ fn object_in(bytes: &[u8]) -> &[u8] {
 }
 
 impl Library {
-    /// Reads a file.
+    /// Reads a library from the bytes of its file.
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Library, Failure> {
         let foreign = |why: &str| {
             let help = "name a library or an object file that `schedc build` has made";
@@ -56,31 +56,31 @@ impl Library {
         };
         let Symbols { prefix, soname, needs } = symbols(object_in(bytes))
             .map_err(|_| foreign("it is damaged: its table of symbols cannot be read"))?;
-        let prefix = prefix.ok_or_else(|| foreign("it has no function that predicts"))?;
+        let prefix = prefix.ok_or_else(|| foreign("it has no predict function"))?;
         let versions = texts(bytes);
         if versions.is_empty() {
-            return Err(foreign("it does not say what it was built from"));
+            return Err(foreign("it has no description of its model"));
         }
         Ok(Library { prefix, soname, versions, needs, bytes: bytes.len() })
     }
 
-    /// The processors that its versions are for, the most demanding first.
+    /// The processors of the versions, the most demanding first.
     pub fn targets(&self) -> Vec<String> {
         self.versions.iter().map(|version| shown(&version["target"])).collect()
     }
 
-    /// What each version says of itself.
+    /// The descriptions in the versions.
     pub fn into_versions(self) -> Vec<Value> {
         self.versions
     }
 
-    /// All that is known of it.
+    /// The description as JSON, for programs.
     pub fn to_json(&self) -> Value {
         let Library { prefix, soname, versions, needs, bytes } = self;
         json!({ "prefix": prefix, "soname": soname, "bytes": bytes, "versions": versions, "needs": needs })
     }
 
-    /// The same for people.
+    /// Writes the description for people.
     pub fn describe(&self, out: &mut String, path: &Path) -> std::fmt::Result {
         let Some(first) = self.versions.first() else { return Ok(()) };
         writeln!(out, "{}  {} KiB", path.display(), self.bytes.div_ceil(1024))?;
@@ -123,7 +123,7 @@ impl Library {
     }
 }
 
-/// The type of the rows that a version is for.
+/// The type of the rows of a version.
 fn rows_of(version: &Value) -> &Value {
     &version["model"]["types"]["rows"]
 }
@@ -132,7 +132,7 @@ fn line(out: &mut String, title: &str, text: &str) -> std::fmt::Result {
     writeln!(out, "  {title:<11} {text}")
 }
 
-/// A value without quotes; long lists are cut.
+/// A value without quotes. Long lists are shortened.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -147,7 +147,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// How many categories have names, of how many features.
+/// Number of named categories, and of the features that have them.
 fn shown_categories(value: &Value) -> String {
     let features = value["names"].as_array().into_iter().flatten().filter_map(Value::as_array);
     let counts: Vec<usize> = features.map(Vec::len).filter(|count| *count > 0).collect();
@@ -160,7 +160,7 @@ fn shown_whole_numbers(value: &Value) -> String {
     format!("{} in tables, {} in arrays", shown(&value["tables"]), shown(&value["arrays"]))
 }
 
-/// The newest of several versions of a library's symbols, which includes the others.
+/// The newest of several symbol versions, which includes the others.
 fn newest(versions: &BTreeSet<String>) -> &str {
     let numbers = |name: &&String| -> Vec<u32> {
         name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
@@ -170,13 +170,13 @@ fn newest(versions: &BTreeSet<String>) -> &str {
 
 type Needs = BTreeMap<String, BTreeSet<String>>;
 
-/// What the tables of a file say.
+/// Information from the symbol tables of a file.
 #[derive(Default)]
 struct Symbols {
     /// The prefix of the functions.
     prefix: Option<String>,
     soname: Option<String>,
-    /// The versions of symbols that it needs.
+    /// The symbol versions that the file needs, by library.
     needs: Needs,
 }
 
@@ -208,7 +208,8 @@ fn symbols(bytes: &[u8]) -> Result<Symbols, elf::ParseError> {
     Ok(Symbols { prefix, soname, needs })
 }
 
-/// The texts that the versions say of themselves, the most demanding first, and those for wider rows before others.
+/// The descriptions in the versions, sorted by demands on the processor, then by width of rows, both
+/// descending.
 fn texts(bytes: &[u8]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     let mut rest = bytes;

@@ -1,4 +1,5 @@
-//! What trees take in memory in each representation: they are compiled, so that the figures are those of the code.
+//! Memory of the trees in each representation. The trees are compiled, so the sizes are those of the code's
+//! tables.
 
 use sched_ir::lir::KernelKind;
 use sched_lang::{Options, Supported, check};
@@ -11,13 +12,13 @@ use schedc_driver::machines;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What trees are compiled for, so that the figures are the same on each machine.
+/// Processor for which the trees are compiled, the same on each machine.
 const MACHINE: Cpu = Cpu::X86_64V3;
 
-/// A representation, and the bytes of its tables or why there are none.
+/// A representation, and the bytes of its tables or the reason why it is refused.
 pub type Size = (&'static str, Result<usize, String>);
 
-/// The size of each representation, walked row by row.
+/// The size of each representation for walks row by row.
 pub fn of_each_layout(model: &Model) -> Vec<Size> {
     Layout::WORDS.iter().map(|word| (*word, size(model, word))).collect()
 }
@@ -26,8 +27,8 @@ fn size(model: &Model, word: &str) -> Result<usize, String> {
     let options =
         Options { model: Some(model.facts()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(&format!("representation({word})\n"), &options);
-    let told = checked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
-    let nests = checked.nests.ok_or_else(|| told.unwrap_or_else(|| "it is not legal".to_string()))?;
+    let message = checked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
+    let nests = checked.nests.ok_or_else(|| message.unwrap_or_else(|| "it is not legal".to_string()))?;
     let compiled =
         compile(model, nests, &[KernelKind::Raw], &machines::of(MACHINE)).map_err(
             |failure| match failure {
@@ -38,7 +39,7 @@ fn size(model: &Model, word: &str) -> Result<usize, String> {
     Ok(compiled.lir.tables.iter().map(|table| table.bytes.len()).sum())
 }
 
-/// For people.
+/// Writes the sizes as text.
 pub fn describe(out: &mut String, sizes: &[Size]) -> std::fmt::Result {
     writeln!(out, "memory of trees")?;
     for (word, size) in sizes {
@@ -50,7 +51,7 @@ pub fn describe(out: &mut String, sizes: &[Size]) -> std::fmt::Result {
     Ok(())
 }
 
-/// For programs.
+/// The sizes as JSON.
 pub fn to_json(sizes: &[Size]) -> Value {
     let entries = sizes.iter().map(|(word, size)| match size {
         Ok(bytes) => ((*word).to_string(), json!({ "bytes": bytes })),

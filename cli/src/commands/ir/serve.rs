@@ -1,5 +1,5 @@
-//! `schedc ir --serve`: the stages of one schedule after the other, for editors. The model is read once, and again when its file
-//! has changed; only one kernel is made.
+//! `schedc ir --serve`: answers editors' requests for stages of schedules. Reads the model once, and again
+//! when its file has changed. Compiles one kernel only.
 
 use super::stage_text;
 use crate::args::{Ir, Stage};
@@ -18,46 +18,46 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A line of the input.
+/// A request: one line of standard input.
 #[derive(Deserialize)]
-struct Wish {
+struct StageRequest {
     /// The schedule.
     text: String,
-    /// A stage, or `cost` for what the cost model says.
+    /// A stage, or `cost` for the cost model's prediction.
     stage: String,
-    /// Rows of the calls that the cost is asked of.
+    /// Rows per call, for `cost`.
     #[serde(default)]
     rows: Option<usize>,
 }
 
-/// Rows of calls that nothing is said of.
+/// Default number of rows per call.
 const ROWS: usize = 1024;
-/// Nests whose costs are kept.
+/// Most nests whose costs are cached.
 const MOST: usize = 256;
 
-/// A model as its file was, and what is known of calls of it.
-struct Known {
+/// A model that was read from its file, and the costs of its nests.
+struct LoadedModel {
     stamp: Stamp,
     model: Model,
     predictor: Predictor,
-    /// Costs of nests at calls of so many rows.
+    /// Cached costs: nest, rows per call, cycles.
     costs: Vec<(Nest, usize, f64)>,
 }
 
-/// What tells whether a file has changed.
+/// Length and modification time of a file, which show whether it has changed.
 type Stamp = (u64, Option<SystemTime>);
 
 /// Answers lines of standard input, each by a line of standard output: `{"text"}` or `{"error"}`.
 pub fn serve(args: &Ir, path: &Path) -> Result<(), Failure> {
-    let mut known: Option<Known> = None;
+    let mut loaded: Option<LoadedModel> = None;
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
-        let answer = match answer(args, path, &mut known, &line) {
+        let answer = match answer(args, path, &mut loaded, &line) {
             Ok(text) => json!({ "text": text }),
             Err(error) => json!({ "error": error }),
         };
-        // An editor that has gone wants nothing more.
+        // The editor has closed the pipe.
         if writeln!(out, "{answer}").and_then(|()| out.flush()).is_err() {
             break;
         }
@@ -65,49 +65,53 @@ pub fn serve(args: &Ir, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn answer(args: &Ir, path: &Path, known: &mut Option<Known>, line: &str) -> Result<String, String> {
-    let wish: Wish = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    let known = model(args, path, known).map_err(in_words)?;
-    let source = Source { name: "schedule".to_owned(), text: wish.text, is_chosen: false, path: None };
-    if wish.stage == "cost" {
-        let cost = cost_of(args, known, &source, wish.rows.unwrap_or(ROWS));
+fn answer(args: &Ir, path: &Path, loaded: &mut Option<LoadedModel>, line: &str) -> Result<String, String> {
+    let request: StageRequest = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let loaded = model(args, path, loaded).map_err(in_words)?;
+    let source = Source { name: "schedule".to_owned(), text: request.text, is_chosen: false, path: None };
+    if request.stage == "cost" {
+        let cost = cost_of(args, loaded, &source, request.rows.unwrap_or(ROWS));
         return cost.map(|cycles| cycles.to_string());
     }
-    let stage = Stage::from_str(&wish.stage, false)?;
-    text(args, &known.model, &source, stage)
+    let stage = Stage::from_str(&request.stage, false)?;
+    text(args, &loaded.model, &source, stage)
 }
 
-/// The model as its file is now.
-fn model<'k>(args: &Ir, path: &Path, known: &'k mut Option<Known>) -> Result<&'k mut Known, Failure> {
+/// The model of the file's present content.
+fn model<'k>(
+    args: &Ir,
+    path: &Path,
+    loaded: &'k mut Option<LoadedModel>,
+) -> Result<&'k mut LoadedModel, Failure> {
     let stamp = fs::metadata(path).map(|file| (file.len(), file.modified().ok())).unwrap_or_default();
-    let fresh = match known.take().filter(|old| old.stamp == stamp) {
-        Some(known) => known,
+    let fresh = match loaded.take().filter(|old| old.stamp == stamp) {
+        Some(loaded) => loaded,
         None => {
             let model = Model::read(path, &args.reading.options())?.profiled(&args.values)?;
             let predictor = Predictor::new(&model, args.cpu);
-            Known { stamp, model, predictor, costs: Vec::new() }
+            LoadedModel { stamp, model, predictor, costs: Vec::new() }
         }
     };
-    Ok(known.insert(fresh))
+    Ok(loaded.insert(fresh))
 }
 
-/// The cycles of a call of so many rows, by the cost model.
-fn cost_of(args: &Ir, known: &mut Known, source: &Source, rows: usize) -> Result<f64, String> {
-    let (nests, _) = nests(args, &known.model, source)?;
+/// The cycles of a call of `rows` rows, by the cost model.
+fn cost_of(args: &Ir, loaded: &mut LoadedModel, source: &Source, rows: usize) -> Result<f64, String> {
+    let (nests, _) = nests(args, &loaded.model, source)?;
     let nest = nests.into_for_rows(rows);
-    let before = known.costs.iter().find(|(other, of, _)| *of == rows && *other == nest);
+    let before = loaded.costs.iter().find(|(other, of, _)| *of == rows && *other == nest);
     if let Some((.., cycles)) = before {
         return Ok(*cycles);
     }
-    let told = known.predictor.cycles(&known.model, Variants::only(nest.clone()), (rows, 1));
-    let cycles = told.ok_or_else(|| "nothing is predicted of this schedule".to_owned())?;
-    known.costs.push((nest, rows, cycles));
-    let surplus = known.costs.len().saturating_sub(MOST);
-    known.costs.drain(..surplus);
+    let predicted = loaded.predictor.cycles(&loaded.model, Variants::only(nest.clone()), (rows, 1));
+    let cycles = predicted.ok_or_else(|| "the cost model has no prediction for this schedule".to_owned())?;
+    loaded.costs.push((nest, rows, cycles));
+    let surplus = loaded.costs.len().saturating_sub(MOST);
+    loaded.costs.drain(..surplus);
     Ok(cycles)
 }
 
-/// The nests of a schedule, and what it is for.
+/// The nests of a schedule, and its target.
 fn nests(args: &Ir, model: &Model, source: &Source) -> Result<(Variants<Nest>, Target), String> {
     let checked = source.check_for(Supported::Compilable, model, &args.values);
     source.check_fingerprint(&checked, model, &args.values).map_err(in_words)?;
@@ -136,7 +140,7 @@ fn in_words(failure: Failure) -> String {
     }
 }
 
-/// As a run of the program says it.
+/// A diagnostic as the command line prints it.
 fn words(diagnostic: Diagnostic) -> String {
     full::plain("", &diagnostic, false).trim_end().to_owned()
 }

@@ -1,4 +1,4 @@
-//! `schedc lock --check`: whether entries are as schedc has written them, and go with their models.
+//! `schedc lock --check`: checks that schedc wrote the entries, and that they match their models.
 
 use super::model_of;
 use crate::args;
@@ -9,7 +9,7 @@ use schedc_driver::{Failure, Model};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Runs the command. The machine that it runs on does not matter: it need not be the one that entries were measured on.
+/// Runs the command. The check may run on any machine, not only on the one that measured the entries.
 pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     let path = &args.file;
     let lock = Lock::read(path)?;
@@ -29,18 +29,18 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     }
     let text = std::fs::read(path).unwrap_or_default();
     if findings.is_empty() && as_lines(&text) != lock.text() {
-        let message = "the text is not as schedc writes it, though the entries are";
-        let help = "`schedc lock --resolve` writes it again";
+        let message = "the entries are intact, but schedc would write the text differently";
+        let help = "`schedc lock --resolve` rewrites it";
         let found = Diagnostic::new(usage::LOCK_DAMAGED, Place::Whole, message).help(help);
         findings.push(found.file(path.display().to_string()));
     }
     for finding in &findings {
-        terminal.tell(Diagnostic { severity: Severity::Error, ..finding.clone() });
+        terminal.show(Diagnostic { severity: Severity::Error, ..finding.clone() });
     }
     let count = lock.entries().len();
     let entries = if count == 1 { "entry" } else { "entries" };
     let found = match findings.len() {
-        0 => "nothing is wrong".to_string(),
+        0 => "no findings".to_string(),
         1 => "1 finding".to_string(),
         n => format!("{n} findings"),
     };
@@ -48,10 +48,10 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     if findings.is_empty() { Ok(()) } else { Err(Failure::Findings) }
 }
 
-/// The model of an entry; none where its file is not there, which is worth a note.
+/// The model of an entry. Prints a note and returns `None` if its file does not exist.
 fn read(file: &Path, args: &args::Lock, terminal: &Terminal) -> Result<Option<Model>, Box<Diagnostic>> {
     if !file.exists() {
-        terminal.say(&format!("note: {} is not there; its entries are looked at without it", file.display()));
+        terminal.say(&format!("note: {} does not exist; its entries are checked without it", file.display()));
         return Ok(None);
     }
     match Model::read(file, &args.reading.options()) {
@@ -61,7 +61,7 @@ fn read(file: &Path, args: &args::Lock, terminal: &Terminal) -> Result<Option<Mo
     }
 }
 
-/// A text with the line breaks that schedc writes.
+/// A text with line breaks `\n`, as schedc writes them.
 fn as_lines(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace("\r\n", "\n")
 }

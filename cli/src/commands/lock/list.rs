@@ -1,10 +1,10 @@
-//! What a lock holds.
+//! Lists the entries of a lock.
 
 use schedc_driver::lock::{Entry, Figures, Lock};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The entries in the order in which people read them.
+/// The entries, sorted for people.
 fn sorted(lock: &Lock) -> Vec<&Entry> {
     let mut entries: Vec<&Entry> = lock.entries().iter().collect();
     entries.sort_by(|one, other| one.for_people(other));
@@ -44,7 +44,7 @@ fn figures(figures: Figures) -> String {
     format!("{} [{}, {}]", figures.median, figures.low, figures.high)
 }
 
-/// All that entries say.
+/// The entries as JSON, with all their fields.
 pub fn json(lock: &Lock) -> String {
     let entries: Vec<Value> = sorted(lock).into_iter().map(entry).collect();
     format!("{:#}\n", json!({ "format": schedc_driver::lock::FORMAT, "entries": entries }))

@@ -1,4 +1,4 @@
-//! `schedc lock --upgrade`: an entry measured again.
+//! `schedc lock --upgrade`: measures an entry again.
 
 use super::{model_of, write};
 use crate::args;
@@ -21,7 +21,7 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
     let (cpu, target) = target_of(&entry, &args.file)?;
     let measured = measured(args, &entry, &model, (cpu, target.as_ref()), terminal)?;
     let renewed = Entry::of(entry.key.clone(), &model, cpu, &entry.schedule, measured)?;
-    terminal.say(&format!("{}: {}; it was {}", renewed.key, told(&renewed), told(&entry)));
+    terminal.say(&format!("{}: {}; it was {}", renewed.key, speeds(&renewed), speeds(&entry)));
     if renewed.gain() < 1.0 {
         let model = &renewed.key.model;
         terminal.say(&format!(
@@ -33,7 +33,7 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
 }
 
 /// `0.05 µs a row, 0.06 µs with the default`
-fn told(entry: &Entry) -> String {
+fn speeds(entry: &Entry) -> String {
     let Measured { schedule, default, .. } = entry.measured;
     format!("{} µs a row, {} µs with the default", schedule.median, default.median)
 }
@@ -60,7 +60,7 @@ fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failur
     Ok((cpu, None))
 }
 
-/// The entry's schedule and the one that schedc chooses, in turns.
+/// Times the entry's schedule and the schedule that schedc chooses, in turns.
 fn measured(
     args: &args::Lock,
     entry: &Entry,
@@ -89,12 +89,12 @@ fn measured(
     }
     let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
     let workload = Workload { rows: &values, batch: rows, threads };
-    // As many samples as there is time for.
+    // Larger than any budget allows, so that the budget ends the race.
     let rule = Rule { samples: 1000, budget: Some(args.budget), ..Rule::default() };
     let timings = race(&contenders, &workload, &rule, &mut |_| ControlFlow::Continue(()))?;
     let figures: Vec<Figures> = timings.iter().filter_map(|timing| timing.quartiles()).map(figures).collect();
     let [schedule, default] = figures.as_slice() else {
-        return Err(Failure::usage("there was no time to measure", "give more with --budget"));
+        return Err(Failure::usage("the time budget is too short to measure", "raise it with --budget"));
     };
     Ok(Measured { schedule: *schedule, default: *default, seed: DRAWN_FROM, budget: args.budget })
 }

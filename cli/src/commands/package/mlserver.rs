@@ -1,4 +1,4 @@
-//! Folders that MLServer loads.
+//! Model folders of MLServer.
 
 use super::Files;
 use super::facts::{Element, Facts, Tensor};

@@ -5,10 +5,10 @@ use super::facts::{Element, Facts, Tensor};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Rows of a batch that Triton makes of requests, and of a request.
+/// Most rows of a request, and of a batch that Triton forms of several requests.
 const MOST_ROWS: u32 = 65536;
 
-/// What Triton's backend for Python runs.
+/// The module that Triton's Python backend runs.
 const MODEL: &str =
     "from schedc_runtime.triton import TritonPythonModel\n\n__all__ = [\"TritonPythonModel\"]\n";
 
@@ -60,7 +60,7 @@ fn write_tensor(out: &mut String, what: &str, tensor: &Tensor) -> std::fmt::Resu
     writeln!(out, "{what} [ {{ name: {} data_type: {element} dims: [ {columns} ] }} ]", quoted(name))
 }
 
-/// A text as protocol buffers' text format has it.
+/// A quoted string in the text format of protocol buffers.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

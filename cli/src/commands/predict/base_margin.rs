@@ -1,4 +1,4 @@
-//! What sums begin with, where rows bring it along: columns of the input, or an array beside it.
+//! Base margins that come with the rows: columns of the input, or a separate array.
 
 use super::run::PIECES;
 use crate::args::Predict;
@@ -7,7 +7,7 @@ use schedc_data::{Batch, DataError, Expect, Number, Reading, RowStream, Source};
 use schedc_driver::Failure;
 use std::path::Path;
 
-/// Where a base margin comes from, as an argument names it.
+/// The origin of a base margin, as an argument names it.
 pub enum Origin {
     /// Columns of the input.
     Columns(Vec<String>),
@@ -16,7 +16,8 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// What an argument names: an array where it ends as such, else columns with commas between them.
+    /// The origin that the argument names: an array if the name ends in .npy or .npz, otherwise columns,
+    /// separated by commas.
     pub fn of(args: &Predict) -> Option<Origin> {
         let named = args.base_margin.as_ref()?;
         let is_array = Path::new(named).extension().is_some_and(|end| end == "npy" || end == "npz");
@@ -26,7 +27,7 @@ impl Origin {
         })
     }
 
-    /// The columns of the input that are no part of its rows.
+    /// The columns of the input that hold the base margin.
     pub fn columns(&self) -> &[String] {
         match self {
             Origin::Columns(columns) => columns,
@@ -63,21 +64,21 @@ impl Origin {
 
 /// A base margin that is read with the rows.
 pub struct BaseMargin {
-    /// The array with its name, if it is no part of the input.
+    /// The array with its name; `None` if columns of the input hold the base margin.
     array: Option<(RowStream<'static>, String)>,
     margins: usize,
-    /// How many rows have been read.
+    /// Number of rows read.
     rows: u64,
 }
 
-/// The numbers of a batch, in the type of the model's sums.
+/// The base margin of a batch, in the type of the model's sums.
 pub enum Begin {
     F32(Vec<f32>),
     F64(Vec<f64>),
 }
 
 impl Begin {
-    /// As a call takes them.
+    /// The values in the form of a call's argument.
     pub fn as_rows(&self) -> Rows<'_> {
         match self {
             Begin::F32(values) => Rows::F32(values),
@@ -87,7 +88,7 @@ impl Begin {
 }
 
 impl BaseMargin {
-    /// What the sums of a batch begin with.
+    /// The base margin of a batch.
     pub fn next(&mut self, batch: &Batch, number: Number) -> Result<Begin, Failure> {
         let values = match &mut self.array {
             None => batch.beside.clone(),

@@ -9,11 +9,11 @@ use crate::args::Output;
 use sched_categories::label_of_json;
 use schedc_driver::Failure;
 
-/// The labels of a model's classes, in the order of their numbers; empty where classes are numbers from 0 on.
+/// The labels of a model's classes, in the order of their numbers; empty if classes are numbers from 0 on.
 #[derive(Clone, Debug, Default)]
 pub struct Labels(Vec<Label>);
 
-/// Classes as their labels.
+/// Labels of predicted classes, by the labels' type.
 pub enum Classes {
     Integers(Vec<i64>),
     Numbers(Vec<f64>),

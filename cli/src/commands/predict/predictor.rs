@@ -1,4 +1,4 @@
-//! What predicts: code in memory or a library.
+//! Predictors: code in memory, and libraries.
 
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Jit, Library, Output as Results, Rows};
@@ -6,18 +6,18 @@ use schedc_data::Number;
 use schedc_driver::Failure;
 use std::cell::OnceCell;
 
-/// Rows predicted between two looks at the clock, at most.
+/// Most rows of a call on the processor: the clock and the progress bar advance after each call.
 pub const PIECE: usize = 1 << 16;
-/// The same on GPUs, which compute a call while they are fed with the rest of it.
+/// Most rows of a call on a GPU, which overlaps transfers and kernels within a call.
 const GPU_PIECE: usize = 1 << 20;
 
-/// Something that predicts: code in memory or a library.
+/// A predictor: code in memory or a library.
 pub trait Predictor {
     /// Columns of a row.
     fn num_features(&self) -> usize;
     /// Columns of an output; 0 if the model has none of the kind.
     fn num_outputs(&self, kind: Kind) -> usize;
-    /// Rows of a call that it is worth its while to make: progress is shown after each.
+    /// Most rows of a call; progress is shown after each.
     fn rows_of_call(&self) -> usize {
         PIECE
     }
@@ -34,7 +34,7 @@ pub trait Predictor {
     ) -> Result<(), String>;
 }
 
-/// The type of numbers that code writes.
+/// The number type of an element type.
 fn number_of(element: Dtype) -> Number {
     match element {
         Dtype::F32 => Number::F32,
@@ -80,7 +80,7 @@ pub struct JitByRows<'a> {
 }
 
 impl<'a> JitByRows<'a> {
-    /// Code for the first rows, and how code for wide ones is made.
+    /// `make_wide` compiles the code for wide rows.
     pub fn new(first: Jit, make_wide: &'a dyn Fn() -> Result<Jit, Failure>) -> JitByRows<'a> {
         JitByRows { first, wide: OnceCell::new(), make_wide }
     }
@@ -100,7 +100,7 @@ impl<'a> JitByRows<'a> {
     }
 }
 
-/// Why there is no code.
+/// The reason why compilation failed.
 fn why(failure: Failure) -> String {
     match failure {
         Failure::Refused(diagnostic) => diagnostic.message,

@@ -14,7 +14,7 @@ use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, V
 use schedc_driver::Failure;
 use std::time::{Duration, Instant};
 
-/// Rows of an array beside the input that are read at a time, at most.
+/// Most rows of a separate array that are read at a time.
 pub const PIECES: usize = 1 << 16;
 
 /// Numbers in the rows of a batch, or in its results, at most.
@@ -26,64 +26,64 @@ pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }
 
-/// What follows the first rows.
+/// The batch after the first one.
 pub enum Second {
-    /// Nobody has looked.
+    /// Not read yet.
     Unknown,
-    /// So much, or nothing.
+    /// Read: a batch, or the end of the rows.
     Known(Option<Batch>),
 }
 
 /// The rows of a run.
 pub struct Input<'a> {
-    /// Where they come from.
+    /// The stream of the rows.
     pub stream: RowStream<'a>,
-    /// What has been read of it already: the first rows, if there are any.
+    /// The first batch, which is read already; `None` if there are no rows.
     pub first: Option<Batch>,
-    /// What follows these, as far as that has been read.
+    /// The second batch, as far as it is known.
     pub second: Second,
-    /// What their sums begin with, if that comes along.
+    /// The base margin, if there is one.
     pub base_margin: Option<BaseMargin>,
 }
 
 impl Input<'_> {
-    /// Whether the rows are of single precision, as far as they have been read.
+    /// Whether the first batch is of single precision.
     pub fn are_narrow(&self) -> bool {
         self.first.as_ref().is_some_and(Batch::is_narrow)
     }
 
-    /// Whether there is an array for each feature, as far as they have been read.
+    /// Whether the first batch is column-major.
     pub fn are_columns(&self) -> bool {
         self.first.as_ref().is_some_and(Batch::has_columns)
     }
 
-    /// How many rows there are, if that is known.
+    /// The number of all rows, if known.
     pub fn all(&self) -> Option<usize> {
         let is_all = self.stream.rows().is_some() || matches!(self.second, Second::Known(None));
         is_all.then(|| self.rows())
     }
 
-    /// How many rows there are; if nobody knows, how many have been read.
+    /// The number of all rows; if unknown, the number of rows that were read.
     pub fn rows(&self) -> usize {
         let read = self.first.as_ref().map_or(0, |batch| batch.rows);
         self.stream.rows().and_then(|rows| usize::try_from(rows).ok()).unwrap_or(read)
     }
 }
 
-/// One run.
+/// A run of `schedc predict`: the arguments, and the destinations of messages and results.
 pub struct Run<'a> {
     /// The arguments of the command.
     pub args: &'a Predict,
-    /// Where messages go.
+    /// The destination of messages.
     pub terminal: &'a Terminal,
-    /// Where results go.
+    /// The destination of results.
     pub destination: Destination,
     /// What classes are called.
     pub labels: Labels,
 }
 
 impl Run<'_> {
-    /// Predicts all rows; it took `compiling` to be able to.
+    /// Predicts all rows. `compiling` is the time that compilation took.
     pub fn predict(
         &self,
         predictor: &impl Predictor,
@@ -182,7 +182,7 @@ impl Run<'_> {
                  without one",
             )
         })?;
-        // Classes come as floats from the code, and are written as the numbers that they are.
+        // Code returns classes as floats; they are written as numbers or labels.
         Ok(match results {
             Predictions::F32(values) if kind == Kind::Class => match self.labels.of_classes(&values)? {
                 None => Predictions::I32(values.into_iter().map(|class| class as i32).collect()),
@@ -210,7 +210,7 @@ fn column(values: &Values) -> Column<'_> {
     })
 }
 
-/// Room for the results of a batch.
+/// Memory for the results of a batch.
 fn filled<T: Copy>(value: T, rows: usize, columns: usize) -> Result<Vec<T>, Failure> {
     let mut values = Vec::new();
     let size = rows.saturating_mul(columns);

@@ -1,13 +1,13 @@
-//! What the simulator tells of launches: a table for people, and JSON for programs.
+//! The simulator's report on launches: a table for people, and JSON for programs.
 
 use super::WARP;
 use sched_ir::interp::{AccessCost, LaunchCost};
 use serde_json::{Value, json};
 
-/// Statements of a launch that are listed.
+/// Most statements of a launch that are listed.
 const LISTED: usize = 20;
 
-/// Adds what a run has cost to what earlier ones have.
+/// Adds the costs of a run to those of earlier runs.
 pub fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
     for launch in found {
         let same = |known: &&mut LaunchCost| known.name == launch.name && known.block == launch.block;
@@ -37,14 +37,15 @@ pub fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
     }
 }
 
-/// The lines for people: launches in the order in which they ran, in each the dearest accesses first.
+/// The report for people: launches in the order of their first run, each with its most expensive accesses
+/// first.
 pub fn lines(launches: &[LaunchCost]) -> Vec<String> {
     if launches.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![
-        "no races, and no accesses that go wrong".to_string(),
-        format!("accesses of a warp of {WARP} threads, on average, and how many there were"),
+        "no races, and no invalid accesses".to_string(),
+        format!("average cost of an access by a warp of {WARP} threads, and the number of accesses"),
     ];
     for launch in launches {
         lines.push(head(launch));
@@ -59,17 +60,18 @@ pub fn lines(launches: &[LaunchCost]) -> Vec<String> {
             lines.push(format!("  and {} more", costs.len() - LISTED));
         }
         let [wavefronts, sectors] = [true, false].map(|shared| in_all(launch, shared));
-        lines.push(format!("  in all {wavefronts} wavefronts and {sectors} sectors"));
+        lines.push(format!("  total: {wavefronts} wavefronts and {sectors} sectors"));
     }
     lines
 }
 
-/// A launch in a line.
+/// The line of a launch.
 fn head(launch: &LaunchCost) -> String {
     let LaunchCost { name, times, grid: [x, y, z], block, shared, .. } = launch;
     let [threads_x, threads_y, threads_z] = block;
     let mut line = format!(
-        "launch {name}: {x} x {y} x {z} blocks of {threads_x} x {threads_y} x {threads_z} threads, {shared} bytes of \
+        "launch {name}: {x} x {y} x {z} blocks of {threads_x} x {threads_y} x {threads_z} threads, \
+         {shared} bytes of \
          shared memory, {} barriers in a block",
         barriers(launch),
     );
@@ -79,7 +81,7 @@ fn head(launch: &LaunchCost) -> String {
     line
 }
 
-/// Barriers that a block comes to.
+/// Barriers per block.
 fn barriers(launch: &LaunchCost) -> u64 {
     launch.barriers / launch.blocks.max(1)
 }
@@ -88,12 +90,12 @@ fn average(cost: &AccessCost) -> f64 {
     cost.pieces as f64 / cost.warps.max(1) as f64
 }
 
-/// The wavefronts or sectors of all accesses of a launch.
+/// The wavefronts (`shared`) or sectors of all accesses of a launch.
 fn in_all(launch: &LaunchCost, shared: bool) -> u64 {
     launch.accesses.iter().filter(|cost| cost.shared == shared).map(|cost| cost.pieces).sum()
 }
 
-/// The same for programs.
+/// The report as JSON.
 pub fn json(launches: &[LaunchCost]) -> Value {
     let access = |cost: &AccessCost| {
         json!({

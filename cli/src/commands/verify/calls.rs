@@ -1,4 +1,4 @@
-//! Calls of all shapes, so that all code of a model runs: many numbers of rows, rows apart, threads.
+//! Calls of all shapes, which together run all code of a model: many numbers of rows, strides, threads.
 
 use super::expected::Expected;
 use crate::commands::predict::Predictor;
@@ -16,23 +16,23 @@ const COUNTS: [usize; 26] =
 const KINDS: [Kind; 5] = [Kind::Leaf, Kind::Raw, Kind::Value, Kind::Class, Kind::Tree];
 /// Values between rows that are apart.
 const GAP: usize = 3;
-/// Threads of calls that may have several.
+/// Threads of multi-threaded calls.
 const THREADS: i32 = 3;
-/// Results behind the last, which stay as they are.
+/// Guard values behind the results, which calls must not change.
 const GUARD: usize = 8;
-/// Differences that are kept of one run of calls.
+/// Most differences that are kept of the calls on a block.
 const MOST: usize = 256;
 
 /// How rows are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Whether they are doubles.
+    /// Whether rows are `f64`.
     pub doubles: bool,
     /// How many there are.
     pub rows: usize,
     /// Values between the end of a row and the start of the next.
     pub gap: usize,
-    /// The most threads.
+    /// Most threads of the call.
     pub threads: i32,
 }
 
@@ -50,12 +50,12 @@ impl fmt::Display for Shape {
     }
 }
 
-/// A result that is not the walker's.
+/// A result that differs from the walker's.
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
     /// The output.
     pub kind: Kind,
-    /// The row, among all of the block.
+    /// The row's index in the block.
     pub row: usize,
     /// The column of the output.
     pub column: usize,
@@ -67,9 +67,9 @@ pub struct Difference {
     pub shape: Shape,
 }
 
-/// A run of calls over all rows.
+/// A pass of calls over all rows.
 struct Pass {
-    /// Rows of each call, over and over.
+    /// Rows per call, repeated cyclically.
     counts: Vec<usize>,
     gap: usize,
     threads: i32,
@@ -82,9 +82,9 @@ pub struct Calls<'a> {
     pub code: &'a dyn Predictor,
     /// Whether sums are the trainer's to the last bit.
     pub exact: bool,
-    /// Numbers of rows that matter to the schedule.
+    /// Numbers of rows at which the schedule changes its behaviour.
     pub counts: BTreeSet<usize>,
-    /// Whether each call takes long, so that few are made.
+    /// Whether calls are slow, so that only few are made.
     pub slow: bool,
     /// The outputs' columns: leaves, margins, values, classes, values of trees.
     pub widths: [usize; 5],
@@ -95,7 +95,7 @@ pub struct Calls<'a> {
 /// What calls gave.
 #[derive(Default)]
 pub struct Outcome {
-    /// Calls that were made.
+    /// Number of calls.
     pub calls: u64,
     /// Results that were compared, by kind.
     pub compared: [u64; 5],
@@ -175,7 +175,7 @@ impl Calls<'_> {
         expected: &Expected,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
-        // Each number of rows has its turn, however few rows there are.
+        // Each number of rows is used at least once; rows repeat if they are too few.
         let all = count.max(pass.counts.iter().sum());
         let (mut first, mut turn) = (0, 0);
         while first < all && count > 0 {
@@ -224,7 +224,7 @@ impl Calls<'_> {
         is_same(found, wanted, slack)
     }
 
-    /// One call on rows from the first one on, which come again behind the last.
+    /// A call on rows from `first` on; after the last row, the rows repeat.
     pub fn call(
         &self,
         kind: Kind,
@@ -249,7 +249,8 @@ impl Calls<'_> {
         let room = wanted + GUARD;
         let extras = Extras { threads: shape.threads, stride, ..Extras::default() };
         let call = |out: Results| self.code.predict(kind, laid, shape.rows, out, extras);
-        // What no code writes is seen: no result is this number, and what lies behind the results keeps it.
+        // The results are initialized with a number that no code computes. It shows missing results, and
+        // writes behind the results.
         const MARK: i32 = i32::MIN + 7;
         let mark = f64::from(MARK);
         let mut found: Vec<f64> = match (kind, self.code.number(kind)) {
@@ -263,7 +264,7 @@ impl Calls<'_> {
                 call(Results::F64(&mut out))?;
                 out
             }
-            // Code gives whole numbers of one type; a call for another one is refused.
+            // Code returns whole numbers of one type and refuses calls for another.
             (_, Number::I32 | Number::I64 | Number::Label) => {
                 let mut out = vec![MARK; room];
                 call(Results::I32(&mut out))?;
@@ -278,7 +279,7 @@ impl Calls<'_> {
     }
 }
 
-/// Rows of a call as they lie in memory.
+/// The rows of a call in memory, with `between` in the gaps.
 fn laid_out<T: Copy>(
     values: &[T],
     features: usize,
@@ -294,7 +295,7 @@ fn laid_out<T: Copy>(
     laid
 }
 
-/// Whether a result is the wanted one: all NaNs are one value.
+/// Whether a result equals the expected one within the tolerance. All NaNs are equal.
 fn is_same(found: f64, wanted: f64, slack: f64) -> bool {
     if found.is_nan() || wanted.is_nan() {
         return found.is_nan() == wanted.is_nan();

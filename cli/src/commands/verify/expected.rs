@@ -13,18 +13,18 @@ pub struct Expected {
     pub leaves: Vec<u32>,
     /// Margins, in the type of results.
     pub margins: Vec<f64>,
-    /// How far each margin may be off where the order of additions is free.
+    /// Tolerance of each margin if the order of additions is free.
     pub slack: Vec<f64>,
     /// Predictions.
     pub values: Vec<f64>,
     /// What each tree adds; nothing where leaves hold vectors.
     pub trees: Vec<f64>,
-    /// Classes; none if the model has none.
+    /// Classes; empty if the model has none.
     pub classes: Vec<u32>,
 }
 
 impl Expected {
-    /// Walks all rows, in two threads where the system has them.
+    /// Walks all rows, in two threads if the system allows.
     pub fn new<X: Real + Sync>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
         let count = rows.len() / forest.num_features.max(1);
         let (first, second) = rows.split_at(count / 2 * forest.num_features);
@@ -84,18 +84,18 @@ fn raw_factor(forest: &Forest) -> f64 {
     let factor = |step: &Transform| match step {
         Transform::Scale { factor, .. } => factor.abs(),
         Transform::Divide { by } => 1.0 / by.abs(),
-        // Such steps come behind margins.
+        // Other steps follow the margins.
         _ => 1.0,
     };
     forest.output.raw.iter().map(factor).product()
 }
 
-/// The magnitudes that make up the margins of a row: base values and leaves.
+/// The magnitudes of a row's margins: |base| + the sum of |leaf|.
 fn magnitudes<X: Real>(forest: &Forest, row: &[X]) -> Vec<f64> {
     let mut sums: Vec<f64> = forest.base.iter().map(|base| base.abs()).collect();
     for (number, tree) in forest.trees.iter().enumerate() {
         let leaf = forest.leaf(tree, row);
-        // What a linear leaf adds is bounded by its terms.
+        // A linear leaf's sum is bounded by the magnitudes of its terms.
         let linear = forest.linear.get(number).filter(|leaves| !leaves.is_empty());
         let terms = linear.map_or(0.0, |leaves| {
             let place = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! From a result that differs to the row, tree, node, feature and value that it comes from.
+//! Locates the origin of a difference: row, tree, node, feature and value.
 
 use super::calls::Difference;
 use sched_forest::{Comparison, Float, Forest, Leaf, NodeRef, Predicate, Target, Tree};
@@ -6,22 +6,22 @@ use sched_llvm::runtime::Kind;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Leaves that are tried as the one that a wrong margin comes from.
+/// Most sums that are tried to find the leaf that explains a wrong margin.
 const MOST_TRIES: usize = 1 << 26;
 
-/// A difference, explained.
+/// A difference, and its origin.
 pub struct Found {
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
-    /// Whether a call with this row alone gives the same.
+    /// Whether a call with this row alone differs, too.
     pub alone: bool,
-    /// The row, as it was handed over.
+    /// The row, widened.
     pub row: Vec<f64>,
-    /// Where its walk goes wrong, if that can be told.
+    /// The node at which the walk goes wrong, if it can be located.
     pub turn: Option<Turn>,
 }
 
-/// Where a walk goes another way.
+/// The point at which the code's walk diverges from the walker's.
 pub struct Turn {
     /// The tree, by the model's numbers.
     pub tree: u32,
@@ -29,19 +29,19 @@ pub struct Turn {
     pub expected: u32,
     /// The leaf that the code reaches.
     pub found: u32,
-    /// Whether the leaf was found out from a margin, so that another one with the same value may be meant.
+    /// Whether the leaf was inferred from a margin. Another leaf with the same value is then possible.
     pub from_margin: bool,
-    /// The node at which both ways part; none if there is no such leaf.
+    /// The node at which both paths diverge; `None` if the tree has no leaf of this number.
     pub node: Option<Test>,
 }
 
-/// A node and what is tested there.
+/// A node and its test of the row.
 pub struct Test {
-    /// Edges between it and the root.
+    /// The node's depth.
     pub depth: usize,
     /// The feature.
     pub feature: u32,
-    /// Its name, if it has one.
+    /// The feature's name, if it has one.
     pub name: Option<String>,
     /// The row's value.
     pub value: f64,
@@ -57,7 +57,7 @@ impl Found {
         let turn = match difference.kind {
             Kind::Leaf => forest.trees.get(difference.column).map(|tree| {
                 let expected = forest.leaf(tree, &row).source;
-                // Leaves are numbers of 32 bits.
+                // Leaf numbers fit into 32 bits.
                 turn(forest, tree, &row, expected, difference.found as u32)
             }),
             Kind::Raw if exact => wrong_leaf(forest, &difference, &row),
@@ -66,7 +66,7 @@ impl Found {
         Found { difference, alone, row, turn }
     }
 
-    /// For people.
+    /// The origin of the difference as text.
     pub fn describe(&self) -> String {
         let Difference { kind, column, found, expected, shape, .. } = self.difference;
         let mut text = match kind {
@@ -124,7 +124,7 @@ impl Found {
         text
     }
 
-    /// For programs.
+    /// The origin of the difference as JSON.
     pub fn to_json(&self) -> Value {
         let Difference { kind, row, column, found, expected, shape } = self.difference;
         let number = |x: f64| json!({ "value": format!("{x:?}"), "bits": bits(x) });
@@ -187,7 +187,7 @@ pub fn bits(x: f64) -> String {
     }
 }
 
-/// Where the ways to two leaves part.
+/// The node at which the paths to two leaves diverge.
 pub fn turn(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32) -> Turn {
     let ways = [expected, found].map(|source| way(tree, source));
     let node = match ways {
@@ -210,7 +210,7 @@ pub fn turn(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32
     Turn { tree: tree.source, expected, found, from_margin: false, node }
 }
 
-/// The way to the leaf of a number: nodes, and whether it goes left there.
+/// The path to the leaf with the number `source`: nodes, and whether the path goes left.
 fn way(tree: &Tree, source: u32) -> Option<Vec<(u32, bool)>> {
     let leaf = tree.leaves.iter().position(|leaf| leaf.source == source)?;
     let mut above: Vec<Option<(u32, bool)>> = vec![None; tree.inner.len()];
@@ -247,7 +247,8 @@ fn words(forest: &Forest, predicate: &Predicate, missing_left: bool) -> String {
     }
 }
 
-/// The one leaf that makes a margin what it is, if there is one: of several the one whose way parts latest.
+/// The leaf that, put in place of the right one, explains the margin; of several, the one whose path diverges
+/// deepest.
 fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<Turn> {
     let is_plain = forest.linear.is_empty() && forest.output.raw.is_empty();
     let leaves: usize = forest.trees.iter().map(|tree| tree.leaves.len()).sum();

@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// How far numbers in single and in double precision may be off for each unit, where nobody says.
 const TOLERANCES: [f64; 2] = [1e-6, 1e-9];
 
-/// Numbers of others.
+/// Predictions of another program.
 pub struct Theirs {
     /// Whose they are.
     pub who: String,
@@ -27,9 +27,9 @@ pub struct Comparison {
     who: String,
     kind: Kind,
     numbers: usize,
-    /// Numbers with the same bits.
+    /// Number of equal results.
     same: usize,
-    /// Numbers that are further off than they may be.
+    /// Number of results beyond the tolerance.
     off: usize,
     /// The largest difference.
     largest: f64,
@@ -37,13 +37,13 @@ pub struct Comparison {
     first: Option<First>,
 }
 
-/// The first number that is too far off.
+/// The first result beyond the tolerance.
 struct First {
     row: usize,
     column: usize,
     theirs: f64,
     ours: f64,
-    /// For a leaf.
+    /// The node at which the walks diverge, if the output is leaves.
     turn: Option<Turn>,
 }
 
@@ -89,7 +89,7 @@ impl Comparison {
                 comparison.same += 1;
                 continue;
             }
-            // A distance that is no number is one from NaN or between infinities.
+            // The distance to a NaN, or between infinities, is NaN; it counts as infinite.
             comparison.largest =
                 comparison.largest.max(if distance.is_nan() { f64::INFINITY } else { distance });
             if distance <= tolerance * ours.abs().max(1.0) {
@@ -108,12 +108,12 @@ impl Comparison {
         comparison
     }
 
-    /// Whether all is as near as it should be.
+    /// Whether all results are within the tolerance.
     pub fn is_equal(&self) -> bool {
         self.off == 0
     }
 
-    /// For people.
+    /// Writes the comparison as text.
     pub fn write(&self, out: &mut String) -> std::fmt::Result {
         let Comparison { who, numbers, same, off, largest, .. } = self;
         write!(out, "  {who}: {} of {numbers} {} are equal", same, plural(self.kind))?;
@@ -151,7 +151,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// For programs.
+    /// The comparison as JSON.
     pub fn to_json(&self) -> Value {
         let first = self.first.as_ref().map(|first| {
             json!({

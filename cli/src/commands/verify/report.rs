@@ -1,4 +1,4 @@
-//! What was verified, for people and for programs.
+//! The report of a verification, for people and for programs.
 
 use super::calls::Outcome;
 use super::found::Found;
@@ -7,36 +7,36 @@ use sched_forest::Coverage;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Leaves that no row can reach, listed one by one for programs; the rest is counted.
+/// Most unreachable leaves that the JSON lists; the others are counted.
 const LISTED: usize = 1000;
-/// The same for people.
+/// Most unreachable leaves that the text lists.
 const SHOWN: usize = 5;
 
 /// The report.
 pub struct Report {
     /// The model's file and its fingerprint.
     pub model: (String, String),
-    /// The schedule's name, its fingerprint, and the order in which it adds.
+    /// The schedule's name, its fingerprint, and the order of accumulation.
     pub schedule: (String, String, String),
-    /// The library and its fingerprint, if it is one.
+    /// The library and its fingerprint; `None` for code in memory.
     pub artefact: Option<(String, String)>,
-    /// What the code is for.
+    /// The processor that the code is for.
     pub processor: String,
     /// Versions of a library for other processors.
     pub versions: Vec<Version>,
     /// Rows of each type.
     pub rows: Vec<RowsOf>,
-    /// What calls gave.
+    /// The results of the calls.
     pub outcome: Outcome,
     /// The outputs that were compared.
     pub outputs: Vec<&'static str>,
-    /// Leaves that no row can reach: tree and leaf, by the model's numbers.
+    /// Unreachable leaves: tree and leaf, by the model's numbers.
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
     pub found: Option<Found>,
-    /// Predictions of others.
+    /// Comparisons with predictions of other programs.
     pub others: Vec<Comparison>,
-    /// What else there is to say.
+    /// Further notes.
     pub notes: Vec<String>,
 }
 
@@ -44,24 +44,24 @@ pub struct Report {
 pub struct RowsOf {
     /// `f32` or `f64`.
     pub float: &'static str,
-    /// Rows that were solved.
+    /// Number of solved rows.
     pub solved: usize,
-    /// Rows that were given.
+    /// Number of given rows.
     pub given: usize,
-    /// What the solved ones have met.
+    /// The nodes, values and leaves that the solved rows cover.
     pub coverage: Coverage,
 }
 
 /// A version of a library.
 pub struct Version {
-    /// The processors that it is for.
+    /// The processors of the version.
     pub target: String,
-    /// The report of its own run; none if it cannot run here.
+    /// The report on the version; `None` if the version cannot run here.
     pub report: Option<Value>,
 }
 
 impl Report {
-    /// Whether all is equal.
+    /// Whether everything is equal.
     pub fn is_equal(&self) -> bool {
         let versions = self.versions.iter().filter_map(|version| version.report.as_ref());
         self.found.is_none()
@@ -69,7 +69,7 @@ impl Report {
             && self.others.iter().all(Comparison::is_equal)
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub fn to_json(&self) -> Value {
         let [leaf, raw, value, class, tree] = self.outcome.compared;
         let rows: Vec<Value> = self.rows.iter().map(RowsOf::to_json).collect();
@@ -100,7 +100,7 @@ impl Report {
         })
     }
 
-    /// For people.
+    /// The report as text.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! Solving rows and running them, block by block.
+//! Solves rows and verifies code on them, block by block.
 
 use super::calls::{Calls, Difference, Outcome, Shape};
 use super::expected::Expected;
@@ -11,41 +11,41 @@ use schedc_data::Values;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Rows of a block, at most.
+/// Most rows of a block.
 const MOST_ROWS: usize = 8192;
-/// Rows of a block for code that is slow, of which one block has to do.
+/// Most rows of the only block for slow code.
 const FEW_ROWS: usize = 192;
-/// Values of a block, and leaves of it, at most.
+/// Most values of a block, and most leaf numbers of its results.
 const MOST_NUMBERS: usize = 1 << 22;
 
-/// Code to verify, and how.
+/// Code to verify, and the rules of the comparison.
 pub struct Run<'a> {
     /// The model.
     pub forest: &'a Forest,
-    /// Its code.
+    /// The model's code.
     pub code: &'a dyn Predictor,
     /// Whether the code adds in the model's order.
     pub exact: bool,
-    /// Numbers of rows that matter to the schedule.
+    /// Numbers of rows at which the schedule changes its behaviour.
     pub counts: BTreeSet<usize>,
-    /// Whether each call takes long.
+    /// Whether calls are slow.
     pub slow: bool,
-    /// When to stop.
+    /// Deadline of the run.
     pub until: Instant,
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Default)]
 pub struct Verified {
     /// Rows of each type.
     pub rows: Vec<RowsOf>,
-    /// What calls gave.
+    /// The results of the calls.
     pub outcome: Outcome,
-    /// Leaves that no row can reach: tree and leaf, by the model's numbers.
+    /// Unreachable leaves: tree and leaf, by the model's numbers.
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
     pub found: Option<Found>,
-    /// Rows of the block in which something differs, for which it does.
+    /// The rows with differences in the first block that has any.
     pub failing: Option<Values>,
 }
 
@@ -65,10 +65,10 @@ impl Run<'_> {
         wanted.map(|(kind, columns)| (kind, if self.code.num_outputs(kind) == columns { columns } else { 0 }))
     }
 
-    /// Solves and runs rows of both types, the model's own first, and then those that are given.
+    /// Solves and verifies rows of both types, the model's own type first, and then the given rows.
     ///
     /// # Errors
-    /// What the code says where it cannot be called.
+    /// The code's message if a call fails.
     pub fn verify(&self, given: &[Values], progress: &mut dyn FnMut(u64)) -> Result<Verified, String> {
         let mut verified = Verified::default();
         let own = self.forest.types.input;
@@ -130,12 +130,12 @@ impl Run<'_> {
                     break;
                 }
                 block.extend_from_slice(&row);
-                // A little is better than nothing.
+                // Solving may be slow: a small block is better than none.
                 if since.elapsed() > Duration::from_secs(5) {
                     break;
                 }
             }
-            // A model whose trees test nothing has a row, too.
+            // A model without tests has one row, too.
             if block.is_empty() && rows.solved == 0 {
                 block.extend_from_slice(&row);
             }
@@ -192,7 +192,7 @@ impl Run<'_> {
         };
         calls.run(rows, features, &expected, &mut verified.outcome)?;
         let differences = &verified.outcome.differences;
-        // Of a leaf it is known which tree and node it is about.
+        // A wrong leaf identifies the tree and the node, so it is preferred.
         let telling = differences.iter().find(|difference| difference.kind == Kind::Leaf);
         let Some(difference) = telling.or(differences.first()).copied() else { return Ok(()) };
         let place = (difference.row, count(rows, features));
@@ -232,7 +232,7 @@ pub fn row_of(rows: &Values, features: usize, row: usize) -> Vec<f64> {
     }
 }
 
-/// The rows that differences are about, each once.
+/// The rows of the differences, each once.
 fn failing(rows: &Values, features: usize, differences: &[Difference]) -> Values {
     let numbers: BTreeSet<usize> = differences.iter().map(|difference| difference.row).collect();
     let all = numbers.iter().flat_map(|row| row_of(rows, features, *row));

@@ -1,4 +1,4 @@
-//! The verifier is verified: it finds every seeded fault, and nothing in what is right.
+//! Tests of the verifier: it finds every seeded fault, and no fault in correct code.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Verifies a model under a schedule, or under the one that is chosen.
+/// Verifies a model under the given schedule, or under the automatic one.
 fn report(model: &Path, schedule: Option<&str>, options: &[&str]) -> Result<Report, Failure> {
     let text = model.display().to_string();
     let line = ["schedc", "verify", &text].into_iter().chain(options.iter().copied());
@@ -47,7 +47,7 @@ fn shown(failure: &Failure) -> String {
 
 const ROWS_IN_VECTORS: &str = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
 
-/// Faults of code for processors, each with a schedule whose code has it, and the model.
+/// Faults of processor code, each with a schedule whose code contains it, and the model.
 fn faults() -> Vec<(Fault, String, &'static str)> {
     let vectors = |more: &str| format!("{ROWS_IN_VECTORS}{more}");
     let groups = "tile(tree, group, member, num_trees/2)\nreorder(group, batch, member)\nparallel(group)\n";
@@ -75,7 +75,7 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
     faults
 }
 
-/// Faults of code for GPUs, which the simulator runs. `BankSwapped` makes code slow and nothing wrong.
+/// Faults of GPU code, which the simulator runs. `BankSwapped` is missing: it makes code slow but not wrong.
 fn faults_of_launches() -> Vec<(Fault, String)> {
     let direct = "target gpu\ntile(batch, b0, b1, 4)\nreorder(b0, b1, tree)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
     let rows = format!("{direct}cache(b0)\n");
@@ -176,9 +176,9 @@ fn all_equal(paths: &[PathBuf], options: &[&str]) {
             match report(path, None, options) {
                 Ok(report) if report.is_equal() && report.outcome.stopped <= !options.is_empty() => {}
                 Ok(report) => problems.push(report.to_text()),
-                // Linear leaves, and categories far above all others.
+                // These models do not compile: linear leaves, or categories far above all others.
                 Err(failure) if ["C0016", "C0014"].iter().any(|code| shown(&failure).contains(code)) => {}
-                // Models that mean something in another release than the one that saved them.
+                // These models need another release than the one that saved them.
                 Err(failure) if path.parent().is_some_and(|folder| folder.ends_with("releases")) => {
                     if !["M0008", "M0010"].iter().any(|code| shown(&failure).contains(code)) {
                         problems.push(format!("{}: {}", path.display(), shown(&failure)));
@@ -215,6 +215,6 @@ fn real_models_are_predicted_as_they_say() {
     let mut paths = Vec::new();
     models(&folder, &mut paths);
     paths.retain(|path| path.file_stem().is_some_and(|stem| stem == "model"));
-    // Large ones would take minutes: what the time is enough for is equal.
+    // Large models would take minutes, so the time is limited.
     all_equal(&paths, &["--seconds", "2"]);
 }

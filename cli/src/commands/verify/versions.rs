@@ -9,7 +9,7 @@ use schedc_driver::Model;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The variable that says what code may use.
+/// The environment variable that limits the instruction sets of code.
 const LEVEL: &str = "SCHEDC_CPU";
 
 /// Verifies the versions that this process does not run: all but the most demanding one that the processor can run.
@@ -23,7 +23,7 @@ pub fn others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure> {
     let own = targets.iter().position(|target| runs_here(target));
     let mut versions = Vec::new();
     for (number, target) in targets.iter().enumerate().filter(|(number, _)| Some(*number) != own) {
-        // A version above the one that runs cannot run; those below can.
+        // Versions above the one that runs are unsupported here; those below are supported.
         let report = match own.is_some_and(|own| own < number) {
             true => Some(verify(args, path, target)?),
             false => None,
@@ -33,7 +33,7 @@ pub fn others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure> {
     Ok(versions)
 }
 
-/// Verifies one version in a process of its own.
+/// Verifies one version in a separate process.
 fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value, Failure> {
     let program = std::env::current_exe().map_err(|error| refused(target, &error))?;
     let mut command = Command::new(program);
