@@ -168,7 +168,7 @@ outputs! {
     /// The value of the leaf that each tree reaches, of the type of sums.
     Tree = 4 {
         word: "tree",
-        help: "What each tree adds to its margin: the value of its leaf",
+        help: "The leaf value that each tree adds to its margin",
         heading: "tree",
         plural: "values of trees",
         verb: "adds",

@@ -8,6 +8,7 @@ use crate::args::{Cli, Color, Command, Format};
 use crate::commands::load_job;
 use crate::terminal::Terminal;
 use clap::Parser;
+use sched_forest::endings;
 use sched_ir::fault::{Fault, with_fault};
 use sched_llvm::Cpu;
 use schedc_driver::CodeDestination;
@@ -157,8 +158,7 @@ fn models(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.display().to_string();
-        let is_model =
-            ["json", "ubj", "txt", "onnx", "tl"].iter().any(|end| name.ends_with(&format!(".{end}")));
+        let is_model = path.extension().is_some_and(|ending| endings().iter().any(|known| ending == *known));
         if path.is_dir() && !name.ends_with("refused") {
             models(&path, into);
         } else if is_model && !name.ends_with(".expected.json") && !name.ends_with("damaged.json") {
