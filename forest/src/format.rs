@@ -20,7 +20,8 @@ pub struct Format {
 /// A rule that some formats have and most have not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quirk {
-    /// Files mean what the release that saved them computed, so that `ReadOptions::as_release` may choose another one.
+    /// Files mean what the release that saved them computed, so that `ReadOptions::as_release` may choose
+    /// another one.
     Releases,
     /// The trainer takes margins of the caller in place of the base score when it predicts.
     BaseMargin,

@@ -1,4 +1,5 @@
-//! The table of model formats. A format is a row here and a folder beside this file with its sniffer and its reader.
+//! The table of model formats. A format is a row here and a folder beside this file with its sniffer and
+//! its reader.
 
 use crate::error::ModelError;
 use crate::format::{Format, Quirk};
@@ -26,7 +27,8 @@ pub(crate) enum Input {
     Text,
 }
 
-/// Declares a constant for each format, and the lists of all formats in the order in which sniffers are asked.
+/// Declares a constant for each format, and the lists of all formats in the order in which sniffers are
+/// asked.
 macro_rules! formats {
     ($(
         $(#[$doc:meta])*

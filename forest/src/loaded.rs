@@ -116,7 +116,8 @@ pub struct Note(pub String);
 pub struct Loaded {
     /// The model.
     pub forest: Forest,
-    /// Release of the trainer that saved the model, most significant part first; empty if the file does not say.
+    /// Release of the trainer that saved the model, most significant part first; empty if the file does not
+    /// say.
     pub version: Vec<u64>,
     /// Remarks for the user.
     pub notes: Vec<Note>,

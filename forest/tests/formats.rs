@@ -1,5 +1,5 @@
-//! The table of formats against files of each format, and against the lists in Python and in the documents, which cannot read
-//! it.
+//! The table of formats against files of each format, and against the lists in Python and in the documents,
+//! which cannot read it.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

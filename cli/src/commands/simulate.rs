@@ -116,8 +116,8 @@ impl Simulator {
         self.run_on_rows(KernelKind::Raw, input, n, per_row)
     }
 
-    /// An output that needs margins: results of its kernel, or the margins if the model needs no such kernel. Returns bytes
-    /// and their element.
+    /// An output that needs margins: results of its kernel, or the margins if the model needs no such
+    /// kernel. Returns bytes and their element.
     fn finished(&self, kind: Kind, input: &[u8], n: usize) -> Result<(Vec<u8>, Scalar), String> {
         let margins = self.margins(input, n)?;
         let kernel = outputs::kernel(kind);

@@ -1,5 +1,5 @@
-//! Structures of the C interface for a call. `codegen/llvm/runtime/api.h` documents the fields; a test of `sched-llvm` compares
-//! the layout with that of the C compiler.
+//! Structures of the C interface for a call. `codegen/llvm/runtime/api.h` documents the fields; a test of
+//! `sched-llvm` compares the layout with that of the C compiler.
 
 use crate::Kind;
 use std::ffi::c_void;
@@ -25,8 +25,8 @@ impl Dtype {
     }
 }
 
-/// [`Call::size`] of this build. An older library knows a shorter structure; it takes a longer one whose further fields are
-/// zero.
+/// [`Call::size`] of this build. An older library knows a shorter structure; it takes a longer one whose
+/// further fields are zero.
 const CALL_SIZE: u32 = size_of::<Call>() as u32;
 
 /// One prediction call, `schedc_call` in C.

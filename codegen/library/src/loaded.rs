@@ -50,8 +50,8 @@ impl Loaded {
     /// When the file is no library for this machine, or not one of `schedc build` with that prefix.
     ///
     /// # Safety
-    /// The file comes from a trusted place: a library runs code of its own as it is loaded, and its functions are taken for
-    /// what their names say.
+    /// The file comes from a trusted place: a library runs code of its own as it is loaded, and its
+    /// functions are taken for what their names say.
     pub unsafe fn open(path: &Path, prefix: &str) -> Result<Loaded, Refusal> {
         // A bare name would be searched for in the system's folders.
         let full = std::path::absolute(path).map_err(|error| Refusal::NotLoaded(error.to_string()))?;

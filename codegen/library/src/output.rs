@@ -1,5 +1,5 @@
-//! The table of outputs: what a call can compute for each row. An output is a row here, a kernel, and a case of the C
-//! runtime, which `tests/outputs.rs` compares with the table.
+//! The table of outputs: what a call can compute for each row. An output is a row here, a kernel, and a
+//! case of the C runtime, which `tests/outputs.rs` compares with the table.
 
 /// Element type of an output, as far as it depends on the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +26,14 @@ impl Element {
 pub enum Needs {
     /// Margins alone, which the kernel of [`Kind::Raw`] computes.
     Margins,
-    /// Margins, and a kernel of the output that makes results of them. A model without that kernel has margins as results.
+    /// Margins, and a kernel of the output that makes results of them. A model without that kernel has
+    /// margins as results.
     Finish,
-    /// Margins, and a kernel of the output that makes results of them. A model without that kernel lacks the output.
+    /// Margins, and a kernel of the output that makes results of them. A model without that kernel lacks
+    /// the output.
     FinishOrNone,
-    /// A kernel of the output that walks the trees itself. A model without that kernel lacks the output. Base margins have
-    /// no effect.
+    /// A kernel of the output that walks the trees itself. A model without that kernel lacks the output.
+    /// Base margins have no effect.
     Walk,
 }
 

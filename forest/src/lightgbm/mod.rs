@@ -36,7 +36,8 @@ pub(crate) fn is_model(text: &[u8]) -> bool {
     text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n")
 }
 
-/// Whether a JSON document is a dump of LightGBM's `dump_model`, which is not read. The order of its keys may be any.
+/// Whether a JSON document is a dump of LightGBM's `dump_model`, which is not read. The order of its keys
+/// may be any.
 pub(crate) fn is_dump(text: &[u8]) -> bool {
     // XGBoost's key comes early in its documents, so the search ends soon.
     text.starts_with(b"{")

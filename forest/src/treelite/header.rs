@@ -32,7 +32,8 @@ pub(super) struct Header {
     pub base_scores: Vec<f64>,
 }
 
-/// Whether bytes begin as a checkpoint of any release does: three numbers of a version, two types, and counts that fit.
+/// Whether bytes begin as a checkpoint of any release does: three numbers of a version, two types, and
+/// counts that fit.
 pub(crate) fn is_model(bytes: &[u8]) -> bool {
     let read = || -> Result<bool, ModelError> {
         let mut bytes = Bytes::new(bytes);

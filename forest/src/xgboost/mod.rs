@@ -21,7 +21,8 @@ use categories::Sets;
 use document::{Document, Learner, Model, NodeVectors, Real, Text, VectorDocument};
 use releases::{Change, Rule, Rules};
 
-/// Whether the bytes begin as Universal Binary JSON of XGBoost does: with an object and the mark of a key's length.
+/// Whether the bytes begin as Universal Binary JSON of XGBoost does: with an object and the mark of a key's
+/// length.
 pub(crate) fn is_ubjson(bytes: &[u8]) -> bool {
     matches!(bytes, [b'{', b'i' | b'U' | b'I' | b'l' | b'L' | b'C' | b'$' | b'#' | b'N', ..])
 }

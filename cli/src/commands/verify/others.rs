@@ -9,7 +9,8 @@ use schedc_data::Values;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Default tolerances of numbers in single and in double precision, relative to numbers above 1 and else absolute.
+/// Default tolerances of numbers in single and in double precision, relative to numbers above 1 and else
+/// absolute.
 const TOLERANCES: [f64; 2] = [1e-6, 1e-9];
 
 /// Numbers of others.
@@ -48,7 +49,8 @@ struct First {
 }
 
 impl Comparison {
-    /// Compares numbers with the same number of the walker's. Numbers in single precision are compared in single precision.
+    /// Compares numbers with the same number of the walker's. Numbers in single precision are compared in
+    /// single precision.
     pub fn new(
         forest: &Forest,
         rows: &Values,

@@ -51,7 +51,8 @@ pub struct Verified {
 }
 
 impl Run<'_> {
-    /// The columns of each output that is compared: where the code has the columns of the model, and a bound is known.
+    /// The columns of each output that is compared: where the code has the columns of the model, and a
+    /// bound is known.
     pub fn widths(&self) -> PerKind<usize> {
         let counts = counts(self.forest);
         Kind::ALL.map(|kind| {

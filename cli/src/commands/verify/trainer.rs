@@ -1,5 +1,5 @@
-//! Predictions of the trainer's own library, which runs in Python. The reference walker would share a mistake of the
-//! reader; the trainer's library does not.
+//! Predictions of the trainer's own library, which runs in Python. The reference walker would share a
+//! mistake of the reader; the trainer's library does not.
 
 use super::calls::kinds;
 use super::others::Theirs;
