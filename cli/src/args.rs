@@ -14,9 +14,11 @@ mod tune;
 mod values;
 mod verify;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use sched_forest::{Iterations, ReadOptions, Release};
 use sched_lang::Target;
+use sched_llvm::runtime::Kind;
 use sched_llvm::{Cpu, Gpu};
 use sched_machines::{GpuKind, Maker};
 use std::path::PathBuf;
@@ -171,20 +173,10 @@ fn parse_set(text: &str) -> Result<(String, i64), String> {
     Ok((name.trim().to_string(), value))
 }
 
-/// The kind of a prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// The prediction as the trainer gives it.
-    #[default]
-    Value,
-    /// The margin: sums of leaves before the output transform.
-    Raw,
-    /// The class number.
-    Class,
-    /// The leaf that each tree ends in, by the model's own numbers.
-    Leaf,
-    /// The leaf value that each tree adds to its margin.
-    Tree,
+/// The parser of `--output`: the words of all outputs.
+fn output() -> impl TypedValueParser<Value = Kind> {
+    let words = Kind::ALL.map(|kind| PossibleValue::new(kind.word()).help(kind.help()));
+    PossibleValuesParser::new(words).map(|word| Kind::of_word(&word).unwrap_or_default())
 }
 
 fn parse_cpu(text: &str) -> Result<Cpu, String> {

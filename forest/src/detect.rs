@@ -1,25 +1,9 @@
-//! Finding out what a file is from its first bytes, and naming what is not read together with a way out.
+//! Detection of a model's format from its first bytes, and names of foreign formats with a way out.
 
 use crate::codes;
 use crate::error::ModelError;
-use crate::treelite::begins_as_treelite;
-
-/// A format that is read.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Format<'a> {
-    /// JSON text, without a byte order mark.
-    XgboostJson(&'a [u8]),
-    /// LightGBM's text, without a byte order mark.
-    LightgbmText(&'a [u8]),
-    /// JSON text of CatBoost, without a byte order mark.
-    CatboostJson(&'a [u8]),
-    /// A checkpoint of Treelite.
-    Treelite,
-    /// Universal Binary JSON.
-    XgboostUbjson,
-    /// Protocol buffers of ONNX.
-    Onnx,
-}
+use crate::formats::{Input, READERS, Reader, phrase};
+use crate::lightgbm;
 
 /// A file that is recognised and not read.
 struct Foreign {
@@ -28,9 +12,6 @@ struct Foreign {
     help: &'static str,
 }
 
-const READ_FORMATS: &str = "models are read that XGBoost (.json, .ubj), LightGBM (.txt) and CatBoost \
-                            (.json) saved, ONNX files, and \
-                            Treelite checkpoints";
 const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
 const OTHER_TRAINER: &str = "save the model in its trainer's own format (XGBoost, LightGBM, CatBoost: \
                              save_model) or as ONNX or \
@@ -47,7 +28,7 @@ const UTF16: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF
                      makes UTF-16 of what a \
                      program prints";
 
-/// First bytes of known formats that schedc does not read; a longer beginning comes before a shorter one.
+/// Formats that are recognised and not read; a longer beginning comes before a shorter one.
 const FOREIGN: &[Foreign] = &[
     Foreign {
         magic: b"CONFIG-offset:",
@@ -111,55 +92,55 @@ const FOREIGN: &[Foreign] = &[
     },
 ];
 
-/// Finds the format.
+/// Finds the reader of a file, and the part of the file that the reader takes.
 ///
 /// # Errors
 /// `M0002` for a format that is known and not read, `M0001` for anything else.
-pub(crate) fn detect(bytes: &[u8]) -> Result<Format<'_>, ModelError> {
-    let unknown = |message: &str| Err(ModelError::new(codes::UNKNOWN_FORMAT, message).help(READ_FORMATS));
-    if crate::onnx::is_model(bytes) {
-        return Ok(Format::Onnx);
+pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static Reader, &[u8]), ModelError> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let find = |input: Input, part: &[u8]| {
+        READERS.iter().find(|reader| reader.input == input && (reader.sniff)(part))
+    };
+    if let Some(reader) = find(Input::Bytes, bytes) {
+        return Ok((reader, bytes));
     }
-    if begins_as_treelite(bytes) {
-        return Ok(Format::Treelite);
-    }
+    // The beginning of such a file may look like JSON.
     if is_utf16(bytes) {
         return Err(looks_like("a text in UTF-16", UTF16));
     }
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = text.trim_ascii_start();
+    find(Input::Text, text).map(|reader| (reader, text)).ok_or_else(|| foreign(bytes, text))
+}
+
+/// The error for a file that no reader takes.
+fn foreign(bytes: &[u8], text: &[u8]) -> ModelError {
+    let unknown = |message: &str| {
+        ModelError::new(codes::UNKNOWN_FORMAT, message).help(format!("schedc reads models of {}", phrase()))
+    };
     match text {
         [] => unknown("the file is empty"),
-        [b'{', b'i' | b'U' | b'I' | b'l' | b'L' | b'C' | b'$' | b'#' | b'N', ..]
-            if text.len() == bytes.len() =>
-        {
-            Ok(Format::XgboostUbjson)
-        }
-        [b'{', ..] if begins_as_catboost(text) => Ok(Format::CatboostJson(text)),
-        [b'{', ..] => foreign_json(text).map_or(Ok(Format::XgboostJson(text)), Err),
-        [b'[', ..] => Err(looks_like(
+        [b'[', ..] => looks_like(
             "the JSON dump of an XGBoost model, which lacks the base score and the objective",
             SAVE,
-        )),
-        _ if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") => Ok(Format::LightgbmText(text)),
+        ),
+        _ if lightgbm::is_dump(text) => looks_like("the JSON dump of a model of LightGBM", LIGHTGBM),
         _ => match FOREIGN.iter().find(|foreign| text.starts_with(foreign.magic)) {
-            Some(foreign) => Err(looks_like(foreign.name, foreign.help)),
+            Some(foreign) => looks_like(foreign.name, foreign.help),
             None if is_headless_xgboost(bytes) => {
-                Err(looks_like("an XGBoost model in the old binary format", RESAVE))
+                looks_like("an XGBoost model in the old binary format", RESAVE)
             }
             None if bytes.len() >= MANY_ZEROS && bytes[..MANY_ZEROS].iter().all(|&byte| byte == 0) => {
                 let message = "the file begins with zero bytes, as one that was not copied to its end does";
-                Err(ModelError::new(codes::UNKNOWN_FORMAT, message).help("copy or download it again"))
+                ModelError::new(codes::UNKNOWN_FORMAT, message).help("copy or download it again")
             }
             None => unknown("this is no model format that is known"),
         },
     }
 }
 
-/// Zero bytes that no format begins with.
+/// Zero bytes at the beginning that mark a file as not copied: no format begins with them.
 const MANY_ZEROS: usize = 16;
 
-/// Bytes of the parameters that XGBoost's old binary format begins with.
+/// Size in bytes of the parameters at the beginning of XGBoost's old binary format.
 const LEGACY_PARAMETERS: usize = 136;
 
 /// Whether this is XGBoost's old binary format as releases up to 1.0 wrote it: without a mark at its
@@ -170,7 +151,7 @@ fn is_headless_xgboost(bytes: &[u8]) -> bool {
     booster.is_some_and(|(name, _)| matches!(name, b"gbtree" | b"gblinear" | b"dart"))
 }
 
-/// A name after its length, and what follows.
+/// A name after its length, and the rest of the bytes.
 fn legacy_name(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -189,44 +170,6 @@ fn is_utf16(bytes: &[u8]) -> bool {
         || is_text(|pair| (pair[1], pair[0]))
 }
 
-/// JSON models of other trainers, by their first key.
-fn foreign_json(text: &[u8]) -> Option<ModelError> {
-    let key = text[1..].trim_ascii_start();
-    let is_lightgbm =
-        key.starts_with(b"\"name\"") && contains(text.get(..400).unwrap_or(text), b"\"num_tree_per_");
-    is_lightgbm.then(lightgbm)
-}
-
-/// Whether the first key is one of CatBoost's.
-fn begins_as_catboost(text: &[u8]) -> bool {
-    let key = text[1..].trim_ascii_start();
-    let keys = ["\"oblivious_trees\"", "\"features_info\"", "\"ctr_data\"", "\"model_info\""];
-    keys.into_iter().any(|name| key.starts_with(name.as_bytes()))
-}
-
-/// Whether a document in which no XGBoost model was found is one of CatBoost: the order of its keys may be
-/// any.
-pub(crate) fn is_catboost(bytes: &[u8]) -> bool {
-    let keys = [b"\"oblivious_trees\"".as_slice(), b"\"features_info\"", b"\"scale_and_bias\""];
-    !contains(bytes, b"\"gradient_booster\"") && keys.into_iter().any(|key| contains(bytes, key))
-}
-
-/// Whose JSON a document is in which no XGBoost model was found: the order of its keys may be any.
-pub(crate) fn whose_json(bytes: &[u8]) -> Option<ModelError> {
-    if contains(bytes, b"\"gradient_booster\"") {
-        return None;
-    }
-    contains(bytes, b"\"num_tree_per_iteration\"").then(lightgbm)
-}
-
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    bytes.windows(part.len()).any(|window| window == part)
-}
-
-fn lightgbm() -> ModelError {
-    looks_like("the JSON dump of a model of LightGBM", LIGHTGBM)
-}
-
 fn looks_like(what: &str, help: &str) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_FORMAT, format!("this looks like {what}; that is not supported"))
         .help(help)
@@ -236,14 +179,25 @@ fn looks_like(what: &str, help: &str) -> ModelError {
 mod tests {
     use super::*;
 
+    /// The title of a file's format and the part of it that is read.
+    fn found(bytes: &[u8]) -> (String, &[u8]) {
+        let (reader, input) = detect(bytes).expect("a format");
+        (reader.format.title(), input)
+    }
+
     #[test]
-    fn formats_are_told_apart() {
-        assert_eq!(detect(b"{L\0\0"), Ok(Format::XgboostUbjson));
-        assert_eq!(detect(b"{\"learner\":"), Ok(Format::XgboostJson(b"{\"learner\":")));
+    fn formats_differ_by_their_content() {
+        let ubjson = b"{L\0\0".as_slice();
+        assert_eq!(found(ubjson), ("XGBoost UBJSON".into(), ubjson));
+        let json = b"{\"learner\":".as_slice();
+        assert_eq!(found(json), ("XGBoost JSON".into(), json));
         let text = b"tree\r\nversion=v4\r\n".as_slice();
-        assert_eq!(detect(text), Ok(Format::LightgbmText(text)));
-        assert_eq!(detect(b"\x08\x0a\x12\x08skl2onnx:\x02"), Ok(Format::Onnx));
-        assert_eq!(detect(b"\xef\xbb\xbf \n{ }"), Ok(Format::XgboostJson(b"{ }")));
+        assert_eq!(found(text), ("LightGBM text".into(), text));
+        let onnx = b"\x08\x0a\x12\x08skl2onnx:\x02".as_slice();
+        assert_eq!(found(onnx), ("ONNX".into(), onnx));
+        assert_eq!(found(b"\xef\xbb\xbf \n{ }"), ("XGBoost JSON".into(), b"{ }".as_slice()));
+        let catboost = b"{ \"model_info\": {}".as_slice();
+        assert_eq!(found(catboost), ("CatBoost JSON".into(), catboost));
     }
 
     #[test]
@@ -278,7 +232,7 @@ mod tests {
             (b"<?xml version=\"1.0\"?>", codes::UNSUPPORTED_FORMAT, "PMML"),
         ];
         for (bytes, code, part) in cases {
-            let error = detect(bytes).unwrap_err();
+            let error = detect(bytes).err().expect("no format");
             assert_eq!(error.code, code, "{error}");
             assert!(error.message.contains(part), "{error}");
         }
@@ -289,10 +243,10 @@ mod tests {
         for (bytes, way) in
             [(b"CBM1\0".as_slice(), "format=\"json\""), (b"<?xml version=\"1.0\"?>", "save_model")]
         {
-            let error = detect(bytes).unwrap_err();
+            let error = detect(bytes).err().expect("no format");
             assert!(error.help.as_ref().unwrap().contains(way), "{error}");
         }
-        let dump = detect(b"{\"name\":\"tree\",\"num_tree_per_iteration\":1}").unwrap_err();
+        let dump = detect(b"{\"name\":\"tree\",\"num_tree_per_iteration\":1}").err().expect("no format");
         assert!(dump.help.as_ref().unwrap().contains("save_model(\"model.txt\") of LightGBM"), "{dump}");
     }
 
@@ -304,7 +258,7 @@ mod tests {
         assert!(error.message.contains("LightGBM"), "{error}");
         let catboost = b"{\"scale_and_bias\":[1,[0.5]],\"oblivious_trees\":[]}";
         assert_eq!(crate::read(catboost).unwrap().num_margins, 1);
-        assert!(matches!(detect(b"{ \"features_info\":{}}"), Ok(Format::CatboostJson(_))));
+        assert_eq!(found(b"{ \"features_info\":{}}").0, "CatBoost JSON");
         let named = b"{\"learner\":{\"gradient_booster\":{},\"feature_names\":[\"num_tree_per_iteration\"]}}";
         assert_ne!(crate::read(named).unwrap_err().code, codes::UNSUPPORTED_FORMAT);
     }

@@ -33,6 +33,8 @@ mod encoded;
 mod error;
 mod fingerprint;
 mod forest;
+mod format;
+mod formats;
 mod grow;
 mod json;
 mod lightgbm;
@@ -61,6 +63,10 @@ pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Float, Forest, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
+};
+pub use format::{Format, Quirk};
+pub use formats::{
+    CATBOOST_JSON, FORMATS, LIGHTGBM_TEXT, ONNX, TREELITE, XGBOOST_JSON, XGBOOST_UBJSON, endings,
 };
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
 pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};

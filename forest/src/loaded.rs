@@ -1,4 +1,4 @@
-//! The options of readers of models, and their results.
+//! Options of the readers of models, and their results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,20 @@ use std::str::FromStr;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Forest;
+use crate::format::{Format, Quirk};
 use crate::release::{Release, ReleaseRule};
 
 /// Which boosting iterations of a model are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Iterations {
-    /// All of them, since nobody chose: a note says so where early stopping found fewer to be better.
+    /// All iterations, by default: a note says so where early stopping found fewer to be better.
     #[default]
     Unchosen,
-    /// All of them, as the trainer's own `Booster.predict` does.
+    /// All iterations, as the trainer's own `Booster.predict` uses them.
     All,
-    /// The iterations up to and including the best one of early stopping, as scikit-learn wrappers do.
+    /// Iterations up to and including the best one of early stopping, as scikit-learn wrappers use them.
     Best,
-    /// From the first number up to and excluding the second.
+    /// Iterations from the first number up to and excluding the second.
     Range(usize, usize),
 }
 
@@ -53,7 +54,7 @@ impl Iterations {
     }
 }
 
-/// A text that chooses no iterations.
+/// The error for a text that chooses no iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseIterationsError {
     /// The text.
@@ -99,41 +100,49 @@ impl fmt::Display for Iterations {
 /// Choices when a model is read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Which iterations become trees of the forest.
+    /// Iterations that become trees of the forest.
     pub iterations: Iterations,
-    /// The release of XGBoost whose meaning the file has, in place of the one that saved it.
+    /// Release of the trainer whose meaning the file has, in place of the one that saved it. Formats without
+    /// [`Quirk::Releases`](crate::Quirk::Releases) refuse it.
     pub as_release: Option<Release>,
 }
 
-/// Something worth telling the user about a model that was read.
+/// A remark for the user about a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note(pub String);
 
-/// A model that was read, with what is known of the file beside the forest.
+/// A model and the facts of its file that the forest does not hold.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The model.
     pub forest: Forest,
-    /// The release of the trainer that saved it, most significant part first; empty if the file does not say.
+    /// Release of the trainer that saved the model, most significant part first; empty if the file does not
+    /// say.
     pub version: Vec<u64>,
     /// Remarks for the user.
     pub notes: Vec<Note>,
-    /// The facts of the file beside the model.
+    /// Facts that no prediction needs.
     pub source: Source,
 }
 
-/// Facts of a file that no prediction needs.
+/// Facts of a model's file that no prediction needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
-    /// The format of the file, such as `JSON`; empty if the reader does not say.
-    pub format: &'static str,
-    /// The program that trained the model, such as `XGBoost`; empty if nobody knows.
+    /// Format of the file; none for forests that come from no file. [`load`](crate::load) fills it in.
+    pub format: Option<&'static Format>,
+    /// Program that trained the model, such as `XGBoost`; empty if the file does not say.
     pub trainer: &'static str,
-    /// For each feature its type in the trainer's words, such as `float` or `c`; empty if the file does not
-    /// say.
+    /// Type of each feature in the trainer's words, such as `float` or `c`; empty if the file does not say.
     pub feature_types: Vec<String>,
-    /// The meanings that releases of the trainer changed and that the model depends on.
+    /// Meanings that releases of the trainer changed and that the model depends on.
     pub rules: Vec<ReleaseRule>,
+}
+
+impl Source {
+    /// Whether the format of the file has a quirk.
+    pub fn has(&self, quirk: Quirk) -> bool {
+        self.format.is_some_and(|format| format.has(quirk))
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
-//! From the bytes of a model file to a forest: the format is found by looking at the content.
+//! From the bytes of a model file to a forest.
 
-use crate::catboost;
 use crate::codes;
-use crate::detect::{Format, detect, is_catboost, whose_json};
+use crate::detect::detect;
 use crate::error::ModelError;
 use crate::forest::Forest;
-use crate::lightgbm;
+use crate::format::{Format, Quirk};
 use crate::loaded::{Loaded, ReadOptions};
-use crate::{onnx, treelite, xgboost};
 
 /// Reads a model with all its iterations.
 ///
@@ -26,44 +24,26 @@ pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelErr
     load(bytes, options).map(|loaded| loaded.forest)
 }
 
-/// Reads a model and keeps the remarks that the reader made.
+/// Reads a model and keeps the reader's remarks and the facts of the file.
 ///
 /// # Errors
-/// The same as [`read_with`].
+/// A [`ModelError`], as [`read_with`].
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
-    let of = |loaded: Result<Loaded, ModelError>| {
-        let loaded = loaded?;
-        refuse_release(loaded.source.trainer, options).map(|()| loaded)
-    };
-    match detect(bytes)? {
-        Format::XgboostJson(json) => {
-            let is_foreign = |code| code == codes::UNKNOWN_FORMAT || code == codes::STRUCTURE;
-            let whose = |error: ModelError| match is_foreign(error.code) {
-                true => whose_json(json).unwrap_or(error),
-                false => error,
-            };
-            match xgboost::read_json(json, options) {
-                Err(error) if is_foreign(error.code) && is_catboost(json) => {
-                    of(catboost::read_json(json, &options.iterations))
-                }
-                read => read.map_err(whose),
-            }
-        }
-        Format::LightgbmText(text) => of(lightgbm::read(text, &options.iterations)),
-        Format::Onnx => of(onnx::read(bytes, &options.iterations)),
-        Format::CatboostJson(json) => of(catboost::read_json(json, &options.iterations)),
-        Format::Treelite => of(treelite::read(bytes, &options.iterations)),
-        Format::XgboostUbjson => xgboost::read_ubjson(bytes, options),
-    }
+    let (reader, input) = detect(bytes)?;
+    let mut loaded = (reader.read)(input, options)?;
+    refuse_release(reader.format, options)?;
+    loaded.source.format = Some(reader.format);
+    loaded.source.trainer = reader.format.trainer;
+    Ok(loaded)
 }
 
 /// Refuses the meaning of a release of XGBoost for a file that it did not save.
-fn refuse_release(trainer: &str, options: &ReadOptions) -> Result<(), ModelError> {
-    let Some(release) = options.as_release else { return Ok(()) };
-    let whose = if trainer.is_empty() {
+fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
+    let Some(release) = options.as_release.filter(|_| !format.has(Quirk::Releases)) else { return Ok(()) };
+    let whose = if format.trainer.is_empty() {
         "the file is no file of XGBoost".into()
     } else {
-        format!("this is a model of {trainer}")
+        format!("this is a model of {}", format.trainer)
     };
     let message = format!("the meaning that XGBoost {release} gives the model was asked for, and {whose}");
     Err(ModelError::new(codes::OTHER_RELEASE, message).help(

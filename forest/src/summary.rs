@@ -146,9 +146,8 @@ pub enum MissingValues {
 impl ModelSummary {
     /// Adds what the file says beside the model.
     pub fn from_file(mut self, source: &Source, version: &[u64]) -> ModelSummary {
-        let known = |text: &'static str| (!text.is_empty()).then_some(text);
-        self.format = known(source.format);
-        self.trainer = known(source.trainer);
+        self.format = source.format.map(|format| format.word);
+        self.trainer = (!source.trainer.is_empty()).then_some(source.trainer);
         let parts: Vec<String> = version.iter().map(u64::to_string).collect();
         self.version = (!parts.is_empty()).then(|| parts.join("."));
         self.rules.clone_from(&source.rules);

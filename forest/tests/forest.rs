@@ -5,8 +5,8 @@ use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
     MissingDirections, MissingValues, Names, NodeRef, Output, Predicate, Recipe, SetTests, Sigmoid, Softmax,
-    Source, Target, Transform, Tree, Types, WalkError, codes, predict, predict_classes, predict_leaves,
-    predict_margins, summarize,
+    Source, Target, Transform, Tree, Types, WalkError, XGBOOST_JSON, codes, predict, predict_classes,
+    predict_leaves, predict_margins, summarize,
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
@@ -425,7 +425,8 @@ fn summaries_say_what_values_are() {
     assert_eq!(summary.labels.as_deref().unwrap(), ["-1", "b"]);
     assert_eq!((summary.format, summary.trainer, &summary.version), (None, None, &None));
     let types = ["c", "float"].map(String::from).to_vec();
-    let source = Source { format: "JSON", trainer: "XGBoost", feature_types: types, ..Source::default() };
+    let source =
+        Source { format: Some(&XGBOOST_JSON), trainer: "XGBoost", feature_types: types, ..Source::default() };
     let summary = summary.from_file(&source, &[3, 2, 0]);
     assert_eq!((summary.format, summary.trainer), (Some("JSON"), Some("XGBoost")));
     assert_eq!(summary.version.as_deref(), Some("3.2.0"));

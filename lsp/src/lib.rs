@@ -40,6 +40,7 @@ use tower_lsp_server::{LspService, LspServiceBuilder};
 use frames::Frames;
 use guard::Guard;
 use jobs::Jobs;
+use models::Endings;
 pub use pages::Explain;
 use pages::Pages;
 use server::Server;
@@ -51,8 +52,9 @@ const AT_ONCE: usize = 4096;
 
 /// Serves one client over standard input and output until it exits. The exit status is 0 if the client
 /// requested the shutdown first, as the protocol demands, and 1 otherwise. `explain` returns the page of a
-/// code.
-pub fn run(explain: Explain) -> ExitCode {
+/// code. Files whose names have one of the `endings`, written without the dot, may be models: clients watch
+/// them, and completion proposes them.
+pub fn run(explain: Explain, endings: &[&'static str]) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -62,7 +64,7 @@ pub fn run(explain: Explain) -> ExitCode {
         }
     };
     let shut_down = Arc::new(AtomicBool::new(false));
-    runtime.block_on(serve(Arc::clone(&shut_down), explain));
+    runtime.block_on(serve(Arc::clone(&shut_down), explain, Endings(endings.into())));
     // The thread that writes may wait for a client that has gone.
     runtime.shutdown_background();
     if shut_down.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::from(1) }
@@ -79,11 +81,11 @@ fn register(builder: LspServiceBuilder<Server>) -> LspServiceBuilder<Server> {
         .custom_method("window/workDoneProgress/cancel", Server::cancel)
 }
 
-async fn serve(shut_down: Arc<AtomicBool>, explain: Explain) {
+async fn serve(shut_down: Arc<AtomicBool>, explain: Explain, endings: Endings) {
     let (to_read, wanted) = tokio::sync::mpsc::unbounded_channel();
     let pages = Arc::new(Pages::new(explain));
     let build = |client| {
-        let shared = Arc::new(Shared::new(client, Jobs::new(), to_read));
+        let shared = Arc::new(Shared::new(client, Jobs::new(), to_read, endings));
         Server { shared, pages: Arc::clone(&pages) }
     };
     let (service, socket) = register(LspService::build(build)).finish();

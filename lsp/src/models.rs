@@ -9,9 +9,18 @@ use std::time::SystemTime;
 
 use sched_nest::ModelInfo;
 
-/// Endings of the names of models that clients are asked to watch. Models have names of all kinds; the server
-/// looks at the others itself.
-pub const ENDINGS: [&str; 5] = ["json", "ubj", "txt", "model", "onnx"];
+/// Endings of the names of model files, without the dot. The program that runs the server names them, since
+/// the server knows no formats. A model may have any other name.
+#[derive(Clone, Debug, Default)]
+pub struct Endings(pub Arc<[&'static str]>);
+
+impl Endings {
+    /// Whether the name of a file has one of the endings.
+    pub fn fit(&self, path: &Path) -> bool {
+        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| self.0.contains(&ending))
+    }
+}
+
 /// Models that are remembered although no document needs them.
 const REMEMBERED: usize = 64;
 

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use sched_lang::diagnostics::nearest;
 
-/// Endings of files that may be models.
-const ENDINGS: [&str; 3] = ["json", "ubj", "model"];
+use crate::models::Endings;
+
 /// Entries of a folder that are looked at.
 const MOST_ENTRIES: usize = 10_000;
 /// Folders that are looked into below one.
@@ -26,6 +26,7 @@ const UNSETTLED: Duration = Duration::from_millis(100);
 /// The folders that were looked into.
 #[derive(Debug, Default)]
 pub struct Neighbours {
+    endings: Endings,
     folders: HashMap<PathBuf, Listing>,
     /// The number of times that a folder was read.
     reads: usize,
@@ -48,6 +49,11 @@ struct Listing {
 }
 
 impl Neighbours {
+    /// An empty memory of folders, in which files with these endings may be models.
+    pub fn new(endings: Endings) -> Neighbours {
+        Neighbours { endings, ..Neighbours::default() }
+    }
+
     /// The contents of a folder; none if it cannot be read.
     pub fn entries(&mut self, folder: &Path) -> Arc<Entries> {
         let now = SystemTime::now();
@@ -59,7 +65,7 @@ impl Neighbours {
             Some(known) if known.is_settled && known.changed == changed => Arc::clone(&known.entries),
             _ => {
                 let is_settled = now.duration_since(changed).is_ok_and(|age| age > UNSETTLED);
-                let entries = Arc::new(read(folder));
+                let entries = Arc::new(read(folder, &self.endings));
                 self.reads += 1;
                 if self.folders.len() >= REMEMBERED {
                     self.folders.clear();
@@ -115,19 +121,18 @@ impl Neighbours {
     }
 }
 
-fn read(folder: &Path) -> Entries {
+fn read(folder: &Path, endings: &Endings) -> Entries {
     let mut found = Entries::default();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES) {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let is_filled = ["target", "node_modules"].contains(&name.as_str());
-        let ending = Path::new(&name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         if name.starts_with('.') || name.chars().any(char::is_control) {
             continue;
         }
         if is_folder && !is_filled {
             found.folders.push(name);
-        } else if !is_folder && ENDINGS.contains(&ending) {
+        } else if !is_folder && endings.fit(Path::new(&name)) {
             found.models.push(name);
         }
     }
@@ -139,6 +144,11 @@ fn read(folder: &Path) -> Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A memory of folders for tests, with endings of two formats.
+    fn neighbours() -> Neighbours {
+        Neighbours::new(Endings(Arc::new(["json", "tl", "ubj"])))
+    }
 
     struct Folder(PathBuf);
 
@@ -175,10 +185,10 @@ mod tests {
     #[test]
     fn models_below_a_folder_come_outer_ones_first() {
         let files =
-            ["z.json", "a.ubj", "rows.csv", ".hidden/m.json", "target/m.json", "in/m.model", "in/er/m.json"];
+            ["z.json", "a.ubj", "rows.csv", ".hidden/m.json", "target/m.json", "in/m.tl", "in/er/m.json"];
         let folder = Folder::new("below", &files);
-        let mut neighbours = Neighbours::default();
-        assert_eq!(neighbours.below(&folder.0), ["a.ubj", "z.json", "in/m.model", "in/er/m.json"]);
+        let mut neighbours = neighbours();
+        assert_eq!(neighbours.below(&folder.0), ["a.ubj", "z.json", "in/m.tl", "in/er/m.json"]);
         assert_eq!(neighbours.entries(&folder.0).folders, ["in"]);
         assert_eq!(*neighbours.entries(&folder.0.join("away")), Entries::default());
     }
@@ -186,7 +196,7 @@ mod tests {
     #[test]
     fn a_folder_is_read_again_only_when_it_has_changed() {
         let folder = Folder::new("cached", &["in/m.json"]);
-        let mut neighbours = Neighbours::default();
+        let mut neighbours = neighbours();
         settle(&folder.0);
         settle(&folder.0.join("in"));
         for _ in 0..3 {
@@ -204,7 +214,7 @@ mod tests {
         let deep = format!("{}m.json", "d/".repeat(DEEPEST + 1));
         let all: Vec<&str> = files.iter().map(String::as_str).chain([deep.as_str()]).collect();
         let folder = Folder::new("huge", &all);
-        let mut neighbours = Neighbours::default();
+        let mut neighbours = neighbours();
         let found = neighbours.below(&folder.0);
         assert!(neighbours.reads <= MOST_FOLDERS && !found.contains(&deep), "{}", neighbours.reads);
     }
@@ -212,7 +222,7 @@ mod tests {
     #[test]
     fn what_may_be_meant_is_near_or_has_the_same_name() {
         let folder = Folder::new("meant", &["model.json", "other.json", "in/forest.json", "in/model.ubj"]);
-        let mut neighbours = Neighbours::default();
+        let mut neighbours = neighbours();
         let mut meant = |path: &str| neighbours.meant(&folder.0, path);
         assert_eq!(meant("modle.json"), ["model.json"]);
         assert_eq!(meant("forest.json"), ["in/forest.json"]);

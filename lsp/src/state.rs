@@ -15,7 +15,7 @@ use crate::document::{Document, InternalError, Snapshot, Surroundings};
 use crate::gains::Gains;
 use crate::jobs::Jobs;
 use crate::ledgers::Ledgers;
-use crate::models::{ENDINGS, Models, Stamp, Status};
+use crate::models::{Endings, Models, Stamp, Status};
 use crate::neighbours::Neighbours;
 use crate::serving::Serving;
 use crate::settings::Settings;
@@ -66,6 +66,8 @@ pub struct State {
     pub documents: HashMap<String, Document>,
     /// The models.
     pub models: Models,
+    /// Endings of the names of models that the client watches.
+    pub endings: Endings,
     /// Whether the client reports changed models in the workspace folders.
     pub watches: bool,
     /// Names of documents whose diagnostics have to be published.
@@ -126,10 +128,9 @@ impl State {
     /// The models of open documents whose changes the client does not report, with the stamps of their files.
     pub fn unwatched(&self) -> Vec<(PathBuf, Option<Stamp>)> {
         let is_told = |path: &Path| {
-            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
             let path = without_dots(path);
             let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
-            self.watches && is_inside && ENDINGS.contains(&ending)
+            self.watches && is_inside && self.endings.fit(&path)
         };
         let bound = |document: &Document| Some((document.model()?, document.is_model_missing()));
         let models: BTreeMap<PathBuf, bool> = self.documents.values().filter_map(bound).collect();
@@ -164,7 +165,12 @@ impl State {
 
 impl Shared {
     /// A memory with nothing in it.
-    pub fn new(client: Client, jobs: Jobs, to_read: tokio::sync::mpsc::UnboundedSender<ToRead>) -> Shared {
+    pub fn new(
+        client: Client,
+        jobs: Jobs,
+        to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
+        endings: Endings,
+    ) -> Shared {
         Shared {
             client,
             woken: Notify::new(),
@@ -174,9 +180,9 @@ impl Shared {
             to_read,
             known: Mutex::default(),
             ledgers: Ledgers::default(),
-            neighbours: Mutex::default(),
+            neighbours: Mutex::new(Neighbours::new(endings.clone())),
             learned: Notify::new(),
-            state: Mutex::default(),
+            state: Mutex::new(State { endings, ..State::default() }),
             running: Mutex::default(),
         }
     }
@@ -331,7 +337,7 @@ mod tests {
             let name = |(path, _): (PathBuf, _)| path.file_name()?.to_str().map(str::to_owned);
             state.unwatched().into_iter().filter_map(name).collect()
         };
-        let mut state = State::default();
+        let mut state = State { endings: Endings(Arc::new(["json"])), ..State::default() };
         let uri = Uri::from_file_path(folder.join("in")).expect("a path");
         state.folders.extend(Folder::new(uri));
         for model in ["out.json", "in/odd.bin", "in/model.json"] {

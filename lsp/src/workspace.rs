@@ -14,7 +14,7 @@ use tower_lsp_server::ls_types::{
 
 use crate::document::Document;
 use crate::jobs::Job;
-use crate::models::{self, Stamp};
+use crate::models::{self, Endings, Stamp};
 use crate::settings::{SECTION, Settings};
 use crate::state::{Folder, Shared, State, ToRead};
 
@@ -32,7 +32,10 @@ impl Notification for Changed {
 
 /// Registers for messages about changed settings and files.
 pub async fn register(shared: &Shared) {
-    let abilities = shared.lock().abilities;
+    let (abilities, Endings(endings)) = {
+        let state = shared.lock();
+        (state.abilities, state.endings.clone())
+    };
     let mut wanted = Vec::new();
     if abilities.registers_configuration {
         wanted.push(Registration {
@@ -42,8 +45,8 @@ pub async fn register(shared: &Shared) {
         });
     }
     if abilities.registers_watchers {
-        let watcher = |ending: &str| json!({ "globPattern": format!("**/*.{ending}") });
-        let watchers: Vec<Value> = models::ENDINGS.map(watcher).to_vec();
+        let watcher = |ending: &&str| json!({ "globPattern": format!("**/*.{ending}") });
+        let watchers: Vec<Value> = endings.iter().map(watcher).collect();
         wanted.push(Registration {
             id: "models".to_owned(),
             method: "workspace/didChangeWatchedFiles".to_owned(),

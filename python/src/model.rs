@@ -173,7 +173,7 @@ impl Model {
         let (kind, count) = (wanted.kind, wanted.rows);
         let columns = self.library.loaded.num_outputs(kind);
         if columns == 0 {
-            let what = kind.name();
+            let what = kind.word();
             return Err(PyValueError::new_err(format!("the model has no output \"{what}\"")));
         }
         let made = match out {
@@ -256,7 +256,6 @@ fn writable<T: numpy::Element>(
 }
 
 fn kind_of(output: &str) -> PyResult<Kind> {
-    Kind::ALL.into_iter().find(|kind| kind.name() == output).ok_or_else(|| {
-        PyValueError::new_err(format!("output is one of value, raw, class, leaf and tree, not {output:?}"))
-    })
+    Kind::of_word(output)
+        .ok_or_else(|| PyValueError::new_err(format!("output is {}, not {output:?}", Kind::words())))
 }

@@ -1,7 +1,7 @@
 //! The arguments of `schedc package`.
 
-use super::Output;
 use clap::{Args, ValueEnum};
+use sched_llvm::runtime::Kind;
 use std::path::PathBuf;
 
 /// A server of models.
@@ -34,8 +34,8 @@ pub struct Package {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The kind of prediction
-    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
-    pub output: Output,
+    #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), value_name = "KIND")]
+    pub output: Kind,
     /// Maximum threads per call; 0 leaves the number to the library
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=super::MOST_THREADS))]
     pub threads: i64,

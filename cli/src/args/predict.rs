@@ -1,10 +1,9 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{
-    LockOptions, MOST_THREADS, ModelOptions, Output, RowOptions, ScheduleOptions, cpu_help, parse_cpu,
-};
+use super::{LockOptions, MOST_THREADS, ModelOptions, RowOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
+use sched_llvm::runtime::Kind;
 use schedc_data::Shard;
 use std::path::PathBuf;
 
@@ -57,8 +56,8 @@ pub struct Predict {
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
     /// The kind of prediction
-    #[arg(long, value_enum, default_value_t)]
-    pub output: Output,
+    #[arg(long, value_parser = super::output(), default_value = Kind::Value.word())]
+    pub output: Kind,
     /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores this process
     /// may use
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]

@@ -1,8 +1,9 @@
 //! The arguments of `schedc verify`.
 
-use super::{CategoryOptions, ModelOptions, Output, ScheduleOptions, cpu_help, parse_cpu};
+use super::{CategoryOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
+use sched_llvm::runtime::Kind;
 use std::path::PathBuf;
 
 /// `schedc verify`
@@ -49,8 +50,8 @@ pub struct Verify {
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
     pub against: Option<PathBuf>,
     /// The kind of these predictions
-    #[arg(long, value_enum, default_value_t, requires = "against")]
-    pub output: Output,
+    #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), requires = "against")]
+    pub output: Kind,
     /// Compare with the library that trained the model, through Python; if Python lacks it, write rows and a script that
     /// predicts them
     #[arg(long)]

@@ -3,19 +3,16 @@
 use crate::args::Convert;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
-use sched_forest::write_treelite;
+use sched_forest::{TREELITE, write_treelite};
 use schedc_data::write_atomically;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::categories::has_names;
 
-/// Ends of the names of files that Treelite reads.
-const EXTENSIONS: [&str; 2] = ["treelite", "tl"];
-
 /// Runs the command.
 pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
     let extension = args.out.extension().unwrap_or_default();
-    if !EXTENSIONS.iter().any(|known| extension == *known) {
+    if !TREELITE.endings.iter().any(|known| extension == *known) {
         return Err(Failure::usage(
             format!("the format of {} is unknown", args.out.display()),
             "use a name that ends in .treelite: models are converted to Treelite's format",

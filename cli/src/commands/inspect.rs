@@ -9,7 +9,7 @@ use super::print;
 use crate::args::Inspect;
 use library::{Library, is_library};
 use sched_diagnostics::internal;
-use sched_forest::{MissingDirections, MissingValues, ModelSummary, summarize};
+use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summarize};
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use std::collections::BTreeMap;
@@ -108,11 +108,10 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     let version: Vec<String> = model.version.iter().map(u64::to_string).collect();
     writeln!(out, "{}  {}", model.path.display(), model.fingerprint)?;
     writeln!(out, "  objective   {} ({})", summary.objective, summary.transform)?;
-    let trainer = [model.source.trainer, model.source.format].into_iter().filter(|name| !name.is_empty());
-    let trainer = trainer.collect::<Vec<_>>().join(" ");
+    let format = model.source.format.map(Format::title);
     let version = if version.is_empty() { String::new() } else { format!(", version {}", version.join(".")) };
-    if !trainer.is_empty() {
-        writeln!(out, "  saved by    {trainer}{version}")?;
+    if let Some(format) = format {
+        writeln!(out, "  saved by    {format}{version}")?;
     }
     writeln!(
         out,

@@ -7,7 +7,7 @@ mod run;
 
 use super::find_job;
 use super::simulate::Simulator;
-use crate::args::{Output, Predict, ScheduleOptions};
+use crate::args::{Predict, ScheduleOptions};
 use crate::environment;
 use crate::model_rows::{categories_of_library, expected_of, missing_in, whole_numbers_of_library};
 use crate::outputs::{keep, keep_folder};
@@ -26,6 +26,7 @@ use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
+use schedc_driver::outputs::{counts, walk};
 use schedc_driver::{Found, Job, Lookup, machines};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -33,7 +34,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use predictor::Predictor;
-pub use run::{heading, kind};
 
 /// Runs the command.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
@@ -65,7 +65,7 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
         .with_whole_numbers(whole_numbers_of_library(&about(&library)))
         .with_categories(categories.as_ref())
         .with_missing(args.rows.missing.map(|value| missing_of(&library, value)));
-    let outputs = library.num_outputs(run::kind(args.output));
+    let outputs = library.num_outputs(args.output);
     if args.base_margin.is_some() && about(&library)["model"]["base_margin"] != true {
         let message = format!("{} takes no base margin", args.model.display());
         return Err(Failure::usage(message, "build the library again with --base-margin"));
@@ -102,8 +102,7 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     // What is wrong with a schedule is told before rows are read.
     let checked = |job: Job| job.nest(values, terminal).map(|nest| (job, nest));
     let given = source.map(|source| checked(Job { model, source })).transpose()?;
-    let by_tree = matches!(args.output, Output::Leaf | Output::Tree);
-    let outputs = if by_tree { own.forest.trees.len() } else { 1 };
+    let outputs = if args.output.walks_itself() { args.output.columns(&counts(&own.forest)) } else { 1 };
     let categories = categories_of(&own, args.rows.categories.choices());
     let expect = expected_of(&own)
         .with_categories(categories.as_ref())
@@ -125,7 +124,7 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
     }
-    let kernel = kernel_of(args.output);
+    let kernel = walk(args.output);
     let nests = for_one_call_of(nests, rows.rows());
     let machine = machines::of(cpu);
     let kernels = [kernel, KernelKind::Value, KernelKind::Class];
@@ -154,15 +153,6 @@ fn rules(args: &Predict, model: &Model) -> Result<RowRules, Failure> {
         return Err(Failure::usage("the simulator takes no base margin", help));
     }
     Ok(rules)
-}
-
-/// The kernel that an output comes of.
-fn kernel_of(output: Output) -> KernelKind {
-    match output {
-        Output::Leaf => KernelKind::Leaf,
-        Output::Tree => KernelKind::Tree,
-        Output::Raw | Output::Value | Output::Class => KernelKind::Raw,
-    }
 }
 
 /// Predicts with the simulator of GPUs, and tells what it has counted.

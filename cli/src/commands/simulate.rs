@@ -9,11 +9,11 @@ use sched_diagnostics::internal;
 use sched_forest::Forest;
 use sched_ir::interp::{Fault, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
-use sched_ir::lower;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::{Element, Kind, Needs};
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::Number;
 use schedc_driver::Failure;
+use schedc_driver::outputs;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -117,19 +117,35 @@ impl Simulator {
         self.run_on_rows(KernelKind::Raw, input, n, per_row)
     }
 
-    /// What a kernel makes of margins, or the margins where there is none.
-    fn finished(&self, kind: KernelKind, margins: Vec<u8>, n: usize) -> Result<(Vec<u8>, Scalar), String> {
-        let (from, to) = self.lir.types.of(kind);
-        if !self.lir.kernels.iter().any(|(found, _)| *found == kind) {
-            return Ok((margins, from));
+    /// An output that needs margins: results of its kernel, or the margins if the model needs no such
+    /// kernel. Returns bytes and their element.
+    fn finished(&self, kind: Kind, input: &[u8], n: usize) -> Result<(Vec<u8>, Scalar), String> {
+        let margins = self.margins(input, n)?;
+        let kernel = outputs::kernel(kind);
+        if kind.needs() == Needs::Margins || !self.has(kernel) {
+            return Ok((margins, self.lir.types.margins));
         }
-        let columns = match kind {
-            KernelKind::Class => 1,
-            _ => lower::value_columns(&self.forest),
-        };
-        let mut output = vec![0; n * columns * to.bytes() as usize];
-        self.run(kind, n, &margins, &mut output)?;
-        Ok((output, to))
+        let (_, element) = self.lir.types.of(kernel);
+        let mut output = vec![0; n * self.num_outputs(kind) * element.bytes() as usize];
+        self.run(kernel, n, &margins, &mut output)?;
+        Ok((output, element))
+    }
+
+    /// An output of rows as bytes, and their element.
+    fn computed(&self, kind: Kind, input: &[u8], n: usize) -> Result<(Vec<u8>, Scalar), String> {
+        let is_direct = kind == Kind::Value && self.has(KernelKind::Direct);
+        let kernel = if is_direct { KernelKind::Direct } else { outputs::kernel(kind) };
+        if !is_direct && !kind.walks_itself() {
+            return self.finished(kind, input, n);
+        }
+        let (_, element) = self.lir.types.of(kernel);
+        let per_row = self.num_outputs(kind) * element.bytes() as usize;
+        Ok((self.run_on_rows(kernel, input, n, per_row)?, element))
+    }
+
+    /// Whether the code has a kernel.
+    fn has(&self, kernel: KernelKind) -> bool {
+        self.lir.kernels.iter().any(|(found, _)| *found == kernel)
     }
 }
 
@@ -163,21 +179,17 @@ impl Predictor for Simulator {
     }
 
     fn num_outputs(&self, kind: Kind) -> usize {
-        match kind {
-            Kind::Value => lower::value_columns(&self.forest),
-            Kind::Raw => self.forest.num_margins,
-            Kind::Class => lower::class_columns(&self.forest),
-            Kind::Leaf => self.forest.trees.len(),
-            Kind::Tree => self.forest.num_tree_values(),
-        }
+        outputs::columns(kind, &self.forest, &self.lir)
     }
 
     fn number(&self, kind: Kind) -> Number {
-        match (kind, self.lir.types) {
-            (Kind::Leaf, _) => Number::I32,
-            (Kind::Value | Kind::Raw, Interface { results: Scalar::F64, .. }) => Number::F64,
-            (Kind::Tree, Interface { margins: Scalar::F64, .. }) => Number::F64,
-            _ => Number::F32,
+        let Interface { results, margins, .. } = self.lir.types;
+        let float = |scalar| if scalar == Scalar::F64 { Number::F64 } else { Number::F32 };
+        match kind.element() {
+            Element::Leaf => Number::I32,
+            Element::Class => Number::F32,
+            Element::Result => float(results),
+            Element::Sum => float(margins),
         }
     }
 
@@ -189,7 +201,7 @@ impl Predictor for Simulator {
         out: Results,
         extras: Extras<'_>,
     ) -> Result<(), String> {
-        // What simulates has no entry points that rows could come to in another shape.
+        // The simulator has no entry points for rows of another shape.
         let stride = extras.stride;
         let features = self.num_features();
         let values = match rows {
@@ -209,37 +221,20 @@ impl Predictor for Simulator {
                 bytes(columns.rows(&rounded).into_iter(), element)
             }
         };
-        let floats = || {
-            let is_direct = |(kind, _): &(KernelKind, _)| *kind == KernelKind::Direct;
-            if kind == Kind::Value && self.lir.kernels.iter().any(is_direct) {
-                let element = self.lir.types.results;
-                let per_row = lower::value_columns(&self.forest) * element.bytes() as usize;
-                let values = self.run_on_rows(KernelKind::Direct, &input, n, per_row)?;
-                return Ok(doubles(&values, element));
+        let (results, element) = self.computed(kind, &input, n)?;
+        match (out, element) {
+            (Results::I32(out), Scalar::I32) => {
+                let (numbers, _) = results.as_chunks::<4>();
+                out.iter_mut().zip(numbers).for_each(|(place, bytes)| *place = i32::from_le_bytes(*bytes));
             }
-            if kind == Kind::Tree {
-                let element = self.lir.types.margins;
-                let per_row = self.forest.num_tree_values() * element.bytes() as usize;
-                return Ok(doubles(&self.run_on_rows(KernelKind::Tree, &input, n, per_row)?, element));
+            (Results::F32(out), Scalar::F32 | Scalar::F64) => {
+                let values = doubles(&results, element);
+                out.iter_mut().zip(values).for_each(|(place, x)| *place = x as f32);
             }
-            let margins = self.margins(&input, n)?;
-            let (values, element) = match kind {
-                Kind::Value => self.finished(KernelKind::Value, margins, n)?,
-                Kind::Class => self.finished(KernelKind::Class, margins, n)?,
-                Kind::Raw | Kind::Leaf | Kind::Tree => (margins, self.lir.types.margins),
-            };
-            Ok::<_, String>(doubles(&values, element))
-        };
-        match out {
-            Results::F32(out) => out.iter_mut().zip(floats()?).for_each(|(place, x)| *place = x as f32),
-            Results::F64(out) => out.iter_mut().zip(floats()?).for_each(|(place, x)| *place = x),
-            Results::I32(out) => {
-                let leaves = self.run_on_rows(KernelKind::Leaf, &input, n, 4 * self.forest.trees.len())?;
-                let (numbers, _) = leaves.as_chunks::<4>();
-                for (place, bytes) in out.iter_mut().zip(numbers) {
-                    *place = i32::from_le_bytes(*bytes);
-                }
+            (Results::F64(out), Scalar::F32 | Scalar::F64) => {
+                out.iter_mut().zip(doubles(&results, element)).for_each(|(place, x)| *place = x);
             }
+            _ => return Err(format!("results of `{}` have another type", kind.word())),
         }
         Ok(())
     }

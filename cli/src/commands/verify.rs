@@ -11,7 +11,7 @@ mod tests;
 mod trainer;
 mod versions;
 
-use super::predict::{Predictor, kind, schedule_order};
+use super::predict::{Predictor, schedule_order};
 use super::simulate::Simulator;
 use super::{load_job, print};
 use crate::args::{Format, Verify};
@@ -19,15 +19,16 @@ use crate::environment;
 use crate::model_rows::expected_of;
 use crate::outputs::keep;
 use crate::terminal::Terminal;
+use calls::kinds;
 use expected::Expected;
 use others::{Comparison, Theirs};
 use report::Report;
 use run::{Run, Verified};
-use sched_diagnostics::internal;
+use sched_diagnostics::{internal, usage};
 use sched_forest::fingerprint;
-use sched_ir::lir::KernelKind;
 use sched_lang::Supported;
 use sched_llvm::Library;
+use sched_llvm::runtime::Kind;
 use sched_nest::{Nest, Variants};
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
 use schedc_driver::CodeDestination;
@@ -37,14 +38,11 @@ use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile, facts, into_memory};
 use schedc_driver::machines;
+use schedc_driver::outputs::{KERNELS, counts};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// What is compiled.
-const KERNELS: [KernelKind; 5] =
-    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 /// Code to verify, and its properties.
 struct Code {
@@ -128,7 +126,7 @@ fn verify(
         slow: args.simulate,
         until,
     };
-    let outputs = run.outputs();
+    let widths = run.widths();
     let progress = terminal.progress(None, "verifying");
     let verified = run.verify(given, &mut |met| progress.advance(met)).map_err(|status| {
         let help = "build for the machine that runs the code; --simulate runs the code of a GPU without one";
@@ -168,11 +166,7 @@ fn verify(
         versions,
         rows,
         outcome,
-        outputs: outputs
-            .iter()
-            .filter(|(_, columns)| *columns > 0)
-            .map(|(kind, _)| found::name(*kind))
-            .collect(),
+        outputs: kinds().into_iter().filter(|kind| widths[*kind as usize] > 0).map(Kind::word).collect(),
         unreachable,
         found,
         others,
@@ -284,9 +278,9 @@ fn others(
             return Err(Failure::usage("the trainer is asked for all iterations", help));
         }
         let rows = trainer::rows(model, given)?;
-        let told = trainer::ask(model, &rows)?;
-        notes.extend(told.notes);
-        (rows, told.theirs)
+        let results = trainer::ask(model, &rows)?;
+        notes.extend(results.notes);
+        (rows, results.theirs)
     } else if let (Some(path), [rows]) = (&args.against, given) {
         (rows.clone(), vec![against(args, path, model, rows)?])
     } else {
@@ -306,8 +300,17 @@ fn others(
 
 /// The predictions in a file, one for each row.
 fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<Theirs, Failure> {
-    let kind = kind(args.output);
-    let expect = Expect::unnamed(trainer::columns(model, kind)).by_position(true);
+    let kind = args.output;
+    let columns = kind.columns(&counts(&model.forest));
+    if columns == 0 {
+        let message = format!("the model has no output `{}`", kind.word());
+        return Err(Failure::new(
+            usage::NO_SUCH_OUTPUT,
+            message,
+            "choose another --output, for example value",
+        ));
+    }
+    let expect = Expect::unnamed(columns).by_position(true);
     let found = read_rows(&Source::from_argument(path), expect)?;
     let count = match rows {
         Values::F32(values) => values.len(),

@@ -1,40 +1,9 @@
-//! A call, as the C interface has it. `codegen/llvm/runtime/api.h` says what the fields mean; a test of that crate compares the
-//! layout with what the C compiler says.
+//! Structures of the C interface for a call. `codegen/llvm/runtime/api.h` documents the fields; a test of
+//! `sched-llvm` compares the layout with that of the C compiler.
 
+use crate::Kind;
 use std::ffi::c_void;
 use std::ptr;
-
-/// What a call computes for each row.
-#[repr(i32)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Predictions, of the model's result type.
-    Value = 0,
-    /// Margins before the output transform, of the model's result type.
-    Raw = 1,
-    /// The predicted class, one `f32`.
-    Class = 2,
-    /// The leaf that each tree reaches, `i32`.
-    Leaf = 3,
-    /// What the leaf that each tree reaches adds, of the type of margins.
-    Tree = 4,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
-
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Value => "value",
-            Kind::Raw => "raw",
-            Kind::Class => "class",
-            Kind::Leaf => "leaf",
-            Kind::Tree => "tree",
-        }
-    }
-}
 
 /// Element type of rows, margins and results.
 #[repr(i32)]
@@ -45,7 +14,7 @@ pub enum Dtype {
     F32 = 0,
     /// 64-bit floats.
     F64 = 1,
-    /// 32-bit integers: numbers of leaves.
+    /// 32-bit integers: leaf indices.
     I32 = 2,
 }
 
@@ -56,8 +25,8 @@ impl Dtype {
     }
 }
 
-/// [`Call::size`] of this build. Older libraries, which know a shorter structure, take a longer one if what is behind theirs is
-/// zero.
+/// [`Call::size`] of this build. An older library knows a shorter structure; it takes a longer one whose
+/// further fields are zero.
 const CALL_SIZE: u32 = size_of::<Call>() as u32;
 
 /// One prediction call, `schedc_call` in C.
@@ -84,7 +53,7 @@ pub struct Call {
     pub scratch: *mut c_void,
     /// Bytes of `scratch`.
     pub scratch_size: i64,
-    /// Where `rows` and `out` are: 0 in memory of the host, 1 of a device.
+    /// Memory of `rows` and `out`: 0 for the host, 1 for a device.
     pub memory: i32,
     /// The number of the device, for models that are compiled for one.
     pub device: i32,
@@ -92,7 +61,7 @@ pub struct Call {
     pub stream: *mut c_void,
     /// Values that are equal to it are missing, too; null: as the model says.
     pub missing: *const f64,
-    /// What sums begin with, packed, of the type of raw output; null: the model's own base values.
+    /// Margins that sums begin with, packed, of the type of raw output; null: the model's own base values.
     pub base_margin: *const c_void,
     /// The rows column by column, one for each feature; null: they are `rows`.
     pub columns: *const RawColumn,

@@ -1,6 +1,6 @@
 //! A library in this process.
 
-use crate::{Call, Dtype, Kind, RawColumn};
+use crate::{Call, Dtype, Element, Kind, RawColumn};
 use libloading::Library;
 use std::error::Error;
 use std::ffi::{CStr, c_char};
@@ -50,8 +50,8 @@ impl Loaded {
     /// When the file is no library for this machine, or not one of `schedc build` with that prefix.
     ///
     /// # Safety
-    /// The file comes from a trusted place: a library runs code of its own as it is loaded, and its functions are taken for
-    /// what their names say.
+    /// The file comes from a trusted place: a library runs code of its own as it is loaded, and its
+    /// functions are taken for what their names say.
     pub unsafe fn open(path: &Path, prefix: &str) -> Result<Loaded, Refusal> {
         // A bare name would be searched for in the system's folders.
         let full = std::path::absolute(path).map_err(|error| Refusal::NotLoaded(error.to_string()))?;
@@ -98,7 +98,7 @@ impl Loaded {
         match self.output_type {
             // SAFETY: the function is ours and takes any number.
             Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
-            None if kind == Kind::Leaf => Dtype::I32,
+            None if kind.element() == Element::Leaf => Dtype::I32,
             None => Dtype::F32,
         }
     }
@@ -111,7 +111,7 @@ impl Loaded {
         unsafe { self.call(&Call { columns: columns.as_ptr(), ..no_rows }) }.is_ok()
     }
 
-    /// What the library says of its model and schedule, as JSON.
+    /// Facts about the library's model and schedule, as JSON.
     pub fn info(&self) -> String {
         // SAFETY: the function returns a text that lives as long as the library.
         unsafe { text((self.info)()) }.unwrap_or_default()
@@ -120,10 +120,10 @@ impl Loaded {
     /// Makes a call.
     ///
     /// # Errors
-    /// What the library says of the call.
+    /// The library's message for the status of the call.
     ///
     /// # Safety
-    /// What the call points to is as the C interface wants it.
+    /// The pointers of the call are valid as the C interface demands.
     pub unsafe fn call(&self, call: &Call) -> Result<(), String> {
         // SAFETY: as the caller promises.
         match unsafe { (self.predict_ex)(call) } {
@@ -141,7 +141,7 @@ unsafe fn text(chars: *const c_char) -> Option<String> {
     (!chars.is_null()).then(|| unsafe { CStr::from_ptr(chars) }.to_string_lossy().into_owned())
 }
 
-/// Why the system does not load the library of this path, which it names first.
+/// The reason of the system for not loading a library, without the path that it begins with.
 fn without_name(said: &str, path: &Path) -> String {
     said.strip_prefix(&format!("{}: ", path.display())).unwrap_or(said).to_owned()
 }

@@ -10,7 +10,7 @@ use std::{
     fmt, mem,
 };
 
-pub use sched_library::{Call, Dtype, Kind};
+pub use sched_library::{Call, Counts, Dtype, Element, Kind, Needs};
 
 /// The runtime as one relocatable ELF object, to be linked into every artefact with `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));

@@ -204,7 +204,6 @@ fn numbers(n: usize) -> Vec<f64> {
         .collect()
 }
 
-const KINDS: [Kind; 5] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
 
 /// How a test calls a model.
 #[derive(Debug, Clone, Copy)]
@@ -278,7 +277,7 @@ fn check(model: &ModelDescriptor, how: How) {
 }
 
 fn check_kinds_and_types(model: &ModelDescriptor, change: impl Fn(How) -> How) {
-    for kind in KINDS {
+    for kind in Kind::ALL {
         for dtype in [Dtype::F32, Dtype::F64] {
             for n in [0, 1, 2, 7, 100, 3000] {
                 check(model, change(How::plain(kind, dtype, n)));
@@ -320,7 +319,7 @@ fn every_kind_and_type() {
 #[test]
 fn calls_larger_than_a_chunk() {
     for model in [model::<f32, f32, f32>(), model::<f64, f64, f32>()] {
-        for kind in KINDS {
+        for kind in Kind::ALL {
             for dtype in [Dtype::F32, Dtype::F64] {
                 for threads in [1, 4] {
                     check(&model, How { stride: 4, threads, ..How::plain(kind, dtype, 30_000) });
@@ -487,9 +486,9 @@ fn kernels_report_errors() {
 #[test]
 fn columns_of_kinds() {
     let model = ModelDescriptor { num_values: 1, num_trees: 9, ..model::<f32, f32, f32>() };
-    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9, 9]);
+    assert_eq!(Kind::ALL.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9, 9]);
     let model = ModelDescriptor { value: None, klass: None, leaf: None, tree: None, ..model };
-    assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0, 0]);
+    assert_eq!(Kind::ALL.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0, 0]);
 }
 
 #[test]
@@ -499,7 +498,7 @@ fn many_callers_at_once() {
             scope.spawn(move || {
                 let model = if caller % 2 == 0 { model::<f32, f32, f32>() } else { model::<f64, f64, f32>() };
                 for i in 0..60 {
-                    let how = How::plain(KINDS[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
+                    let how = How::plain(Kind::ALL[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
                     check(&model, How { threads: 1 + (i % 5) as i32, ..how });
                 }
             });
@@ -732,8 +731,9 @@ fn layouts_agree() {
             .map(|name| (name.clone(), format!("SCHEDC_{name}")))
             .chain(["HOST", "DEVICE"].map(|name| (name.to_string(), format!("SCHEDC_MEMORY_{name}"))))
             .chain(
-                ["VALUE", "RAW", "CLASS", "LEAF", "TREE"]
-                    .map(|name| (name.to_string(), format!("SCHEDC_KIND_{name}"))),
+                Kind::ALL
+                    .map(|kind| kind.word().to_uppercase())
+                    .map(|name| (name.clone(), format!("SCHEDC_KIND_{name}"))),
             )
             .chain(["F32", "F64", "I32"].map(|name| (name.to_string(), format!("SCHEDC_DTYPE_{name}"))))
             .chain(

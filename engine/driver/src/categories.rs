@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 use sched_categories::{Categories, Choices, Names, Unseen, to_json};
-use sched_forest::{Float, Forest};
+use sched_forest::{Float, Forest, Quirk};
 use serde_json::{Value, json};
 
 /// The categories of a model under the user's choices.
@@ -48,7 +48,7 @@ impl WholeNumbers {
     /// those of data frames double.
     pub fn of(model: &Model) -> WholeNumbers {
         let of_tables = model.own_rows;
-        let of_arrays = if model.source.trainer == "LightGBM" { Float::F32 } else { of_tables };
+        let of_arrays = if model.source.has(Quirk::SingleArrays) { Float::F32 } else { of_tables };
         WholeNumbers { of_tables, of_arrays }
     }
 

@@ -4,16 +4,17 @@ use crate::categories;
 use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
+use crate::outputs;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Facts, Machine, cost};
-use sched_forest::{Float, Types};
+use sched_forest::{Float, Quirk, Types};
 use sched_ir::lir::{KernelKind, Place};
 use sched_ir::{Budget, Compiled, lower};
 use sched_lang::Target;
-use sched_llvm::runtime::Dtype;
+use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_name};
 use sched_nest::{Accumulation, Nest, Variants};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
@@ -36,7 +37,7 @@ pub struct RowRules {
 impl RowRules {
     /// Refuses a base margin where the trainer takes none when it predicts.
     pub fn check(self, model: &Model) -> Result<Self, Failure> {
-        if self.base_margin && model.source.trainer != "XGBoost" {
+        if self.base_margin && !model.source.has(Quirk::BaseMargin) {
             return Err(Failure::usage(
                 "--base-margin takes the place of XGBoost's base_score, and this is no model of XGBoost",
                 "add the offset to the margins of --output raw, if that is what the trainer's predictions need",
@@ -128,6 +129,8 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
         None => ("exact", None),
         Some(why) => ("reassociated", Some(why)),
     };
+    let columns = |kind: Kind| (kind.word().to_owned(), outputs::columns(kind, forest, &compiled.lir).into());
+    let outputs: Map<String, Value> = Kind::ALL.into_iter().map(columns).collect();
     let mut info = json!({
         "schedc": env!("CARGO_PKG_VERSION"),
         "schedc_abi": sched_llvm::header::ABI_VERSION,
@@ -142,13 +145,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
             "whole_numbers": categories::WholeNumbers::of(model).about(),
             "feature_names": forest.feature_names,
         },
-        "outputs": {
-            "value": lower::value_columns(forest),
-            "raw": forest.num_margins,
-            "class": i32::from(compiled.lir.kernels.iter().any(|(kind, _)| *kind == KernelKind::Class)),
-            "leaf": forest.trees.len(),
-            "tree": compiled.lir.kernels.iter().filter(|(kind, _)| *kind == KernelKind::Tree).count() * forest.trees.len(),
-        },
+        "outputs": outputs,
         "schedule": schedule,
         "order": order,
         "order_reason": why,

@@ -12,6 +12,7 @@ pub mod job;
 pub mod lock;
 pub mod machines;
 pub mod model;
+pub mod outputs;
 pub mod schedule;
 pub mod versions;
 

@@ -6,18 +6,14 @@ use crate::failure::Failure;
 use crate::job::{Job, Teller};
 use crate::machines;
 use crate::model::RowTypes;
+use crate::outputs::KERNELS;
 use crate::schedule::ScheduleValues;
 use sched_cost::Machine;
 use sched_forest::Float;
 use sched_ir::Compiled;
-use sched_ir::lir::KernelKind;
 use sched_llvm::header::{TakenRows, header};
 use sched_llvm::{ArtefactName, Cpu, DeviceCode, Emit, EntryInfo, Version, build_named};
 use std::rc::Rc;
-
-/// All kernels: an artefact answers every kind of call.
-pub const KERNELS: [KernelKind; 5] =
-    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 /// What an artefact is to serve.
 #[derive(Clone, Debug)]

@@ -16,14 +16,25 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Leaf, Target, Tree, Types};
 use crate::grow::{Growing, Slot};
-use crate::loaded::{Iterations, Loaded, Source};
+use crate::json::keys;
+use crate::loaded::{Iterations, Loaded, ReadOptions, Source};
 use crate::output::Transform;
 use columns::{Columns, SplitTest};
 use document::{Bias, Document, ModelInfo, Node, Oblivious, Values};
 
 const SAVE: &str = "save the model again with CatBoost's save_model(\"model.json\", format=\"json\")";
 
-pub(crate) fn read_json(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+/// Whether a JSON document is a model of CatBoost. The order of its keys may be any.
+pub(crate) fn is_model(text: &[u8]) -> bool {
+    const FIRST: [&str; 4] = ["oblivious_trees", "features_info", "ctr_data", "model_info"];
+    const ANYWHERE: [&str; 3] = ["oblivious_trees", "features_info", "scale_and_bias"];
+    // XGBoost's key comes early in its documents, so the search ends soon.
+    let is_other = || keys::has(text, &["gradient_booster"]) || !keys::has(text, &ANYWHERE);
+    text.starts_with(b"{") && (keys::begins_with(text, &FIRST) || !is_other())
+}
+
+/// Reads a model from a JSON document.
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     let document: Document =
         crate::json::from_json(bytes).map_err(|error| match error.code == codes::STRUCTURE {
             true => error.help(SAVE),
@@ -31,9 +42,8 @@ pub(crate) fn read_json(bytes: &[u8], iterations: &Iterations) -> Result<Loaded,
         })?;
     let mut notes = Vec::new();
     let version = version(&document.model_info);
-    let forest = forest(document, bytes.len(), iterations, &mut notes)?;
-    let source = Source { format: "JSON", trainer: "CatBoost", ..Source::default() };
-    Ok(Loaded { forest, version, notes, source })
+    let forest = forest(document, bytes.len(), &options.iterations, &mut notes)?;
+    Ok(Loaded { forest, version, notes, source: Source::default() })
 }
 
 fn forest(

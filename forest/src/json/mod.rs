@@ -4,6 +4,7 @@
 //! second pass records the path.
 
 mod bare;
+pub(crate) mod keys;
 
 use sched_diagnostics::Place;
 

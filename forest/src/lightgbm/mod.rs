@@ -19,7 +19,8 @@ use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Types};
-use crate::loaded::{Iterations, Loaded, Note, Source};
+use crate::json::keys;
+use crate::loaded::{Iterations, Loaded, Note, ReadOptions, Source};
 use header::Header;
 use text::{SAVE, Sections};
 
@@ -30,15 +31,28 @@ const EARLY_FOREST: &str = "a random forest of LightGBM 2.0 to 2.2.2 predicts th
                             release: for an early \
                             one, divide raw scores by the number of iterations";
 
+/// Whether a text begins as a model of LightGBM.
+pub(crate) fn is_model(text: &[u8]) -> bool {
+    text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n")
+}
+
+/// Whether a JSON document is a dump of LightGBM's `dump_model`, which is not read. The order of its keys
+/// may be any.
+pub(crate) fn is_dump(text: &[u8]) -> bool {
+    // XGBoost's key comes early in its documents, so the search ends soon.
+    text.starts_with(b"{")
+        && !keys::has(text, &["gradient_booster"])
+        && keys::has(text, &["num_tree_per_iteration"])
+}
+
 /// Reads a model from the bytes of a text file.
-pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     let text = text::from_bytes(bytes)?;
     let sections = Sections::find(text)?;
     let mut notes = Vec::new();
-    let forest = forest(&sections, iterations, &mut notes)?;
+    let forest = forest(&sections, &options.iterations, &mut notes)?;
     // The version in the file is that of the format, not that of the trainer.
-    let source = Source { format: "text", trainer: "LightGBM", ..Source::default() };
-    Ok(Loaded { forest, version: Vec::new(), notes, source })
+    Ok(Loaded { forest, version: Vec::new(), notes, source: Source::default() })
 }
 
 fn forest(

@@ -19,7 +19,7 @@ mod wire;
 use crate::check::ForestParts;
 use crate::error::ModelError;
 use crate::forest::{Float, Forest, Types};
-use crate::loaded::{Iterations, Loaded, Note, Source};
+use crate::loaded::{Loaded, Note, ReadOptions, Source};
 use context::Context;
 use graph::{Ensemble, Operator};
 use wire::{Message, Value};
@@ -50,7 +50,8 @@ pub(crate) fn is_model(bytes: &[u8]) -> bool {
     }
 }
 
-pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+/// Reads a model.
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     let model = Message::new(bytes);
     let mut notes = Vec::new();
     for set in model.all(OPERATOR_SET) {
@@ -66,12 +67,11 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
     let found = graph::find(model.child(GRAPH)?)?;
     let parts = ensemble(&found, bytes.len(), &mut notes).map_err(|error| error.below(&found.place))?;
     // A file has trees and no iterations: all of them count as one.
-    iterations.select(1, None)?;
+    options.iterations.select(1, None)?;
     let forest = Forest::new(parts).map_err(|error| error.below(&found.place))?;
     let version =
         model.text(PRODUCER_VERSION)?.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
-    let source = Source { format: "ONNX", ..Source::default() };
-    Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source })
+    Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source: Source::default() })
 }
 
 /// Trees and what follows them; features and types are filled in here.

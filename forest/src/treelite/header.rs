@@ -32,9 +32,9 @@ pub(super) struct Header {
     pub base_scores: Vec<f64>,
 }
 
-/// Whether bytes begin as a checkpoint of any release does: three numbers of a version, two types, and counts
-/// that fit.
-pub(crate) fn begins_as_treelite(bytes: &[u8]) -> bool {
+/// Whether bytes begin as a checkpoint of any release does: three numbers of a version, two types, and
+/// counts that fit.
+pub(crate) fn is_model(bytes: &[u8]) -> bool {
     let read = || -> Result<bool, ModelError> {
         let mut bytes = Bytes::new(bytes);
         let version = [bytes.i32()?, bytes.i32()?, bytes.i32()?];

@@ -15,19 +15,20 @@ use crate::codes;
 use crate::compare::one_comparison;
 use crate::error::ModelError;
 use crate::forest::{Float, Forest, Predicate, Target, Tree, Types};
-use crate::loaded::{Iterations, Loaded, Note, Source};
+use crate::loaded::{Loaded, Note, ReadOptions, Source};
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 use bytes::Bytes;
 use header::{Header, bad};
 use tree::{Arrays, Shared};
 
-pub(crate) use header::begins_as_treelite;
+pub(crate) use header::is_model;
 pub use write::write_treelite;
 
 /// The last release whose files were tried.
 const NEWEST_KNOWN: [i32; 2] = [4, 8];
 
-pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, ModelError> {
+/// Reads a checkpoint.
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     let mut bytes = Bytes::new(bytes);
     let header = Header::read(&mut bytes)?;
     let mut notes = Vec::new();
@@ -40,7 +41,7 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
     }
     let version = header.version.iter().map(|&part| part.max(0) as u64).collect();
     let starts = iteration_starts(&header);
-    let (first, last) = iterations.select(starts.len() - 1, None)?;
+    let (first, last) = options.iterations.select(starts.len() - 1, None)?;
     let mut shared = Shared::default();
     let mut trees = Vec::new();
     for index in 0..header.num_tree {
@@ -54,8 +55,8 @@ pub(crate) fn read(bytes: &[u8], iterations: &Iterations) -> Result<Loaded, Mode
         notes.push(Note(format!("{} bytes after the last tree are not read", bytes.left())));
     }
     let starts = starts[first..=last].iter().map(|start| start - starts[first]).collect();
-    let source = Source { format: "Treelite", ..Source::default() };
-    Ok(Loaded { forest: forest(&header, trees, shared, starts)?, version, notes, source })
+    let forest = forest(&header, trees, shared, starts)?;
+    Ok(Loaded { forest, version, notes, source: Source::default() })
 }
 
 fn forest(

@@ -13,6 +13,7 @@ use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
+use crate::lightgbm;
 use crate::loaded::{Iterations, Loaded, Note, ReadOptions, Source};
 use crate::release::Release;
 use crate::{MAX_FEATURES, MAX_MARGINS};
@@ -20,12 +21,25 @@ use categories::Sets;
 use document::{Document, Learner, Model, NodeVectors, Real, Text, VectorDocument};
 use releases::{Change, Rule, Rules};
 
-pub(crate) fn read_json(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
-    assemble("JSON", crate::json::from_json(bytes)?, &|| crate::json::from_json(bytes), options)
+/// Whether the bytes begin as Universal Binary JSON of XGBoost does: with an object and the mark of a key's
+/// length.
+pub(crate) fn is_ubjson(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'{', b'i' | b'U' | b'I' | b'l' | b'L' | b'C' | b'$' | b'#' | b'N', ..])
 }
 
+/// Whether a text is a JSON object that may be a model of XGBoost. The reader names what an object lacks.
+pub(crate) fn is_json(text: &[u8]) -> bool {
+    text.starts_with(b"{") && !lightgbm::is_dump(text)
+}
+
+/// Reads a model from a JSON document.
+pub(crate) fn read_json(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+    assemble(crate::json::from_json(bytes)?, &|| crate::json::from_json(bytes), options)
+}
+
+/// Reads a model from Universal Binary JSON.
 pub(crate) fn read_ubjson(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
-    assemble("UBJSON", crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), options)
+    assemble(crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), options)
 }
 
 /// Reads the file once more, for vectors that are seldom wanted.
@@ -37,7 +51,6 @@ const NEWEST_KNOWN: i64 = 3;
 const MODEL: &str = "learner.gradient_booster.model";
 
 fn assemble(
-    format: &'static str,
     document: Document,
     vectors: ReadVectors<'_>,
     options: &ReadOptions,
@@ -67,7 +80,7 @@ fn assemble(
     let forest = forest(learner, vectors, &options.iterations, &mut rules, &mut notes)
         .map_err(|error| error.below(container))?;
     let feature_types = for_each_feature(types, "types", forest.num_features, &mut notes);
-    let source = Source { format, trainer: "XGBoost", feature_types, rules: rules.applied() };
+    let source = Source { feature_types, rules: rules.applied(), ..Source::default() };
     Ok(Loaded { forest, version, notes, source })
 }
 

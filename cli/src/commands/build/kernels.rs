@@ -11,7 +11,7 @@ use schedc_driver::Failure;
 use schedc_driver::Job;
 use schedc_driver::compile::{compile, gpu_of, runs_on_device};
 use schedc_driver::machines;
-use schedc_driver::versions::KERNELS;
+use schedc_driver::outputs::KERNELS;
 use std::path::Path;
 
 /// Compiles the kernels of a schedule and writes them.

@@ -1,48 +1,52 @@
-//! What the trainer's own loader does with a model that is not done here.
+//! Differences between schedc and the trainer's own loader.
 
-use sched_forest::{Float, Predicate, Target, Types};
+use sched_forest::{CATBOOST_JSON, Float, LIGHTGBM_TEXT, Predicate, Quirk, Target, Types, XGBOOST_JSON};
 use schedc_driver::Model;
 use schedc_driver::categories::has_names;
 
-/// Each difference in a sentence.
-pub fn differences(model: &Model) -> Vec<&'static str> {
+/// Each difference that the model shows, in a sentence.
+pub fn differences(model: &Model) -> Vec<String> {
     let forest = &model.forest;
+    let trainer = model.source.trainer;
     let named = has_names(forest);
     let single = forest.types == Types::all(Float::F32);
     let is_vector = forest.trees.iter().any(|tree| tree.target == Target::All);
-    let old = model.version.first().is_some_and(|major| *major < 3);
-    let all: &[(&str, bool, &'static str)] = &[
-        ("XGBoost", single, "XGBoost refuses rows with infinities, which are values like others here"),
+    let is_early = model.version.first().is_some_and(|major| *major < 3);
+    let is_equality = |predicate: &Predicate| matches!(predicate, Predicate::Equal { .. });
+    let mut inner = forest.trees.iter().flat_map(|tree| &tree.inner);
+    let has_hashes = inner.any(|inner| is_equality(&inner.predicate));
+    let mut sentences = Vec::new();
+    if model.source.has(Quirk::FiniteRows) && single {
+        sentences.push(format!("{trainer} rejects infinities; schedc accepts them"));
+    }
+    let of_trainers: &[(&str, bool, &str)] = &[
         (
-            "XGBoost",
+            XGBOOST_JSON.trainer,
             forest.best_iteration.is_some(),
             "its Booster uses all iterations, its scikit-learn wrappers those up to the best one: --iterations best",
         ),
         (
-            "XGBoost",
+            XGBOOST_JSON.trainer,
             named,
             "XGBoost refuses categories that it has not seen in columns with names; as numbers they are no category",
         ),
         (
-            "XGBoost",
-            is_vector && old,
+            XGBOOST_JSON.trainer,
+            is_vector && is_early,
             "XGBoost 3 does not read vectors in leaves that earlier releases have saved",
         ),
         (
-            "LightGBM",
+            LIGHTGBM_TEXT.trainer,
             named,
             "LightGBM finds categories by their names in pandas frames only, else values are codes",
         ),
         (
-            "CatBoost",
-            forest
-                .trees
-                .iter()
-                .flat_map(|tree| &tree.inner)
-                .any(|it| matches!(it.predicate, Predicate::Equal { .. })),
+            CATBOOST_JSON.trainer,
+            has_hashes,
             "CatBoost takes categories as texts or integers and hashes them; values are these hashes here",
         ),
     ];
-    let trainer = model.source.trainer;
-    all.iter().filter(|(who, applies, _)| *who == trainer && *applies).map(|(_, _, text)| *text).collect()
+    let applying = of_trainers.iter().filter(|(who, applies, _)| *who == trainer && *applies);
+    sentences.extend(applying.map(|(_, _, sentence)| (*sentence).to_owned()));
+    sentences
 }

@@ -1,8 +1,7 @@
-//! What a server has to know of a library.
+//! Facts of a library that a server needs.
 
-use crate::args::Output;
-use crate::commands::predict::heading;
 use sched_diagnostics::usage;
+use sched_llvm::runtime::{self, Kind};
 use schedc_driver::Failure;
 use serde_json::Value;
 
@@ -26,28 +25,22 @@ pub struct Tensor {
 
 /// Inputs and output of a model.
 pub struct Facts {
-    /// One for all features in the model's order; or, where features have named categories, one for each feature.
+    /// One tensor for all features in the model's order; or, where features have named categories, one for each feature.
     pub inputs: Vec<Tensor>,
     /// The result.
     pub output: Tensor,
-    /// What is predicted, as the runtime for Python calls it.
+    /// Word of the output.
     pub kind: &'static str,
     /// The names of the model's features, none if it has none.
     pub features: Vec<String>,
 }
 
 impl Facts {
-    /// Those of a library, of which these are the versions.
-    pub fn of(versions: &[Value], output: Output) -> Result<Facts, Failure> {
+    /// The facts of a library with these versions, for a server that gives one output.
+    pub fn of(versions: &[Value], output: Kind) -> Result<Facts, Failure> {
         let about = versions.first().unwrap_or(&Value::Null);
         let model = &about["model"];
-        let kind = match output {
-            Output::Value => "value",
-            Output::Raw => "raw",
-            Output::Class => "class",
-            Output::Leaf => "leaf",
-            Output::Tree => "tree",
-        };
+        let kind = output.word();
         let columns = about["outputs"][kind].as_u64().unwrap_or(0);
         if columns == 0 {
             let message = format!("the model has no output `{kind}`");
@@ -69,7 +62,7 @@ impl Facts {
         // The widest rows that some version reads as they are.
         let wide = versions.iter().any(|version| version["model"]["types"]["rows"] == "f64");
         let number = if wide { Element::F64 } else { Element::F32 };
-        let output = Tensor { name: heading(output).to_owned(), element: result(model, output), columns };
+        let output = Tensor { name: output.heading().to_owned(), element: result(model, output), columns };
         Ok(Facts { inputs: inputs(model, &features, number), output, kind, features })
     }
 }
@@ -92,15 +85,16 @@ fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
     features.iter().enumerate().map(tensor).collect()
 }
 
-fn result(model: &Value, output: Output) -> Element {
+fn result(model: &Value, output: Kind) -> Element {
+    let float = |word: &str| if model["types"][word] == "f64" { Element::F64 } else { Element::F32 };
     let labels: Vec<&Value> = model["labels"].as_array().into_iter().flatten().collect();
-    match output {
-        Output::Leaf => Element::I32,
-        Output::Class if labels.is_empty() => Element::I32,
-        Output::Class if labels.iter().any(|label| label.is_string()) => Element::Text,
-        Output::Class if labels.iter().all(|label| label.is_i64()) => Element::I64,
-        Output::Class => Element::F64,
-        Output::Value | Output::Raw | Output::Tree if model["types"]["results"] == "f64" => Element::F64,
-        Output::Value | Output::Raw | Output::Tree => Element::F32,
+    match output.element() {
+        runtime::Element::Leaf => Element::I32,
+        runtime::Element::Class if labels.is_empty() => Element::I32,
+        runtime::Element::Class if labels.iter().any(|label| label.is_string()) => Element::Text,
+        runtime::Element::Class if labels.iter().all(|label| label.is_i64()) => Element::I64,
+        runtime::Element::Class => Element::F64,
+        runtime::Element::Result => float("results"),
+        runtime::Element::Sum => float("sums"),
     }
 }

@@ -1,11 +1,11 @@
-//! What results are called: the model's names of classes.
+//! Labels of a model's classes in results.
 
 use sched_diagnostics::usage;
 use sched_forest::{Forest, Label};
+use sched_llvm::runtime::Kind;
 use schedc_data::{KeptColumns, Layout, Number};
 use serde_json::Value;
 
-use crate::args::Output;
 use sched_categories::label_of_json;
 use schedc_driver::Failure;
 
@@ -21,12 +21,12 @@ pub enum Classes {
 }
 
 impl Labels {
-    /// Those of a model.
+    /// The labels of a model.
     pub fn of_forest(forest: &Forest) -> Labels {
         Labels(forest.output.classes.as_ref().map(|classes| classes.labels.clone()).unwrap_or_default())
     }
 
-    /// Those of a library, of which this is the text about its model.
+    /// The labels of a library with this text about its model.
     pub fn of_library(about: &Value) -> Labels {
         let labels = about["model"]["labels"].as_array().into_iter().flatten();
         Labels(labels.filter_map(label_of_json).collect())
@@ -41,22 +41,22 @@ impl Labels {
     }
 
     /// The columns of a table of results: probabilities are named by their classes.
-    pub fn layout(&self, output: Output, columns: usize, number: Number, kept: KeptColumns) -> Layout {
-        let mut layout = Layout::of(super::run::heading(output), columns, number, kept);
+    pub fn layout(&self, output: Kind, columns: usize, number: Number, kept: KeptColumns) -> Layout {
+        let mut layout = Layout::of(output.heading(), columns, number, kept);
         match output {
-            Output::Value if columns > 1 && columns == self.0.len() => {
+            Kind::Value if columns > 1 && columns == self.0.len() => {
                 layout.headings = self.0.iter().map(|label| format!("P({label})")).collect();
                 layout
             }
-            Output::Class if self.0.is_empty() => layout,
-            Output::Class if self.are_integers() => Layout { number: Number::I64, ..layout },
-            Output::Class if self.are_numbers() => Layout { number: Number::F64, ..layout },
-            Output::Class => layout.with_labels(self.0.iter().map(Label::to_string).collect()),
+            Kind::Class if self.0.is_empty() => layout,
+            Kind::Class if self.are_integers() => Layout { number: Number::I64, ..layout },
+            Kind::Class if self.are_numbers() => Layout { number: Number::F64, ..layout },
+            Kind::Class => layout.with_labels(self.0.iter().map(Label::to_string).collect()),
             _ => layout,
         }
     }
 
-    /// What classes are called; none if they are numbers from 0 on.
+    /// The labels of predicted classes; none if classes are numbers from 0 on.
     pub fn of_classes(&self, classes: &[f32]) -> Result<Option<Classes>, Failure> {
         if self.0.is_empty() {
             return Ok(None);

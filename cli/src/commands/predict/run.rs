@@ -4,11 +4,11 @@
 use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
 use super::predictor::Predictor;
-use crate::args::{Output, Predict};
+use crate::args::Predict;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
 use sched_llvm::column::{Column, ColumnValues};
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::{Element, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
 use schedc_driver::Failure;
@@ -78,7 +78,7 @@ pub struct Run<'a> {
     pub terminal: &'a Terminal,
     /// The destination of results.
     pub destination: Destination,
-    /// What classes are called.
+    /// Labels of classes.
     pub labels: Labels,
 }
 
@@ -90,21 +90,19 @@ impl Run<'_> {
         input: Input<'_>,
         compiling: Duration,
     ) -> Result<(), Failure> {
-        let kind = kind(self.args.output);
+        let kind = self.args.output;
         let columns = predictor.num_outputs(kind);
         if columns == 0 {
             return Err(Failure::new(
                 usage::NO_SUCH_OUTPUT,
-                format!("the model has no `{}` output", heading(self.args.output)),
+                format!("the model has no `{}` output", kind.heading()),
                 "use --output value for the prediction, or --output raw for the margin",
             ));
         }
-        let number = match kind {
-            Kind::Class => Number::I32,
-            _ => predictor.number(kind),
-        };
+        let is_class = kind.element() == Element::Class;
+        let number = if is_class { Number::I32 } else { predictor.number(kind) };
         let Input { mut stream, first, mut second, mut base_margin } = input;
-        let layout = self.labels.layout(self.args.output, columns, number, stream.kept());
+        let layout = self.labels.layout(kind, columns, number, stream.kept());
         // Nothing is written before there are results.
         let mut writer = None;
         let progress = self.terminal.progress(stream.rows(), "predicting");
@@ -114,7 +112,7 @@ impl Run<'_> {
         while let Some(batch) = next {
             let since = Instant::now();
             let begin = base_margin.as_mut().map(|base| base.next(&batch, predictor.number(Kind::Raw)));
-            let begin = begin.transpose()?.filter(|_| !matches!(kind, Kind::Leaf | Kind::Tree));
+            let begin = begin.transpose()?.filter(|_| !kind.walks_itself());
             let results = self.batch(predictor, kind, &batch, begin.as_ref(), columns)?;
             spent += since.elapsed();
             rows += batch.rows;
@@ -184,18 +182,20 @@ impl Run<'_> {
         })?;
         // Code returns classes as floats; they are written as numbers or labels.
         Ok(match results {
-            Predictions::F32(values) if kind == Kind::Class => match self.labels.of_classes(&values)? {
-                None => Predictions::I32(values.into_iter().map(|class| class as i32).collect()),
-                Some(Classes::Integers(values)) => Predictions::I64(values),
-                Some(Classes::Numbers(values)) => Predictions::F64(values),
-                Some(Classes::Texts(values)) => Predictions::Label(values),
-            },
+            Predictions::F32(values) if kind.element() == Element::Class => {
+                match self.labels.of_classes(&values)? {
+                    None => Predictions::I32(values.into_iter().map(|class| class as i32).collect()),
+                    Some(Classes::Integers(values)) => Predictions::I64(values),
+                    Some(Classes::Numbers(values)) => Predictions::F64(values),
+                    Some(Classes::Texts(values)) => Predictions::Label(values),
+                }
+            }
             results => results,
         })
     }
 }
 
-/// Says how rows were read, where that is in doubt.
+/// Prints the notes of the reader of rows.
 pub fn tell(stream: &mut RowStream<'_>, terminal: &Terminal) {
     for note in stream.notes() {
         terminal.say(&format!("note: {note}"));
@@ -243,28 +243,6 @@ impl Predictions {
             Predictions::I64(values) => Numbers::I64(values),
             Predictions::Label(values) => Numbers::Label(values),
         }
-    }
-}
-
-/// The kind of output that the command line names.
-pub fn kind(output: Output) -> Kind {
-    match output {
-        Output::Value => Kind::Value,
-        Output::Raw => Kind::Raw,
-        Output::Class => Kind::Class,
-        Output::Leaf => Kind::Leaf,
-        Output::Tree => Kind::Tree,
-    }
-}
-
-/// What results are called.
-pub fn heading(output: Output) -> &'static str {
-    match output {
-        Output::Value => "prediction",
-        Output::Raw => "margin",
-        Output::Class => "class",
-        Output::Leaf => "leaf",
-        Output::Tree => "tree",
     }
 }
 

@@ -12,8 +12,8 @@ use std::time::Instant;
 /// Numbers of rows around the widths of vectors.
 const COUNTS: [usize; 26] =
     [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 255, 257];
-/// What comes of the model that is worth a call of few rows, and then all.
-const KINDS: [Kind; 5] = [Kind::Leaf, Kind::Raw, Kind::Value, Kind::Class, Kind::Tree];
+/// Outputs that are worth calls of few rows: the most telling first.
+const TELLING: [Kind; 3] = [Kind::Leaf, Kind::Raw, Kind::Value];
 /// Values between rows that are apart.
 const GAP: usize = 3;
 /// Threads of multi-threaded calls.
@@ -23,12 +23,12 @@ const GUARD: usize = 8;
 /// Most differences that are kept of the calls on a block.
 const MOST: usize = 256;
 
-/// How rows are handed over.
+/// Layout and threads of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Whether rows are `f64`.
     pub doubles: bool,
-    /// How many there are.
+    /// Number of rows.
     pub rows: usize,
     /// Values between the end of a row and the start of the next.
     pub gap: usize,
@@ -59,9 +59,9 @@ pub struct Difference {
     pub row: usize,
     /// The column of the output.
     pub column: usize,
-    /// What the code gives.
+    /// The code's result.
     pub found: f64,
-    /// What the walker gives.
+    /// The walker's result.
     pub expected: f64,
     /// The call.
     pub shape: Shape,
@@ -73,10 +73,19 @@ struct Pass {
     counts: Vec<usize>,
     gap: usize,
     threads: i32,
-    kinds: &'static [Kind],
+    kinds: Vec<Kind>,
 }
 
-/// What runs, and how it is compared.
+/// A value for each output, by its number.
+pub type PerKind<T> = [T; Kind::ALL.len()];
+
+/// All outputs, the most telling first.
+pub fn kinds() -> Vec<Kind> {
+    let others = Kind::ALL.into_iter().filter(|kind| !TELLING.contains(kind));
+    TELLING.into_iter().chain(others).collect()
+}
+
+/// The code to call, and the rules of the comparison.
 pub struct Calls<'a> {
     /// The code.
     pub code: &'a dyn Predictor,
@@ -86,26 +95,26 @@ pub struct Calls<'a> {
     pub counts: BTreeSet<usize>,
     /// Whether calls are slow, so that only few are made.
     pub slow: bool,
-    /// The outputs' columns: leaves, margins, values, classes, values of trees.
-    pub widths: [usize; 5],
+    /// Columns of each output that is compared; 0 for the others.
+    pub widths: PerKind<usize>,
     /// When to stop.
     pub until: Instant,
 }
 
-/// What calls gave.
+/// The results of calls.
 #[derive(Default)]
 pub struct Outcome {
     /// Number of calls.
     pub calls: u64,
-    /// Results that were compared, by kind.
-    pub compared: [u64; 5],
-    /// What differs, at most so many.
+    /// Number of results that were compared.
+    pub compared: PerKind<u64>,
+    /// The first differences, at most [`MOST`] of them.
     pub differences: Vec<Difference>,
     /// Whether time ran out.
     pub stopped: bool,
 }
 
-/// The numbers of rows that calls have, for a schedule that asks for some.
+/// The numbers of rows of calls, among them those around the numbers that matter to the schedule.
 pub fn counts(asked: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
     let around = asked.into_iter().flat_map(|rows| [rows.saturating_sub(1), rows, rows + 1]);
     around.chain(COUNTS).filter(|rows| (1..=4096).contains(rows)).collect()
@@ -113,24 +122,30 @@ pub fn counts(asked: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
 
 impl Calls<'_> {
     fn width(&self, kind: Kind) -> usize {
-        self.widths[KINDS.iter().position(|other| *other == kind).unwrap_or(0)]
+        self.widths[kind as usize]
     }
 
     fn passes(&self, rows: usize) -> Vec<Pass> {
-        let pass = |counts: Vec<usize>, gap, threads, kinds| Pass { counts, gap, threads, kinds };
+        let pass = |counts: Vec<usize>, gap, threads, kinds: &[Kind]| Pass {
+            counts,
+            gap,
+            threads,
+            kinds: kinds.to_vec(),
+        };
+        let all = kinds();
         let mut mixed: Vec<usize> = self.counts.iter().copied().collect();
         // Large and small calls take turns.
         let half = mixed.len() / 2;
         mixed.rotate_left(half);
         if self.slow {
-            return vec![pass(vec![rows], 0, 1, &KINDS), pass(vec![1, 33, 7], 0, 1, &KINDS[..1])];
+            return vec![pass(vec![rows], 0, 1, &all), pass(vec![1, 33, 7], 0, 1, &TELLING[..1])];
         }
         vec![
-            pass(vec![rows], 0, 1, &KINDS),
-            pass(vec![rows], GAP, THREADS, &KINDS[..3]),
-            pass(vec![1], 0, 1, &KINDS),
-            pass(mixed.clone(), GAP, 1, &KINDS[..3]),
-            pass(mixed, 0, THREADS, &KINDS[..3]),
+            pass(vec![rows], 0, 1, &all),
+            pass(vec![rows], GAP, THREADS, &TELLING),
+            pass(vec![1], 0, 1, &all),
+            pass(mixed.clone(), GAP, 1, &TELLING),
+            pass(mixed, 0, THREADS, &TELLING),
         ]
     }
 
@@ -152,7 +167,7 @@ impl Calls<'_> {
             counts: vec![*rows],
             gap: 0,
             threads: 1,
-            kinds: &KINDS[1..2],
+            kinds: vec![Kind::Raw],
         }));
         for pass in &passes {
             for kind in pass.kinds.iter().filter(|kind| self.width(**kind) > 0) {
@@ -185,8 +200,7 @@ impl Calls<'_> {
             let found = self.call(kind, rows, features, (first, count), shape)?;
             outcome.calls += 1;
             let width = self.width(kind);
-            let place = KINDS.iter().position(|other| *other == kind).unwrap_or(0);
-            outcome.compared[place] += (n * width) as u64;
+            outcome.compared[kind as usize] += (n * width) as u64;
             for (at, found) in found.into_iter().enumerate() {
                 let (row, column) = ((first + at / width) % count, at % width);
                 let (wanted, slack) = self.expected(kind, row * width + column, expected);
@@ -206,18 +220,13 @@ impl Calls<'_> {
         Ok(())
     }
 
-    /// What is wanted, and how far it may be off.
+    /// The walker's result, and how far the code's result may be off. Only sums in another order may.
     fn expected(&self, kind: Kind, at: usize, expected: &Expected) -> (f64, f64) {
-        match kind {
-            Kind::Leaf => (expected.leaves[at].into(), 0.0),
-            Kind::Raw => (expected.margins[at], if self.exact { 0.0 } else { expected.slack[at] }),
-            Kind::Value => (expected.values[at], 0.0),
-            Kind::Class => (expected.classes[at].into(), 0.0),
-            Kind::Tree => (expected.trees[at], 0.0),
-        }
+        let is_free = kind == Kind::Raw && !self.exact;
+        (expected.number(kind, at), if is_free { expected.slack[at] } else { 0.0 })
     }
 
-    /// Whether a result is what was wanted where something else was found.
+    /// Whether another result at the place of a difference is right.
     pub fn is_right(&self, difference: &Difference, found: f64, expected: &Expected) -> bool {
         let at = difference.row * self.width(difference.kind) + difference.column;
         let (wanted, slack) = self.expected(difference.kind, at, expected);
@@ -254,7 +263,7 @@ impl Calls<'_> {
         const MARK: i32 = i32::MIN + 7;
         let mark = f64::from(MARK);
         let mut found: Vec<f64> = match (kind, self.code.number(kind)) {
-            (Kind::Class, _) | (_, Number::F32) => {
+            (_, Number::F32) => {
                 let mut out = vec![MARK as f32; room];
                 call(Results::F32(&mut out))?;
                 out.into_iter().map(f64::from).collect()

@@ -1,9 +1,10 @@
-//! What the walker says of rows: the definition that all code is compared with.
+//! Results of the reference walker, which all code is compared with.
 
 use sched_forest::{
     Float, Forest, Real, Target, Transform, WalkError, predict, predict_classes, predict_leaves,
     predict_margins, predict_trees,
 };
+use sched_llvm::runtime::Kind;
 use std::thread::Builder;
 
 /// Results of rows, widened.
@@ -17,7 +18,7 @@ pub struct Expected {
     pub slack: Vec<f64>,
     /// Predictions.
     pub values: Vec<f64>,
-    /// What each tree adds; nothing where leaves hold vectors.
+    /// Values of the trees' leaves; none where leaves hold vectors.
     pub trees: Vec<f64>,
     /// Classes; empty if the model has none.
     pub classes: Vec<u32>,
@@ -45,6 +46,29 @@ impl Expected {
         all.classes.extend(more.classes);
         all.trees.extend(more.trees);
         Ok(all)
+    }
+
+    /// A number of an output, by its position among the numbers of all rows.
+    pub fn number(&self, kind: Kind, at: usize) -> f64 {
+        match kind {
+            Kind::Leaf => self.leaves[at].into(),
+            Kind::Raw => self.margins[at],
+            Kind::Value => self.values[at],
+            Kind::Class => self.classes[at].into(),
+            Kind::Tree => self.trees[at],
+        }
+    }
+
+    /// All numbers of an output, row by row.
+    pub fn numbers(&self, kind: Kind) -> Vec<f64> {
+        let count = match kind {
+            Kind::Leaf => self.leaves.len(),
+            Kind::Raw => self.margins.len(),
+            Kind::Value => self.values.len(),
+            Kind::Class => self.classes.len(),
+            Kind::Tree => self.trees.len(),
+        };
+        (0..count).map(|at| self.number(kind, at)).collect()
     }
 
     fn part<X: Real>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
@@ -79,7 +103,7 @@ impl Expected {
     }
 }
 
-/// How much larger the steps before margins make differences of sums.
+/// The factor by which the steps between sums and margins enlarge differences.
 fn raw_factor(forest: &Forest) -> f64 {
     let factor = |step: &Transform| match step {
         Transform::Scale { factor, .. } => factor.abs(),

@@ -2,7 +2,7 @@
 
 use super::calls::Difference;
 use sched_forest::{Comparison, Float, Forest, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::{Element, Kind};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ impl Found {
                 turn(forest, tree, &row, expected, difference.found as u32)
             }),
             Kind::Raw if exact => wrong_leaf(forest, &difference, &row),
-            Kind::Raw | Kind::Value | Kind::Class | Kind::Tree => None,
+            _ => None,
         };
         Found { difference, alone, row, turn }
     }
@@ -69,24 +69,17 @@ impl Found {
     /// The origin of the difference as text.
     pub fn describe(&self) -> String {
         let Difference { kind, column, found, expected, shape, .. } = self.difference;
-        let mut text = match kind {
-            Kind::Leaf => String::new(),
-            Kind::Raw => format!(
-                "  margin {column} is {found:?} ({}), not {expected:?} ({})\n",
-                bits(found),
-                bits(expected)
-            ),
-            Kind::Value => format!(
-                "  value {column} is {found:?} ({}), not {expected:?} ({})\n",
-                bits(found),
-                bits(expected)
-            ),
-            Kind::Tree => format!(
-                "  tree {column} adds {found:?} ({}), not {expected:?} ({})\n",
-                bits(found),
-                bits(expected)
-            ),
-            Kind::Class => format!("  class {column} is {found}, not {expected}\n"),
+        let (noun, verb) = (kind.heading(), kind.verb());
+        let mut text = match kind.element() {
+            // The walk, which follows, names both leaves.
+            Element::Leaf => String::new(),
+            Element::Class => format!("  {noun} {column} {verb} {found}, not {expected}\n"),
+            Element::Result | Element::Sum => {
+                let (found_bits, expected_bits) = (bits(found), bits(expected));
+                format!(
+                    "  {noun} {column} {verb} {found:?} ({found_bits}), not {expected:?} ({expected_bits})\n"
+                )
+            }
         };
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -148,7 +141,7 @@ impl Found {
             })
         });
         json!({
-            "output": name(kind),
+            "output": kind.word(),
             "row": row,
             "column": column,
             "found": number(found),
@@ -163,17 +156,6 @@ impl Found {
             "walk": turn,
             "values": self.row.iter().map(|x| number(*x)).collect::<Vec<_>>(),
         })
-    }
-}
-
-/// What an output is called.
-pub fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Leaf => "leaf",
-        Kind::Raw => "raw",
-        Kind::Value => "value",
-        Kind::Class => "class",
-        Kind::Tree => "tree",
     }
 }
 

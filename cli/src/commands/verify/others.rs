@@ -1,7 +1,7 @@
-//! Predictions by others, compared with the walker's.
+//! Comparison of others' predictions with the walker's.
 
 use super::expected::Expected;
-use super::found::{Test, Turn, bits, name, turn};
+use super::found::{Test, Turn, bits, turn};
 use super::run::row_of;
 use sched_forest::{Float, Forest};
 use sched_llvm::runtime::Kind;
@@ -9,20 +9,21 @@ use schedc_data::Values;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// How far numbers in single and in double precision may be off for each unit, where nobody says.
+/// Default tolerances of numbers in single and in double precision, relative to numbers above 1 and else
+/// absolute.
 const TOLERANCES: [f64; 2] = [1e-6, 1e-9];
 
 /// Predictions of another program.
 pub struct Theirs {
-    /// Whose they are.
+    /// The program or file that they come from.
     pub who: String,
-    /// What they are.
+    /// The output.
     pub kind: Kind,
-    /// They themselves.
+    /// The numbers.
     pub values: Values,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 pub struct Comparison {
     who: String,
     kind: Kind,
@@ -48,7 +49,8 @@ struct First {
 }
 
 impl Comparison {
-    /// Compares numbers with the walker's; they must be as many. Those in single precision are compared in single precision.
+    /// Compares numbers with the same number of the walker's. Numbers in single precision are compared in
+    /// single precision.
     pub fn new(
         forest: &Forest,
         rows: &Values,
@@ -56,18 +58,12 @@ impl Comparison {
         theirs: Theirs,
         asked: Option<f64>,
     ) -> Comparison {
-        let ours: Vec<f64> = match theirs.kind {
-            Kind::Leaf => expected.leaves.iter().map(|leaf| f64::from(*leaf)).collect(),
-            Kind::Raw => expected.margins.clone(),
-            Kind::Value => expected.values.clone(),
-            Kind::Tree => expected.trees.clone(),
-            Kind::Class => expected.classes.iter().map(|class| f64::from(*class)).collect(),
-        };
+        let ours = expected.numbers(theirs.kind);
         let (values, narrow): (Vec<f64>, bool) = match theirs.values {
             Values::F32(values) => (values.into_iter().map(f64::from).collect(), true),
             Values::F64(values) => (values, false),
         };
-        let exact = matches!(theirs.kind, Kind::Leaf | Kind::Class);
+        let exact = theirs.kind.element().is_whole();
         let is_single = narrow || forest.types.output == Float::F32;
         let usual = TOLERANCES[usize::from(!is_single)];
         let tolerance = if exact { 0.0 } else { asked.unwrap_or(usual) };
@@ -116,8 +112,8 @@ impl Comparison {
     /// Writes the comparison as text.
     pub fn write(&self, out: &mut String) -> std::fmt::Result {
         let Comparison { who, numbers, same, off, largest, .. } = self;
-        write!(out, "  {who}: {} of {numbers} {} are equal", same, plural(self.kind))?;
-        let is_number = matches!(self.kind, Kind::Raw | Kind::Value | Kind::Tree);
+        write!(out, "  {who}: {} of {numbers} {} are equal", same, self.kind.plural())?;
+        let is_number = !self.kind.element().is_whole();
         if same < numbers && is_number {
             write!(out, ", the others off by {largest:e} at most")?;
         }
@@ -163,7 +159,7 @@ impl Comparison {
         });
         json!({
             "who": self.who,
-            "output": name(self.kind),
+            "output": self.kind.word(),
             "numbers": self.numbers,
             "equal": self.same,
             "too_far_off": self.off,
@@ -171,16 +167,6 @@ impl Comparison {
             "tolerance": self.tolerance,
             "first": first,
         })
-    }
-}
-
-fn plural(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Leaf => "leaves",
-        Kind::Raw => "margins",
-        Kind::Value => "values",
-        Kind::Class => "classes",
-        Kind::Tree => "values of trees",
     }
 }
 

@@ -1,10 +1,11 @@
 //! The report of a verification, for people and for programs.
 
-use super::calls::Outcome;
+use super::calls::{Outcome, kinds};
 use super::found::Found;
 use super::others::Comparison;
 use sched_forest::Coverage;
-use serde_json::{Value, json};
+use sched_llvm::runtime::Kind;
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// Most unreachable leaves that the JSON lists; the others are counted.
@@ -71,7 +72,8 @@ impl Report {
 
     /// The report as JSON.
     pub fn to_json(&self) -> Value {
-        let [leaf, raw, value, class, tree] = self.outcome.compared;
+        let compared = |kind: Kind| (kind.word().to_owned(), self.outcome.compared[kind as usize].into());
+        let compared: Map<String, Value> = kinds().into_iter().map(compared).collect();
         let rows: Vec<Value> = self.rows.iter().map(RowsOf::to_json).collect();
         let unreachable: Vec<Value> = self
             .unreachable
@@ -92,7 +94,7 @@ impl Report {
             "rows": rows,
             "calls": self.outcome.calls,
             "stopped": self.outcome.stopped,
-            "compared": { "leaf": leaf, "raw": raw, "value": value, "class": class, "tree": tree },
+            "compared": compared,
             "unreachable_leaves": { "count": self.unreachable.len(), "leaves": unreachable },
             "difference": self.found.as_ref().map(Found::to_json),
             "others": self.others.iter().map(Comparison::to_json).collect::<Vec<_>>(),

@@ -1,13 +1,14 @@
 //! Solves rows and verifies code on them, block by block.
 
-use super::calls::{Calls, Difference, Outcome, Shape};
+use super::calls::{Calls, Difference, Outcome, PerKind, Shape};
 use super::expected::Expected;
 use super::found::Found;
 use super::report::RowsOf;
 use crate::commands::predict::Predictor;
 use sched_forest::{Boundary, BoundaryOptions, Float, Forest};
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::{Kind, Needs};
 use schedc_data::Values;
+use schedc_driver::outputs::counts;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -50,19 +51,17 @@ pub struct Verified {
 }
 
 impl Run<'_> {
-    /// The outputs that are compared, with their columns.
-    pub fn outputs(&self) -> [(Kind, usize); 5] {
-        let forest = self.forest;
-        let classes = if forest.is_classifier() { forest.num_classes_out() } else { 0 };
-        let wanted = [
-            (Kind::Leaf, forest.trees.len()),
-            (Kind::Raw, forest.num_margins),
-            // What is made of sums in another order has no bound.
-            (Kind::Value, if self.exact { forest.num_outputs() } else { 0 }),
-            (Kind::Class, if self.exact { classes } else { 0 }),
-            (Kind::Tree, forest.num_tree_values()),
-        ];
-        wanted.map(|(kind, columns)| (kind, if self.code.num_outputs(kind) == columns { columns } else { 0 }))
+    /// The columns of each output that is compared: where the code has the columns of the model, and a
+    /// bound is known.
+    pub fn widths(&self) -> PerKind<usize> {
+        let counts = counts(self.forest);
+        Kind::ALL.map(|kind| {
+            // Results of sums in another order have no bound.
+            let is_finished = matches!(kind.needs(), Needs::Finish | Needs::FinishOrNone);
+            let columns = kind.columns(&counts);
+            let is_compared = self.code.num_outputs(kind) == columns && (self.exact || !is_finished);
+            if is_compared { columns } else { 0 }
+        })
     }
 
     /// Solves and verifies rows of both types, the model's own type first, and then the given rows.
@@ -187,7 +186,7 @@ impl Run<'_> {
             exact: self.exact,
             counts: self.counts.clone(),
             slow: self.slow,
-            widths: self.outputs().map(|(_, columns)| columns),
+            widths: self.widths(),
             until: self.until,
         };
         calls.run(rows, features, &expected, &mut verified.outcome)?;
@@ -207,7 +206,7 @@ impl Run<'_> {
     }
 }
 
-/// What a type is called.
+/// The word for a type.
 pub fn type_name(float: Float) -> &'static str {
     match float {
         Float::F32 => "f32",

@@ -8,6 +8,7 @@ use crate::args::{Cli, Color, Command, Format};
 use crate::commands::load_job;
 use crate::terminal::Terminal;
 use clap::Parser;
+use sched_forest::endings;
 use sched_ir::fault::{Fault, with_fault};
 use sched_llvm::Cpu;
 use schedc_driver::CodeDestination;
@@ -106,7 +107,8 @@ fn every_seeded_fault_is_found() {
         let verify = || report(&model, Some(&schedule), &[]);
         let right = verify().unwrap_or_else(|failure| panic!("{fault:?}: {}\n{schedule}", shown(&failure)));
         assert!(right.is_equal(), "{schedule}\n{}", right.to_text());
-        // Some faults make code read what is not its own: the simulator stops there, and the processor is not asked.
+        // Some faults make code read what is not its own: the simulator stops there, and the processor is
+        // not asked.
         let simulated = with_fault(fault, || report(&model, Some(&schedule), &["--simulate"]));
         let found = simulated.is_err() || with_fault(fault, verify).map_or(true, |report| !report.is_equal());
         println!("{fault:?}: {}", if simulated.is_err() { "the simulator stops" } else { "run" });
@@ -157,8 +159,7 @@ fn models(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.display().to_string();
-        let is_model =
-            ["json", "ubj", "txt", "onnx", "tl"].iter().any(|end| name.ends_with(&format!(".{end}")));
+        let is_model = path.extension().is_some_and(|ending| endings().iter().any(|known| ending == *known));
         if path.is_dir() && !name.ends_with("refused") {
             models(&path, into);
         } else if is_model && !name.ends_with(".expected.json") && !name.ends_with("damaged.json") {
@@ -167,7 +168,8 @@ fn models(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// Verifies models in two threads, and says which differ or, unless options limit the time, were not finished.
+/// Verifies models in two threads, and says which differ or, unless options limit the time, were not
+/// finished.
 fn all_equal(paths: &[PathBuf], options: &[&str]) {
     let next = AtomicUsize::new(0);
     let work = || {

@@ -1,54 +1,51 @@
-//! The trainer's own library, asked by way of Python: the walker shares the mistakes of whoever read the model.
+//! Predictions of the trainer's own library, which runs in Python. The reference walker would share a
+//! mistake of the reader; the trainer's library does not.
 
+use super::calls::kinds;
 use super::others::Theirs;
 use sched_diagnostics::usage;
-use sched_forest::{Boundary, BoundaryOptions, Float};
-use sched_llvm::runtime::Kind;
+use sched_forest::{Boundary, BoundaryOptions, Float, Quirk};
 use schedc_data::{
     Destination, Expect, Numbers, Source, Table, Values, read_rows, write_atomically, write_table,
 };
 use schedc_driver::Failure;
 use schedc_driver::Model;
+use schedc_driver::outputs::counts;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// The script that Python runs.
 const SCRIPT: &str = include_str!("trainer.py");
-/// The exit status by which it says that there is no such library.
+/// Exit status of the script where Python does not have the library.
 const NO_LIBRARY: i32 = 3;
-/// Rows that trainers are given, and values in them, at most.
+/// Most rows that a trainer predicts: more take minutes.
 const MOST_ROWS: usize = 100_000;
+/// Most values in these rows, to bound their memory to 256 MiB.
 const MOST_NUMBERS: usize = 1 << 25;
 
-/// What a trainer said.
-pub struct Told {
-    /// Its results.
+/// Predictions of a trainer.
+pub struct TrainerResults {
+    /// Values of each output.
     pub theirs: Vec<Theirs>,
-    /// Outputs that it did not give.
+    /// Outputs that the trainer does not have, with its reason.
     pub notes: Vec<String>,
 }
 
-/// The library of Python that trained a model, or that runs its format.
+/// The Python package that predicts with a model's file.
 fn library(model: &Model) -> Result<&'static str, Failure> {
-    match (model.source.trainer, model.source.format) {
-        ("XGBoost", _) => Ok("xgboost"),
-        ("LightGBM", _) => Ok("lightgbm"),
-        ("CatBoost", _) => Ok("catboost"),
-        (_, "ONNX") => Ok("onnxruntime"),
-        (_, "Treelite") => Ok("treelite"),
-        _ => Err(Failure::usage(
+    model.source.format.map(|format| format.library).ok_or_else(|| {
+        Failure::usage(
             "nobody knows what trained this model, so there is no library to ask",
             "compare with predictions that you have: --input ROWS --against PREDICTIONS",
-        )),
-    }
+        )
+    })
 }
 
-/// Rows to ask about: solved ones in the model's own type, and those that are given.
+/// Rows for the trainer in the model's own type: solved rows on thresholds, then the `given` ones.
 pub fn rows(model: &Model, given: &[Values]) -> Result<Values, Failure> {
     let forest = &model.forest;
     let float = forest.types.input;
-    // XGBoost refuses rows with infinities.
-    let finite = library(model)? == "xgboost";
+    let finite = model.source.has(Quirk::FiniteRows);
     let mut boundary = Boundary::new(forest, BoundaryOptions { rows: float, finite });
     let most = (MOST_NUMBERS / forest.num_features.max(1)).clamp(1, MOST_ROWS);
     let mut row = vec![0.0; forest.num_features];
@@ -74,7 +71,7 @@ pub fn rows(model: &Model, given: &[Values]) -> Result<Values, Failure> {
     })
 }
 
-/// A folder that is removed in the end.
+/// A temporary folder, which is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -106,8 +103,8 @@ pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Fai
     Ok(write_table(&table, &Destination::Path(path.to_path_buf()))?)
 }
 
-/// Asks the trainer.
-pub fn ask(model: &Model, rows: &Values) -> Result<Told, Failure> {
+/// Lets the trainer's library predict rows.
+pub fn ask(model: &Model, rows: &Values) -> Result<TrainerResults, Failure> {
     let library = library(model)?;
     let folder = Folder::new()?;
     let (script, file, result) =
@@ -130,14 +127,14 @@ pub fn ask(model: &Model, rows: &Values) -> Result<Told, Failure> {
     };
     let who = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or(library).trim().to_string();
     let errors = String::from_utf8_lossy(&output.stderr);
-    let outputs = [(Kind::Leaf, "leaf"), (Kind::Raw, "raw"), (Kind::Value, "value")];
-    let missing = |line: &&str| outputs.iter().any(|(_, name)| line.starts_with(&format!("{name}: ")));
+    let missing = |line: &&str| kinds().iter().any(|kind| line.starts_with(&format!("{}: ", kind.word())));
     let mut notes: Vec<String> =
         errors.lines().filter(missing).map(|line| format!("{who} gives no {line}")).collect();
     let mut theirs = Vec::new();
-    for (kind, name) in outputs {
+    for kind in kinds() {
+        let name = kind.word();
         let path = result.with_extension(format!("{name}.npy"));
-        let columns = columns(model, kind);
+        let columns = kind.columns(&counts(&model.forest));
         if !path.exists() {
             continue;
         }
@@ -149,26 +146,15 @@ pub fn ask(model: &Model, rows: &Values) -> Result<Told, Failure> {
     if theirs.is_empty() {
         return Err(failed(library, &output));
     }
-    Ok(Told { theirs, notes })
-}
-
-/// Columns of an output.
-pub fn columns(model: &Model, kind: Kind) -> usize {
-    let forest = &model.forest;
-    match kind {
-        Kind::Leaf => forest.trees.len(),
-        Kind::Raw => forest.num_margins,
-        Kind::Value => forest.num_outputs(),
-        Kind::Class => forest.num_classes_out(),
-        Kind::Tree => forest.num_tree_values(),
-    }
+    Ok(TrainerResults { theirs, notes })
 }
 
 fn failed(library: &str, output: &Output) -> Failure {
     let errors = String::from_utf8_lossy(&output.stderr);
-    // What Python says of an exception comes last, but for traces of C++.
-    let told = |line: &&str| line.contains("Error: ");
-    let last = errors.lines().rfind(told).or_else(|| errors.lines().rfind(|line| !line.trim().is_empty()));
+    // Python prints the exception last, but traces of C++ may follow.
+    let is_exception = |line: &&str| line.contains("Error: ");
+    let last =
+        errors.lines().rfind(is_exception).or_else(|| errors.lines().rfind(|line| !line.trim().is_empty()));
     let last = last.unwrap_or("it says nothing");
     Failure::new(
         usage::WRONG,
@@ -177,7 +163,7 @@ fn failed(library: &str, output: &Output) -> Failure {
     )
 }
 
-/// Writes rows and script, and says how to go on.
+/// Writes rows and script for another machine, and returns the failure that explains how to go on.
 fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Failure {
     let stem = model.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = PathBuf::from(format!("{stem}.verify"));
@@ -190,7 +176,7 @@ fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Failure
         return failure;
     }
     let (path, folder) = (model.path.display(), folder.display());
-    let output = if library == "onnxruntime" { "value" } else { "raw" };
+    let output = if model.source.has(Quirk::ValuesOnly) { "value" } else { "raw" };
     Failure::usage(
         format!("the trainer cannot be asked: {why}"),
         format!(

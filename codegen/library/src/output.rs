@@ -1,0 +1,199 @@
+//! The table of outputs: what a call can compute for each row. An output is a row here, a kernel, and a
+//! case of the C runtime, which `tests/outputs.rs` compares with the table.
+
+/// Element type of an output, as far as it depends on the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// The model's type of results.
+    Result,
+    /// The type in which the model adds leaves.
+    Sum,
+    /// A class number from 0 on, as an `f32`.
+    Class,
+    /// A leaf index, an `i32`.
+    Leaf,
+}
+
+impl Element {
+    /// Whether elements are whole numbers, which are equal or differ.
+    pub fn is_whole(self) -> bool {
+        matches!(self, Element::Class | Element::Leaf)
+    }
+}
+
+/// Kernels that an output needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Margins alone, which the kernel of [`Kind::Raw`] computes.
+    Margins,
+    /// Margins, and a kernel of the output that makes results of them. A model without that kernel has
+    /// margins as results.
+    Finish,
+    /// Margins, and a kernel of the output that makes results of them. A model without that kernel lacks
+    /// the output.
+    FinishOrNone,
+    /// A kernel of the output that walks the trees itself. A model without that kernel lacks the output.
+    /// Base margins have no effect.
+    Walk,
+}
+
+/// Counts of a model that decide how many columns its outputs have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Values of a prediction.
+    pub values: usize,
+    /// Margins.
+    pub margins: usize,
+    /// Class numbers; 0 if the model predicts no classes.
+    pub classes: usize,
+    /// Trees.
+    pub trees: usize,
+    /// Trees that add one value each; 0 if leaves hold vectors.
+    pub tree_values: usize,
+}
+
+/// Declares [`Kind`] with a row for each output.
+macro_rules! outputs {
+    ($(
+        $(#[$attribute:meta])*
+        $kind:ident = $number:literal {
+            word: $word:literal,
+            help: $help:literal,
+            heading: $heading:literal,
+            plural: $plural:literal,
+            verb: $verb:literal,
+            columns: $columns:ident,
+            element: $element:ident,
+            needs: $needs:ident,
+        }
+    )*) => {
+        /// An output: what a call computes for each row. The numbers are those of the C interface.
+        #[repr(i32)]
+        #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+        pub enum Kind {
+            $($(#[$attribute])* $kind = $number,)*
+        }
+
+        impl Kind {
+            /// All outputs, in the order of their numbers.
+            pub const ALL: [Kind; [$($number),*].len()] = [$(Kind::$kind),*];
+
+            /// The word for the output in options, in Python and in texts about libraries.
+            pub const fn word(self) -> &'static str {
+                match self { $(Kind::$kind => $word,)* }
+            }
+
+            /// The sentence about the output in `--help`.
+            pub const fn help(self) -> &'static str {
+                match self { $(Kind::$kind => $help,)* }
+            }
+
+            /// The heading of a column of the output.
+            pub const fn heading(self) -> &'static str {
+                match self { $(Kind::$kind => $heading,)* }
+            }
+
+            /// The noun for several numbers of the output.
+            pub const fn plural(self) -> &'static str {
+                match self { $(Kind::$kind => $plural,)* }
+            }
+
+            /// The verb between the heading and a number, such as `is` in "margin 2 is 0.5".
+            pub const fn verb(self) -> &'static str {
+                match self { $(Kind::$kind => $verb,)* }
+            }
+
+            /// The columns of the output of a model that has all kernels.
+            pub const fn columns(self, counts: &Counts) -> usize {
+                match self { $(Kind::$kind => counts.$columns,)* }
+            }
+
+            /// The type of the output's elements.
+            pub const fn element(self) -> Element {
+                match self { $(Kind::$kind => Element::$element,)* }
+            }
+
+            /// The kernels that compute the output.
+            pub const fn needs(self) -> Needs {
+                match self { $(Kind::$kind => Needs::$needs,)* }
+            }
+        }
+    };
+}
+
+outputs! {
+    /// Predictions, of the model's result type.
+    #[default]
+    Value = 0 {
+        word: "value",
+        help: "The prediction as the trainer gives it",
+        heading: "prediction",
+        plural: "values",
+        verb: "is",
+        columns: values,
+        element: Result,
+        needs: Finish,
+    }
+    /// Margins before the output transform, of the model's result type.
+    Raw = 1 {
+        word: "raw",
+        help: "The margin: sums of leaves before the output transform",
+        heading: "margin",
+        plural: "margins",
+        verb: "is",
+        columns: margins,
+        element: Result,
+        needs: Margins,
+    }
+    /// Predicted classes, `f32`.
+    Class = 2 {
+        word: "class",
+        help: "The class number",
+        heading: "class",
+        plural: "classes",
+        verb: "is",
+        columns: classes,
+        element: Class,
+        needs: FinishOrNone,
+    }
+    /// The leaf that each tree reaches, `i32`.
+    Leaf = 3 {
+        word: "leaf",
+        help: "The leaf that each tree ends in, by the model's own numbers",
+        heading: "leaf",
+        plural: "leaves",
+        verb: "is",
+        columns: trees,
+        element: Leaf,
+        needs: Walk,
+    }
+    /// The value of the leaf that each tree reaches, of the type of sums.
+    Tree = 4 {
+        word: "tree",
+        help: "The leaf value that each tree adds to its margin",
+        heading: "tree",
+        plural: "values of trees",
+        verb: "adds",
+        columns: tree_values,
+        element: Sum,
+        needs: Walk,
+    }
+}
+
+impl Kind {
+    /// The output with this word, if there is one.
+    pub fn of_word(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Whether a kernel of the output walks the trees, instead of the one for margins.
+    pub const fn walks_itself(self) -> bool {
+        matches!(self.needs(), Needs::Walk)
+    }
+
+    /// The words of all outputs as a list, such as `value, raw and class`.
+    pub fn words() -> String {
+        let [first @ .., last] = Kind::ALL.map(|kind| format!("\"{}\"", kind.word()));
+        format!("{} or {last}", first.join(", "))
+    }
+}

@@ -1,0 +1,200 @@
+//! The table of model formats. A format is a row here and a folder beside this file with its sniffer and
+//! its reader.
+
+use crate::error::ModelError;
+use crate::format::{Format, Quirk};
+use crate::loaded::{Loaded, ReadOptions};
+use crate::{catboost, lightgbm, onnx, treelite, xgboost};
+
+/// The functions that recognise and read files of a format.
+pub(crate) struct Reader {
+    /// The format.
+    pub format: &'static Format,
+    /// The part of a file that the functions get.
+    pub input: Input,
+    /// Whether a file has this format. Earlier rows of the table are asked first.
+    pub sniff: fn(&[u8]) -> bool,
+    /// Reads a model. [`load`](crate::load) adds the format to what it returns.
+    pub read: fn(&[u8], &ReadOptions) -> Result<Loaded, ModelError>,
+}
+
+/// The part of a file that a sniffer and a reader get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// All bytes.
+    Bytes,
+    /// The UTF-8 text after a byte order mark and blanks.
+    Text,
+}
+
+/// Declares a constant for each format, and the lists of all formats in the order in which sniffers are
+/// asked.
+macro_rules! formats {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident {
+            word: $word:literal,
+            trainer: $trainer:literal,
+            endings: $endings:expr,
+            library: $library:literal,
+            objects: $objects:literal,
+            quirks: [$($quirk:ident),*],
+            input: $input:ident,
+            sniff: $sniff:path,
+            read: $read:path,
+        }
+    )*) => {
+        $(
+            $(#[$doc])*
+            pub const $name: Format = Format {
+                word: $word,
+                trainer: $trainer,
+                endings: &$endings,
+                library: $library,
+                objects: $objects,
+                quirks: &[$(Quirk::$quirk),*],
+            };
+        )*
+
+        /// All formats that are read.
+        pub const FORMATS: &[&Format] = &[$(&$name),*];
+
+        /// The functions of each format.
+        pub(crate) const READERS: &[Reader] = &[
+            $(Reader { format: &$name, input: Input::$input, sniff: $sniff, read: $read }),*
+        ];
+    };
+}
+
+formats! {
+    /// Graphs of ONNX-ML.
+    ONNX {
+        word: "ONNX",
+        trainer: "",
+        endings: ["onnx"],
+        library: "onnxruntime",
+        objects: "onnx",
+        quirks: [ValuesOnly],
+        input: Bytes,
+        sniff: onnx::is_model,
+        read: onnx::read,
+    }
+    /// Checkpoints of Treelite, by way of which scikit-learn's and cuML's forests come.
+    TREELITE {
+        word: "Treelite",
+        trainer: "",
+        endings: ["treelite", "tl"],
+        library: "treelite",
+        objects: "treelite",
+        quirks: [],
+        input: Bytes,
+        sniff: treelite::is_model,
+        read: treelite::read,
+    }
+    /// Universal Binary JSON of XGBoost.
+    XGBOOST_UBJSON {
+        word: "UBJSON",
+        trainer: "XGBoost",
+        endings: ["ubj", "model"],
+        library: "xgboost",
+        objects: "xgboost",
+        quirks: [Releases, BaseMargin, FiniteRows],
+        input: Bytes,
+        sniff: xgboost::is_ubjson,
+        read: xgboost::read_ubjson,
+    }
+    /// JSON of CatBoost. Its sniffer is stricter than that of XGBoost's JSON, and comes first.
+    CATBOOST_JSON {
+        word: "JSON",
+        trainer: "CatBoost",
+        endings: ["json"],
+        library: "catboost",
+        objects: "catboost",
+        quirks: [],
+        input: Text,
+        sniff: catboost::is_model,
+        read: catboost::read,
+    }
+    /// JSON of XGBoost, and every other JSON object: its reader says what a model lacks.
+    XGBOOST_JSON {
+        word: "JSON",
+        trainer: "XGBoost",
+        endings: ["json"],
+        library: "xgboost",
+        objects: "xgboost",
+        quirks: [Releases, BaseMargin, FiniteRows],
+        input: Text,
+        sniff: xgboost::is_json,
+        read: xgboost::read_json,
+    }
+    /// Text of LightGBM.
+    LIGHTGBM_TEXT {
+        word: "text",
+        trainer: "LightGBM",
+        endings: ["txt"],
+        library: "lightgbm",
+        objects: "lightgbm",
+        quirks: [SingleArrays],
+        input: Text,
+        sniff: lightgbm::is_model,
+        read: lightgbm::read,
+    }
+}
+
+/// The endings of all formats' file names without the dot, in alphabetical order.
+pub fn endings() -> Vec<&'static str> {
+    let mut endings: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
+    endings.sort_unstable();
+    endings.dedup();
+    endings
+}
+
+/// A phrase that names all formats by trainer or else by name, each with the usual endings of its files.
+pub(crate) fn phrase() -> String {
+    let mut families: Vec<(&str, Vec<String>)> = Vec::new();
+    for format in FORMATS {
+        let name = if format.trainer.is_empty() { format.word } else { format.trainer };
+        let ending = format!(".{}", format.endings[0]);
+        match families.iter_mut().find(|(family, _)| *family == name) {
+            Some((_, endings)) => endings.push(ending),
+            None => families.push((name, vec![ending])),
+        }
+    }
+    let with_endings = |(name, mut endings): (&str, Vec<String>)| {
+        endings.sort();
+        format!("{name} ({})", endings.join(", "))
+    };
+    let mut phrase: Vec<String> = families.into_iter().map(with_endings).collect();
+    let last = phrase.pop().unwrap_or_default();
+    format!("{} and {last}", phrase.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_have_titles_of_their_own() {
+        let mut titles: Vec<String> = FORMATS.iter().map(|format| format.title()).collect();
+        titles.sort();
+        titles.dedup();
+        assert_eq!(titles.len(), FORMATS.len(), "{titles:?}");
+    }
+
+    #[test]
+    fn the_phrase_names_trainers_once() {
+        let phrase = phrase();
+        assert!(phrase.contains(", XGBoost (.json, .ubj), CatBoost (.json)"), "{phrase}");
+        for format in FORMATS {
+            let family = if format.trainer.is_empty() { format.word } else { format.trainer };
+            assert_eq!(phrase.matches(&format!("{family} (")).count(), 1, "{family}: {phrase}");
+        }
+    }
+
+    #[test]
+    fn endings_come_once() {
+        let endings = endings();
+        assert!(endings.is_sorted_by(|left, right| left < right), "{endings:?}");
+        assert!(["json", "onnx", "tl", "ubj"].iter().all(|ending| endings.contains(ending)), "{endings:?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! The table of formats against files of each format, and against the lists in Python and in the documents,
+//! which cannot read it.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use common::{files, fixtures};
+use sched_forest::{FORMATS, Format, ReadOptions, load};
+
+/// A file of the repository.
+fn text(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Words that the table has in one of its fields, each once.
+fn words(field: impl Fn(&Format) -> &'static str) -> BTreeSet<&'static str> {
+    FORMATS.iter().map(|format| field(format)).filter(|word| !word.is_empty()).collect()
+}
+
+/// The trainer of a format, or its own name where files name no trainer.
+fn family(format: &Format) -> &'static str {
+    if format.trainer.is_empty() { format.word } else { format.trainer }
+}
+
+#[test]
+fn files_have_the_format_of_their_ending() {
+    let mut seen = BTreeSet::new();
+    let entries = std::fs::read_dir(fixtures("")).unwrap().map(|entry| entry.unwrap().path());
+    for folder in entries.filter(|path| path.is_dir() && !path.ends_with("refused")) {
+        let models: Vec<PathBuf> = files(&folder);
+        for path in &models {
+            let bytes = std::fs::read(path).unwrap();
+            let Ok(loaded) = load(&bytes, &ReadOptions::default()) else { continue };
+            let format = loaded.source.format.unwrap();
+            let ending = path.extension().unwrap().to_str().unwrap();
+            assert!(format.endings.contains(&ending), "{}: {}", path.display(), format.title());
+            assert_eq!(loaded.source.trainer, format.trainer, "{}", path.display());
+            seen.insert(format.title());
+        }
+    }
+    let all: BTreeSet<String> = FORMATS.iter().map(|format| format.title()).collect();
+    assert_eq!(seen, all);
+}
+
+#[test]
+fn python_runs_the_library_of_each_format() {
+    let script = text("cli/src/commands/verify/trainer.py");
+    let functions =
+        script.lines().filter_map(|line| line.strip_prefix("def ")?.split_once("(numpy, library,"));
+    let functions: BTreeSet<&str> = functions.map(|(name, _)| name).collect();
+    assert_eq!(functions, words(|format| format.library));
+    let (_, names) = script.split_once("LIBRARY is ").unwrap();
+    let (names, _) = names.split_once(". ").unwrap();
+    let names: BTreeSet<&str> =
+        names.split([' ', ',', '\n']).filter(|word| !["", "or"].contains(word)).collect();
+    assert_eq!(names, functions);
+}
+
+#[test]
+fn python_compiles_the_objects_of_each_format() {
+    let origin = text("python/compiler/schedc/origin.py");
+    let (_, readers) = origin.split_once("_READERS: ").unwrap();
+    let packages = readers.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));
+    let mut packages: BTreeSet<&str> = packages.map(|(package, _)| package).collect();
+    assert!(packages.remove("sklearn"), "scikit-learn's objects come by way of Treelite");
+    assert_eq!(packages, words(|format| format.objects));
+    let (_, refusal) = origin.split_once("a fitted estimator of ").unwrap();
+    for family in words(family) {
+        assert!(refusal[..300].contains(family), "the refusal of other objects names {family}");
+    }
+}
+
+#[test]
+fn documents_describe_each_format() {
+    let (models, numerics, readme) = (text("docs/models.md"), text("docs/numerics.md"), text("README.md"));
+    let heads = models.lines().find(|line| line.starts_with("| | [")).unwrap();
+    for family in words(family) {
+        assert!(models.contains(&format!("\n## {family}")), "docs/models.md has a section {family}");
+        assert!(
+            heads.contains(&format!("[{family}](#")),
+            "the table of docs/models.md has a column {family}"
+        );
+        assert!(numerics.contains(&format!("\n| {family}")), "docs/numerics.md has a row {family}");
+        assert!(readme.contains(family), "README.md names {family}");
+    }
+}
