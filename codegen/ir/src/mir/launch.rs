@@ -1,11 +1,11 @@
-//! The code of a GPU: each outermost loop that `gpuDimension` maps becomes a launch, and what is around it stays code
-//! of the host (SilvanForge, section 4.3).
+//! Separates the code of a GPU: each outermost loop that `gpuDimension` maps becomes a launch. The code
+//! around it runs on the host (SilvanForge, section 4.3).
 //!
-//! The extents of a launch are those of its longest loops. A loop of which there may be more blocks or threads than
-//! iterations is guarded.
+//! A launch has the extents of its longest loops. A loop is guarded if there may be more blocks or
+//! threads than iterations.
 //!
-//! Sums begin with the base values. Whoever adds to them first begins with these, if that is plain
-//! (`mir/thread_sums.rs`); otherwise a launch of their own sets them before.
+//! Sums begin with the base values. The first addition to a sum starts from its base value if that
+//! addition is known (`mir/thread_sums.rs`). Otherwise a separate launch sets the base values before.
 
 use super::mapped::{any_mapped, no_code_yet};
 use super::threads::{Share, only_firsts};
@@ -19,15 +19,15 @@ use crate::error::CompileError;
 use crate::lir::MAX_THREADS;
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
 
-/// Threads of a block that sets base values.
+/// Threads of a block in the launch that sets base values.
 const BASE_THREADS: u32 = 256;
 
-/// Makes launches of the loops of a nest that are mapped. A nest without such loops stays as it is.
+/// Turns the outermost mapped loops of a nest into launches. A nest without such loops stays unchanged.
 ///
 /// # Errors
 ///
-/// When walks stand outside the launches of a nest that has some, when the number of a block's threads is not known,
-/// or when trees are mapped.
+/// If walks are outside all launches of a nest that has some, if a block's number of threads is
+/// unknown, or if a launch shares data in a way that GPU code does not support.
 pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
     if !any_mapped(&mir.body) {
         return Ok(mir);
@@ -42,7 +42,7 @@ pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
     Ok(Mir { vars, body, uses, rows_per_run })
 }
 
-/// Says in each launch what only some blocks and threads do.
+/// Adds the guards of blocks and threads to each launch.
 fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     stmts.iter_mut().try_for_each(|stmt| match stmt {
         Stmt::Launch(launch) => {
@@ -61,7 +61,7 @@ fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     })
 }
 
-/// The directions in which a launch has more than one block or thread.
+/// Directions in which a launch has more than one block or thread.
 fn used(launch: &Launch) -> Vec<GpuDimension> {
     let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
     let grid = axes.iter().filter(|axis| !launch.grid[number(**axis)].is_empty());
@@ -70,7 +70,7 @@ fn used(launch: &Launch) -> Vec<GpuDimension> {
     grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
 }
 
-/// Base values that no launch of the walks sets: a launch of their own, a row for each thread.
+/// Turns base values that no launch of walks sets into a separate launch, with one row per thread.
 fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     let Stmt::Base(_) = stmt else { return stmt };
     let threads = i64::from(BASE_THREADS);
@@ -101,7 +101,7 @@ fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     })
 }
 
-/// The blocks and threads that a launch needs.
+/// Blocks and threads that a launch needs.
 #[derive(Default)]
 struct Extents {
     grid: [Vec<Iter>; 3],
@@ -125,7 +125,7 @@ impl Separate<'_> {
         &self.vars[var.0 as usize]
     }
 
-    /// A statement of the host. Its loops run one after the other: so do launches.
+    /// Converts a statement of the host. Its loops, and so its launches, run one after the other.
     fn of_host(&self, stmt: Stmt) -> Result<Stmt, CompileError> {
         let all = |pass: &Self, body: Vec<Stmt>| {
             body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()
@@ -169,7 +169,7 @@ impl Separate<'_> {
         })
     }
 
-    /// The launch of an outermost mapped loop.
+    /// Builds the launch of an outermost mapped loop.
     fn launch(&self, this: Loop) -> Result<Launch, CompileError> {
         let (name, walks) = (self.name(this.iter.var), this.walks.clone());
         let body = vec![Stmt::Loop(this)];
@@ -190,13 +190,14 @@ impl Separate<'_> {
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
-    /// The name of a loop as a C identifier.
+    /// Name of a loop as a C identifier.
     fn name(&self, var: Var) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         self.info(var).name.chars().map(plain).collect()
     }
 
-    /// Finds the longest loops of each dimension. `inside` are the variables of the launch so far.
+    /// Collects the longest loops of each dimension. `inside` are the launch's own variables around the
+    /// statements.
     fn extents(
         &self,
         stmts: &[Stmt],
@@ -257,7 +258,8 @@ impl Separate<'_> {
         Ok(())
     }
 
-    /// Makes sure that there is a first block for what it alone does, though a loop that is mapped may have no iteration.
+    /// Ensures that the grid has a first block if only that block runs some statement, even if all
+    /// mapped loops are empty.
     fn at_least_first(&self, stmts: &[Stmt], grid: &mut [Vec<Iter>; 3]) {
         for stmt in stmts {
             match stmt {
@@ -280,7 +282,7 @@ impl Separate<'_> {
         }
     }
 
-    /// Adds a loop of one iteration to those of a direction, if all of these may be empty.
+    /// Adds a loop with one iteration to the loops of a direction, if all of these may be empty.
     fn at_least_one(&self, loops: &mut Vec<Iter>) {
         if loops.iter().all(|iter| self.may_be_empty(iter))
             && let Some(first) = loops.first()
@@ -290,7 +292,7 @@ impl Separate<'_> {
         }
     }
 
-    /// Whether the number of rows decides whether a loop has an iteration.
+    /// Whether the loop may have no iteration, depending on the number of rows or on other variables.
     fn may_be_empty(&self, iter: &Iter) -> bool {
         let constant = |stop: &Bound| match stop.limit {
             Limit::Const(end) if stop.less.vars.is_empty() => Some(end - stop.less.plus),
@@ -299,7 +301,8 @@ impl Separate<'_> {
         !iter.stops.iter().all(|stop| constant(stop).is_some_and(|end| end > iter.start))
     }
 
-    /// A loop whose end is as far as it gets, whatever the variables `inside` the launch are.
+    /// The loop with its end replaced by an upper bound over all values of the variables `inside` the
+    /// launch.
     fn longest(&self, iter: &Iter, inside: &[Var]) -> Iter {
         let mut longest = iter.clone();
         for stop in &mut longest.stops {
@@ -310,7 +313,7 @@ impl Separate<'_> {
         longest
     }
 
-    /// Takes the guards off loops that have exactly as many iterations as there are blocks or threads.
+    /// Removes the guards of loops that have exactly as many iterations as there are blocks or threads.
     fn guards(&self, stmts: &mut [Stmt], launch: &Launch) {
         for stmt in stmts {
             match stmt {

@@ -24,7 +24,7 @@ pub fn any_mapped(stmts: &[Stmt]) -> bool {
     })
 }
 
-/// Refuses what no code generator for GPUs has.
+/// Refuses a construct that GPU code does not support.
 pub(super) fn no_code_yet(what: &str) -> CompileError {
     CompileError::new(
         codes::GPU,

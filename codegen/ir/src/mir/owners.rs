@@ -1,6 +1,6 @@
-//! Which threads of a launch add to a row's sums. No barrier stands between leaf loops, so those that add to the same sums
-//! must do it in the same threads. All threads of a block wait for each other before and after a fold of its slots, so
-//! that a fold and what adds to the same sums only need the same blocks.
+//! Checks which threads of a launch add to a row's sums. There is no barrier between leaf loops, so
+//! leaf loops that add to the same sums must run in the same threads. A block waits before and after it
+//! folds its slots, so a fold only needs the same blocks as other additions to its target.
 
 use super::window::spread;
 use super::{Accumulator, Affine, Guard, Mode, Private, Stmt, Target, Var, VarInfo, Window};
@@ -8,12 +8,13 @@ use crate::codes;
 use crate::error::CompileError;
 use sched_nest::{Axis, GpuDimension, GpuLevel};
 
-/// What decides which blocks or threads of a dimension run a leaf loop.
+/// Assignment of a leaf loop's iterations to the blocks or threads of a dimension.
 #[derive(Clone, PartialEq)]
 enum Owner {
-    /// Each has an iteration of a loop: from `start` on, `step` apart, up to `most` if that is known.
+    /// One iteration per block or thread: values from `start`, `step` apart, up to `most` if that is
+    /// known.
     Each { dimension: GpuDimension, start: i64, step: i64, most: Option<i64> },
-    /// The first one.
+    /// Only the first block or thread.
     First(GpuDimension),
 }
 
@@ -25,20 +26,20 @@ impl Owner {
     }
 }
 
-/// A leaf loop, or a fold of slots that a block shares.
+/// A statement that adds to sums: a leaf loop, or a fold of slots that a block shares.
 struct Adder<'m> {
     name: &'m str,
     target: Target,
-    /// The rows: a sum of variables, and the range of what is added to them.
+    /// Row numbers: a sum of variables plus `low..=high`.
     base: &'m Affine,
     low: i64,
     high: Option<i64>,
     owners: Vec<Owner>,
-    /// Whether the threads of a block do it together.
+    /// Whether the threads of a block run it together.
     together: bool,
 }
 
-/// Refuses leaf loops and folds that add to the same sums of the same rows in different threads.
+/// Refuses leaf loops and folds in different threads that add to the same sums of the same rows.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     let mut find =
         Find { vars, owners: Vec::new(), blocks: Vec::new(), adders: Vec::new(), overlapping: None };
@@ -66,12 +67,12 @@ pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError
 
 struct Find<'m> {
     vars: &'m [VarInfo],
-    /// Those of the loops around.
+    /// Owners of the enclosing mapped loops.
     owners: Vec<Owner>,
-    /// The variables of those over rows whose iterations are blocks.
+    /// Variables of the enclosing row loops whose iterations are blocks.
     blocks: Vec<Var>,
     adders: Vec<Adder<'m>>,
-    /// The loop over trees whose slots are folded into rows of several blocks.
+    /// First tree loop found whose slots are folded into rows of several blocks.
     overlapping: Option<&'m str>,
 }
 
@@ -127,7 +128,7 @@ impl<'m> Find<'m> {
         self.blocks.truncate(blocks);
     }
 
-    /// Slots, and the fold that reads them.
+    /// Adds the fold of a private buffer, and the leaf loops inside.
     fn private(&mut self, private: &'m Private) {
         let Window { base, low, high } = &private.window;
         let name = private.slots.first().map_or("", |slot| &self.vars[slot.var.0 as usize].name);
@@ -149,8 +150,8 @@ impl<'m> Find<'m> {
         self.all(&private.body);
     }
 
-    /// Whether rows of a window may be another block's: whether they, or those of what surrounds them in the block, reach
-    /// further than from one block to the next.
+    /// Whether rows of the window may belong to another block: the block's inner loops and the window
+    /// together reach further than the step between blocks.
     fn overlaps(&self, window: &Window) -> bool {
         self.blocks.iter().any(|block| {
             let inside = window.base.vars.iter().skip_while(|var| *var != block).skip(1).copied().collect();
@@ -163,10 +164,10 @@ impl<'m> Find<'m> {
 }
 
 impl Adder<'_> {
-    /// Whether both may add to one sum at the same time.
+    /// Whether two additions may write one sum at the same time.
     fn disturbs(&self, other: &Adder, vars: &[VarInfo]) -> bool {
         let (one, two) = (self.target, other.target);
-        // A loop around others that have slots uses their first ones.
+        // A loop around others with slots addresses the first slots of the buffer.
         let same_buffer = match (one.accumulator, two.accumulator) {
             (Accumulator::Slot(id, _), Accumulator::Slot(other, _)) => id == other,
             (one, two) => one == two,
@@ -180,7 +181,7 @@ impl Adder<'_> {
         same_sums && !same(&owners(self), &owners(other)) && self.meets(other, vars)
     }
 
-    /// Whether both have rows in common.
+    /// Whether two additions have rows in common.
     fn meets(&self, other: &Adder, vars: &[VarInfo]) -> bool {
         let common = self.base.vars.iter().copied().filter(|var| other.base.vars.contains(var)).collect();
         let common = Affine { vars: common, ..Affine::default() };
@@ -194,7 +195,7 @@ impl Adder<'_> {
     }
 }
 
-/// Whether the same threads run both, in whatever order their loops stand.
+/// Whether the same threads run both, regardless of the order of their loops.
 fn same(one: &[Owner], other: &[Owner]) -> bool {
     one.len() == other.len() && one.iter().all(|owner| other.contains(owner))
 }

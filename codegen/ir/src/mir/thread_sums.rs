@@ -1,9 +1,9 @@
-//! Opens the sums of a launch where threads have them: each thread begins its rows' sums, adds its trees to them, and
-//! stores them once.
+//! Finds the sums that one thread of a launch owns. The thread starts the sums of its rows, adds its
+//! trees to them, and stores them once.
 //!
-//! Sums that several walks add to one after the other, as in a loop over trees around the threads, begin with what is
-//! in memory in all iterations but the first. Where that order is not plain, memory is set before: by a launch of its
-//! own.
+//! If a loop outside the threads adds to a sum repeatedly, every iteration but the first starts from
+//! the value in memory. If the order of the additions is unknown, a separate launch sets the memory
+//! before.
 
 use super::mapped::any_mapped;
 use super::slots;
@@ -13,7 +13,8 @@ use super::{
 };
 use sched_nest::Axis;
 
-/// Opens all sums of a nest with launches. Whether no base values need be set before.
+/// Finds the thread sums of all launches. Returns whether they start from the base values, so that no
+/// other launch must set these.
 pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo]) -> bool {
     let mut pass = Open { vars, opened: 0 };
     let output = Accumulator::Output;
@@ -30,25 +31,26 @@ struct Open<'a> {
     opened: u32,
 }
 
-/// What is known on the way down.
+/// Context of the statements that [`Open`] visits.
 #[derive(Clone)]
 struct Way {
-    /// The row loops around.
+    /// Sum of the enclosing row loops.
     row: Affine,
-    /// How the sums begin that are added to.
+    /// Start of each accumulator's sums.
     openings: Vec<(Accumulator, Opening)>,
     in_launch: bool,
 }
 
 impl Way {
-    /// How sums begin that are added to with this target. Others may have added to those of atomic additions.
+    /// Start of the sums of a target. Atomic sums start from memory, since other threads may have added
+    /// to them.
     fn opening(&self, target: Target) -> Opening {
         let known = self.openings.iter().find(|(of, _)| same(*of, target.accumulator) && !target.atomic);
         known.map_or(Opening::Memory, |(_, opening)| opening.clone())
     }
 }
 
-/// Where a leaf loop of a thread adds to, and the thread's loops over rows around it, itself included.
+/// A leaf loop's target, and the row loops of the thread around the walks, its own included.
 #[derive(Clone)]
 struct Walked {
     target: Target,
@@ -97,7 +99,7 @@ impl Open<'_> {
         let mut inside = way.clone();
         match self.axis(&this.iter) {
             Axis::Row => inside.row.vars.push(this.iter.var),
-            // What has one iteration is in its first one.
+            // A loop with one iteration is always in its first one.
             Axis::Tree if this.iter.most_trips(self.vars) == Some(1) => {}
             Axis::Tree => {
                 for (_, opening) in &mut inside.openings {
@@ -110,7 +112,7 @@ impl Open<'_> {
         inside
     }
 
-    /// Slots: they begin with nothing if walks come by each of them, and the target with what its fold is told.
+    /// Sets how slots and their fold start. Slots start empty if walks write each of them.
     fn private(&mut self, mut private: Private, way: &Way) -> Private {
         let own = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
         let all_rows = self.is_chain(&private.body, own, way.in_launch) && self.fills(&private);
@@ -136,7 +138,7 @@ impl Open<'_> {
         private
     }
 
-    /// The sums of what a thread does by itself.
+    /// Wraps the statements of one thread in its sums.
     fn of_thread(&mut self, body: Vec<Stmt>, way: &Way) -> Vec<Stmt> {
         let Some(Walked { target, loops }) = self.walked(&body) else { return body };
         let opening = way.opening(target);
@@ -146,7 +148,7 @@ impl Open<'_> {
         vec![Stmt::ThreadSums(ThreadSums { id, row, loops, target, opening, guards: Vec::new(), body })]
     }
 
-    /// What the leaf loops of a thread have in common, if they walk the same rows.
+    /// Target and row loops of a thread's leaf loops, if all agree.
     fn walked(&self, body: &[Stmt]) -> Option<Walked> {
         let mut all = Vec::new();
         self.collect(body, &mut Vec::new(), &mut all);
@@ -187,8 +189,8 @@ impl Open<'_> {
         }
     }
 
-    /// Whether each sum is added to in one place of the text, by one thread after the other, so that it is known which
-    /// comes first.
+    /// Whether one statement alone adds to each sum, in one thread after the other, so that the first
+    /// addition is known.
     fn is_chain(&self, stmts: &[Stmt], of: Accumulator, in_launch: bool) -> bool {
         if in_launch && !any_mapped(stmts) {
             return self.walked(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
@@ -215,8 +217,9 @@ impl Open<'_> {
         }
     }
 
-    /// Whether the loops inside walk all rows of a buffer of slots, so that no row in it is another's: each begins where
-    /// the one inside of it ends, and none ends sooner than elsewhere, but for the end of all rows.
+    /// Whether the inner loops walk exactly the rows of a buffer's window, so that no row in it belongs
+    /// to others. Each loop's step must be the extent of the loops inside it, and only the number of
+    /// rows may end a loop early.
     fn fills(&self, private: &Private) -> bool {
         let mut rows = Vec::new();
         if !self.row_loops(&private.body, &mut rows) {
@@ -246,7 +249,8 @@ impl Open<'_> {
         }
     }
 
-    /// The loops over rows in some statements, if all leaf loops in there have the same ones around them.
+    /// Collects the row loops in some statements. Returns whether all leaf loops in them have the same
+    /// ones.
     fn row_loops<'m>(&self, stmts: &'m [Stmt], into: &mut Vec<&'m Iter>) -> bool {
         let mut own = stmts.iter().map(|stmt| {
             let mut rows = Vec::new();
@@ -284,13 +288,13 @@ impl Open<'_> {
         true
     }
 
-    /// Whether no loop over rows is in some statements.
+    /// Whether some statements have no loop over rows.
     fn is_rowless(&self, stmts: &[Stmt]) -> bool {
         let mut rows = Vec::new();
         self.row_loops(stmts, &mut rows) && rows.is_empty()
     }
 
-    /// Whether a loop has an iteration, as far as its first one begins sums.
+    /// Whether the loop surely has its first iteration, in which sums start.
     fn comes_by(&self, this: &Loop) -> bool {
         let ends_behind = |iter: &Iter| {
             iter.stops.iter().all(|stop| match stop.limit {
@@ -310,7 +314,7 @@ fn is_mapped(this: &Loop) -> bool {
     matches!(this.mode, Mode::Mapped(_))
 }
 
-/// Whether two accumulators are one buffer.
+/// Whether two accumulators are in the same buffer.
 fn same(a: Accumulator, b: Accumulator) -> bool {
     match (a, b) {
         (Accumulator::Output, Accumulator::Output) => true,
@@ -319,7 +323,7 @@ fn same(a: Accumulator, b: Accumulator) -> bool {
     }
 }
 
-/// Whether a statement adds to some sums; `atomically`, if that is asked.
+/// Whether a statement adds to an accumulator; with `atomically`, whether it does so atomically.
 fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     let any = |body: &[Stmt]| body.iter().any(|stmt| adds(stmt, of, atomically));
     let here = |target: &Target| same(target.accumulator, of) && (target.atomic || !atomically);
@@ -338,14 +342,14 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     }
 }
 
-/// How many slots of a buffer walks come by, from the first one on, if they come by no others.
+/// Number of slots that walks write, if these are the first ones of the buffer.
 fn written(private: &Private, of: Accumulator) -> Option<i64> {
     let loops =
         private.slots.iter().map(|slot| loop_of(&private.body, of, slot)).collect::<Option<Vec<_>>>()?;
     slots::filled(&private.slots, &loops)
 }
 
-/// The loop that has some slots, if all that adds to these is in it.
+/// The loop with the given slots, if all additions to `of` are inside it.
 fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
     let inside = |body: &'m Vec<Stmt>| loop_of(body, of, slots);
     the_one(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
@@ -360,13 +364,13 @@ fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m I
     }))
 }
 
-/// What all of them are.
+/// The common value of all items, if they have one.
 fn the_one<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// A loop with the variables of some loops in place of those of others.
+/// The loop with each variable of `from` replaced by that of `to`.
 fn renamed(iter: &Iter, from: &[Iter], to: &[Iter]) -> Iter {
     let other = |var: &Var| from.iter().position(|iter| iter.var == *var).map_or(*var, |at| to[at].var);
     let mut renamed = Iter { var: other(&iter.var), ..iter.clone() };

@@ -1,16 +1,17 @@
-//! What the threads of a launch do together, and what only some of them do.
+//! Divides work between the threads of a launch: cooperative copies, and statements for one block or
+//! thread.
 
 use super::mapped::{any_mapped, no_code_yet};
 use super::{Affine, CacheTrees, Guard, Mapping, Mode, ShareTrees, Stmt, Var, VarInfo};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
 
-/// Makes the threads of a block copy rows and trees together. They copy rows where all of them come by: outside the loops
-/// over threads.
+/// Turns the copies of rows and trees in a launch into cooperative ones. Row copies must be outside the
+/// loops over threads, where all threads of the block arrive.
 pub(super) struct Share<'a> {
     pub(super) vars: &'a [VarInfo],
     pub(super) block: [u32; 3],
-    /// The variables around that differ between the threads of a block.
+    /// Enclosing variables that differ between the threads of a block.
     pub(super) threads: Vec<Var>,
 }
 
@@ -20,7 +21,7 @@ impl Share<'_> {
         let mut rest = stmts.into_iter();
         while let Some(stmt) = rest.next() {
             if let Stmt::CacheTrees(trees) = stmt {
-                // All that comes behind it in its loop walks the copies.
+                // All later statements of the loop walk the copies.
                 let body = self.all(rest.collect())?;
                 let trees = self.of_block(trees);
                 done.push(Stmt::ShareTrees(ShareTrees { trees, threads: self.block, body }));
@@ -63,7 +64,7 @@ impl Share<'_> {
         })
     }
 
-    /// The trees that all threads of a block walk together.
+    /// The union of the trees that the threads of a block walk.
     fn of_block(&self, trees: CacheTrees) -> CacheTrees {
         let (own, shared): (Vec<Var>, _) = trees.from.vars.iter().partition(|var| self.threads.contains(var));
         let info = |var: &Var| &self.vars[var.0 as usize];
@@ -74,8 +75,9 @@ impl Share<'_> {
     }
 }
 
-/// Leaves to the first block or thread of a direction what stands in no loop that is mapped to it: the others come by, too.
-/// `used` are the directions with several blocks or threads, `covered` those of the loops around.
+/// Restricts a statement to the first block or thread of each direction that no enclosing loop is
+/// mapped to, since all blocks and threads run it. `used` are the directions with several blocks or
+/// threads, `covered` those of the enclosing loops.
 pub(super) fn only_firsts(
     stmts: Vec<Stmt>,
     used: &[GpuDimension],
@@ -134,7 +136,7 @@ pub(super) fn only_firsts(
     done
 }
 
-/// A statement for the first block or thread of some directions.
+/// Restricts a statement to the first block or thread of some directions.
 fn only(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
     let guards: Vec<Guard> = dimensions.into_iter().map(Guard::First).collect();
     if guards.is_empty() { stmt } else { Stmt::When(guards, vec![stmt]) }
