@@ -1,43 +1,46 @@
-//! Quantizing rows: for each feature value its bin, which is how many of the feature's thresholds it is right
-//! of ([`BinMap`]).
+//! Code that quantizes rows: finds each feature value's bin, the number of the feature's thresholds
+//! that it goes right of ([`BinMap`]).
 //!
-//! Where the copy of quantized rows lies in blocks, the values of a block are transposed first; rows are
-//! lanes then, and the thresholds of a feature are tables that all lanes look up. Else the thresholds of one
-//! feature are lanes; if they are too many, the features of a row are, and thresholds are gathered.
+//! If quantized rows are copied in blocks, the values of a block are transposed first. Lanes then are
+//! rows, which look up the thresholds of one feature in tables. Otherwise lanes are the thresholds of
+//! one feature, or, if these are too many, features of one row, whose thresholds are gathered.
 
 use super::bins::{AT_ONCE, BinMap, SearchGroup};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
 use crate::rows::transpose::{Block, Transpose};
 use crate::rows::{Copied, Places, Team, lanes_below};
 
-/// Bytes behind the last bin of a copy, so that the register that begins with it can be read.
+/// Bytes behind the last bin of a copy, which allow loading a whole register at any bin.
 pub const TAIL: i64 = 64;
-/// Features of a row that are quantized in the lanes of a vector.
+/// Features of a single row that one vector quantizes by gathers.
 const FEATURES: u16 = 16;
-/// Rows of a block that are quantized together: values are wider than bins, and machine code is not.
+/// Rows of a block that are quantized together. More rows would need more registers than values of 4
+/// bytes can use; blocks of bins may have more rows.
 pub(super) const ROWS: u32 = 16;
-/// Entries of the first table of thresholds that vectors look up.
+/// Entries of the table that holds the first levels of thresholds together; deeper levels have their
+/// own tables.
 const FIRST: u32 = 16;
-/// Levels with more thresholds are loaded for each block of a column.
+/// Largest level (in thresholds) that stays in registers during a loop over rows; larger ones are
+/// loaded for each block.
 const NEAR: u32 = 32;
-/// Levels with more thresholds are gathered.
+/// Largest level (in thresholds) that is looked up in registers; larger ones are gathered.
 const LARGEST: u32 = 128;
 
-/// The tables by which rows are quantized.
+/// Tables for the quantization of rows, as table numbers or as declared buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables<T> {
     /// The thresholds of each feature as a complete tree in level order.
     pub thresholds: T,
-    /// The thresholds of each feature in order.
+    /// The thresholds of each feature in order ([`SearchGroup::block`]).
     pub ordered: T,
     /// The number in the model of each quantized feature.
     pub features: T,
-    /// The column of each of them in transposed rows.
+    /// The column of each quantized feature in transposed rows.
     pub columns: T,
 }
 
 impl Tables<u32> {
-    /// Declares the tables with these numbers.
+    /// Declares the tables of these numbers as buffers.
     pub fn declare(self, b: &mut Builder, bins: &BinMap) -> Tables<BufferId> {
         let value = bins.compared();
         Tables {
@@ -49,59 +52,59 @@ impl Tables<u32> {
     }
 }
 
-/// Quantizes rows of the input.
+/// Emits code that quantizes rows of the input.
 #[derive(Clone, Copy)]
 pub struct Quantizer<'a> {
     /// The bins.
     pub bins: &'a BinMap,
-    /// Their tables.
+    /// Tables of the bins.
     pub tables: Tables<BufferId>,
-    /// The rows, one after the other.
+    /// Buffer of the rows, which are consecutive.
     pub rows: BufferId,
     /// Their element.
     pub input: Scalar,
     /// Features of a row.
     pub features: i64,
-    /// How rows are transposed; none where no copy lies in blocks.
+    /// Transposition of rows; `None` if no copy has blocks.
     pub transpose: Option<Transpose<'a>>,
 }
 
-/// A row, and where its bins go.
+/// A row (or the first row of a block) and the destination of its bins.
 #[derive(Clone, Copy)]
 struct OfRow {
-    /// Its number in the copy.
+    /// Row number in the copy.
     number: Value,
-    /// Its first element.
+    /// Index of the row's first value.
     from: Value,
-    /// The element of its first bin.
+    /// Index of the row's first bin.
     to: Value,
 }
 
-/// Rows whose bins threads of a GPU share, all in one block.
+/// Rows whose bins the threads of a block share, stored as one block.
 #[derive(Clone, Copy)]
 pub struct SharedBlock {
-    /// Where bins go.
+    /// Buffer of the bins.
     pub copy: BufferId,
     /// The first row.
     pub first: Value,
-    /// How many there are.
+    /// Number of rows.
     pub count: Value,
-    /// How many there are at most.
+    /// Largest number of rows.
     pub most: i64,
-    /// How many a column has room for.
+    /// Rows for which a column has space.
     pub held: i64,
-    /// Where they are in a column.
+    /// Order of the rows in a column.
     pub places: Places,
 }
 
-/// A value of a row of a shared block.
+/// One value of a shared block.
 #[derive(Clone, Copy)]
 struct OfShared {
-    /// The row's number in the block.
+    /// Row number in the block.
     row: Value,
-    /// The feature's place in its group.
+    /// Index of the feature in its group.
     nth: Value,
-    /// The first element of the block's first row.
+    /// Index of the first value of the block's first row.
     from: Value,
 }
 
@@ -110,19 +113,19 @@ struct Part<'a> {
     transpose: Transpose<'a>,
     /// Their values, feature by feature.
     values: BufferId,
-    /// Where bins go.
+    /// Buffer of the bins.
     copy: BufferId,
-    /// How many they are: a divisor of those of a block.
+    /// Number of rows, a divisor of `width`.
     rows: u32,
     /// Rows of a block.
     width: u32,
 }
 
-/// Thresholds of one feature among those of all.
+/// Thresholds of one feature in a table of all features.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) table: BufferId,
-    /// The first entry.
+    /// Index of the feature's first entry.
     pub(super) first: Value,
 }
 
@@ -136,7 +139,7 @@ struct Nodes {
 }
 
 impl Quantizer<'_> {
-    /// Stores the bins of the rows of a copy, and of as many rows as fill the last block.
+    /// Stores the bins of the rows of a copy, and arbitrary bins for missing rows of the last block.
     pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, blocks: Option<u32>) {
         match blocks.zip(self.transpose) {
             Some((width, transpose)) => self.blocks(b, copy, rows, (width, transpose)),
@@ -152,7 +155,7 @@ impl Quantizer<'_> {
         self.end(b, copy, rows);
     }
 
-    /// Writes what is behind the last bin of a copy.
+    /// Stores the [`TAIL`] zeros behind the last bin of a copy.
     pub(super) fn end(&self, b: &mut Builder, copy: BufferId, rows: Copied) {
         let columns = i64::from(self.bins.columns());
         let end = b.mul_int(rows.held, columns * i64::from(self.bins.element().bytes()));
@@ -160,12 +163,13 @@ impl Quantizer<'_> {
         b.store(Address::element(copy, end, Scalar::I8), nothing);
     }
 
-    /// The number in the model of a quantized feature, both indices.
+    /// Loads the number in the model of a quantized feature; both are indices.
     pub(super) fn number(&self, b: &mut Builder, feature: Value) -> Value {
         b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32))
     }
 
-    /// Stores the bins of rows in blocks of `width`: the first bin of all rows of a block, then the second one, and so on.
+    /// Stores the bins of rows in blocks of `width` rows: the first bin of all rows of a block, then
+    /// the second bin, and so on.
     pub fn blocks(
         &self,
         b: &mut Builder,
@@ -184,8 +188,9 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Stores the bins of some rows, feature by feature: each thread of a team quantizes some values. Neighbouring threads
-    /// have neighbouring rows, so that they search the thresholds of one feature and store side by side.
+    /// Stores the bins of rows that threads share, feature by feature. Each thread of a team quantizes
+    /// some values. Neighbouring threads have neighbouring rows, so they search the thresholds of one
+    /// feature and store side by side.
     pub fn together(&self, b: &mut Builder, block: SharedBlock, team: Team) {
         let from = b.mul_int(block.first, self.features);
         for group in self.bins.groups() {
@@ -203,7 +208,7 @@ impl Quantizer<'_> {
         }
     }
 
-    /// Stores the bins of one value.
+    /// Stores the bins of one value of a shared block.
     fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: OfShared) {
         let OfShared { row, nth, from } = of;
         let feature = b.add_int(nth, group.features.start as i64);
@@ -229,7 +234,7 @@ impl Quantizer<'_> {
         }
     }
 
-    /// Calls `body` for every `step`-th of the rows.
+    /// Calls `body` for every `step`-th row.
     fn each_row(&self, b: &mut Builder, rows: Copied, step: u32, mut body: impl FnMut(&mut Builder, OfRow)) {
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(step)), &[], |b, number, _| {
@@ -241,7 +246,7 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes a block, of which `left` rows exist, some rows at a time.
+    /// Quantizes a block, of which `left` rows exist, `part.rows` rows at a time.
     fn block(&self, b: &mut Builder, part: &Part, block: OfRow, left: Value) {
         let (zero, width) = (b.int(0), b.int(part.width.into()));
         b.for_loop((zero, width, i64::from(part.rows)), &[], |b, first, _| {
@@ -266,7 +271,7 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for rows that are transposed.
+    /// Quantizes the features of a group for transposed rows.
     fn part(&self, b: &mut Builder, part: &Part, group: &SearchGroup, to: Value) {
         self.each_feature(b, group, 1, |b, feature| {
             let column =
@@ -305,7 +310,7 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Rows that do not exist have bins all the same, because whole blocks are read.
+    /// Stores zeros as bins of missing rows, because walks read whole blocks.
     fn clear_part(&self, b: &mut Builder, part: &Part, to: Value) {
         let element = self.bins.element();
         let nothing = b.int_of(Ty::vector(element, part.rows as u16), 0);
@@ -318,8 +323,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, one after the other. Each has `each` entries among the
-    /// ordered thresholds.
+    /// Quantizes the features of a group for one row, one at a time, by counting. Each has `each`
+    /// entries in the ordered table.
     fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: OfRow, copy: BufferId) {
         self.each_feature(b, group, 1, |b, feature| {
             let number = self.number(b, feature);
@@ -337,7 +342,7 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, some at a time.
+    /// Quantizes the features of a group for one row, [`FEATURES`] at a time, by binary search.
     fn search_row(&self, b: &mut Builder, group: &SearchGroup, row: OfRow, copy: BufferId) {
         let (input, compared) = (self.input, self.bins.compared());
         let ty = Ty::vector(Scalar::I32, FEATURES);
@@ -369,14 +374,14 @@ impl Quantizer<'_> {
         });
     }
 
-    /// The thresholds of one feature that vectors of rows are compared with, for nodes of a level: from a
-    /// table of the first levels, the level's own, or gathered where it is too long.
+    /// Thresholds that a vector of rows is compared with, one per lane, for nodes of a level.
     fn look_up(&self, b: &mut Builder, run: Run, nodes: Nodes) -> Value {
         let table = self.level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
         self.look_up_in(b, run, table, nodes)
     }
 
-    /// The thresholds of a level: those of the root for all lanes, a table, or none where they are gathered.
+    /// Thresholds of a level as a value: the root's for all lanes, or a look-up table. `None` if the
+    /// level must be gathered.
     fn level(&self, b: &mut Builder, run: Run, (level, depth): (u32, u32), lanes: u16) -> Option<Value> {
         let Run { table: buffer, first } = run;
         let (element, size) = (self.bins.compared(), 1u32 << level);
@@ -393,7 +398,7 @@ impl Quantizer<'_> {
         Some(b.load(Ty::vector(element, length as u16), at))
     }
 
-    /// The thresholds of nodes of a level, from what [`Quantizer::level`] has of it.
+    /// Thresholds of nodes of a level, from the value of [`Quantizer::level`].
     fn look_up_in(&self, b: &mut Builder, run: Run, level: Option<Value>, nodes: Nodes) -> Value {
         let Run { table: buffer, first } = run;
         let element = self.bins.compared();
@@ -404,14 +409,14 @@ impl Quantizer<'_> {
         if nodes.level == 0 { table } else { b.lookup(table, nodes.node) }
     }
 
-    /// The thresholds of the first levels of a feature, before a loop over rows. Others are loaded where they are wanted:
-    /// they would not stay in registers.
+    /// Loads the first levels of a feature's thresholds before a loop over rows. Deeper levels would
+    /// not stay in registers, so the loop loads them.
     pub(super) fn near(&self, b: &mut Builder, run: Run, (depth, lanes): (u32, u16)) -> Vec<Value> {
         let levels = (0..depth).take_while(|level| 1 << level <= NEAR);
         levels.filter_map(|level| self.level(b, run, (level, depth), lanes)).collect()
     }
 
-    /// The thresholds of nodes of a level, where those of the first levels are near.
+    /// Thresholds of nodes of a level, from the levels that were loaded before the loop if possible.
     pub(super) fn look_up_near(
         &self,
         b: &mut Builder,
@@ -426,7 +431,7 @@ impl Quantizer<'_> {
         }
     }
 
-    /// The number of a feature's ordered thresholds that a value is right of, an index.
+    /// Number of a feature's ordered thresholds that a value goes right of, as an index.
     fn count(&self, b: &mut Builder, group: &SearchGroup, x: Value, run: Run) -> Value {
         let among = |b: &mut Builder, index: Value, size: u32| {
             let ty = Ty::vector(self.bins.compared(), size as u16);
@@ -446,7 +451,7 @@ impl Quantizer<'_> {
         b.add(before, rest)
     }
 
-    /// The number of thresholds that each value is right of: a walk down the complete tree of a feature's
+    /// Number of thresholds that each value goes right of: a walk down the complete tree of a feature's
     /// thresholds.
     pub(super) fn search(
         &self,
@@ -467,8 +472,8 @@ impl Quantizer<'_> {
         b.bits(node, 0, depth)
     }
 
-    /// The first columns that a group's bins go to, each with the bins. No comparison holds for missing
-    /// values, so that they have come out with the lowest bin.
+    /// Bins to store for a value, each with the first column of its group. A comparison with a missing
+    /// value never holds, so `bin` is the lowest one for it.
     pub(super) fn sides(
         &self,
         b: &mut Builder,

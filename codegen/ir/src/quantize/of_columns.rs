@@ -1,5 +1,5 @@
-//! Quantizing the columns of a call into a copy that lies in blocks, feature by feature: the thresholds of a feature are
-//! brought near once for all rows.
+//! Quantization of a call's columns into a copy of column-major blocks. The thresholds of a feature are
+//! loaded once for all rows.
 
 use super::encode::{Quantizer, Run};
 use crate::lir::{Address, BufferId, Build, Builder, Value};
@@ -8,19 +8,20 @@ use crate::quantize::encode::ROWS;
 use crate::rows::Copied;
 use crate::rows::input::{FEATURES_AHEAD, InputColumns, Left};
 
-/// Where bins go.
+/// Destination of bins: blocks of rows.
 #[derive(Clone, Copy)]
 pub struct Blocks {
     /// The copy.
     pub copy: BufferId,
     /// Rows of a block.
     pub width: u32,
-    /// Whether all of them exist in all blocks.
+    /// Whether every block has `width` existing rows.
     pub are_full: bool,
 }
 
 impl Quantizer<'_> {
-    /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second one, and so on.
+    /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second bin,
+    /// and so on.
     pub fn columns(&self, b: &mut Builder, from: InputColumns, rows: Copied, to: Blocks) {
         for group in self.bins.groups() {
             self.each_feature(b, group, 1, |b, feature| self.column(b, group, feature, (from, rows, to)));
@@ -68,7 +69,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Where a feature begins that is quantized some features later, or the last one of its group.
+    /// Element at which a later feature of the group begins, [`FEATURES_AHEAD`] features behind, or the
+    /// last one.
     fn later_start(&self, b: &mut Builder, group: &SearchGroup, feature: Value, from: InputColumns) -> Value {
         let later = b.add_int(feature, FEATURES_AHEAD);
         let last = b.int(group.features.end as i64 - 1);
