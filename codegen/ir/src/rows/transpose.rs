@@ -1,7 +1,7 @@
-//! Transposed copies of rows: within a block of rows, the values of one feature are one piece of memory.
+//! Transposed copies of rows: in a block of rows, the values of one feature are contiguous.
 //!
-//! Rows are read a piece of neighbouring features at a time. The pieces of as many rows as fill vectors make
-//! squares, which are transposed in registers; rows that do not fill a block are gathered under a mask.
+//! Rows are read in pieces of neighbouring features. The pieces of several rows fill vectors and form
+//! squares, which are transposed in registers. Rows that do not fill a block are gathered under a mask.
 
 use super::features::FeatureSubset;
 use super::input::{FEATURES_AHEAD, InputColumns, Left};
@@ -11,11 +11,11 @@ use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Val
 /// Most rows of a block that is transposed in registers.
 const MOST_ROWS: u32 = 64;
 
-/// A block of rows and where its copy goes.
+/// A block of rows with the destination of its copy.
 pub struct Block {
-    /// The first element of the first row.
+    /// Index of the first row's first value.
     pub from: Value,
-    /// The first element of the copy.
+    /// Index of the copy's first value.
     pub to: Value,
     /// The copy.
     pub copy: BufferId,
@@ -23,7 +23,7 @@ pub struct Block {
     pub rows: u32,
 }
 
-/// What is transposed: rows that lie one after the other, and which of their features.
+/// Transposition of consecutive rows into a subset of their features.
 #[derive(Clone, Copy)]
 pub struct Transpose<'a> {
     /// The rows.
@@ -32,20 +32,20 @@ pub struct Transpose<'a> {
     pub input: Scalar,
     /// Features of a row.
     pub features: i64,
-    /// Those that are copied.
+    /// Features that are copied.
     pub subset: &'a FeatureSubset,
-    /// The table of the first feature of each piece of the subset.
+    /// Table with the first feature of each piece of the subset.
     pub pieces: BufferId,
 }
 
 impl Transpose<'_> {
-    /// Columns of a copy.
+    /// Number of columns of a copy.
     pub fn columns(&self) -> i64 {
         self.subset.count() as i64
     }
 
-    /// Copies rows in blocks of `width`; a block holds the first column of all its rows, then the second one,
-    /// and so on. The rows that the last block lacks are zeros.
+    /// Copies rows in blocks of `width` rows. A block holds the first column of all its rows, then the
+    /// second column, and so on. Missing rows of the last block are zeros.
     pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, width: u32) {
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(width)), &[], |b, first, _| {
@@ -58,7 +58,7 @@ impl Transpose<'_> {
         });
     }
 
-    /// The same copy of the columns of a call, feature by feature.
+    /// Copies the columns of a call into such blocks, feature by feature.
     pub fn columns_of(
         &self,
         b: &mut Builder,
@@ -123,7 +123,8 @@ impl Transpose<'_> {
         self.subset.width()
     }
 
-    /// Whether blocks of `rows` rows are squares of pieces, and the last row can be reached from the first.
+    /// Whether a block of `rows` rows splits into squares of pieces, and 32-bit offsets reach from its
+    /// first row to its last.
     fn fits_registers(&self, rows: u32) -> bool {
         let far = self.features.saturating_mul(i64::from(self.input.bytes()) * i64::from(rows));
         let piece = self.piece();
@@ -131,8 +132,8 @@ impl Transpose<'_> {
         squares && piece > 1 && u32::try_from(far).is_ok()
     }
 
-    /// Calls `body` for each piece with the place of its first feature in the first row, and that of its
-    /// first column.
+    /// Calls `body` for each piece, with the index of its first feature in the first row and the index
+    /// of its first column in the copy.
     fn each_piece(&self, b: &mut Builder, block: &Block, mut body: impl FnMut(&mut Builder, Value, Value)) {
         let piece = i64::from(self.piece());
         let (zero, end) = (b.int(0), b.int(self.columns() / piece));
@@ -146,7 +147,7 @@ impl Transpose<'_> {
         });
     }
 
-    /// Copies a full block.
+    /// Copies a block with all rows.
     fn full_block(&self, b: &mut Builder, block: &Block) {
         let (bytes, piece) = (self.input.bytes(), self.piece());
         let row_bytes = self.features as u32 * bytes;
@@ -156,8 +157,8 @@ impl Transpose<'_> {
                 let at = Address { buffer: self.rows, index: from, stride: bytes, offset: row * row_bytes };
                 b.load(ty, at)
             };
-            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are rows
-            // of squares.
+            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are
+            // rows of squares.
             let rows: Vec<Vec<Value>> = (0..piece)
                 .map(|first| (first..block.rows).step_by(piece as usize).map(&mut load).collect())
                 .collect();
@@ -174,7 +175,7 @@ impl Transpose<'_> {
         });
     }
 
-    /// Copies a block of which only `left` rows exist.
+    /// Copies a block of which `left` rows exist.
     fn gather_block(&self, b: &mut Builder, block: &Block, left: Value) {
         let (input, piece) = (self.input, self.piece());
         let lanes = block.rows as u16;
@@ -194,7 +195,7 @@ impl Transpose<'_> {
     }
 }
 
-/// Vectors one after the other as one; their number is a power of two.
+/// Concatenates vectors, whose number is a power of two.
 fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
     while parts.len() > 1 {
         parts = parts.chunks(2).map(|pair| b.concat(pair[0], pair[1])).collect();
@@ -202,7 +203,7 @@ fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
     parts[0]
 }
 
-/// Transposes squares, which lie side by side in as many vectors as a square has rows.
+/// Transposes squares that lie side by side in `rows`, of which there are as many as a square has rows.
 fn transposed(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
     let mut size = rows.len() / 2;
     while size > 0 {

@@ -1,5 +1,5 @@
-//! Checks that a function is well-formed LIR: what the builder and the passes promise, and the interpreter
-//! and the back ends rely on.
+//! Checks that a function is well-formed LIR. The builder and the passes guarantee this, and the
+//! interpreter and the back ends rely on it.
 
 mod checked;
 mod launch;
@@ -11,14 +11,14 @@ use crate::lir::{
 use checked::{Checked, ensure, name};
 use std::collections::HashSet;
 
-/// How deep statements may be nested, so that everything that follows the nesting is sure of its stack.
+/// Deepest nesting of statements. The limit bounds the stack of recursive passes.
 pub const MAX_NESTING: usize = 512;
 
 pub use crate::lir::MAX_LOOKUP;
 
-/// Checks that each value is defined once and before its uses in its scope, that types fit, that buffers are
-/// used where they are alive, that strides and steps are positive, and that all threads of a block meet at the
-/// barriers of a launch. The error says what is wrong, in one sentence.
+/// Checks a function. Each value must be defined once and before its uses in its scope. Types must fit.
+/// Buffers must have memory where they are used. Strides and steps must be positive. All threads of a
+/// block must meet at the barriers of a launch. The error is one sentence.
 pub fn verify(function: &Function) -> Result<(), String> {
     let mut verifier = Verifier {
         function,
@@ -36,7 +36,8 @@ pub fn verify(function: &Function) -> Result<(), String> {
     verifier.block(&function.body)
 }
 
-/// Checks that the kernels of a module read and write what its types say: callers pack rows by these types.
+/// Checks that the kernels of a module read and write elements of their declared types, by which
+/// callers pack rows.
 pub fn verify_interface(module: &Module) -> Result<(), String> {
     for (kernel, function) in &module.kernels {
         let (input, output) = module.types.of(*kernel);
@@ -73,21 +74,21 @@ fn is_temporary(space: Space) -> bool {
 
 struct Verifier<'f> {
     function: &'f Function,
-    /// Which values have been defined anywhere.
+    /// Whether each value has been defined anywhere.
     defined: Vec<bool>,
-    /// Which values can be used here.
+    /// Whether each value is in scope.
     visible: Vec<bool>,
-    /// The values of integer constants.
+    /// Values of integer constants.
     constants: Vec<Option<i64>>,
     /// The visible values, in order of definition.
     scope: Vec<Value>,
-    /// Which buffers can be used here.
+    /// Whether each buffer has memory in the current scope.
     alive: Vec<bool>,
-    /// Which buffers got their memory anywhere.
+    /// Whether each buffer has been allocated anywhere.
     allocated: Vec<bool>,
     depth: usize,
     inside: Inside,
-    /// The names of launches.
+    /// Names of the launches so far.
     launches: HashSet<&'f str>,
 }
 
@@ -122,7 +123,7 @@ impl<'f> Verifier<'f> {
         Ok(self.scope.len())
     }
 
-    /// Closes a scope: what was defined in it can no longer be used.
+    /// Closes a scope: values defined in it are no longer visible.
     fn leave(&mut self, outer: usize) {
         self.depth -= 1;
         for value in self.scope.drain(outer..) {
@@ -293,13 +294,13 @@ impl<'f> Verifier<'f> {
         Ok(())
     }
 
-    /// The type of a value, defined or not.
+    /// Type of a value, defined or not.
     fn declared(&self, value: Value) -> Result<Ty, String> {
         let ty = self.function.types.get(value.0 as usize).copied();
         ty.ok_or_else(|| format!("{} has no type", name(value)))
     }
 
-    /// The type of a value that is used here.
+    /// Type of a visible value.
     fn used(&self, value: Value) -> Result<Ty, String> {
         let ty = self.declared(value)?;
         ensure(self.visible[value.0 as usize], || {
