@@ -1,7 +1,7 @@
 //! The array layout: each tree as a complete tree in level order (SilvanForge section 6).
 //!
-//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a step needs no child number. A
-//! tree of depth `d` takes `2^(d+1)` records whether its nodes exist or not.
+//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a step needs no child
+//! number. A tree of depth `d` takes `2^(d+1)` records, including those of missing nodes.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;

@@ -1,7 +1,7 @@
-//! Entries: what layouts share that give each tree as many entries as it has leaves, at the same place in
-//! every table.
+//! Entries: code shared by layouts that give each tree the same range of entries in every table, one
+//! per leaf.
 //!
-//! A leaf's entry is its place among those of its tree; what the entries of nodes are is up to the layout.
+//! A leaf's entry is its position among those of its tree. Each layout assigns the entries of nodes.
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
@@ -13,25 +13,25 @@ use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use sched_forest::{Forest, Tree};
 
-/// Where the trees of a layout begin, and their leaves.
+/// First entries of the trees of a layout, and their leaves.
 pub struct Entries {
-    /// The leaves.
+    /// Tables of the leaves.
     pub leaves: Leaves,
     start: StartField,
     starts: TreeStarts,
 }
 
-/// A leaf, and the entry that it takes among those of all trees.
+/// A leaf with its entry in the tables of all trees.
 pub struct PlacedLeaf {
-    /// The entry.
+    /// Index of the entry.
     pub entry: usize,
-    /// Its place among the tree's leaves.
+    /// Number of the leaf in its tree.
     pub leaf: u32,
 }
 
 impl Entries {
-    /// Adds the tables of leaves, of where trees begin, and of leaf indices to a schema; the tables of nodes
-    /// stand before them.
+    /// Adds the tables of leaves, of first entries and of leaf indices to a schema, behind the tables
+    /// of nodes.
     pub fn declare(request: &Request, schema: &mut Schema, names: Names, starts: TreeStarts) -> Entries {
         let leaf = schema.column(names.nodes, Payload::element(request.forest), starts.count());
         schema.near(leaf.table());
@@ -42,17 +42,17 @@ impl Entries {
         Entries { leaves, start, starts }
     }
 
-    /// Where trees lie, in the tables of the layout.
+    /// Records of each tree in the tables of the layout.
     pub fn spans<'s>(&'s self, schema: &'s Schema) -> Spans<'s> {
         Spans { schema, starts: &self.starts, start: self.start }
     }
 
-    /// Calls `see` with every entry.
+    /// Calls `see` with the index of every entry.
     pub fn each_entry(&self, see: impl FnMut(usize)) {
         (0..self.starts.count() as usize).for_each(see);
     }
 
-    /// Writes its tables. `lay` gets each tree that has entries, its number and the first of them, lays its
+    /// Writes the tables. `lay` gets each used tree with its number and its first entry, writes its
     /// nodes, and returns its leaves.
     pub fn fill(
         &self,

@@ -2,11 +2,11 @@
 //! gathered.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
-//! Thresholds and feature codes lie in tables of their own, each tree's at its node numbers, so that the
-//! nodes of a level stand side by side: level `h` is `2^h` entries from number `2^h` on, and the low bits of
-//! a node's number are its place among them. A vector of walks looks thresholds and codes up in the level's
-//! table, which fits a few registers; in the first three levels it reads whole columns of features instead,
-//! because few nodes mean few features. Leaves lie in a third table.
+//! Thresholds and feature codes have separate tables, indexed by node number. So the nodes of a level
+//! are contiguous: level `h` has `2^h` entries from number `2^h` on, and the low bits of a node's
+//! number are its index in the level. A vector of walks looks thresholds and codes up in the level's
+//! table, which fits a few registers. In the first levels it loads whole columns of features instead,
+//! because few nodes mean few features. Leaves have a third table.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
@@ -43,7 +43,7 @@ pub struct Levels {
 const NAMES: Names =
     Names { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
 
-/// Entries of the first table of codes that wide vectors look up.
+/// Entries of the first table of codes, which wide vectors use for several levels.
 const TOGETHER: u64 = 64;
 
 impl Levels {
@@ -71,8 +71,8 @@ impl Levels {
         8 * self.code.scalar.bytes()
     }
 
-    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several
-    /// levels each.
+    /// Loads the first tables of thresholds and of codes, which vectors of walks use for several levels
+    /// each.
     fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
         let (thresholds, codes) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
@@ -84,8 +84,8 @@ impl Levels {
         }
     }
 
-    /// Threshold and code of a vector of nodes of a level that has `size` of them: from the first tables, or
-    /// from the level's own.
+    /// Looks up threshold and code for a vector of nodes of a level with `size` nodes, in the first
+    /// tables or in those of the level.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -109,7 +109,7 @@ impl Levels {
         (from(operands, self.operand), from(features, self.code))
     }
 
-    /// Threshold and code of a single node.
+    /// Loads threshold and code of a single node.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let threshold = self.operand.load(b, buffers, state, node);
         let code = self.code.load(b, buffers, state, node);
@@ -121,7 +121,8 @@ impl Levels {
         if self.code.scalar == Scalar::I32 {
             return (threshold, self.code.load(b, buffers, state, node));
         }
-        // The word that the code is in; tables are whole words.
+        // Gathers fetch words only: gather the word with the code and extract it. The table has whole
+        // words.
         let each = 4 / self.code.scalar.bytes();
         let ty = b.ty(node);
         let (per_word, last) = (i64::from(each.ilog2()), b.int_of(ty, i64::from(each) - 1));
@@ -145,8 +146,8 @@ impl Levels {
         (threshold, code)
     }
 
-    /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of
-    /// the level's features, chosen by the decisions taken.
+    /// Values that the nodes of one of the first levels test, for adjacent rows: loads the columns of
+    /// all the level's features and selects by the decisions.
     fn columns(
         &self,
         b: &mut Builder,
@@ -168,7 +169,7 @@ impl Levels {
     }
 }
 
-/// `size` entries of a tree, from number `first` on.
+/// `size` entries of a tree from number `first` on.
 fn run(b: &mut Builder, buffers: &Buffers, field: Field, base: Value, first: Value, size: u64) -> Value {
     let first = b.add(base, first);
     field.load_run(b, buffers, first, size)

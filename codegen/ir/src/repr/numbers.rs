@@ -1,4 +1,4 @@
-//! The leaves' numbers in the model, as narrow as they are.
+//! Numbers of leaves in the model, in the narrowest element that holds them.
 
 use super::request::Request;
 use super::schema::{Bytes, Field, Schema};
@@ -7,13 +7,13 @@ use crate::bytes::narrowest;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use sched_forest::Leaf;
 
-/// A table of leaf indices, or none where nobody asks for them.
+/// Table of leaf indices; empty unless a kernel returns them.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafIndices(Option<Field>);
 
 impl LeafIndices {
-    /// Adds the table to a schema, if it is wanted. Its element does not depend on which trees are used, so
-    /// that layouts whose leaves have one order share one table.
+    /// Adds the table to a schema, if a kernel needs it. Its element does not depend on the used trees,
+    /// so layouts with the same order of leaves share one table.
     pub fn declare(request: &Request, schema: &mut Schema, name: &'static str, records: u64) -> LeafIndices {
         if !request.leaf_indices {
             return LeafIndices(None);
@@ -21,7 +21,7 @@ impl LeafIndices {
         let leaves = request.forest.trees.iter().flat_map(|tree| &tree.leaves);
         let largest = leaves.map(|leaf| u64::from(leaf.source)).max().unwrap_or(0);
         let field = schema.column(name, narrowest(largest).unwrap_or(Scalar::I32), records);
-        // Vectors read whole words, the last one beyond its record.
+        // Vectors load 32-bit words, which at the last record reach beyond the table.
         schema.tail(field.table(), u64::from(4 - field.scalar.bytes()));
         LeafIndices(Some(field))
     }
@@ -33,7 +33,7 @@ impl LeafIndices {
         }
     }
 
-    /// The number of the leaf that is record `node` of its tree, an `i32`.
+    /// Loads the number of the leaf at record `node` of its tree, an `i32`.
     pub fn load(self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let ty = b.ty(node).with(Scalar::I32);
         let Some(field) = self.0 else { return b.int_of(ty, 0) };

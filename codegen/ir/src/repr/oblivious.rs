@@ -1,10 +1,9 @@
-//! The oblivious layout: trees whose nodes of a level all make one test, so that a level is one test, the same for all rows
-//! that walk the tree.
+//! The oblivious layout: each level of a tree is one test, which is the same for all rows.
 //!
-//! A test is the bin of a threshold and the column of the bins that it compares with ([`BinMap`]), one for each level of
-//! each tree. Trees are as deep as the walks that pass them; levels that a tree does not have lead to the left. Nodes are
-//! numbered as if they were there: the root is 1, the children of `n` are `2n` and `2n + 1`. Nothing depends on where a walk
-//! stands but this number, from which the leaf is looked up.
+//! A test is a threshold bin and the column of the bins that it is compared with ([`BinMap`]). Every
+//! tree has as many levels as the deepest one; tests of missing levels lead left. Node numbers are
+//! those of a complete tree: the root is 1, the children of `n` are `2n` and `2n + 1`. The leaf is
+//! looked up by the number; nothing else depends on a walk's position.
 
 use super::complete::{Complete, Depths};
 use super::cursor::{Cursor, Step};
@@ -27,18 +26,18 @@ use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::Layout;
 
-/// Trees as the tests of their levels, and leaves.
+/// Trees as one test per level, and leaves.
 pub struct Oblivious {
     schema: Schema,
     test: Test,
     trees: Complete,
-    /// Tests of a tree.
+    /// Tests per tree.
     levels: u64,
     threshold_bin: Field,
     column: Field,
 }
 
-/// Bits of a test that hold the threshold's bin.
+/// Bits of a test that hold the threshold bin.
 const BIN_BITS: u32 = 16;
 
 const NAMES: Names =
@@ -49,7 +48,7 @@ impl Oblivious {
     ///
     /// # Errors
     ///
-    /// When one is not, or there are too many leaves.
+    /// If a tree is not oblivious, if there are too many leaves, or if the forest has no bins.
     pub fn new(request: &Request) -> Result<Oblivious, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let mut used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
@@ -69,7 +68,7 @@ impl Oblivious {
         Ok(Oblivious { schema, test, trees, levels, threshold_bin, column })
     }
 
-    /// Whether the rows go right at a level of their tree.
+    /// Whether each row goes right at a level of its tree.
     fn of_rows(
         &self,
         b: &mut Builder,
@@ -97,7 +96,7 @@ impl Oblivious {
         bin_goes_right(b, bin, threshold_bin)
     }
 
-    /// Whether the row goes right at a level of the trees of a vector.
+    /// Whether the row goes right at a level, for each tree of a vector.
     fn of_trees(
         &self,
         b: &mut Builder,
@@ -134,7 +133,7 @@ impl Representation for Oblivious {
                         self.threshold_bin.write_operand(bytes, entry, test.operand);
                         self.column.write(bytes, entry, test.feature);
                     }
-                    // Nothing is above the largest bin.
+                    // No bin exceeds the largest one, so every row goes left.
                     None => self.threshold_bin.write(bytes, entry, u64::MAX),
                 }
             }
@@ -142,7 +141,7 @@ impl Representation for Oblivious {
     }
 
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
-        // Walks are straight-line to the leaf.
+        // All walks are straight-line to the leaf.
         let Step::Level { level, .. } = step else { return at.clone() };
         let level = if seeded(Fault::LevelRepeated) { level.saturating_sub(1) } else { level };
         let Loaded::Tests { first, lanes } = lane.state.loaded else { return at.clone() };

@@ -1,19 +1,20 @@
-//! Orders of nodes: which number each node of a tree has. Nothing here knows tables or code.
+//! Node orders: the number of each node of a tree, independent of tables and code.
 
 use sched_forest::{NodeRef, Tree};
 
-/// A node in its place.
+/// A node with its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
-    /// Its number in its tree.
+    /// Number in the tree.
     pub number: u64,
     /// The node.
     pub node: NodeRef,
-    /// The number of its left child; 0 for a leaf.
+    /// Number of the left child; 0 for a leaf.
     pub child: u64,
 }
 
-/// A tree's nodes breadth first, numbered from `root` as `children` numbers the children of a node.
+/// Nodes of a tree breadth first. The root has the number `root`, and `children` returns the numbers of
+/// a node's children.
 pub fn level_order(tree: &Tree, root: u64, mut children: impl FnMut(u64) -> (u64, u64)) -> Vec<Placed> {
     let mut order = vec![Placed { number: root, node: tree.root, child: 0 }];
     let mut at = 0;
@@ -36,7 +37,7 @@ pub fn complete(tree: &Tree) -> Vec<Placed> {
     level_order(tree, 1, |n| (2 * n, 2 * n + 1))
 }
 
-/// Existing nodes: the root is 0, and the children of a node stand side by side.
+/// Existing nodes: the root is 0, and siblings have consecutive numbers.
 pub fn existing(tree: &Tree) -> Vec<Placed> {
     let mut next = 1;
     level_order(tree, 0, |_| {
@@ -45,7 +46,7 @@ pub fn existing(tree: &Tree) -> Vec<Placed> {
     })
 }
 
-/// Nodes of a tree that exist.
+/// Number of existing nodes of a tree.
 pub fn size(tree: &Tree) -> u64 {
     (tree.inner.len() + tree.leaves.len()) as u64
 }

@@ -1,4 +1,5 @@
-//! What layouts of whole records share: trees one after the other in one table, and where each starts.
+//! Record tables: code shared by layouts that store all trees one after the other in one table of
+//! records.
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
@@ -15,28 +16,28 @@ use sched_forest::{Forest, NodeRef, Tree};
 #[derive(Clone, Debug)]
 pub struct Records {
     schema: Schema,
-    /// The fields of a record.
+    /// Fields of a record.
     pub record: Record,
-    /// Their leaves.
+    /// Tables of the leaves.
     pub leaves: Leaves,
     start: StartField,
     starts: TreeStarts,
 }
 
-/// The names of the tables.
+/// Names of the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
-    /// Of the records.
+    /// Name of the table of records.
     pub nodes: &'static str,
-    /// Of where trees begin.
+    /// Name of the table of first records of trees.
     pub trees: &'static str,
-    /// Of the leaves' numbers in the model.
+    /// Name of the table of leaf indices.
     pub leaf_indices: &'static str,
 }
 
 impl Records {
-    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number, if
-    /// children are stored.
+    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number,
+    /// in layouts that store children.
     pub fn new(
         request: &Request,
         names: Names,
@@ -79,7 +80,7 @@ impl Records {
         self.starts.write(self.start, bytes);
     }
 
-    /// Where trees lie.
+    /// Records of each tree.
     pub fn spans(&self) -> Spans<'_> {
         Spans { schema: &self.schema, starts: &self.starts, start: self.start }
     }

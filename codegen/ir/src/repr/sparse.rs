@@ -1,7 +1,8 @@
-//! The sparse layout: only nodes that exist, each with the number of its left child (SilvanForge section 6).
+//! The sparse layout: only nodes that exist, each with the number of its left child (SilvanForge
+//! section 6).
 //!
-//! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child
-//! has.
+//! The root is node 0, and siblings have consecutive numbers. A leaf's child number is 0, which no
+//! child has.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
@@ -51,7 +52,7 @@ impl Representation for Sparse {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        // A leaf's feature is 0, which every row has where trees have inner nodes.
+        // A leaf's feature is 0, which exists whenever a tree has inner nodes.
         let decision = self.0.record.decision(b, buffers, state, row, node, None);
         let left = self.0.record.load_child(b, buffers, state, node);
         let next = b.add(left, decision);

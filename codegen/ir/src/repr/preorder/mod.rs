@@ -1,17 +1,17 @@
-//! The preorder layout: nodes that exist, each before its left subtree and that before its right one.
+//! The preorder layout: nodes that exist, each before its left subtree, and that before its right
+//! subtree.
 //!
-//! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has
-//! come to a node if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the
-//! right subtree. So a vector of rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has
-//! to find its next one. Nodes compare threshold bins with bins ([`BinMap`]). The entry behind the last node leads
-//! nowhere.
+//! Leaves are numbered from left to right. The position of a row is the leftmost leaf that it can still
+//! reach. The row has reached a node if that is the node's own leftmost leaf; going right moves it to
+//! the leftmost leaf of the right subtree. So a vector of rows tests all nodes in preorder ([`Sweep`]),
+//! and no row has to find its next node. Nodes compare threshold bins with bins ([`BinMap`]). The entry
+//! behind the last node changes no position.
 //!
-//! A single row whose bins fit a register makes all tests of a tree that is not too large at once
-//! ([`TestMaskTables`]).
+//! A single row whose bins fit a register makes all tests of a small tree at once ([`TestMaskTables`]).
 //!
-//! Walks that take steps, other single ones and trees in lanes, keep the entry of a node beside the leaf at
-//! which they stand. The left child's is the next one; the left subtree has one node less than leaves, which
-//! leads to the right child's.
+//! Walks that take steps (other single walks, and trees in lanes) keep the entry of a node beside their
+//! leaf position. The left child has the next entry. The left subtree has one node fewer than leaves,
+//! which gives the right child's entry.
 
 mod node;
 mod order;
@@ -53,16 +53,16 @@ pub struct Preorder {
     schema: Schema,
     bins: Arc<BinMap>,
     test: Test,
-    /// Numbers a tree's leaves.
+    /// Element of leaf positions in a tree.
     place: Scalar,
     /// Leaves of the largest tree.
     most: u64,
     node: Node,
-    /// Each leaf's place in all lanes of a word.
+    /// Table with each leaf position repeated to fill a word.
     places: Field,
-    /// How single rows make all tests at once.
+    /// Tables for test masks.
     tests: TestMaskTables,
-    /// The sets that nodes ask for, if some do.
+    /// Sets that nodes test, if there are some.
     sets: Option<SetTables>,
     trees: Entries,
 }
@@ -70,10 +70,10 @@ pub struct Preorder {
 const NAMES: Names =
     Names { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
 
-/// Bits of a walk's number that hold the node's entry; the leaf is above them.
+/// Low bits of a walk's number that hold the node's entry; the leaf position is above them.
 const ENTRY_BITS: u32 = 16;
 
-/// Entries of a tree: its nodes and the entry behind them.
+/// Entries of a tree: its nodes and one entry behind them.
 fn size(tree: &Tree) -> u64 {
     (tree.leaves.len() as u64).max(2)
 }
@@ -85,8 +85,8 @@ fn most_leaves(request: &Request) -> u64 {
 }
 
 impl Preorder {
-    /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are
-    /// bytes.
+    /// Whether test masks support all used trees: nodes and leaves must fit a word, and bins and
+    /// columns must be bytes.
     pub fn fits_test_mask(request: &Request) -> bool {
         let narrow = |bins: &BinMap| {
             bins.element() == Scalar::I8 && bins.columns() <= 1 << 8 && bins.sets().is_empty()
@@ -94,17 +94,17 @@ impl Preorder {
         request.bins.is_some_and(|bins| narrow(bins)) && TestMaskTables::fits(most_leaves(request))
     }
 
-    /// The layout without tables of all tests.
+    /// The layout without tables for test masks.
     pub fn nodes(request: &Request) -> Result<Preorder, CompileError> {
         Preorder::new(request, false)
     }
 
-    /// The layout with tables of all tests.
+    /// The layout with tables for test masks.
     pub fn with_tests(request: &Request) -> Result<Preorder, CompileError> {
         Preorder::new(request, true)
     }
 
-    /// The layout for a forest's used trees, with tables of all `tests` or without.
+    /// The layout for a forest's used trees; `tests` adds tables for test masks.
     fn new(request: &Request, tests: bool) -> Result<Preorder, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let most = most_leaves(request);
@@ -117,7 +117,7 @@ impl Preorder {
         };
         let trees = request.forest.trees.iter().zip(request.used);
         let mut sizes: Vec<u64> = trees.map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
-        // Every lookup reads as many leaves as the largest tree has, so the last tree is padded to that.
+        // Every look-up reads the entries of the largest tree, so the last tree is padded to that.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
             *last = TestMaskTables::entries(most);
         }
@@ -133,7 +133,7 @@ impl Preorder {
         Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, sets, trees })
     }
 
-    /// The number of a walk at a leaf and a node's entry.
+    /// Combines a leaf position and a node's entry to a walk's number.
     fn at(b: &mut Builder, place: Value, entry: Value) -> Value {
         let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
         let high = b.mul(place, high);
@@ -143,7 +143,7 @@ impl Preorder {
 
 impl Representation for Preorder {
     fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
-        // No row stands where no tree has a leaf.
+        // A node at a leaf position that no row ever has.
         let nowhere = Written { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
         node::write_words(bytes, self.places, self.place, self.most + 1);
@@ -264,7 +264,7 @@ impl Sweep for Preorder {
     }
 
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value {
-        // Where no tree tests anything, rows have no bins that could be read.
+        // If no tree has a test, rows have no bins to read.
         match state.loaded {
             Loaded::Nodes(count) if self.bins.columns() > 0 => count,
             _ => b.int(0),
@@ -307,7 +307,7 @@ impl Sweep for Preorder {
     }
 }
 
-/// Where rows stand after a node that compares bins.
+/// Leaf positions after a node that compares bins.
 fn compare(b: &mut Builder, node: &SweptNode, vectors: &[Standing]) -> Vec<Value> {
     let passed = vectors.iter().map(|Standing { row, leaf }| {
         let (threshold_bins, lanes) = (b.ty(node.threshold_bins), b.ty(*leaf).lanes);
@@ -325,7 +325,7 @@ fn compare(b: &mut Builder, node: &SweptNode, vectors: &[Standing]) -> Vec<Value
     passed.collect()
 }
 
-/// Where rows stand after a node, of which some lead to the `right` and some have come to it.
+/// Leaf positions after a node: rows that have reached it and go `right` move.
 fn moved(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
     let here = b.cmp(Cmp::Eq, leaf, node.here);
     let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
