@@ -1,9 +1,8 @@
-//! Runs launches: the threads of a block from barrier to barrier, one after the other in a scrambled order, the blocks
-//! in a scrambled order, too.
+//! Launches: threads run one after the other between barriers, in a scrambled order, and so do blocks.
 //!
-//! The verifier has proved that barriers stand under uniform control. So a block is walked *in step* as far as there
-//! are barriers in it: conditions are taken from any thread, and what lies between two barriers is run by each thread
-//! to its end.
+//! The verifier has proved that barriers are in uniform control flow. So a block runs *in step* through
+//! statements that contain barriers: any thread's condition counts for all. Between two barriers each
+//! thread runs to the end on its own.
 
 use super::order::Order;
 use super::threads::Ids;
@@ -11,10 +10,10 @@ use super::{Fault, Machine, Region};
 use crate::lir::{Alloc, Block, Carried, For, If, Launch, Space, Stmt, While};
 use std::mem::swap;
 
-/// A thread while others run.
+/// State of a thread while others run.
 struct Thread<'m> {
     lanes: Vec<u64>,
-    /// Its own memory, by buffer.
+    /// Memory of the thread, by buffer.
     own: Vec<(usize, Region<'m>)>,
 }
 
@@ -23,11 +22,11 @@ struct Threads<'m> {
     all: Vec<Thread<'m>>,
     extents: [u32; 3],
     block: [i64; 3],
-    /// How many times they have been run; makes the orders differ.
+    /// Number of times that they ran, which varies the orders.
     runs: u64,
 }
 
-/// The place of a number in a box, x first.
+/// Coordinates of a number in a box, x first.
 fn place(number: u64, [x, y, _]: [u64; 3]) -> [i64; 3] {
     [number % x.max(1), number / x.max(1) % y.max(1), number / x.max(1) / y.max(1)].map(|n| n as i64)
 }
@@ -63,7 +62,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// Whether the threads of a block must come to a statement together.
+    /// Whether a statement contains a barrier or shared memory.
     fn meets(&self, stmt: &Stmt) -> bool {
         let here = match stmt {
             Stmt::Barrier => true,
@@ -77,7 +76,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.function.buffer(stmt.buffer).space == Space::Shared
     }
 
-    /// A block of statements that all threads come by.
+    /// Runs statements that all threads reach.
     fn in_step(&mut self, threads: &mut Threads<'m>, block: &'f Block) -> Result<(), Fault> {
         let mut rest = block.as_slice();
         while let [first, others @ ..] = rest {
@@ -95,7 +94,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// A statement with a barrier or shared memory in it.
+    /// Runs a statement that contains a barrier or shared memory.
     fn together(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
         match stmt {
             Stmt::Barrier => {
@@ -123,12 +122,12 @@ impl<'f, 'm> Machine<'f, 'm> {
             Stmt::For(stmt) => self.for_in_step(threads, stmt),
             Stmt::While(stmt) => self.while_in_step(threads, stmt),
             Stmt::If(stmt) => self.if_in_step(threads, stmt),
-            // No other statement has a barrier in it.
+            // Other statements contain no barrier.
             _ => Ok(()),
         }
     }
 
-    /// Memory of each thread around a barrier.
+    /// Allocates memory of each thread around a barrier.
     fn own_memory(&mut self, threads: &mut Threads<'m>, stmt: &'f Alloc) -> Result<(), Fault> {
         let mut total = 0;
         for thread in &mut threads.all {
@@ -198,7 +197,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         })
     }
 
-    /// What all threads agree on.
+    /// A value on which all threads agree.
     fn agreed<const N: usize>(
         &mut self,
         threads: &mut Threads<'m>,
@@ -215,7 +214,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         known.ok_or_else(|| Fault::Malformed("a launch without threads".to_string()))
     }
 
-    /// Runs something for each thread of a block.
+    /// Calls `run` for each thread of a block.
     fn each(
         &mut self,
         threads: &mut Threads<'m>,
@@ -225,7 +224,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         let count = threads.all.len() as u64;
         let order = Order::new(self.options.seed.wrapping_add(threads.runs), count);
         for n in 0..count {
-            // The first lane of each warp is followed: it has to be the one that finds memory untouched.
+            // Samples follow the first lane of each warp, which must run first to be charged for
+            // untouched memory.
             let number = if self.is_sampled() { n } else { order.nth(n) as u64 };
             let ids = Ids { block: threads.block, thread: place(number, threads.extents.map(u64::from)) };
             self.ids = ids;
@@ -244,7 +244,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// Brings a thread's values and memory in, or takes them out again.
+    /// Swaps a thread's values and memory in or out.
     fn swap(&mut self, thread: &mut Thread<'m>) {
         swap(&mut self.lanes, &mut thread.lanes);
         for (buffer, region) in &mut thread.own {

@@ -1,4 +1,4 @@
-//! The buffers of a run: their bytes, which of them are initialised, and who touched them.
+//! Buffers of a run: their bytes, initialised parts, and earlier accesses.
 
 use super::conflict::Conflict;
 use super::fault::Touch;
@@ -8,10 +8,10 @@ use super::threads::{ThreadTouches, record_thread};
 use crate::lir::{Scalar, Ty};
 use std::ops::Range;
 
-/// The depth of memory that is trusted.
+/// Depth of memory without checks.
 const TRUSTED: usize = usize::MAX - 1;
 
-/// What an access does wrong; where is for the caller to say.
+/// Kind of an invalid access; the caller adds its position.
 pub(super) enum Trap<'f> {
     OutOfBounds(Range<i128>),
     ReadOnly(Range<i128>),
@@ -22,14 +22,14 @@ pub(super) enum Trap<'f> {
 /// The memory of one buffer.
 pub(super) struct Region<'m> {
     bytes: Bytes<'m>,
-    /// Which bytes hold a value. Not used for read-only memory, which does from the start.
+    /// Whether each byte has a value. Unused for read-only memory, which is initialised.
     written: Vec<bool>,
-    /// Who touched each byte; made when iterations share the buffer for the first time.
+    /// Earlier accesses to each byte; made when iterations first share the buffer.
     touches: Vec<Touches>,
-    /// Which threads touched each byte; made when threads of a launch share the buffer for the first time.
+    /// Earlier accesses by threads to each byte; made when threads of a launch first share the buffer.
     by_threads: Vec<ThreadTouches>,
-    /// How many parallel loops were running when the buffer was made: their iterations do not share it. The
-    /// largest number where nothing is shared at all.
+    /// Number of parallel loops that ran when the buffer was made, whose iterations do not share it.
+    /// The largest number if nothing shares the buffer.
     depth: usize,
 }
 
@@ -45,13 +45,13 @@ impl<'m> Region<'m> {
         Region::new(Bytes::Constant(bytes), Vec::new(), usize::MAX)
     }
 
-    /// Read-only memory of the run's own.
+    /// Read-only memory that the run owns.
     pub fn kept(bytes: Vec<u8>) -> Region<'m> {
         let written = vec![true; bytes.len()];
         Region::new(Bytes::Owned(bytes), written, 0)
     }
 
-    /// The caller's memory, to be written.
+    /// The caller's memory, writable.
     pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
         let written = vec![false; bytes.len()];
         Region::new(Bytes::Borrowed(bytes), written, 0)
@@ -71,7 +71,7 @@ impl<'m> Region<'m> {
         Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
     }
 
-    /// From now on nobody looks whether its bytes are written, and who touches them.
+    /// Turns off the checks for initialised bytes and for races.
     pub fn trust(&mut self) {
         self.written.fill(true);
         self.depth = self.depth.max(TRUSTED);
@@ -180,7 +180,7 @@ impl<'m> Region<'m> {
         Err(Trap::Uninitialised(wide(&(first..first + count))))
     }
 
-    /// Records the access if iterations share the buffer.
+    /// Records the access if iterations or threads share the buffer.
     #[inline]
     fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
         if self.depth >= TRUSTED {
@@ -201,7 +201,7 @@ impl<'m> Region<'m> {
         if self.touches.is_empty() {
             self.touches = vec![[0; 3]; self.size()];
         }
-        // The bytes of one access mostly have the same past, which is then looked at once.
+        // The bytes of one access usually have equal histories, which are then checked once.
         let mut known = None;
         for (i, touches) in self.touches[range.clone()].iter_mut().enumerate() {
             let after = match known {
