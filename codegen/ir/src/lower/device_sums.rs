@@ -1,4 +1,4 @@
-//! Slots in a GPU's memory, and how they are folded: by a launch of their own, or by the threads of a block.
+//! Slots in a GPU's memory, and their folds: by a separate launch, or by the threads of a block.
 
 use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
@@ -7,21 +7,21 @@ use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::lir::{Address, Bin, Build, Cmp, Space, Ty, Value};
 use crate::mir::{Iter, Limit, Opening, Private, PrivateId, Seed};
 
-/// What is folded into what.
+/// Operands of a fold on a device.
 #[derive(Clone, Copy)]
 pub(super) struct DeviceFold<'f> {
     pub(super) private: &'f PrivateBuffer,
-    /// How many slots there are.
+    /// Number of slots.
     pub(super) slots: Value,
     pub(super) into: &'f SumTarget,
-    /// The target's element that the first one of each slot is added to.
+    /// Index in the target to which the first sum of each slot is added.
     pub(super) first: Value,
-    /// What the target begins with.
+    /// Start of the target's sums.
     pub(super) opening: &'f Opening,
 }
 
 impl KernelBuilder<'_> {
-    /// Empties the slots of a buffer, `count` sums.
+    /// Sets the `count` sums of a buffer to -0.0 in a launch.
     pub(super) fn clear_on_device(&mut self, id: PrivateId, private: &PrivateBuffer, count: Value) {
         let (element, buffer, nothing) = (self.ports.accumulator, private.buffer, self.nothing());
         launch_over(self, &format!("clear{}", id.0), count, |k, index| {
@@ -29,14 +29,14 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// Adds slots into a target in their order: a sum for each thread.
+    /// Adds slots to a target in their order, in a launch with one thread per sum.
     pub(super) fn fold_on_device(&mut self, id: PrivateId, fold: DeviceFold) {
         launch_over(self, &format!("fold{}", id.0), fold.private.slot_size, |k, index| {
             k.fold_sum(fold, index);
         });
     }
 
-    /// The same by the threads of a block.
+    /// Adds slots to a target in their order, by the threads of a block.
     pub(super) fn fold_in_block(&mut self, fold: DeviceFold, threads: [u32; 3]) {
         self.b.barrier();
         let team = self.team(threads);
@@ -47,7 +47,7 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// Empties slots that a block shares.
+    /// Sets slots in shared memory to -0.0.
     pub(super) fn clear_in_block(&mut self, private: &PrivateBuffer) {
         let (element, buffer, nothing) = (self.ports.accumulator, private.buffer, self.nothing());
         let team = self.team(self.threads.unwrap_or([1; 3]));
@@ -59,7 +59,7 @@ impl KernelBuilder<'_> {
         self.b.barrier();
     }
 
-    /// One sum of the target: what it begins with, and then the slots.
+    /// Folds one sum of the target: its start, then the slots.
     fn fold_sum(&mut self, fold: DeviceFold, index: Value) {
         let DeviceFold { private, slots, into, first, opening } = fold;
         let element = self.ports.accumulator;
@@ -95,7 +95,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// What a sum begins with: the seed of a margin, or what is in memory.
+    /// Start of a sum: the seed of a margin, or the value in memory.
     pub(super) fn opened(
         &mut self,
         opening: &Opening,
@@ -113,7 +113,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Whether all loops are in their first iterations; none, if there are no loops.
+    /// Whether all loops are in their first iterations; `None` if there are no loops.
     pub(super) fn is_first(&mut self, loops: &[Iter]) -> Option<Value> {
         let mut all = None;
         for iter in loops {
@@ -124,7 +124,7 @@ impl KernelBuilder<'_> {
         all
     }
 
-    /// The base value of a margin.
+    /// Base value of a margin.
     fn base_of(&mut self, margin: impl FnOnce(&mut Self) -> Value) -> Value {
         let ty = Ty::of(self.ports.accumulator);
         let bases = &self.ports.lowering.hir.forest.base;
@@ -138,7 +138,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Slots in memory that a block shares.
+    /// Allocates slots in shared memory, and emits the body.
     pub(super) fn shared_private(&mut self, private: &Private) {
         let rows = self.scope.window(&mut self.b, &private.window);
         let (element, margins) = (self.ports.accumulator, self.ports.margins());
@@ -161,13 +161,13 @@ impl KernelBuilder<'_> {
             k.scope.privates.insert(private.id, made);
             k.block(&private.body);
             k.scope.privates.remove(&private.id);
-            // What comes next may lie where these do.
+            // Later allocations may reuse this memory.
             k.b.barrier();
         });
     }
 }
 
-/// How many iterations a loop with a constant end has.
+/// Number of iterations of a loop with a constant end.
 fn constant_trips(iter: &Iter) -> i64 {
     let end = |stop: &crate::mir::Bound| match stop.limit {
         Limit::Const(limit) => Some(limit - stop.less.plus),

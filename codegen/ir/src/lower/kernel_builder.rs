@@ -33,7 +33,7 @@ impl<'a> KernelBuilder<'a> {
         KernelBuilder { b, ports, scope: Scope::default(), on_device, threads: None }
     }
 
-    /// What is stored for a sum that is complete: the sum, or what becomes of it.
+    /// Value to store for a complete sum: the sum, or the prediction that it becomes.
     pub fn finished(&mut self, buffer: BufferId, sum: Value) -> Value {
         if self.ports.results != Results::Predictions || buffer != self.ports.out {
             return sum;
@@ -44,7 +44,7 @@ impl<'a> KernelBuilder<'a> {
         formula.all(&output.value, margin, 0)
     }
 
-    /// What `body` makes is for the loop of a variable.
+    /// Attributes the code of `body` to the loop of a variable.
     pub fn for_loop_of(&mut self, var: Var, body: impl FnOnce(&mut Self)) {
         let name = self.ports.lowering.mir.vars.get(var.0 as usize).map(|info| info.name.clone());
         let around = self.b.origin();
@@ -54,7 +54,7 @@ impl<'a> KernelBuilder<'a> {
         self.b.leave(outer);
     }
 
-    /// What `body` makes is this, for the loop around.
+    /// Attributes the code of `body` to a task of the enclosing loop.
     pub fn doing<R>(&mut self, task: Task, body: impl FnOnce(&mut Self) -> R) -> R {
         let around = self.b.origin();
         let outer = self.b.enter(Origin { task, ..around });

@@ -1,4 +1,4 @@
-//! The code of a GPU: launches, and loops whose iterations are blocks or threads.
+//! Code of a GPU: launches, and loops whose iterations are blocks or threads.
 
 use super::kernel_builder::KernelBuilder;
 use super::row_source::RowCopy;
@@ -10,14 +10,14 @@ use crate::mir::{CacheRows, Guard, Iter, Launch, Loop, Mapping};
 use crate::quantize::encode::SharedBlock;
 use crate::rows::{Places, Team};
 
-/// Bytes that all banks of shared memory deliver at once: a feature's values begin at a multiple of it.
+/// Bytes that all banks of shared memory deliver at once; a feature's values begin at multiples of it.
 const LINE: u32 = 128;
-/// Where a block has fewer rows, a warp's threads walk several trees with each of them: a row's values are in different banks,
-/// then.
+/// Rows per block below which the threads of a warp walk several trees with each row. Then consecutive
+/// features of a row should be in different banks.
 const FEW_ROWS: i64 = 32;
 
 impl KernelBuilder<'_> {
-    /// A launch with as many blocks as its longest loops need.
+    /// Emits a launch with as many blocks as its longest loops need.
     pub(super) fn device_code(&mut self, launch: &Launch) {
         let grid = launch.grid.each_ref().map(|loops| self.extent(loops));
         self.launch(&launch.name, grid, launch.block, |k| {
@@ -36,7 +36,7 @@ impl KernelBuilder<'_> {
         longest.unwrap_or_else(|| self.b.int(1))
     }
 
-    /// A loop of which each block or thread has one iteration, if it has any.
+    /// Emits a loop of which each block or thread has at most one iteration.
     pub(super) fn mapped(&mut self, this: &Loop, mapping: Mapping) {
         let iteration = self.b.id(mapping.dimension);
         let offset = self.b.mul_int(iteration, this.iter.step);
@@ -51,7 +51,7 @@ impl KernelBuilder<'_> {
         self.when(exists, body);
     }
 
-    /// What only some blocks or threads do.
+    /// Emits statements that only some blocks or threads run.
     pub(super) fn guarded(&mut self, guards: &[Guard], body: impl FnOnce(&mut Self)) {
         let mut all = None;
         for guard in guards {
@@ -74,8 +74,8 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// A copy of `most` rows at most in memory that a block shares, feature by feature: threads that walk
-    /// neighbouring rows read different banks, whatever features their nodes test.
+    /// Copies at most `most` rows to shared memory, feature by feature. Threads that walk neighbouring
+    /// rows then read different banks, whatever features their nodes test.
     pub(super) fn share_rows(&mut self, cache: &CacheRows, threads: [u32; 3], most: i64) {
         let rows = self.scope.window(&mut self.b, &cache.window);
         let quantizer = self.ports.quantizer().filter(|_| cache.quantized);
@@ -114,12 +114,12 @@ impl KernelBuilder<'_> {
             k.scope.copies.insert(cache.id, copy);
             k.block(&cache.body);
             k.scope.copies.remove(&cache.id);
-            // The next copy may be made where this one lies.
+            // Later copies may reuse this memory.
             k.b.barrier();
         });
     }
 
-    /// Copies value after value of the input, so that what threads read together lies together.
+    /// Copies values in the order of the input, so that neighbouring threads read neighbouring values.
     fn copy_together(&mut self, buffer: BufferId, rows: &WindowRows, held: i64, team: Team) {
         let (element, columns, input) = (self.ports.input, self.ports.features(), self.ports.rows);
         let mut all = self.b.mul_int(rows.count, columns);
@@ -141,7 +141,7 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// The threads of a block, numbered in the direction x first.
+    /// Threads of a block, numbered in the direction x first.
     pub(super) fn team(&mut self, threads: [u32; 3]) -> Team {
         let mut thread = self.b.int(0);
         for (axis, extent) in [GpuAxis::Z, GpuAxis::Y, GpuAxis::X].into_iter().zip(threads.into_iter().rev())

@@ -1,4 +1,4 @@
-//! What happens with the leaves that walks end in: their values are added up, or their numbers stored.
+//! Use of the leaves: their values are added to sums, or their indices stored.
 
 use super::kernel_builder::KernelBuilder;
 use super::ports::Results;
@@ -9,22 +9,22 @@ use crate::plan::SumAccess;
 use crate::repr::{LeafValue, WalkEnd, add_pieces};
 use sched_nest::Axis;
 
-/// Margins whose additions are written out one after the other; where there are more, they are repeated in a loop.
+/// Most margins whose additions are written out; more run in a loop.
 const WRITTEN_OUT: i64 = 4;
 
-/// A single walk at its end.
+/// A single walk at its leaf.
 #[derive(Clone, Copy)]
 struct Ended {
-    /// The row's number.
+    /// Number of the row.
     number: Value,
     tree: Value,
-    /// The row's place among those whose sums the thread keeps.
+    /// Index of the row among those whose sums the thread keeps.
     place: Option<i64>,
 }
 
 impl KernelBuilder<'_> {
-    /// Uses the leaves of a lane. `sum` is the sum carried in a register, if there is one: of a row, or a vector of those of a
-    /// vector of rows.
+    /// Uses the leaves of a lane. `sum` is the sum that is carried in a register, if there is one: that
+    /// of a row, or a vector of those of the lane's rows. Returns the next carried sum.
     pub(super) fn use_leaf(
         &mut self,
         context: &WalkContext,
@@ -72,7 +72,7 @@ impl KernelBuilder<'_> {
                 LeafValue::Scalar(values) | LeafValue::Vector(values) | LeafValue::Linear(values),
                 Some(mut sum),
             ) => {
-                // In order, so that the sum is the one that a single walk after the other makes.
+                // In order, so that the sum is bit-equal to that of walks one after the other.
                 for walk in 0..lane.count {
                     let mut value = self.walk_of(lane, values, walk);
                     if matches!(leaf, LeafValue::Vector(_)) {
@@ -87,7 +87,7 @@ impl KernelBuilder<'_> {
         None
     }
 
-    /// What leaves add that hold no vectors.
+    /// Values of leaves that have one value each.
     fn leaf_value(&mut self, context: &WalkContext, lane: &Lane, end: WalkEnd) -> Value {
         match context.layout.leaf(&mut self.b, context.buffers, &lane.walk.state, end) {
             LeafValue::Linear(leaf) => self.linear_value(context, lane, leaf),
@@ -100,7 +100,7 @@ impl KernelBuilder<'_> {
         if lane.walk.width > 1 { self.b.extract(value, walk) } else { value }
     }
 
-    /// Uses the walks of a lane one after the other.
+    /// Calls `body` for each walk of a lane in order.
     fn each(
         &mut self,
         context: &WalkContext,
@@ -127,7 +127,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Some elements of the table of leaf vectors.
+    /// Loads consecutive elements of the table of leaf vectors.
     fn vector_elements(&mut self, index: Value, lanes: u16) -> Value {
         let ty = Ty::vector(self.ports.accumulator, lanes);
         match self.ports.vectors {
@@ -136,8 +136,8 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Adds a leaf's vector to all margins of the row: in pieces as wide as registers, or one by one where additions are
-    /// atomic or threads of a GPU make them.
+    /// Adds a leaf vector to all margins of the row: in pieces as wide as registers, or one by one if
+    /// additions are atomic or a GPU's thread adds them.
     fn add_leaf_vector(&mut self, sums: &SumTarget, ended: Ended, first: Value) {
         let to = sums.row(&mut self.b, ended.number, ended.place);
         if sums.atomic || self.on_device {
@@ -159,7 +159,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Adds the leaf vectors of a vector of rows, whose sums lie margin by margin.
+    /// Adds the leaf vectors of a vector of rows, whose sums are stored margin by margin.
     fn add_by_margin(
         &mut self,
         context: &WalkContext,
@@ -177,7 +177,7 @@ impl KernelBuilder<'_> {
             let index = k.b.add(first, ahead);
             sums.add_vector(&mut k.b, index, value, lane.mask);
         };
-        // Several at a time, so that what all of them need of the leaves' numbers is found once.
+        // Several margins per iteration, which share the computations on leaf indices.
         let several = sums.margins / WRITTEN_OUT * WRITTEN_OUT;
         let looped = if several > WRITTEN_OUT { several } else { 0 };
         if looped > 0 {
@@ -196,7 +196,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// One margin of the leaf vectors of a vector of walks, from the table of all leaf vectors.
+    /// Gathers one margin of the leaf vectors of a vector of walks from the table of all leaf vectors.
     fn gathered_margin(
         &mut self,
         context: &WalkContext,
@@ -206,7 +206,7 @@ impl KernelBuilder<'_> {
         margin: Value,
     ) -> Value {
         match context.layout.leaf(&mut self.b, context.buffers, &lane.walk.state, end) {
-            // Leaves are not linear beside leaf vectors.
+            // A forest has either leaf vectors or linear leaves.
             LeafValue::Scalar(value) | LeafValue::Linear(value) => value,
             LeafValue::Vector(index) => {
                 let element = self.ports.accumulator;
@@ -223,7 +223,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Stores what was found of a tree's leaf, in the model's order of trees.
+    /// Stores the result of a tree's leaf, in the model's order of trees.
     fn store_of_tree(&mut self, ended: Ended, found: Value) {
         let trees = self.ports.lowering.hir.forest.trees.len() as i64;
         let column = match self.ports.sources {

@@ -1,8 +1,9 @@
-//! Linear leaves: what a leaf adds is a constant and, term by term, a coefficient times the value of a feature.
+//! Linear leaves, which add a constant and, term by term, a coefficient times the value of a feature.
 //!
-//! Walks end with the number of a leaf. Its terms are added in their order, each operation rounded, from the row of the
-//! call itself: copies may hold bins, and only the features that some node tests. For a vector of walks there are as many
-//! rounds as the longest leaf has terms; lanes whose leaves are shorter keep their sums.
+//! Walks end with the index of a leaf. Its terms are added in their order, each operation rounded.
+//! Values come from the row of the call itself, since copies may hold bins, and only the features that
+//! some node tests. A vector of walks runs as many rounds as the longest leaf has terms; lanes with
+//! shorter leaves keep their sums.
 
 use super::kernel_builder::KernelBuilder;
 use super::row_source::distances;
@@ -13,7 +14,7 @@ use crate::rows::{Row, RowLanes};
 use sched_nest::Axis;
 
 impl KernelBuilder<'_> {
-    /// What leaves add, given their numbers: for a single walk, or for a vector of walks.
+    /// Values of leaves given by their indices, for a single walk or for a vector of walks.
     pub(super) fn linear_value(&mut self, context: &WalkContext, lane: &Lane, leaf: Value) -> Value {
         let width = lane.walk.width;
         let sums = self.ports.accumulator;
@@ -52,7 +53,7 @@ impl KernelBuilder<'_> {
         self.b.select(ended[1], plain, ended[0])
     }
 
-    /// How many terms the longest leaf of a lane has.
+    /// Number of terms of the longest leaf of a lane.
     fn rounds(&mut self, context: &WalkContext, lane: &Lane, count: Value, most: BufferId) -> Value {
         if lane.walk.width == 1 {
             return count;
@@ -65,7 +66,7 @@ impl KernelBuilder<'_> {
         b.int(terms.max().unwrap_or(0) as i64)
     }
 
-    /// The row of a walk, or the rows of a vector of walks, as the call has them.
+    /// Row of a walk, or rows of a vector of walks, in the input of the call.
     fn row_of_call(&mut self, context: &WalkContext, lane: &Lane) -> Row {
         let (columns, width) = (self.ports.features(), lane.walk.width);
         let b = &mut self.b;
@@ -83,8 +84,8 @@ fn ty_of(scalar: Scalar, width: u16) -> Ty {
     if width == 1 { Ty::of(scalar) } else { Ty::vector(scalar, width) }
 }
 
-/// Numbers of a table at some records, given the bytes of a record and the first one of the number. Integers come as
-/// numbers of elements.
+/// Loads numbers from records of a table, which have `stride` bytes and the number at `offset`.
+/// Integers are converted to element numbers.
 fn load(
     b: &mut Builder,
     buffer: BufferId,
@@ -100,8 +101,8 @@ fn load(
     if scalar.is_float() { b.load(Ty::of(scalar), at) } else { b.load_index(scalar, at) }
 }
 
-/// The places of the terms of a round, and which lanes have one; lanes without one read the first term. A single walk has a
-/// term in each of its rounds.
+/// Indices of the terms of a round, and the mask of the lanes that have one; other lanes read term 0. A
+/// single walk has a term in each of its rounds.
 fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Option<Value>) {
     let ty = b.ty(first);
     if ty.lanes == 1 {
@@ -114,7 +115,8 @@ fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Op
     (b.select(exists, at, zero), Some(exists))
 }
 
-/// `sum + coefficient * value`, each operation rounded to the type of sums. Products are made in the wider type of both.
+/// `sum + coefficient * value`, each operation rounded to the type of sums. Products are computed in
+/// the wider type of both factors.
 fn plus(b: &mut Builder, sum: Value, coefficient: Value, value: Value) -> Value {
     let sums = b.ty(sum);
     let wide = if b.ty(value).scalar == Scalar::F64 { b.ty(value) } else { sums };

@@ -1,10 +1,10 @@
-//! MIR and its plan to LIR: loops get bounds, walks get code, targets get addresses.
+//! MIR and its plan to LIR: bounds for loops, code for walks, addresses for sums.
 //!
-//! Nothing is chosen here: what could be done in several ways is in the plan.
+//! Lowering makes no choices; the plan contains them all.
 //!
-//! [`Lowering`] holds what all kernels share: the stages before, and the numbers of the model's tables. Each
-//! kernel is lowered by a `KernelBuilder` of its own: the LIR builder, its `ports::Ports`, and what is in
-//! `scope::Scope`.
+//! [`Lowering`] holds the data that all kernels share: the earlier stages, and the numbers of the
+//! model's tables. Each kernel has its own `KernelBuilder`: the LIR builder, the kernel's
+//! `ports::Ports`, and the current `scope::Scope`.
 
 mod device_sums;
 mod elements;
@@ -38,15 +38,15 @@ pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, needs_library, value_columns};
 pub(crate) use shared::check as check_shared;
 
-/// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
-/// found under the last variant, whatever the size. None if the model has no such output, and for kernels of bins where rows
-/// do not travel as these.
+/// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
+/// Leaf indices and leaf values always use the last variant. `None` if the model has no such output, or
+/// for kernels of bins if rows are not transferred as bins.
 pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
     let rest = variants.rest();
     let (all, places) = (variants.bounded(), places(variants));
     match kernel {
         KernelKind::Raw => Some(walks("raw", (all, rest), (Results::Margins, None), &places)),
-        // The numbers of leaves are large tables, and small calls for them rare.
+        // Leaf indices are large tables, and small calls for them are rare.
         KernelKind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), &places)),
         KernelKind::Tree => {
             let has_values = rest.hir.forest.num_tree_values() > 0;
@@ -68,7 +68,7 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// A function that walks trees, under one of some variants or else under another one. Its rows are values, or bins.
+/// A function that walks trees under the variant for its number of rows. Its rows are values, or bins.
 fn walks(
     name: &str,
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
@@ -83,8 +83,9 @@ fn walks(
     b.finish()
 }
 
-/// The function from rows to predictions, for devices: each margin is finished where it is stored. None where a prediction
-/// needs several margins, where some variant runs on the host, and where sums are read again after they were stored.
+/// The function from rows to predictions, for devices, which transforms each margin before it stores
+/// it. `None` if a prediction needs several margins, if some variant runs on the host, or if stored
+/// sums are read again.
 fn direct(
     name: &str,
     variants: &Variants<Lowering>,
@@ -109,7 +110,7 @@ fn direct(
     (!reads).then_some(function)
 }
 
-/// The rows from which on all variants that a run may take read columns, too.
+/// Fewest rows from which on all variants also read columns.
 pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
     let takes = |lowering: &Lowering| lowering.plan.takes_columns;
     if !takes(variants.rest()) {
@@ -119,12 +120,12 @@ pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
     Some(last.map_or(0, |variant| i64::from(variant.max_rows) + 1))
 }
 
-/// Where each variant runs.
+/// Processor that runs each variant.
 fn places(variants: &Variants<Lowering>) -> Variants<Place> {
     variants.as_ref().map(|_, lowering| lowering.place())
 }
 
-/// The first variant whose bound covers the call.
+/// Emits the first variant that covers the number of rows of the call.
 fn choose(
     b: &mut Builder,
     bounded: &[Bounded<Lowering>],

@@ -10,7 +10,7 @@ use crate::quantize::encode::TAIL;
 use crate::rows::{Copied, Places};
 
 impl KernelBuilder<'_> {
-    /// Emits statements. Where no sums are wanted the walks only store what they found at their ends.
+    /// Emits statements. Kernels without sums skip the statements that set, keep or fold sums.
     pub(super) fn block(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);
@@ -74,7 +74,7 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// Each iteration as code of its own, guarded where the end is not a constant.
+    /// Emits each iteration as code of its own, guarded if the end is not a constant.
     fn unrolled(&mut self, this: &Loop) {
         let stop = self.scope.stop(&mut self.b, &this.iter);
         let constant = |stop: &crate::mir::Bound| match stop.limit {
@@ -93,8 +93,8 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// The body of the variable's value. The last one needs no test: the values are all there are. Many are
-    /// halved first, so that neither nesting nor the number of tests grows with them.
+    /// Emits the body for the variable's value. The last value needs no test, since one of them holds.
+    /// Many values are tested by halves first, to limit nesting and the number of tests.
     fn case(&mut self, var: Var, arms: &[(i64, Vec<Stmt>)]) {
         const FEW: usize = 8;
         if arms.len() > FEW
@@ -131,7 +131,7 @@ impl KernelBuilder<'_> {
         );
     }
 
-    /// Copies the window's rows to local memory and uses the copy inside.
+    /// Copies the window's rows to local memory, and emits the body with the copy.
     fn cache_rows(&mut self, cache: &CacheRows) {
         let window = self.scope.window(&mut self.b, &cache.window);
         let (first_row, count) = (window.first, window.count);
@@ -145,7 +145,7 @@ impl KernelBuilder<'_> {
         };
         let mut held = count;
         if let Some(width) = plan.blocks {
-            // Whole blocks, so that a vector never reaches beyond the copy.
+            // Whole blocks, so that no vector reaches beyond the copy.
             let more = self.b.add_int(count, i64::from(width) - 1);
             let width = self.b.int(i64::from(width));
             let blocks = self.b.bin(Bin::IDiv, more, width);

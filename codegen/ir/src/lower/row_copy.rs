@@ -1,4 +1,4 @@
-//! How copies of rows are filled, from rows or from columns.
+//! Code that fills copies of rows, from rows or from columns.
 
 use super::kernel_builder::KernelBuilder;
 use crate::lir::{Address, BufferId, Build, Cmp, Ty, Value};
@@ -8,22 +8,22 @@ use crate::rows::Copied;
 use crate::rows::input::InputColumns;
 use crate::rows::transpose::Transpose;
 
-/// A copy that is to be filled.
+/// A copy to fill.
 pub(super) struct Copying<'a> {
-    /// How its rows are quantized; values are copied if there is none.
+    /// Quantizer, if the copy holds bins.
     pub(super) quantizer: Option<Quantizer<'a>>,
-    /// How values are transposed, if the copy lies in blocks.
+    /// Transposition, if the copy has blocks.
     pub(super) transpose: Option<Transpose<'a>>,
-    /// Rows of its blocks.
+    /// Rows per block.
     pub(super) blocks: Option<u32>,
-    /// The copy.
+    /// Buffer of the copy.
     pub(super) buffer: BufferId,
-    /// Its rows.
+    /// Rows of the copy.
     pub(super) rows: Copied,
 }
 
 impl KernelBuilder<'_> {
-    /// Fills a copy that has so many elements, if rows lie in it one after the other.
+    /// Fills a copy. `elements` is its number of elements if rows are consecutive in it.
     pub(super) fn fill_copy(&mut self, copy: &Copying, elements: Value) {
         let Some(columns) = self.ports.columns() else { return self.fill_from_rows(copy, elements) };
         let given = columns.given(&mut self.b);
@@ -49,7 +49,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Where all blocks are full no masks are needed.
+    /// Fills a copy from columns. If all blocks are full, no masks are needed.
     fn fill_from_columns(&mut self, copy: &Copying, from: InputColumns) {
         let rows = copy.rows;
         let are_full = self.b.cmp(Cmp::Eq, rows.count, rows.held);
@@ -66,7 +66,7 @@ impl KernelBuilder<'_> {
         );
     }
 
-    /// The plan has no copy of bins that lies in no blocks where rows may be columns.
+    /// Fills the blocks of a copy from columns. The plan stores bins in blocks if rows may be columns.
     fn fill_blocks(&mut self, copy: &Copying, from: InputColumns, are_full: bool) {
         let Copying { quantizer, transpose, blocks, buffer, rows } = copy;
         match (quantizer.zip(*blocks), transpose.zip(*blocks)) {
@@ -92,7 +92,7 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// Copies columns to rows that lie one after the other.
+    /// Copies columns to consecutive rows.
     fn copy_columns(&mut self, buffer: BufferId, rows: Copied, from: InputColumns) {
         let (input, features) = (self.ports.input, self.ports.features());
         let (zero, end) = (self.b.int(0), self.b.int(features));

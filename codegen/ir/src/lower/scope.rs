@@ -1,4 +1,4 @@
-//! What is in scope at a place of a nest: values of loop variables, copies of rows, private sums.
+//! Scope of a point in a nest: values of loop variables, copies of rows, private sums.
 
 use super::ports::Ports;
 use super::row_source::RowCopy;
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// A variable in scope.
 #[derive(Clone, Copy, Debug)]
 pub struct InScope {
-    /// Its value.
+    /// Value of the variable.
     pub value: Value,
-    /// The number of the iteration, for loops that own slots.
+    /// Number of the iteration, for loops that own slots.
     pub iteration: Option<Value>,
 }
 
@@ -25,34 +25,34 @@ impl InScope {
     }
 }
 
-/// The rows of a window.
+/// Rows of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowRows {
-    /// The first one.
+    /// First row.
     pub first: Value,
-    /// How many, at least 0.
+    /// Number of rows, at least 0.
     pub count: Value,
 }
 
-/// What is in scope.
+/// Variables, copies and sums that the current statements can use.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The loop variables.
+    /// Loop variables.
     pub vars: BTreeMap<Var, InScope>,
-    /// The private sums.
+    /// Private sums.
     pub privates: BTreeMap<PrivateId, PrivateBuffer>,
-    /// The copies of rows.
+    /// Copies of rows.
     pub copies: BTreeMap<CacheId, RowCopy>,
-    /// Copies of some trees, in place of the tables of a storage.
+    /// Copies of some trees, which replace the tables of a storage.
     pub trees: BTreeMap<Storage, Buffers>,
-    /// The sums that walks add to instead of the output.
+    /// Copied sums, to which walks add instead of the output.
     pub copied_sums: Option<CopiedSums>,
-    /// The sums that a thread keeps to itself.
+    /// Sums that a thread keeps.
     pub kept_sums: Option<KeptSums>,
 }
 
 impl Scope {
-    /// The value of a sum of variables.
+    /// Value of a sum of variables.
     pub fn affine(&self, b: &mut Builder, sum: &Affine) -> Value {
         let mut total = b.int(sum.plus);
         for var in &sum.vars {
@@ -62,7 +62,7 @@ impl Scope {
         total
     }
 
-    /// The value of a variable.
+    /// Value of a variable.
     pub fn value(&self, b: &mut Builder, var: Var) -> Value {
         match self.vars.get(&var) {
             Some(bound) => bound.value,
@@ -70,13 +70,13 @@ impl Scope {
         }
     }
 
-    /// The number of the current iteration of the loop with a variable.
+    /// Number of the current iteration of the loop with a variable.
     pub fn iteration(&self, b: &mut Builder, var: Var) -> Value {
         let bound = self.vars.get(&var).and_then(|bound| bound.iteration);
         bound.unwrap_or_else(|| b.int(0))
     }
 
-    /// The exclusive end of a loop.
+    /// Exclusive end of a loop.
     pub fn stop(&self, b: &mut Builder, iter: &Iter) -> Value {
         let mut least = None;
         for bound in &iter.stops {
@@ -98,7 +98,7 @@ impl Scope {
         b.sub(limit, less)
     }
 
-    /// How many iterations a loop has; not below zero.
+    /// Number of iterations of a loop, at least 0.
     pub fn trip(&self, b: &mut Builder, iter: &Iter) -> Value {
         let stop = self.stop(b, iter);
         let length = b.add_int(stop, iter.step - 1 - iter.start);
@@ -108,7 +108,7 @@ impl Scope {
         b.bin(Bin::Max, trip, zero)
     }
 
-    /// The rows of a window.
+    /// Rows of a window.
     pub fn window(&self, b: &mut Builder, window: &Window) -> WindowRows {
         let base = self.affine(b, &window.base);
         let first = b.add_int(base, window.low);
@@ -122,7 +122,8 @@ impl Scope {
         WindowRows { first, count: b.bin(Bin::Max, count, zero) }
     }
 
-    /// The place of the current row among those whose sums the thread keeps, if it is known at compile time.
+    /// Index of the current row among those whose sums the thread keeps, if it is known at compile
+    /// time.
     pub fn place_of_row(&self, b: &Builder, accumulator: Accumulator) -> Option<i64> {
         let kept = self.kept_sums.as_ref().filter(|kept| kept.of == accumulator)?;
         kept.loops
@@ -130,7 +131,7 @@ impl Scope {
             .try_fold(0, |place, (var, start)| Some(place + b.as_int(self.vars.get(var)?.value)? - start))
     }
 
-    /// Where additions to a target go.
+    /// Buffer and position of a target's sums.
     pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &Target) -> SumTarget {
         let (element, margins, targets) = (ports.accumulator, ports.margins(), ports.targets);
         let (buffer, origin) = (ports.out, b.int(0));

@@ -1,15 +1,15 @@
-//! Whether the memory that the threads of a block share suffices.
+//! Limit of the shared memory of a block.
 
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Function, Stmt};
 
-/// So many bytes, or what is more than any block has and 31 bits count.
+/// `bytes`, limited to 31 bits, which exceeds the shared memory of any block.
 pub(super) fn most_shared(bytes: i64) -> i64 {
     bytes.min(i64::from(i32::MAX))
 }
 
-/// Refuses launches that share more than `most` bytes.
+/// Refuses launches with more than `most` bytes of shared memory.
 pub(crate) fn check(function: &Function, most: u64) -> Result<(), CompileError> {
     let mut result = Ok(());
     Stmt::visit_all(&function.body, |stmt| {

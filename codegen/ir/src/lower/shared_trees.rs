@@ -1,4 +1,4 @@
-//! Copies of trees that the threads of a block make together.
+//! Cooperative copies of trees in shared memory.
 
 use super::kernel_builder::KernelBuilder;
 use super::shared::most_shared;
@@ -8,20 +8,21 @@ use crate::mir::ShareTrees;
 use crate::repr::{Buffers, Span};
 use crate::rows::Team;
 
-/// A piece of a table, and its copy.
+/// A range of a table with its copy.
 #[derive(Clone, Copy)]
 struct Copy {
     span: Span,
-    /// The table.
+    /// Buffer of the table.
     from: BufferId,
     to: BufferId,
-    /// The first record, and the one behind the last.
+    /// First record and exclusive end.
     first: Value,
     end: Value,
 }
 
 impl KernelBuilder<'_> {
-    /// Copies of trees for the statements inside. Tables that nothing in there reads are not copied.
+    /// Copies trees for the statements inside, and emits these. Tables that they do not read are not
+    /// copied.
     pub(super) fn share_trees(&mut self, share: &ShareTrees) {
         let all = self.b.int(self.ports.lowering.hir.forest.trees.len() as i64);
         let from = self.scope.affine(&mut self.b, &share.trees.from);
@@ -57,13 +58,13 @@ impl KernelBuilder<'_> {
             }
             k.b.append(body);
             if !copies.is_empty() {
-                // The next copies may be made where these lie.
+                // Later copies may reuse this memory.
                 k.b.barrier();
             }
         });
     }
 
-    /// The memory of copies, around what is done with it.
+    /// Allocates the memory of copies around `body`.
     fn around(&mut self, copies: &[Copy], body: impl FnOnce(&mut Self)) {
         let Some((copy, others)) = copies.split_first() else { return body(self) };
         let bytes = i64::try_from(copy.span.most).unwrap_or(i64::MAX);
@@ -100,7 +101,7 @@ impl KernelBuilder<'_> {
     }
 }
 
-/// Whether something in a block reads a buffer.
+/// Whether a block of statements reads a buffer.
 fn reads(block: &Block, buffer: BufferId) -> bool {
     let mut reads = false;
     Stmt::visit_all(block, |stmt| {

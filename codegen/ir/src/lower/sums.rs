@@ -1,4 +1,4 @@
-//! Accumulators: the output's base values, private slots, and folds.
+//! Accumulators: base values of the output, private slots, and folds.
 
 use super::device_sums::DeviceFold;
 use super::kernel_builder::KernelBuilder;
@@ -8,7 +8,7 @@ use crate::lir::{Address, Bin, BufferId, Build, Scalar, Task, Ty, Value};
 use crate::mir::{Fold, Private, PrivateId, Var, Window};
 use crate::rows::Copied;
 
-/// Where a fold reads and adds: the first sums of the slot and of the target.
+/// Indices of a fold: first sum of the slot and of the target.
 #[derive(Clone, Copy)]
 struct FoldAt {
     slot: Value,
@@ -50,7 +50,7 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// Copies the sums of the rows of a copy for the walks inside, and writes them back.
+    /// Copies the sums of the rows of a copy to blocks for the walks inside, and writes them back.
     pub(super) fn cache_sums(&mut self, rows: Copied, block: u32, body: impl FnOnce(&mut Self)) {
         let (margins, element, out) = (self.ports.margins(), self.ports.accumulator, self.ports.out);
         let elements = self.b.mul_int(rows.held, margins);
@@ -70,7 +70,8 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// Calls `body` for each margin of the rows of a copy, with its place in the output and in blocks.
+    /// Calls `body` for each margin of the rows of a copy, with its index in the output and in the
+    /// blocks.
     fn each_sum(&mut self, rows: Copied, block: u32, body: impl FnMut(&mut Self, Value, Value)) {
         self.doing(Task::Sums, |k| k.of_each_sum(rows, block, body));
     }
@@ -99,7 +100,7 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// One slot of sums for each iteration of the loop inside.
+    /// Allocates one slot of sums for each iteration of the loop inside, and emits the body.
     pub(super) fn private(&mut self, private: &Private) {
         if private.shared {
             return self.shared_private(private);
@@ -129,7 +130,7 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// Empties the current iteration's slot.
+    /// Sets the current iteration's slot to -0.0.
     pub(super) fn zero(&mut self, id: PrivateId, var: Var) {
         let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let slot = self.scope.iteration(&mut self.b, var);
@@ -138,7 +139,7 @@ impl KernelBuilder<'_> {
         self.clear(private.buffer, start, end);
     }
 
-    /// Empties all slots.
+    /// Sets all slots to -0.0.
     pub(super) fn zero_all(&mut self, id: PrivateId) {
         let Some(private) = self.scope.privates.get(&id).cloned() else { return };
         let start = self.b.int(0);
@@ -161,12 +162,12 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// What leaves whatever is added to it as it is, -0.0 included.
+    /// -0.0, which leaves the first summand unchanged, even another -0.0.
     pub(super) fn nothing(&mut self) -> Value {
         self.b.float(Ty::of(self.ports.accumulator), -0.0)
     }
 
-    /// Adds all slots into the target, slot by slot in iteration order, `width` sums at a time.
+    /// Adds all slots to the target, slot by slot in iteration order, `width` sums at a time.
     pub(super) fn fold(&mut self, fold: &Fold) {
         let Some(private) = self.scope.privates.get(&fold.from).cloned() else { return };
         let into = self.scope.sums(&mut self.b, self.ports, &fold.into);
@@ -187,7 +188,7 @@ impl KernelBuilder<'_> {
         self.for_loop((zero, slots, 1), &[], |k, slot, _| {
             let slot = k.b.mul(slot, private.slot_size);
             let at = FoldAt { slot, into: first };
-            // Vectors as far as they fit, then one sum at a time.
+            // Vectors as far as they fit, then single sums.
             let whole = if width > 1 {
                 let divisor = k.b.int(width);
                 let vectors = k.b.bin(Bin::IDiv, private.slot_size, divisor);

@@ -1,4 +1,4 @@
-//! The sums of a thread: opened once, kept in registers while trees are walked, stored once.
+//! Sums of a thread: started once, kept in registers during the walks, stored once.
 
 use super::kernel_builder::KernelBuilder;
 use super::scope::InScope;
@@ -8,7 +8,7 @@ use crate::mir::{Iter, Opening, Seed, ThreadSums};
 use crate::plan::KeptRows;
 
 impl KernelBuilder<'_> {
-    /// Walks of a thread, and around them what begins and ends their sums.
+    /// Emits the walks of a thread, and the start and the end of their sums.
     pub(super) fn thread_sums(&mut self, sums: &ThreadSums) {
         let target = self.scope.sums(&mut self.b, self.ports, &sums.target);
         match self.ports.lowering.plan.thread_sums.get(&sums.id).copied() {
@@ -20,8 +20,8 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Sums in memory of the thread's own. All places in it are constants, where walks say so too, so that it becomes
-    /// registers.
+    /// Keeps the sums in memory of the thread. All indices are constants, in walks too, so that the
+    /// memory becomes registers.
     fn kept(&mut self, sums: &ThreadSums, target: &SumTarget, kept: KeptRows) {
         let (element, margins) = (target.element, target.margins);
         let atomic = Opening::Seed(Seed::Nothing, Vec::new());
@@ -99,8 +99,8 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Calls `body` for each sum of the rows that the thread walks: its place among those that it keeps, and in the
-    /// target.
+    /// Calls `body` for each sum of the rows that the thread walks, with its index among the kept sums
+    /// and in the target.
     fn each_kept(
         &mut self,
         sums: &ThreadSums,
@@ -133,7 +133,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Sets sums in memory to what they begin with.
+    /// Sets sums in memory to their start.
     fn begin_in_memory(&mut self, sums: &ThreadSums, target: &SumTarget) {
         let Opening::Seed(seed, firsts) = &sums.opening else { return };
         let always = Opening::Seed(*seed, Vec::new());

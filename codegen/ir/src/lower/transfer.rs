@@ -1,4 +1,5 @@
-//! Rows that travel to a device as bins: how the host makes them, and how the threads of a block read them.
+//! Transfer of rows to a device as bins: the host's code that makes them, and the copy to shared
+//! memory.
 
 use super::kernel_builder::KernelBuilder;
 use super::lowering::Lowering;
@@ -10,13 +11,13 @@ use crate::rows::transpose::Transpose;
 use crate::rows::{Copied, Team};
 use sched_nest::{Bounded, Variants};
 
-/// The variants that runs may take whose rows are bins: shorter ones read values. They follow each other up to the last.
+/// Variants of runs that transfer bins; shorter runs transfer values. These variants are the last ones.
 pub(super) fn of_bins<'v, 'a>(variants: &'v Variants<Lowering<'a>>) -> &'v [Bounded<Lowering<'a>>] {
     let bounded = variants.bounded();
     &bounded[bounded.partition_point(|variant| variant.value.plan.transfer.is_none())..]
 }
 
-/// The function of the host from rows to bins.
+/// The host's function from rows to bins.
 pub(super) fn quantize(lowering: &Lowering) -> Option<Function> {
     let transfer = lowering.plan.transfer?;
     let (bins, subset) = (lowering.hir.bins.as_deref()?, lowering.plan.subset.as_ref()?);
@@ -39,8 +40,8 @@ pub(super) fn quantize(lowering: &Lowering) -> Option<Function> {
 }
 
 impl KernelBuilder<'_> {
-    /// Copies bins that are in device memory into that of a block. Neighbouring threads have neighbouring rows, which are
-    /// neighbours in both.
+    /// Copies bins from device memory to that of a block. Neighbouring threads have neighbouring rows,
+    /// which are contiguous in both.
     pub(super) fn share_bins(&mut self, transfer: BinTransfer, block: SharedBlock, team: Team) {
         let SharedBlock { copy, first, count, most, held, places } = block;
         let columns = i64::from(transfer.row_bytes);

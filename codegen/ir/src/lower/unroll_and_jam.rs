@@ -1,9 +1,10 @@
-//! Unroll-and-jam: several trees at once where rows are few, of a loop over trees whose body is one leaf loop
+//! Unroll-and-jam: several trees at once if rows are few, for a tree loop whose body is one leaf loop
 //! over vectors of rows.
 //!
-//! `interleave` says how many vectors advance together. Rows that fill such groups go through all trees first.
-//! Those that are left go through the trees after them, half as many vectors at a time, and so on, and the vectors of
-//! several trees make up the number. Every row's sum still adds the trees in their order.
+//! `interleave` sets the number of vectors that advance together. Rows that fill such groups go through
+//! all trees first. The remainder runs in groups of a half, a quarter, ... of the vectors; each group
+//! interleaves 2, 4, ... trees, so that the same number of vectors is in flight. Every row's sum still
+//! adds the trees in their order.
 
 use super::kernel_builder::KernelBuilder;
 use super::scope::InScope;
@@ -15,36 +16,35 @@ use crate::plan::SumAccess;
 use crate::repr::traverse::Traversal;
 use crate::rows::lanes_below;
 
-/// Rows that go through the trees: as many vectors of each tree at a time, from this number on.
+/// Rows that go through the trees: `count` vectors from row `first` on.
 #[derive(Clone, Copy)]
 struct Vectors {
     first: Value,
-    /// The first number that is no row.
+    /// Exclusive end of the rows.
     stop: Value,
     count: i64,
 }
 
-/// The sums of a vector of rows in memory.
+/// Sums of a vector of rows in memory.
 #[derive(Clone, Copy)]
 struct VectorOfSums {
     at: Address,
     ty: Ty,
-    /// Which lanes are rows.
+    /// Mask of the lanes that are rows.
     mask: Value,
 }
 
-/// A loop over trees, and the leaf loop over rows that it repeats.
+/// A tree loop with the leaf loop over rows that it repeats.
 #[derive(Clone, Copy)]
 pub(super) struct TreeLoop<'m> {
     this: &'m Loop,
-    /// What else is done for each tree before its walks.
+    /// Statements before the walks of each tree.
     before: &'m [Stmt],
     walks: &'m Walks,
 }
 
 impl KernelBuilder<'_> {
-    /// The leaf loop of a loop whose trees are walked together where rows are few. Where no sums are wanted they
-    /// are not.
+    /// The tree loop to unroll and jam, if the plan requests it. Kernels without sums do not.
     pub(super) fn tree_loop<'m>(&self, this: &'m Loop) -> Option<TreeLoop<'m>> {
         let (before, walks) = this.only_walks()?;
         let plan = self.ports.lowering.plan.walks.get(&walks.id)?;
@@ -52,8 +52,8 @@ impl KernelBuilder<'_> {
         unroll_and_jam.then_some(TreeLoop { this, before, walks })
     }
 
-    /// The loop over trees, several times: with the rows that fill whole groups; then with those that are left, in
-    /// halves of a group, and so on, of several trees at once.
+    /// Emits the tree loop several times: with the rows that fill whole groups, then with the remainder
+    /// in groups of a half, a quarter, ... of the vectors, with several trees at once.
     pub(super) fn unroll_and_jam(&mut self, tree_loop: TreeLoop) {
         let walks = tree_loop.walks;
         let lanes = i64::from(walks.lanes);
@@ -61,7 +61,8 @@ impl KernelBuilder<'_> {
         let stop = self.scope.stop(&mut self.b, &walks.iter);
         let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         let mut at = self.b.int(walks.iter.start);
-        // A sweep takes so long for a tree that masks count for little: one row of the last vector is enough.
+        // A sweep takes so long per tree that masks hardly matter: one row of the last vector is
+        // enough.
         let plan = self.ports.lowering.plan.walks.get(&walks.id);
         let is_masked = plan.is_some_and(|plan| plan.traversal == Traversal::NodeSweep);
         let missing = if is_masked { lanes - 1 } else { 0 };
@@ -98,7 +99,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// The loop over trees with groups of rows, the last of which ends at number `stop`.
+    /// Emits the tree loop with groups of rows up to row `stop`.
     fn in_groups(&mut self, tree_loop: TreeLoop, stop: Value, group: Group) {
         let TreeLoop { this, before, walks } = tree_loop;
         let Some(buffers) = self.tables_of(walks) else { return };
@@ -120,7 +121,8 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// The loop over trees, as many at once as make up a group; then the trees that are left one by one.
+    /// Emits the tree loop with as many trees at once as make up a group, then with the remaining trees
+    /// one by one.
     fn together(&mut self, tree_loop: TreeLoop, vectors: Vectors) {
         let TreeLoop { this, walks, .. } = tree_loop;
         let trees = i64::from(walks.group) / vectors.count;
@@ -152,8 +154,8 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Where the sums of vectors of rows are, if all trees add to the same ones: they are in registers meanwhile. In memory,
-    /// what a mask has kept from being stored whole is not to be had again until it is in the cache.
+    /// Addresses of the sums of vectors of rows that all trees add to. They stay in registers
+    /// meanwhile: masked stores do not forward to later loads.
     fn places_of_sums(&mut self, tree_loop: TreeLoop, vectors: Vectors) -> Vec<VectorOfSums> {
         let TreeLoop { this, walks, .. } = tree_loop;
         let plan = self.ports.lowering.plan.walks.get(&walks.id);
@@ -187,8 +189,8 @@ impl KernelBuilder<'_> {
         places
     }
 
-    /// Walks some trees, from a value of their loop on. The sums of the vectors are carried on, if there are any; else they
-    /// are in memory.
+    /// Walks `trees` trees from a value of their loop on. `sums` are the carried sums of the vectors;
+    /// if it is empty, sums are in memory.
     fn trees(
         &mut self,
         tree_loop: TreeLoop,

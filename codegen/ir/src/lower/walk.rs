@@ -1,4 +1,4 @@
-//! Leaf loops: groups of walks advanced together, and what happens with the leaves.
+//! Leaf loops: groups of walks that advance together, and the use of their leaves.
 
 use super::kernel_builder::KernelBuilder;
 use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
@@ -14,60 +14,62 @@ use crate::repr::{Buffers, Representation, TreeLanes, TreeState, WalkShape};
 use crate::rows::{Places, lanes_below};
 use sched_nest::Axis;
 
-/// Most rows of a thread that are walked without a loop, and most groups of them.
+/// Most rows of a thread that are walked without a loop.
 const MOST_FEW: i64 = 8;
+/// Most groups of rows that are walked without a loop.
 const FEW_GROUPS: i64 = 4;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct Lane {
-    /// What its traversal needs.
+    /// The lane for the traversal.
     pub(super) walk: traverse::Lane,
-    /// The number of the (first) row.
+    /// Number of the (first) row.
     pub(super) number: Value,
-    /// The (first) tree.
+    /// Number of the (first) tree.
     pub(super) tree: Value,
-    /// The place of the (first) row among those whose sums the thread keeps, if that is known.
+    /// Index of the (first) row among those whose sums the thread keeps, if it is known at compile
+    /// time.
     pub(super) place: Option<i64>,
-    /// How many walks there are, from the first lane on, as far as that is known at compile time.
+    /// Number of walks from the first lane on, as far as it is known at compile time.
     pub(super) count: u16,
-    /// Which lanes have a walk; all, if there is none.
+    /// Mask of the lanes that have a walk; `None` if all have one.
     pub(super) mask: Option<Value>,
 }
 
-/// What a leaf loop needs in every group.
+/// Context of a leaf loop that all its groups share.
 pub(super) struct WalkContext<'w> {
     pub(super) walks: &'w Walks,
     pub(super) plan: &'w WalkPlan,
     pub(super) layout: &'w (dyn Representation + Send + Sync),
     pub(super) walker: Walker<'w>,
     pub(super) buffers: &'w Buffers,
-    /// Rows are read from here.
+    /// Source of the rows.
     pub(super) rows: RowSource,
     /// The tree, if the loop is over rows.
     tree: Option<Tree>,
-    /// Where leaf values are added; none where what is wanted is no sum.
+    /// Target of leaf values; `None` in kernels without sums.
     pub(super) sums: Option<SumTarget>,
 }
 
-/// A tree that is walked by all rows of a loop.
+/// A tree that all rows of a loop walk.
 struct Tree {
     number: Value,
     state: TreeState,
     top: Vec<NodeTest>,
 }
 
-/// Iterations taken together: `vectors` vectors of `width`.
+/// Iterations that run together: `vectors` vectors of `width` lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     vectors: i64,
     width: u16,
-    /// Iterations of the last vector, which may not be full.
+    /// Iterations of the last vector, which may have fewer than `width`.
     last: u16,
-    /// Only iterations below this number exist.
+    /// Exclusive end of the iterations, if the group may reach beyond it.
     below: Option<Value>,
 }
 
-/// Lanes of a vector, and how many of them, from the first on, are iterations.
+/// Lanes of a vector, and the number of iterations in its first lanes.
 #[derive(Clone, Copy)]
 struct VectorShape {
     width: u16,
@@ -83,8 +85,8 @@ impl Group {
         Group { below: Some(stop), ..self }
     }
 
-    /// How many lanes a vector has, and how many of them are iterations. The last one is no wider than it
-    /// needs to be if vectors may have several widths.
+    /// Shape of a vector. The last one is no wider than its iterations need, if vectors may have
+    /// several widths.
     fn shape(self, vector: i64, narrows: bool) -> VectorShape {
         let Group { vectors, width, last, .. } = self;
         if vector < vectors - 1 {
@@ -96,7 +98,7 @@ impl Group {
 }
 
 impl WalkContext<'_> {
-    /// Takes every lane from the root to its leaf.
+    /// Emits the walks of all lanes from the root to the leaf.
     pub(super) fn advance<'l>(
         &self,
         kernel: &mut KernelBuilder,
@@ -108,7 +110,7 @@ impl WalkContext<'_> {
 }
 
 impl<'k> KernelBuilder<'k> {
-    /// A leaf loop. The plan has every leaf loop of the nest.
+    /// Emits a leaf loop. The plan has an entry for every leaf loop of the nest.
     pub(super) fn walks(&mut self, walks: &Walks) {
         let Some(buffers) = self.tables_of(walks) else { return };
         let Some(context) = self.context(walks, &buffers) else { return };
@@ -120,8 +122,8 @@ impl<'k> KernelBuilder<'k> {
         }
     }
 
-    /// How many rows a leaf loop of a thread has at most, if they are few: one group, or a few of which the thread keeps the
-    /// sums.
+    /// Largest number of rows of a thread's leaf loop, if the loop should be written out: one group, or
+    /// a few groups whose sums the thread keeps.
     fn rows_at_once(&self, walks: &Walks) -> Option<i64> {
         let (start, step, group) = (walks.iter.start, walks.iter.step, i64::from(walks.group));
         let rows = (self.ports.most(&walks.iter)? - start + step - 1) / step;
@@ -132,8 +134,9 @@ impl<'k> KernelBuilder<'k> {
         (single && rows > 0 && (few || one_group)).then_some(rows)
     }
 
-    /// A leaf loop over few rows, without a loop: the numbers of rows beside that of the thread are known at compile time, so
-    /// that what belongs to them can be in registers. If not all rows are there, each is walked by itself.
+    /// Emits a leaf loop over few rows without a loop. Row numbers relative to the thread's are
+    /// constants, so the thread's sums can be in registers. If some rows are missing, each row is
+    /// walked alone.
     fn few(&mut self, context: &WalkContext, rows: i64) {
         let Iter { start, step, .. } = context.walks.iter;
         let stop = self.scope.stop(&mut self.b, &context.walks.iter);
@@ -164,7 +167,7 @@ impl<'k> KernelBuilder<'k> {
         self.if_else(all, whole, rest);
     }
 
-    /// A leaf loop over trees whose number is known: whole groups, then one with the rest.
+    /// Emits a leaf loop with a constant number of trees: whole groups, then one smaller group.
     fn known(&mut self, context: &WalkContext, trips: i64, mut sum: Option<Value>) {
         let (start, step, width) =
             (context.walks.iter.start, context.walks.iter.step, i64::from(context.walks.lanes));
@@ -190,8 +193,8 @@ impl<'k> KernelBuilder<'k> {
         self.close_sum(context, sum);
     }
 
-    /// A leaf loop of any length: whole groups, then smaller ones for what is left. Where vectors have masks, the last vector of
-    /// each group need not be full.
+    /// Emits a leaf loop of unknown length: whole groups, then smaller groups for the remainder. With
+    /// masks, the last vector of each group may be partial.
     fn unknown(&mut self, context: &WalkContext, mut sum: Option<Value>) {
         let walks = context.walks;
         let stop = self.scope.stop(&mut self.b, &walks.iter);
@@ -199,7 +202,8 @@ impl<'k> KernelBuilder<'k> {
         let masked = match adds_vectors(context) {
             _ if walks.lanes == 1 => Masked::Never,
             true => Masked::Groups,
-            // A sum in a register has no place for what lanes that are no iterations find. Masks count rows that follow each other.
+            // A sum in a register cannot skip the results of unused lanes. Masks count consecutive
+            // rows.
             false if walks.over == Axis::Row && walks.iter.step == 1 && sum.is_none() => Masked::LastVector,
             false => Masked::Never,
         };
@@ -207,9 +211,9 @@ impl<'k> KernelBuilder<'k> {
         for Piece { vectors, width, is_masked } in pieces(walks, masked) {
             let group = Group::full(vectors, width);
             let span = walks.iter.step * vectors * i64::from(width);
-            // Where vectors have masks, one row of the last vector is enough; without any, it would lie beyond what is copied.
+            // With masks, the last vector needs one row; without any row, it would be beyond the copy.
             let least = if is_masked { span - walks.iter.step * (i64::from(width) - 1) } else { span };
-            // The last walk of a group begins one step before its end.
+            // The last walk of a group begins one step before the group's end.
             if most.is_some_and(|most| most <= least - walks.iter.step) {
                 continue;
             }
@@ -229,13 +233,13 @@ impl<'k> KernelBuilder<'k> {
         self.close_sum(context, sum);
     }
 
-    /// The tables that a leaf loop reads, or the copies that stand for them.
+    /// Tables that a leaf loop reads, or the copies that replace them.
     pub(super) fn tables_of(&self, walks: &Walks) -> Option<Buffers> {
         let storage = self.ports.lowering.plan.walks.get(&walks.id)?.storage;
         self.scope.trees.get(&storage).or_else(|| self.ports.tables.get(&storage)).cloned()
     }
 
-    /// What a leaf loop needs in every group. The plan has every leaf loop of the nest.
+    /// Context of a leaf loop. The plan has an entry for every leaf loop of the nest.
     pub(super) fn context<'w>(&mut self, walks: &'w Walks, buffers: &'w Buffers) -> Option<WalkContext<'w>>
     where
         'k: 'w,
@@ -269,7 +273,7 @@ impl<'k> KernelBuilder<'k> {
         let sums = ports.results.are_sums().then(|| self.scope.sums(b, ports, &walks.target));
         let table = match plan.row_table {
             None => Table::None,
-            // A tile's tests look up several features of the one row.
+            // The tests of a tile look up several features of one row.
             Some(table) if plan.traversal == Traversal::NodeTiles => Table::OfRow(table),
             Some(table) => {
                 let row = self.scope.affine(b, &walks.row);
@@ -281,8 +285,8 @@ impl<'k> KernelBuilder<'k> {
         Some(WalkContext { walks, plan, layout, walker, buffers, rows, tree, sums })
     }
 
-    /// The sum so far, or the sums of all margins in the first lanes of a vector. Atomic targets get what the loop added in
-    /// one step at its end.
+    /// Loads the sum that the loop carries in a register: a row's sum, or all margins in the first
+    /// lanes of a vector. Atomic targets start from 0.0 and get one addition at the end.
     fn open_sum(&mut self, context: &WalkContext) -> Option<Value> {
         let sums = context.sums.filter(|_| context.plan.sums == SumAccess::Register)?;
         let lanes = sums.margins.max(1).unsigned_abs().next_power_of_two() as u16;
@@ -319,7 +323,7 @@ impl<'k> KernelBuilder<'k> {
         }
     }
 
-    /// Which lanes hold margins.
+    /// Mask of the lanes that hold margins.
     fn margins_in(&mut self, lanes: u16, margins: i64) -> Value {
         let margins = self.b.int(margins);
         lanes_below(&mut self.b, margins, lanes)
@@ -331,8 +335,8 @@ impl<'k> KernelBuilder<'k> {
         sums.row(&mut self.b, row, place)
     }
 
-    /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the sum
-    /// carried on.
+    /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the next
+    /// carried sum.
     pub(super) fn group(
         &mut self,
         context: &WalkContext,
@@ -351,7 +355,7 @@ impl<'k> KernelBuilder<'k> {
         result
     }
 
-    /// The lanes of a group of iterations from the current one of the leaf loop on.
+    /// Lanes of a group of iterations from the current one of the leaf loop on.
     pub(super) fn lanes(&mut self, context: &WalkContext, group: Group) -> Vec<Lane> {
         let walks = context.walks;
         let first_row = self.scope.affine(&mut self.b, &walks.row);
@@ -388,7 +392,8 @@ impl<'k> KernelBuilder<'k> {
         lanes
     }
 
-    /// A tree, or `count` trees in a vector of `width`; lanes beyond walk the last tree again.
+    /// State of a tree, or of `count` trees in a vector of `width`; further lanes walk the last tree
+    /// again.
     fn tree_state(
         &mut self,
         context: &WalkContext,
@@ -419,12 +424,12 @@ impl<'k> KernelBuilder<'k> {
     }
 }
 
-/// Whether the sums of a vector of rows are one piece of memory.
+/// Whether the sums of a vector of rows are contiguous.
 fn adds_vectors(context: &WalkContext) -> bool {
     context.sums.is_some() && context.plan.sums == SumAccess::Vector
 }
 
-/// How often a leaf loop over trees runs, if that is known.
+/// Constant number of iterations of a leaf loop over trees.
 fn known_trips(walks: &Walks) -> Option<i64> {
     let iter = &walks.iter;
     let [Bound { limit: Limit::Const(stop), less: Affine { vars, plus } }] = iter.stops.as_slice() else {
@@ -434,29 +439,30 @@ fn known_trips(walks: &Walks) -> Option<i64> {
     trees.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 
-/// Groups of one size that a leaf loop runs as long as there is enough left for one.
+/// Groups of one size, which a leaf loop runs while enough iterations remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     vectors: i64,
     width: u16,
-    /// Whether the last vector may have lanes that are no iterations.
+    /// Whether the last vector may have lanes without iteration.
     is_masked: bool,
 }
 
-/// Which vectors may have lanes that are no iterations.
+/// Vectors that may have lanes without iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Masked {
-    /// The last one of each group of what is left: masks cost nothing where a vector of sums is added at once.
+    /// The last vector of each remainder group. Masks cost nothing if a vector of sums is added at
+    /// once.
     Groups,
-    /// The very last one: its walks are used one by one, each if it is an iteration, which is much code.
+    /// The very last vector. Its walks are used one by one under a test, which is much code.
     LastVector,
-    /// None.
+    /// No vector.
     Never,
 }
 
-/// What a leaf loop runs, one after the other: groups of the requested size; then, for what is left, groups with masks of that
-/// size, of a half of it, and so on; where only the last vector has a mask, all halves, and that one; without masks all halves,
-/// and single walks.
+/// The groups of a leaf loop in order: full groups, then the remainder. [`Masked::Groups`]: masked
+/// groups of full, half, quarter size. [`Masked::LastVector`]: halves, then one masked vector.
+/// [`Masked::Never`]: halves, then single walks.
 fn pieces(walks: &Walks, masked: Masked) -> Vec<Piece> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
@@ -466,7 +472,8 @@ fn pieces(walks: &Walks, masked: Masked) -> Vec<Piece> {
         let last = (lanes > 1).then_some(last);
         return halves(walks.group).map(|vectors| piece(vectors, lanes, false)).chain(last).collect();
     }
-    // Between a group and its half there is one of three quarters: two groups in turn take twice as long as one.
+    // Between a group and its half there is a group of three quarters, since two groups take twice as
+    // long as one.
     let whole = piece(walks.group.into(), lanes, false);
     let smaller = halves(walks.group).flat_map(|vectors| {
         let between = (vectors > 2 && vectors % 4 == 0).then_some(vectors / 4 * 3);
