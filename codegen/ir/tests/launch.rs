@@ -1,4 +1,4 @@
-//! Launches: what the verifier proves of them, how the interpreter runs them, and which races it finds.
+//! Launches: proofs of the verifier, runs and races in the interpreter.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // Clippy's leave for tests does not reach the functions that they share.
 
@@ -24,12 +24,12 @@ fn at(buffer: BufferId, index: Value) -> Address {
     Address::element(buffer, index, Scalar::I32)
 }
 
-/// Where a thread is.
+/// Indices of a thread.
 struct Here {
     out: BufferId,
     block: Value,
     thread: Value,
-    /// The number of the thread over all blocks.
+    /// Number of the thread over all blocks.
     number: Value,
 }
 
@@ -54,7 +54,7 @@ fn call(function: &Function, seed: u64) -> Result<Vec<i32>, Fault> {
     Ok(output.chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect())
 }
 
-/// The outcome in many orders of blocks and threads, which must agree.
+/// Outcome of the function, which must agree in many orders of blocks and threads.
 fn outcome(function: &Function) -> Result<Vec<i32>, Fault> {
     let first = call(function, 0);
     for seed in 1..20 {
@@ -79,7 +79,8 @@ fn refused(function: &Function, why: &str) {
     assert!(found.contains(why), "{found}");
 }
 
-/// Each thread stores a value of its own, and reads after `meet` what its mirror image in the block has stored.
+/// A function in which each thread stores its own value, calls `meet`, and reads the value of its
+/// mirror image in the block.
 fn mirrored(meet: impl FnOnce(&mut Builder)) -> Function {
     launch(|b, here| {
         let bytes = b.int(4 * i64::from(THREADS));
@@ -152,7 +153,7 @@ fn without_a_barrier_they_race_or_read_nothing() {
     let function = mirrored(|_| {});
     for seed in 0..20 {
         match call(&function, seed) {
-            // A thread that comes first reads what nobody has written.
+            // A thread that comes first reads uninitialised memory.
             Err(Fault::Uninitialised(_)) => {}
             Err(Fault::Race(race)) => {
                 let text = Fault::Race(race).to_string();
@@ -192,7 +193,7 @@ fn launches_run_one_after_the_other() {
         let last = b.int(ALL - 1);
         let other = b.sub(last, block);
         let small = b.cmp(Cmp::Lt, block, other);
-        // One thread of each pair exchanges what the first launch has stored.
+        // One thread of each pair exchanges the values that the first launch stored.
         b.when(small, |b| {
             let pair = [b.load(I32, at(out, block)), b.load(I32, at(out, other))];
             b.store(at(out, block), pair[1]);
@@ -258,7 +259,7 @@ fn choices_and_loops_of_all_threads_may_have_barriers() {
         let (zero, one) = (b.int(0), b.int(1));
         b.alloc_in(Space::Shared, "ring", Scalar::I32, bytes, |b, ring| {
             b.store(at(ring, here.thread), here.thread);
-            // Blocks with odd numbers turn the ring as often as their number says, the others not at all.
+            // Blocks with odd numbers turn the ring that many times, the others not at all.
             let two = b.int(2);
             let half = b.bin(Bin::IDiv, here.block, two);
             let doubled = b.mul_int(half, 2);
@@ -335,7 +336,7 @@ fn barriers_that_some_threads_miss_are_refused() {
 
 #[test]
 fn what_leaves_divergent_control_varies() {
-    // The number of iterations differs between threads, and so does what is counted in them.
+    // The number of iterations differs between threads, and so does a counter in the loop.
     let after_loop = launch(|b, here| {
         let (zero, one, two) = (b.int(0), b.int(1), b.int(2));
         let count = b.for_loop((zero, here.thread, 1), &[zero], |b, _, count| vec![b.add(count[0], one)]);
@@ -351,7 +352,7 @@ fn what_leaves_divergent_control_varies() {
         b.when(differs, |b| b.barrier());
     });
     refused(&joined, "a barrier stands");
-    // A thread's number comes back into the loop in its second iteration.
+    // A thread's number re-enters the loop in its second iteration.
     let carried = launch(|b, here| {
         let (zero, four) = (b.int(0), b.int(4));
         b.for_loop((zero, four, 1), &[zero, zero], |b, _, carried| {
@@ -425,7 +426,8 @@ fn memory_and_time_are_limited() {
 
 #[test]
 fn accesses_are_counted_by_warps() {
-    // Each thread of two warps of four lanes writes a word of its own, and reads one of another bank 8 times as far.
+    // Each thread of two warps of four lanes writes its own word, and reads a word of another bank at 8
+    // times the distance.
     let function = launch(|b, here| {
         let bytes = b.int(4 * 8 * 32);
         b.alloc_in(Space::Shared, "grid", Scalar::I32, bytes, |b, grid| {
@@ -448,12 +450,13 @@ fn accesses_are_counted_by_warps() {
         .iter()
         .map(|cost| (cost.buffer.as_str(), cost.shared, cost.warps, cost.lanes, cost.pieces))
         .collect();
-    // Eight warps in all: their lanes meet in one bank of shared memory, and write half a sector each.
+    // Eight warps in all: their lanes read from one bank of shared memory, and write half a sector
+    // each.
     assert_eq!(numbers, [("grid", true, 8, 32, 32), ("grid", true, 8, 32, 32), ("out", false, 8, 32, 8)]);
     assert!(costs[2].statement.starts_with("store out["), "{}", costs[2].statement);
 }
 
-/// The lanes of a gather are accesses of their own, each made by all threads of a warp together.
+/// Counts the lanes of a gather as separate accesses, each made by all threads of a warp together.
 #[test]
 fn lanes_with_addresses_of_their_own_are_counted_apart() {
     let function = launch(|b, here| {
@@ -478,13 +481,14 @@ fn lanes_with_addresses_of_their_own_are_counted_apart() {
     let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
     let launches = count_launches(&function, memory, &Options::default(), 8).unwrap();
     let gather = launches[0].accesses.iter().find(|cost| cost.statement.contains("gather")).unwrap();
-    // A warp in each block; a lane of all its threads lies in every fourth bank.
+    // One warp per block; a lane of all its threads is in every fourth bank.
     assert_eq!((gather.warps, gather.lanes, gather.pieces), (16, 128, 16), "{gather:?}");
 }
 
 const LATENCIES: Latencies = Latencies { arithmetic: 4, shared: 30, near: 40, far: 300, barrier: 20 };
 
-/// Blocks of two launches: the first one writes what the second one reads, and threads load from shared memory.
+/// A function with two launches. The first one writes what the second one reads, and threads load from
+/// shared memory.
 fn two_launches() -> Function {
     let mut b = Builder::with_index("k", Scalar::I32);
     let out = b.buffer("out", Space::Output, Scalar::I32);
@@ -513,7 +517,7 @@ fn two_launches() -> Function {
     b.finish()
 }
 
-/// A few blocks tell what all of them would: each does the same.
+/// Samples a few blocks of a launch whose blocks all do the same work.
 #[test]
 fn some_blocks_of_a_launch_stand_for_all() {
     let function = two_launches();
@@ -523,7 +527,7 @@ fn some_blocks_of_a_launch_stand_for_all() {
         let sampling = Sampling { warp: 32, blocks, latencies: LATENCIES };
         sample_launches(&function, memory, &Options::default(), &sampling).unwrap()
     };
-    // What the second launch reads was never written where blocks of the first one did not run.
+    // The second launch reads memory that skipped blocks of the first one did not write.
     let (all, few, none) = (sample(8), sample(2), sample(0));
     for number in 0..2 {
         let (all, few, none) = (&all[number], &few[number], &none[number]);
@@ -535,7 +539,8 @@ fn some_blocks_of_a_launch_stand_for_all() {
         assert_eq!(few.blocks.lines, 2 * if number == 0 { 1 } else { 2 });
         assert!(few.blocks.instructions > 0 && none.cost.accesses.is_empty());
     }
-    // The first launch waits for the barrier and for shared memory, the second one for memory that nobody has touched.
+    // The first launch waits for the barrier and for shared memory, the second one for untouched
+    // memory.
     let cycles = |number: usize| few[number].blocks.cycles / 2;
     assert!((50..100).contains(&cycles(0)), "{}", cycles(0));
     assert!((300..350).contains(&cycles(1)), "{}", cycles(1));

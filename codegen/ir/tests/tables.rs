@@ -12,7 +12,7 @@ mod cases;
 
 use cases::{CASES, case};
 
-/// The tables that no kernel loads from. To bring one near is not to read it.
+/// Tables that no kernel loads. Prefetches do not count as loads.
 fn unread(module: &Module) -> Vec<String> {
     let is_read = |number: usize| {
         module.kernels.iter().any(|(_, function)| {

@@ -10,9 +10,9 @@ use sched_nest::Variants;
 
 const F32: Ty = Ty::of(Scalar::F32);
 
-/// A function of these statements. Values 0..8 are `i64`, 8..12 `f32`, 12..16 `i1`, 16..20 vectors of four `f32`,
-/// 20..24 vectors of four `i1`, 24 is `i8`, 25..29 vectors of four `i32`, 29 of three `f32`, 30 of 512 `f32`, 31 of four
-/// `i8`. Buffer 0 is the output, 1 private, 2 the input.
+/// A function of these statements. The values 0..8 are `i64`, 8..12 `f32`, 12..16 `i1`, 16..20 vectors
+/// of four `f32`, 20..24 vectors of four `i1`, 24 is `i8`, 25..29 vectors of four `i32`, 29 of three
+/// `f32`, 30 of 512 `f32`, 31 of four `i8`. Buffer 0 is the output, 1 private, 2 the input.
 fn function(body: Block) -> Function {
     let vector = |scalar| Ty::vector(scalar, 4);
     let types = [
@@ -315,7 +315,7 @@ fn vector_operations_are_accepted() {
     ]);
     accepts(vec![float(16), set(17, Op::TransposeStep(v(16), v(16), 2, 1))]);
     accepts(vec![set(25, Op::Iota), set(26, Op::LaneShift(v(25), 3))]);
-    // Tables of floats keep their type; those of integers are widened.
+    // Look-ups in float tables keep the element; those in integer tables widen it.
     accepts(vec![set(25, Op::Iota), float(16), set(17, Op::Lookup(v(16), v(25)))]);
     accepts(vec![set(25, Op::Iota), float(8), set(17, Op::Lookup(v(8), v(25)))]);
     accepts(vec![set(25, Op::Iota), set(26, Op::Lookup(v(25), v(25)))]);
