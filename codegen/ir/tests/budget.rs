@@ -50,7 +50,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
 }
 
 #[test]
-fn refusals_have_codes_and_ways_out() {
+fn refusals_have_codes_and_help() {
     let small = Budget { tables: 1 << 20, scratch: 1 << 10, ..Budget::default() };
     // Schedule, depth of the trees, code, and a word of the help.
     let cases = [
@@ -58,11 +58,11 @@ fn refusals_have_codes_and_ways_out() {
         ("unrollWalk(tree, 15)", 15, codes::PAD_BUDGET, "peelWalk"),
         ("parallel(tree)", 2, codes::PRIVATE_BUDGET, "atomicReduce"),
     ];
-    for (schedule, depth, code, way_out) in cases {
+    for (schedule, depth, code, word) in cases {
         let count = if code == codes::PRIVATE_BUDGET { 300 } else { 20 };
         let error = compiled(chains(count, depth), schedule, &small).map(drop).expect_err(schedule);
         assert_eq!(error.code, code, "{schedule}: {error}");
-        assert!(error.help.as_deref().unwrap().contains(way_out), "{schedule}: {error}");
+        assert!(error.help.as_deref().unwrap().contains(word), "{schedule}: {error}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The interpreter: semantics of each statement and operation, and each fault.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Clippy's leave for tests does not reach the functions that they share.
+// Clippy's leave for tests does not reach the functions that they share.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use sched_ir::interp::{Fault, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
@@ -504,7 +505,7 @@ fn stores_to_read_only_memory_are_faults() {
 }
 
 #[test]
-fn reads_of_what_was_never_written_are_faults() {
+fn reads_of_uninitialised_memory_are_faults() {
     let f = kernel(|b, [_, out, _]| {
         let value = b.int_of(I16, 5);
         let (whole, part) = (byte(b, out, 0), byte(b, out, 1));
@@ -727,7 +728,7 @@ fn writes_side_by_side_do_not_race() {
 }
 
 #[test]
-fn a_read_of_what_another_iteration_writes_races() {
+fn reads_race_with_writes_of_other_iterations() {
     // Iteration i reads element i + 1, which another iteration writes, in any order.
     let f = parallel(true, |b, out, i| {
         let next = b.add_int(i, 1);
@@ -874,7 +875,7 @@ fn nested_loops_with_disjoint_writes_do_not_race() {
 }
 
 #[test]
-fn an_iteration_reads_what_its_own_nested_loop_wrote() {
+fn iterations_read_the_writes_of_their_own_nested_loops() {
     // Each outer iteration owns 16 bytes. A nested loop fills them, and a second one reads them
     // crosswise.
     let f = kernel(|b, [_, out, _]| {
@@ -899,7 +900,7 @@ fn an_iteration_reads_what_its_own_nested_loop_wrote() {
 }
 
 #[test]
-fn what_a_nested_loop_wrote_races_with_other_outer_iterations() {
+fn writes_of_a_nested_loop_race_with_other_outer_iterations() {
     let f = kernel(|b, [_, out, _]| {
         fill(b, out);
         let (outer, inner, zero) = (b.int(3), b.int(2), b.int(0));
@@ -978,7 +979,8 @@ fn messages_name_the_statement_the_bytes_and_the_iterations() {
     assert_eq!(
         Fault::Race(Box::new(race)).to_string(),
         format!(
-            "race on bytes 8..16 of `out`: iteration {first} writes them and iteration {second} writes them, and \
+            "race on bytes 8..16 of `out`: iteration {first} writes them and iteration {second} writes \
+             them, and \
              nothing orders the two in `parallel %1 in 0..2`, in `store out[2:4] = %1`"
         )
     );
@@ -1146,7 +1148,7 @@ fn only_active_lanes_touch_memory() {
 }
 
 #[test]
-fn masked_stores_initialise_only_what_they_write() {
+fn masked_stores_initialise_only_active_lanes() {
     let function = |read: i64| {
         kernel(move |b, [_, out, _]| {
             let size = b.int(16);

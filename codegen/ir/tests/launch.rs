@@ -1,6 +1,7 @@
 //! Launches: proofs of the verifier, runs and races in the interpreter.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Clippy's leave for tests does not reach the functions that they share.
+// Clippy's leave for tests does not reach the functions that they share.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use sched_ir::interp::{
     Fault, Latencies, Memory, Options, Race, Sampling, count_launches, run_with, sample_launches,
@@ -309,13 +310,13 @@ fn barriers_that_some_threads_miss_are_refused() {
         let some = below(b, here);
         b.when(some, |b| b.barrier());
     });
-    refused(&choice, "a barrier stands where only some threads of a block come by");
+    refused(&choice, "a barrier is in divergent control flow");
     let shared = launch(|b, here| {
         let some = below(b, here);
         let bytes = b.int(4);
         b.when(some, |b| b.alloc_in(Space::Shared, "s", Scalar::I32, bytes, |_, _| {}));
     });
-    refused(&shared, "shared memory stands where only some threads");
+    refused(&shared, "shared memory is in divergent control flow");
     let loop_over = launch(|b, here| {
         let zero = b.int(0);
         b.for_loop((zero, here.thread, 1), &[], |b, _, _| {
@@ -323,7 +324,7 @@ fn barriers_that_some_threads_miss_are_refused() {
             Vec::new()
         });
     });
-    refused(&loop_over, "a barrier stands");
+    refused(&loop_over, "a barrier is in divergent control flow");
     let from_memory = launch(|b, here| {
         let zero = b.int(0);
         b.store(at(here.out, here.number), here.number);
@@ -331,11 +332,11 @@ fn barriers_that_some_threads_miss_are_refused() {
         let some = b.cmp(Cmp::Lt, zero, found);
         b.when(some, |b| b.barrier());
     });
-    refused(&from_memory, "a barrier stands");
+    refused(&from_memory, "a barrier is in divergent control flow");
 }
 
 #[test]
-fn what_leaves_divergent_control_varies() {
+fn values_that_leave_divergent_control_vary() {
     // The number of iterations differs between threads, and so does a counter in the loop.
     let after_loop = launch(|b, here| {
         let (zero, one, two) = (b.int(0), b.int(1), b.int(2));
@@ -343,7 +344,7 @@ fn what_leaves_divergent_control_varies() {
         let some = b.cmp(Cmp::Lt, count[0], two);
         b.when(some, |b| b.barrier());
     });
-    refused(&after_loop, "a barrier stands");
+    refused(&after_loop, "a barrier is in divergent control flow");
     let joined = launch(|b, here| {
         let (zero, one, three) = (b.int(0), b.int(1), b.int(3));
         let some = b.cmp(Cmp::Lt, here.thread, three);
@@ -351,7 +352,7 @@ fn what_leaves_divergent_control_varies() {
         let differs = b.cmp(Cmp::Eq, value[0], zero);
         b.when(differs, |b| b.barrier());
     });
-    refused(&joined, "a barrier stands");
+    refused(&joined, "a barrier is in divergent control flow");
     // A thread's number re-enters the loop in its second iteration.
     let carried = launch(|b, here| {
         let (zero, four) = (b.int(0), b.int(4));
@@ -361,7 +362,7 @@ fn what_leaves_divergent_control_varies() {
             vec![here.thread, carried[0]]
         });
     });
-    refused(&carried, "a barrier stands");
+    refused(&carried, "a barrier is in divergent control flow");
 }
 
 #[test]
@@ -392,23 +393,23 @@ fn ill_formed_launches_are_refused() {
     let mut b = Builder::with_index("k", Scalar::I32);
     let one = b.int(1);
     b.parallel(one, |b, _| b.launch("inner", [one; 3], [1; 3], |_| {}));
-    refused(&b.finish(), "launch `inner` stands in a parallel loop or a launch");
+    refused(&b.finish(), "launch `inner` is inside a parallel loop or a launch");
     let mut b = Builder::with_index("k", Scalar::I32);
     b.barrier();
-    refused(&b.finish(), "a barrier stands outside a launch");
+    refused(&b.finish(), "a barrier is outside all launches");
     let mut b = Builder::with_index("k", Scalar::I32);
     b.id(THREAD);
     refused(&b.finish(), Op::Id(THREAD).name());
     let mut b = Builder::with_index("k", Scalar::I32);
     let bytes = b.int(4);
     b.alloc_in(Space::Shared, "s", Scalar::I32, bytes, |_, _| {});
-    refused(&b.finish(), "shared memory is made for buffer `s` outside a launch");
+    refused(&b.finish(), "buffer `s` is allocated in shared memory outside a launch");
     let parallel = launch(|b, here| b.parallel(here.thread, |_, _| {}));
-    refused(&parallel, "a parallel loop stands in a launch");
+    refused(&parallel, "a parallel loop is inside a launch");
     let sized = launch(|b, here| b.alloc("m", Scalar::I32, here.thread, |_, _| {}));
     refused(&sized, "has a size that is not constant");
     let nested = launch(|b, here| b.launch("inner", [here.thread; 3], [1; 3], |_| {}));
-    refused(&nested, "launch `inner` stands");
+    refused(&nested, "launch `inner` is inside");
 }
 
 #[test]
@@ -458,7 +459,7 @@ fn accesses_are_counted_by_warps() {
 
 /// Counts the lanes of a gather as separate accesses, each made by all threads of a warp together.
 #[test]
-fn lanes_with_addresses_of_their_own_are_counted_apart() {
+fn lanes_with_separate_addresses_are_counted_separately() {
     let function = launch(|b, here| {
         let bytes = b.int(4 * 64);
         b.alloc_in(Space::Shared, "grid", Scalar::I32, bytes, |b, grid| {
@@ -519,7 +520,7 @@ fn two_launches() -> Function {
 
 /// Samples a few blocks of a launch whose blocks all do the same work.
 #[test]
-fn some_blocks_of_a_launch_stand_for_all() {
+fn a_few_blocks_sample_a_launch() {
     let function = two_launches();
     let sample = |blocks: u64| {
         let mut output = vec![0; 4 * 8 * 32];

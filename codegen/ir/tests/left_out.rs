@@ -82,7 +82,7 @@ fn the_last_vector_of_trees_is_no_wider_than_it_needs_to_be() {
 }
 
 #[test]
-fn leaves_have_numbers_under_the_last_schedule_only() {
+fn only_the_last_schedule_has_leaf_indices() {
     let nest = |schedule| compiled(4, schedule, None).variants.rest().hir.nest.clone();
     let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
     let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
@@ -97,7 +97,7 @@ fn leaves_have_numbers_under_the_last_schedule_only() {
 }
 
 #[test]
-fn code_for_few_rows_is_asked_for() {
+fn unroll_and_jam_needs_its_directive() {
     let plain = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\n";
     let of = |schedule: &str| {
         let compiled = compiled(7, schedule, None);
@@ -117,8 +117,9 @@ fn code_for_few_rows_is_asked_for() {
 }
 
 #[test]
-fn rows_left_of_groups_go_through_the_trees_by_themselves() {
-    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
+fn remainder_rows_have_their_own_tree_loops() {
+    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, \
+                    4)\nunrollAndJam(tree)\n";
     let over_trees = |rows| {
         let lir = compiled(8, schedule, rows).lir.to_string();
         let of_line = |line: &str| {
@@ -137,8 +138,9 @@ fn rows_left_of_groups_go_through_the_trees_by_themselves() {
 }
 
 #[test]
-fn sums_of_rows_left_of_groups_are_in_registers() {
-    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
+fn sums_of_remainder_rows_stay_in_registers() {
+    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, \
+                    4)\nunrollAndJam(tree)\n";
     let lir = compiled(8, schedule, None).lir.to_string();
     let masked =
         |access: &str| lir.lines().filter(|line| line.contains(access) && line.contains(" where ")).count();
@@ -147,10 +149,11 @@ fn sums_of_rows_left_of_groups_are_in_registers() {
 }
 
 #[test]
-fn a_sweep_takes_a_group_that_is_not_full_as_one() {
+fn sweeps_mask_partial_groups() {
     let schedule = |layout| {
         format!(
-            "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation({layout})\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n"
+            "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation({layout})\n\
+             vectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n"
         )
     };
     // The loop over single trees belongs to whole groups; the remainder takes several trees at once.

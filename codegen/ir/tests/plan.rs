@@ -57,7 +57,7 @@ fn plan(forest: &Forest, schedule: &str) -> String {
 }
 
 #[test]
-fn columns_of_sets_are_said() {
+fn plans_name_the_columns_of_sets() {
     let mut parts = chains(80, Float::F32).into_parts();
     parts.sets = (0..80).map(|set| [set, set + 1].into_iter().collect()).collect();
     for tree in &mut parts.trees {
@@ -180,7 +180,8 @@ fn oblivious(levels: u32, margins: usize) -> Forest {
 fn leaf_vectors_are_added_in_vectors() {
     let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 64)\n";
     let quantized = format!("{rows}representation(quantized)");
-    let sparse = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)\nrepresentation(sparse)";
+    let sparse = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)\n\
+                  representation(sparse)";
     let cases = [
         // A margin's leaves are looked up in registers, or each row's vector is added separately.
         (6, 3, quantized.as_str(), "sums: a vector of rows at a time"),
@@ -217,7 +218,7 @@ fn sums_of_rows_that_others_walk_are_not_copied() {
 }
 
 #[test]
-fn oblivious_trees_are_a_test_for_each_level() {
+fn oblivious_trees_have_one_test_per_level() {
     let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 64)\n";
     let forest = oblivious(6, 1);
     let plan_of = |schedule: &str| plan(&forest, schedule);
@@ -230,7 +231,7 @@ fn oblivious_trees_are_a_test_for_each_level() {
 }
 
 #[test]
-fn bins_are_fetched_level_by_level_as_is_cheapest() {
+fn each_level_has_the_cheapest_fetch_strategy() {
     let schedule =
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)";
     let plan = plan(&chains(4, Float::F32), schedule);

@@ -99,7 +99,7 @@ impl Display for Fault {
         match self {
             Fault::Malformed(why) => write!(f, "the function is not valid LIR: {why}"),
             Fault::NoTable { buffer, table } => {
-                write!(f, "buffer `{buffer}` stands for table #{table}, but the caller passed no such table")
+                write!(f, "buffer `{buffer}` refers to table #{table}, but the caller passed no such table")
             }
             Fault::OutOfBounds(a) => {
                 write!(f, "{a} reach outside the buffer, which has {} bytes", a.size)?;

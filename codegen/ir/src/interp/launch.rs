@@ -207,7 +207,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.each(threads, |machine| {
             let found = of(machine);
             if known.replace(found).is_some_and(|other| other != found) {
-                return Err(Fault::Malformed("threads come to a barrier in different ways".to_string()));
+                return Err(Fault::Malformed("the threads of a block disagree at a barrier".to_string()));
             }
             Ok(())
         })?;

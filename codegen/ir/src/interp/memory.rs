@@ -21,7 +21,7 @@ pub(super) enum Trap<'f> {
 
 /// The memory of one buffer.
 pub(super) struct Region<'m> {
-    bytes: Bytes<'m>,
+    bytes: RegionBytes<'m>,
     /// Whether each byte has a value. Unused for read-only memory, which is initialised.
     written: Vec<bool>,
     /// Earlier accesses to each byte; made when iterations first share the buffer.
@@ -33,7 +33,7 @@ pub(super) struct Region<'m> {
     depth: usize,
 }
 
-enum Bytes<'m> {
+enum RegionBytes<'m> {
     Constant(&'m [u8]),
     Borrowed(&'m mut [u8]),
     Owned(Vec<u8>),
@@ -42,24 +42,24 @@ enum Bytes<'m> {
 impl<'m> Region<'m> {
     /// Read-only memory.
     pub fn constant(bytes: &'m [u8]) -> Region<'m> {
-        Region::new(Bytes::Constant(bytes), Vec::new(), usize::MAX)
+        Region::new(RegionBytes::Constant(bytes), Vec::new(), usize::MAX)
     }
 
     /// Read-only memory that the run owns.
     pub fn kept(bytes: Vec<u8>) -> Region<'m> {
         let written = vec![true; bytes.len()];
-        Region::new(Bytes::Owned(bytes), written, 0)
+        Region::new(RegionBytes::Owned(bytes), written, 0)
     }
 
     /// The caller's memory, writable.
     pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
         let written = vec![false; bytes.len()];
-        Region::new(Bytes::Borrowed(bytes), written, 0)
+        Region::new(RegionBytes::Borrowed(bytes), written, 0)
     }
 
     /// Temporary memory, made inside `depth` parallel loops.
     pub fn owned(size: usize, depth: usize) -> Region<'m> {
-        Region::new(Bytes::Owned(vec![0; size]), vec![false; size], depth)
+        Region::new(RegionBytes::Owned(vec![0; size]), vec![false; size], depth)
     }
 
     /// Temporary memory of one thread of a launch.
@@ -67,7 +67,7 @@ impl<'m> Region<'m> {
         Region::owned(size, usize::MAX)
     }
 
-    fn new(bytes: Bytes<'m>, written: Vec<bool>, depth: usize) -> Region<'m> {
+    fn new(bytes: RegionBytes<'m>, written: Vec<bool>, depth: usize) -> Region<'m> {
         Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
     }
 
@@ -79,7 +79,7 @@ impl<'m> Region<'m> {
 
     /// Whether it is temporary memory of one thread.
     pub fn is_of_thread(&self) -> bool {
-        self.depth == usize::MAX && matches!(self.bytes, Bytes::Owned(_))
+        self.depth == usize::MAX && matches!(self.bytes, RegionBytes::Owned(_))
     }
 
     /// Size in bytes.
@@ -90,9 +90,9 @@ impl<'m> Region<'m> {
     #[inline]
     fn get(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Constant(bytes) => bytes,
-            Bytes::Borrowed(bytes) => bytes,
-            Bytes::Owned(bytes) => bytes,
+            RegionBytes::Constant(bytes) => bytes,
+            RegionBytes::Borrowed(bytes) => bytes,
+            RegionBytes::Owned(bytes) => bytes,
         }
     }
 
@@ -157,9 +157,9 @@ impl<'m> Region<'m> {
     #[inline]
     fn write<'f>(&mut self, range: Range<usize>, scalar: Scalar, lanes: &[u64]) -> Result<(), Trap<'f>> {
         let bytes = match &mut self.bytes {
-            Bytes::Constant(_) => return Err(Trap::ReadOnly(wide(&range))),
-            Bytes::Borrowed(bytes) => &mut bytes[range.clone()],
-            Bytes::Owned(bytes) => &mut bytes[range.clone()],
+            RegionBytes::Constant(_) => return Err(Trap::ReadOnly(wide(&range))),
+            RegionBytes::Borrowed(bytes) => &mut bytes[range.clone()],
+            RegionBytes::Owned(bytes) => &mut bytes[range.clone()],
         };
         for (lane, bytes) in lanes.iter().zip(bytes.chunks_exact_mut(scalar.bytes() as usize)) {
             ops::encode(scalar, *lane, bytes);
@@ -170,7 +170,7 @@ impl<'m> Region<'m> {
 
     #[inline]
     fn initialised<'f>(&self, range: &Range<usize>) -> Result<(), Trap<'f>> {
-        if matches!(self.bytes, Bytes::Constant(_)) {
+        if matches!(self.bytes, RegionBytes::Constant(_)) {
             return Ok(());
         }
         let written = &self.written[range.clone()];

@@ -67,7 +67,7 @@ pub(super) struct Pace {
     /// Instructions of each thread since all threads last met.
     issued: Vec<u64>,
     /// Clock of each warp's first lane.
-    warps: Vec<Clock>,
+    warps: Vec<WarpClock>,
     /// Sectors that the running block has touched.
     touched: HashSet<(u32, u64)>,
     /// Latency of the running access in cycles.
@@ -77,7 +77,7 @@ pub(super) struct Pace {
 }
 
 #[derive(Clone, Default)]
-struct Clock {
+struct WarpClock {
     now: u64,
     /// Time at which all threads last met.
     met: u64,
@@ -104,7 +104,7 @@ impl Pace {
         }
         let warps = threads.div_ceil(self.sampling.warp.max(1)) as usize;
         self.issued = vec![0; threads as usize];
-        self.warps = vec![Clock { now: 0, met: 0, ready: vec![0; self.values] }; warps];
+        self.warps = vec![WarpClock { now: 0, met: 0, ready: vec![0; self.values] }; warps];
         self.touched.clear();
     }
 
@@ -152,7 +152,7 @@ impl Pace {
 
     /// Clock of the running thread, if it is the first lane of a warp.
     #[inline]
-    fn clock(&mut self) -> Option<&mut Clock> {
+    fn clock(&mut self) -> Option<&mut WarpClock> {
         let size = self.sampling.warp.max(1);
         match self.thread.is_multiple_of(size) {
             true => self.warps.get_mut((self.thread / size) as usize),

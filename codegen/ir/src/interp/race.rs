@@ -14,7 +14,7 @@
 use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
 use super::order::Order;
-use super::threads::Clock;
+use super::threads::LaunchTime;
 use crate::lir::{Launch, Parallel};
 
 /// Time of an event: the number of its iteration. Zero is outside all iterations, or never.
@@ -23,7 +23,7 @@ pub(super) type Time = u32;
 /// Running parallel loops, outermost first, or the running launch.
 pub(super) struct Tasks<'f> {
     levels: Vec<Level<'f>>,
-    clock: Option<Clock<'f>>,
+    clock: Option<LaunchTime<'f>>,
     /// Latest number of an interval between barriers.
     interval: u32,
     /// Latest number given.
@@ -56,7 +56,7 @@ impl<'f> Tasks<'f> {
     }
 
     /// Time in the running launch.
-    pub fn clock(&self) -> Option<&Clock<'f>> {
+    pub fn clock(&self) -> Option<&LaunchTime<'f>> {
         self.clock.as_ref()
     }
 
@@ -64,7 +64,7 @@ impl<'f> Tasks<'f> {
     pub fn enter_launch(&mut self, launch: &'f Launch, blocks: u64) {
         self.loops += 1;
         let order = Order::new(self.seed.wrapping_add(self.loops), blocks);
-        self.clock = Some(Clock::new(launch, order, self.interval));
+        self.clock = Some(LaunchTime::new(launch, order, self.interval));
     }
 
     /// Starts the next block of the launch. `None` after the last block, or if numbers have run out.

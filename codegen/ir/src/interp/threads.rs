@@ -39,7 +39,7 @@ impl Ids {
 }
 
 /// Time in a running launch.
-pub(super) struct Clock<'f> {
+pub(super) struct LaunchTime<'f> {
     launch: &'f Launch,
     order: Order,
     blocks_left: u64,
@@ -64,12 +64,12 @@ struct Stamp {
 #[derive(Clone, Copy, Default)]
 pub(super) struct ThreadTouches([[Stamp; 2]; 3]);
 
-impl<'f> Clock<'f> {
+impl<'f> LaunchTime<'f> {
     /// Time of a launch whose blocks run in the given order; `before` is the latest interval of earlier
     /// launches.
-    pub fn new(launch: &'f Launch, order: Order, before: u32) -> Clock<'f> {
+    pub fn new(launch: &'f Launch, order: Order, before: u32) -> LaunchTime<'f> {
         let blocks_left = order.trip();
-        Clock { launch, order, blocks_left, begun: Vec::new(), before, interval: before, thread: 0 }
+        LaunchTime { launch, order, blocks_left, begun: Vec::new(), before, interval: before, thread: 0 }
     }
 
     /// Starts a block; `None` after the last one.
@@ -110,7 +110,7 @@ impl<'f> Clock<'f> {
 
 /// Records an access to a byte, unless it is a race.
 pub(super) fn record_thread<'f>(
-    clock: &Clock<'f>,
+    clock: &LaunchTime<'f>,
     touches: &mut ThreadTouches,
     touch: Touch,
 ) -> Result<(), Box<Conflict<'f>>> {
@@ -158,7 +158,7 @@ mod tests {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (random >> 33) % n
             };
-            let mut clock = Clock::new(&launch, Order::new(program, 3), below(9) as u32);
+            let mut clock = LaunchTime::new(&launch, Order::new(program, 3), below(9) as u32);
             let mut touches = ThreadTouches::default();
             let mut seen: Vec<Seen> = Vec::new();
             let mut found = false;

@@ -68,7 +68,7 @@ pub struct LaunchSample {
 }
 
 /// Range of bytes that a lane accesses.
-type Touched = (u64, u64);
+type ByteRange = (u64, u64);
 
 /// Address of a statement, which identifies it.
 type Key = usize;
@@ -82,9 +82,9 @@ pub(super) struct Warps {
     /// Executions of each statement by each thread since all threads last met.
     times: HashMap<(Key, u16, u32), u32>,
     /// Accesses that the lanes of a warp make together.
-    open: BTreeMap<(Key, u16, u32, u32), Vec<Touched>>,
+    open: BTreeMap<(Key, u16, u32, u32), Vec<ByteRange>>,
     costs: BTreeMap<Key, (BufferId, Cost)>,
-    launches: Vec<Launched>,
+    launches: Vec<LaunchCounts>,
     /// Number of the running launch.
     running: usize,
     /// Clocks of the running block, if only some blocks run.
@@ -92,7 +92,7 @@ pub(super) struct Warps {
 }
 
 /// Counts of a launch.
-struct Launched {
+struct LaunchCounts {
     key: Key,
     cost: LaunchCost,
     /// Bytes of shared memory of the running block.
@@ -146,10 +146,10 @@ impl Warps {
             let (grid, accesses) = ([0; 3], Vec::new());
             let cost =
                 LaunchCost { name, times: 0, grid, blocks: 0, block, shared: 0, barriers: 0, accesses };
-            self.launches.push(Launched { key, cost, held: 0, order: Vec::new() });
+            self.launches.push(LaunchCounts { key, cost, held: 0, order: Vec::new() });
             self.launches.len() - 1
         });
-        if let Some(Launched { cost, .. }) = self.launches.get_mut(self.running) {
+        if let Some(LaunchCounts { cost, .. }) = self.launches.get_mut(self.running) {
             cost.times += 1;
             cost.blocks = cost.blocks.saturating_add(blocks);
             for (most, extent) in cost.grid.iter_mut().zip(grid) {
@@ -252,7 +252,7 @@ impl Warps {
                 pieces,
             })
         };
-        let launch = |launch: &Launched| LaunchCost {
+        let launch = |launch: &LaunchCounts| LaunchCost {
             accesses: launch.order.iter().filter_map(of).collect(),
             ..launch.cost.clone()
         };
@@ -280,7 +280,7 @@ fn statements(function: &Function) -> HashMap<Key, &Stmt> {
 }
 
 /// Number of distinct words in the busiest bank.
-fn wavefronts(lanes: &[Touched]) -> u64 {
+fn wavefronts(lanes: &[ByteRange]) -> u64 {
     let words: BTreeSet<u64> =
         lanes.iter().flat_map(|(start, end)| start / WORD..end.div_ceil(WORD)).collect();
     let mut busy = [0u64; BANKS as usize];
@@ -291,7 +291,7 @@ fn wavefronts(lanes: &[Touched]) -> u64 {
 }
 
 /// Number of distinct sectors.
-fn sectors(lanes: &[Touched]) -> u64 {
+fn sectors(lanes: &[ByteRange]) -> u64 {
     let touched: BTreeSet<u64> =
         lanes.iter().flat_map(|(start, end)| start / SECTOR..end.div_ceil(SECTOR)).collect();
     touched.len() as u64
@@ -301,13 +301,13 @@ fn sectors(lanes: &[Touched]) -> u64 {
 mod tests {
     use super::*;
 
-    fn lanes(of: impl Fn(u64) -> u64, bytes: u64) -> Vec<Touched> {
+    fn lanes(of: impl Fn(u64) -> u64, bytes: u64) -> Vec<ByteRange> {
         (0..32).map(|lane| (of(lane), of(lane) + bytes)).collect()
     }
 
     #[test]
     fn banks_deliver_a_word_at_a_time() {
-        let cases: [(&str, Vec<Touched>, u64); 7] = [
+        let cases: [(&str, Vec<ByteRange>, u64); 7] = [
             ("neighbours", lanes(|lane| 4 * lane, 4), 1),
             ("one word for all", lanes(|_| 64, 4), 1),
             ("bytes of few words", lanes(|lane| lane, 1), 1),

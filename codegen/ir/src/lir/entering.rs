@@ -5,16 +5,16 @@ use super::origin::Origin;
 
 /// The origin to which [`Builder::leave`] returns.
 #[derive(Clone, Copy, Debug)]
-pub struct Outer(u32);
+pub struct OuterOrigin(u32);
 
 impl Builder {
     /// Assigns an origin to all values until [`Builder::leave`].
-    pub fn enter(&mut self, origin: Origin) -> Outer {
-        Outer(self.origins_mut().begin(origin))
+    pub fn enter(&mut self, origin: Origin) -> OuterOrigin {
+        OuterOrigin(self.origins_mut().begin(origin))
     }
 
     /// Restores the earlier origin.
-    pub fn leave(&mut self, outer: Outer) {
+    pub fn leave(&mut self, outer: OuterOrigin) {
         self.origins_mut().go_on(outer.0);
     }
 

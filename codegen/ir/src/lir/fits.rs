@@ -7,7 +7,7 @@ pub const MAX_LOOKUP: u16 = 256;
 
 /// Type and constant of an operand value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct OperandType {
     /// Type of the value.
     pub(crate) ty: Ty,
     /// Value of an integer constant.
@@ -21,7 +21,7 @@ pub(crate) trait Rules {
     /// Whether the operation is in a launch.
     fn in_launch(&self) -> bool;
     /// Looks up a value that the operation uses.
-    fn value(&self, value: Value) -> Result<Known, String>;
+    fn value(&self, value: Value) -> Result<OperandType, String>;
     /// Checks an address that the operation reads.
     fn address(&self, address: &Address) -> Result<(), String>;
     /// Checks the addresses that a gather of `lanes` lanes reads.
@@ -51,7 +51,7 @@ pub(super) fn lookup_fits(ty: Ty, table: Ty, index: Ty) -> bool {
 
 /// Whether an operation accepts an element type; truth values have no arithmetic and no order. `b` is
 /// the second operand.
-pub(super) fn bin_fits(op: Bin, scalar: Scalar, b: Known) -> bool {
+pub(super) fn bin_fits(op: Bin, scalar: Scalar, b: OperandType) -> bool {
     match op {
         Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => scalar != Scalar::I1,
         Bin::Div => scalar.is_float(),

@@ -43,7 +43,7 @@ pub struct Launch {
 
 /// Processor that runs a variant of a model's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ProcessorKind {
     /// The host runs all code, in its own memory.
     Host,
     /// The host only starts launches, and every buffer is device memory.

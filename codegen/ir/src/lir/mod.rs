@@ -35,10 +35,10 @@ mod vectors;
 
 pub use builder::{Build, Builder};
 pub use columns::{ColumnKind, ColumnPart, ColumnTables, ColumnsTooLarge, RowColumns};
-pub use entering::Outer;
+pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;
-pub(crate) use fits::{Known, Rules, bits};
-pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
+pub(crate) use fits::{OperandType, Rules, bits};
+pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, ProcessorKind};
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};
@@ -412,7 +412,7 @@ pub struct Parallel {
 pub struct Alloc {
     /// The allocated buffer.
     pub buffer: BufferId,
-    /// Its size, an index.
+    /// Size in bytes, an index.
     pub bytes: Value,
     /// Statements that can use the buffer.
     pub body: Block,

@@ -1,6 +1,6 @@
 //! Kernels and tables of a whole model.
 
-use super::{BinTransfer, Function, Place, RowColumns, Scalar, Table};
+use super::{BinTransfer, Function, ProcessorKind, RowColumns, Scalar, Table};
 use sched_nest::Variants;
 
 /// Function that a kernel computes; the entry points of an artefact select kernels by it.
@@ -75,7 +75,7 @@ pub struct Module {
     pub rows_per_run: Option<i64>,
     /// Processor for runs by number of rows. Leaf indices are computed where the variant for the
     /// largest runs is.
-    pub places: Variants<Place>,
+    pub places: Variants<ProcessorKind>,
     /// Derived columns that kernels read, if they do not read the model's features.
     pub columns: Option<RowColumns>,
     /// Fewest rows of runs that accept columns, described by [`Space::Order`](super::Space::Order);

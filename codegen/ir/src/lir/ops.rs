@@ -7,7 +7,7 @@
 //! a missing one fails to compile. An operation has no effect; it reads memory exactly if it has an
 //! address operand.
 
-use super::fits::{Known, Rules, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits};
+use super::fits::{OperandType, Rules, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits};
 use super::{Address, Bin, BufferId, Cast, Cmp, Gather, Keep, Math, Scalar, Ty, Value};
 use sched_nest::GpuDimension;
 use std::fmt::{Debug, Display};
@@ -15,10 +15,10 @@ use std::fmt::{Debug, Display};
 /// Interface of operand kinds for the table.
 trait Operand {
     /// Representation of the operand in type rules.
-    type Known;
+    type InRule;
 
     /// Checks the operand in an operation with a result of type `ty`.
-    fn known(&self, ty: Ty, rules: &impl Rules) -> Result<Self::Known, String>;
+    fn in_rule(&self, ty: Ty, rules: &impl Rules) -> Result<Self::InRule, String>;
 
     /// Calls `visit` with each value that the operand uses.
     fn values(&self, _: &mut impl FnMut(Value)) {}
@@ -48,9 +48,9 @@ pub(super) trait Names {
 }
 
 impl Operand for Value {
-    type Known = Known;
+    type InRule = OperandType;
 
-    fn known(&self, _: Ty, rules: &impl Rules) -> Result<Known, String> {
+    fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<OperandType, String> {
         rules.value(*self)
     }
 
@@ -64,9 +64,9 @@ impl Operand for Value {
 }
 
 impl Operand for Address {
-    type Known = ();
+    type InRule = ();
 
-    fn known(&self, _: Ty, rules: &impl Rules) -> Result<(), String> {
+    fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<(), String> {
         rules.address(self)
     }
 
@@ -88,9 +88,9 @@ impl Operand for Address {
 }
 
 impl Operand for Gather {
-    type Known = ();
+    type InRule = ();
 
-    fn known(&self, ty: Ty, rules: &impl Rules) -> Result<(), String> {
+    fn in_rule(&self, ty: Ty, rules: &impl Rules) -> Result<(), String> {
         rules.gather(self, ty.lanes)
     }
 
@@ -115,9 +115,9 @@ impl Operand for Gather {
 macro_rules! immediate {
     ($($ty:ty => $text:expr;)*) => { $(
         impl Operand for $ty {
-            type Known = $ty;
+            type InRule = $ty;
 
-            fn known(&self, _: Ty, _: &impl Rules) -> Result<$ty, String> {
+            fn in_rule(&self, _: Ty, _: &impl Rules) -> Result<$ty, String> {
                 Ok(*self)
             }
 
@@ -215,7 +215,7 @@ macro_rules! operations {
             pub(crate) fn fits(&self, $ty: Ty, $rules: &impl Rules) -> Result<bool, String> {
                 Ok(match self {
                     $( Op::$name $(($($operand),*))? => {
-                        $($( let $operand = Operand::known($operand, $ty, $rules)?; )* used!($($operand)*);)?
+                        $($( let $operand = Operand::in_rule($operand, $ty, $rules)?; )* used!($($operand)*);)?
                         $fits
                     } )*
                 })

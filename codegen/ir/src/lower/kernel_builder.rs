@@ -3,16 +3,16 @@
 use super::output::Formula;
 use super::ports::{Ports, Results};
 use super::scope::{InScope, Scope};
-use crate::lir::{BufferId, Build, Builder, Origin, Place, Task, Value};
+use crate::lir::{BufferId, Build, Builder, Origin, ProcessorKind, Task, Value};
 use crate::mir::Var;
 
-/// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
+/// A kernel under construction, with its builder, its buffers and its scope.
 pub struct KernelBuilder<'a> {
     /// Statements go where it stands.
     pub b: Builder,
     /// The buffers of the call and of the model.
     pub ports: &'a Ports<'a>,
-    /// What is in scope.
+    /// Variables, copies and sums in scope.
     pub scope: Scope,
     /// Whether memory is a device's, which only launches work on.
     pub on_device: bool,
@@ -29,7 +29,7 @@ impl Build for KernelBuilder<'_> {
 impl<'a> KernelBuilder<'a> {
     /// A kernel with nothing in scope.
     pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
-        let on_device = ports.lowering.place() == Place::Device;
+        let on_device = ports.lowering.place() == ProcessorKind::Device;
         KernelBuilder { b, ports, scope: Scope::default(), on_device, threads: None }
     }
 

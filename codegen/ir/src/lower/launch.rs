@@ -8,7 +8,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Space, Ty, Value};
 use crate::mir::{CacheRows, Guard, Iter, Launch, Loop, Mapping};
 use crate::quantize::encode::SharedBlock;
-use crate::rows::{Places, Team};
+use crate::rows::{RowPlacement, Team};
 
 /// Bytes that all banks of shared memory deliver at once; a feature's values begin at multiples of it.
 const LINE: u32 = 128;
@@ -95,14 +95,14 @@ impl KernelBuilder<'_> {
         };
         let bytes = held.saturating_mul(columns).saturating_mul(element.bytes().into());
         let bytes = self.b.int(most_shared(bytes));
-        let places = if spread && !few { Places::spread(element) } else { Places::IN_ORDER };
+        let places = if spread && !few { RowPlacement::spread(element) } else { RowPlacement::IN_ORDER };
         self.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
             let team = k.team(threads);
             let WindowRows { first, count } = rows;
             let block = SharedBlock { copy: buffer, first, count, most, held, places };
             match (quantizer, k.ports.bins) {
                 (Some(_), Some(transfer)) => k.share_bins(transfer, block, team),
-                (Some(quantizer), None) => quantizer.together(&mut k.b, block, team),
+                (Some(quantizer), None) => quantizer.quantize_shared(&mut k.b, block, team),
                 (None, _) => k.copy_together(buffer, &rows, held, team),
             }
             if !seeded(Fault::BarrierDropped) {

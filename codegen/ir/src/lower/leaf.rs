@@ -14,7 +14,7 @@ const WRITTEN_OUT: i64 = 4;
 
 /// A single walk at its leaf.
 #[derive(Clone, Copy)]
-struct Ended {
+struct EndedWalk {
     /// Number of the row.
     number: Value,
     tree: Value,
@@ -106,13 +106,13 @@ impl KernelBuilder<'_> {
         context: &WalkContext,
         lane: &Lane,
         value: Value,
-        mut body: impl FnMut(&mut Self, Ended, Value),
+        mut body: impl FnMut(&mut Self, EndedWalk, Value),
     ) {
         for walk in 0..lane.count {
             let value = self.walk_of(lane, value, walk);
             let ahead = context.walks.iter.step * i64::from(walk);
             let (rows, trees) = if context.walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
-            let ended = Ended {
+            let ended = EndedWalk {
                 number: self.b.add_int(lane.number, rows),
                 tree: self.b.add_int(lane.tree, trees),
                 place: lane.place.map(|place| place + rows),
@@ -138,7 +138,7 @@ impl KernelBuilder<'_> {
 
     /// Adds a leaf vector to all margins of the row: in pieces as wide as registers, or one by one if
     /// additions are atomic or a GPU's thread adds them.
-    fn add_leaf_vector(&mut self, sums: &SumTarget, ended: Ended, first: Value) {
+    fn add_leaf_vector(&mut self, sums: &SumTarget, ended: EndedWalk, first: Value) {
         let to = sums.row(&mut self.b, ended.number, ended.place);
         if sums.atomic || self.on_device {
             let (zero, end) = (self.b.int(0), self.b.int(sums.margins));
@@ -224,7 +224,7 @@ impl KernelBuilder<'_> {
     }
 
     /// Stores the result of a tree's leaf, in the model's order of trees.
-    fn store_of_tree(&mut self, ended: Ended, found: Value) {
+    fn store_of_tree(&mut self, ended: EndedWalk, found: Value) {
         let trees = self.ports.lowering.hir.forest.trees.len() as i64;
         let column = match self.ports.sources {
             Some(sources) => {

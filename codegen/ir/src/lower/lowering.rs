@@ -4,18 +4,18 @@
 use super::linear_tables::LinearTables;
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::hir::Hir;
-use crate::lir::{Place, Scalar, Table};
+use crate::lir::{ProcessorKind, Scalar, Table};
 use crate::mir::Mir;
 use crate::mir::mapped::any_mapped;
 use crate::plan::Plan;
-use crate::quantize::encode::Tables;
+use crate::quantize::encode::QuantizerTables;
 use crate::repr::Storage;
 use sched_forest::{Forest, Target};
 use std::collections::BTreeMap;
 
 /// Tables that exist once, independent of layouts.
 #[derive(Clone, Copy, Debug)]
-pub struct Shared {
+pub struct SharedNumbers {
     /// Base values, one per margin. Absent with a single margin, whose base is a constant in the code.
     pub base: Option<u32>,
     /// Margin of each tree. Absent with a single margin or vector leaves.
@@ -27,7 +27,7 @@ pub struct Shared {
     /// The model's number of each tree in the order of the nest, for results per tree.
     pub sources: Option<u32>,
     /// Search tables for the quantization of rows.
-    pub quantizer: Option<Tables<u32>>,
+    pub quantizer: Option<QuantizerTables<u32>>,
     /// First feature of each piece of transposed copies.
     pub pieces: Option<u32>,
 }
@@ -38,7 +38,7 @@ pub struct Numbers {
     /// Tables of each storage.
     pub of_storages: BTreeMap<Storage, Vec<u32>>,
     /// Tables that exist once.
-    pub shared: Shared,
+    pub shared: SharedNumbers,
 }
 
 impl Numbers {
@@ -81,8 +81,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// Processor that runs the code.
-    pub fn place(&self) -> Place {
-        if any_mapped(&self.mir.body) { Place::Device } else { Place::Host }
+    pub fn place(&self) -> ProcessorKind {
+        if any_mapped(&self.mir.body) { ProcessorKind::Device } else { ProcessorKind::Host }
     }
 }
 
@@ -101,7 +101,7 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
     tables.len() as u32 - 1
 }
 
-fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> Shared {
+fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedNumbers {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
@@ -123,7 +123,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
         .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {
         let column = |feature| plan.subset.as_ref().map_or(0, |subset| subset.column(feature));
-        Tables {
+        QuantizerTables {
             thresholds: add("bin_thresholds", bins.thresholds()),
             ordered: add("ordered_thresholds", bins.ordered()),
             features: add("bin_features", ints(bins.features().map(u64::from), Scalar::I32)),
@@ -136,7 +136,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     let pieces = plan.subset.as_ref().map(|subset| {
         add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    Shared { base, targets, vectors, linear, sources, quantizer, pieces }
+    SharedNumbers { base, targets, vectors, linear, sources, quantizer, pieces }
 }
 
 /// All leaves as vectors over the margins. A tree for one margin adds -0.0 to the others, which changes

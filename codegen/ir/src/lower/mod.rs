@@ -31,7 +31,9 @@ mod walk;
 
 use self::kernel_builder::KernelBuilder;
 use self::ports::{Ports, Results};
-use crate::lir::{BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, Place, Space, Stmt};
+use crate::lir::{
+    BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, ProcessorKind, Space, Stmt,
+};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
@@ -73,7 +75,7 @@ fn walks(
     name: &str,
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
     (results, bins): (Results, Option<BinTransfer>),
-    places: &Variants<Place>,
+    places: &Variants<ProcessorKind>,
 ) -> Function {
     let mut b = Builder::with_index(name, rest.plan.index);
     choose(&mut b, bounded, rest, (results, bins));
@@ -93,7 +95,7 @@ fn direct(
     bins: Option<BinTransfer>,
 ) -> Option<Function> {
     let rest = variants.rest();
-    let on_devices = places(variants).iter().all(|(_, place)| *place == Place::Device);
+    let on_devices = places(variants).iter().all(|(_, place)| *place == ProcessorKind::Device);
     if !on_devices || !output::is_by_margin(&rest.hir.forest) {
         return None;
     }
@@ -121,7 +123,7 @@ pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
 }
 
 /// Processor that runs each variant.
-fn places(variants: &Variants<Lowering>) -> Variants<Place> {
+fn places(variants: &Variants<Lowering>) -> Variants<ProcessorKind> {
     variants.as_ref().map(|_, lowering| lowering.place())
 }
 

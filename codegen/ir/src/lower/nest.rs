@@ -1,13 +1,13 @@
 //! Loops, cases, row copies and prefetches.
 
 use super::kernel_builder::KernelBuilder;
-use super::row_copy::Copying;
+use super::row_copy::CopyFill;
 use super::row_source::RowCopy;
 use super::scope::InScope;
 use crate::lir::{Bin, Build, Cmp, Task};
 use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var};
 use crate::quantize::encode::TAIL;
-use crate::rows::{Copied, Places};
+use crate::rows::{CopiedRows, RowPlacement};
 
 impl KernelBuilder<'_> {
     /// Emits statements. Kernels without sums skip the statements that set, keep or fold sums.
@@ -157,11 +157,11 @@ impl KernelBuilder<'_> {
             bytes = self.b.add_int(bytes, TAIL);
         }
         let name = if quantizer.is_some() { "quantized_rows" } else { "cached_rows" };
-        let rows = Copied { first: first_row, count, held };
+        let rows = CopiedRows { first: first_row, count, held };
         self.alloc(name, element, bytes, |k, buffer| {
-            let copying = Copying { quantizer, transpose, blocks: plan.blocks, buffer, rows };
+            let copying = CopyFill { quantizer, transpose, blocks: plan.blocks, buffer, rows };
             k.doing(Task::Copies, |k| k.fill_copy(&copying, elements));
-            let (blocks, places) = (plan.blocks, Places::IN_ORDER);
+            let (blocks, places) = (plan.blocks, RowPlacement::IN_ORDER);
             let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
             k.scope.copies.insert(cache.id, copy);
             match plan.blocks {

@@ -8,8 +8,8 @@ mod formula;
 use super::elements::launch_over;
 use crate::bytes::scalar;
 use crate::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Place, Scalar, Space, Ty,
-    Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, ProcessorKind, Scalar,
+    Space, Ty, Value,
 };
 use sched_forest::{ClassRule, Forest, Softmax, Transform, Types};
 use sched_nest::{Bounded, Variants};
@@ -33,7 +33,7 @@ pub fn class_columns(forest: &Forest) -> usize {
 }
 
 /// The kernel from margins to predictions; `None` if predictions are the margins.
-pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
+pub fn values(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
     let stage = Stage::new(forest, ("value", index), scalar(forest.types.output), places);
     let steps = Steps::of(&forest.output.value);
     Some(match steps.last {
@@ -47,7 +47,7 @@ pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Optio
 }
 
 /// The kernel from margins to class numbers; `None` if the model has no classes.
-pub fn classes(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
+pub fn classes(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
     let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
     let stage = Stage::new(forest, ("class", index), Scalar::F32, places);
     let steps = Steps::of(&forest.output.value);
@@ -64,7 +64,7 @@ pub fn classes(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Opti
 }
 
 /// Transforms sums to margins, in place, at the end of the kernel of margins.
-pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<Place>) {
+pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<ProcessorKind>) {
     if forest.output.raw.is_empty() {
         return;
     }
@@ -94,7 +94,7 @@ impl<'a> Steps<'a> {
 struct Stage<'a> {
     b: Builder,
     /// Processor of each run.
-    places: &'a Variants<Place>,
+    places: &'a Variants<ProcessorKind>,
     margins: BufferId,
     out: BufferId,
     /// Element of margins.
@@ -125,7 +125,7 @@ impl<'a> Stage<'a> {
         forest: &Forest,
         (name, index): (&str, Scalar),
         result: Scalar,
-        places: &'a Variants<Place>,
+        places: &'a Variants<ProcessorKind>,
     ) -> Self {
         let element = scalar(forest.types.accumulator);
         let mut b = Builder::with_index(name, index);
@@ -251,8 +251,8 @@ impl<'a> Stage<'a> {
 
     fn choose(
         &mut self,
-        bounded: &[Bounded<Place>],
-        rest: Place,
+        bounded: &[Bounded<ProcessorKind>],
+        rest: ProcessorKind,
         count: Value,
         body: &mut impl FnMut(&mut Self, Value),
     ) {
@@ -267,10 +267,10 @@ impl<'a> Stage<'a> {
         self.when(more, |s| s.choose(larger, rest, count, body));
     }
 
-    fn for_all_at(&mut self, place: Place, count: Value, body: &mut impl FnMut(&mut Self, Value)) {
+    fn for_all_at(&mut self, place: ProcessorKind, count: Value, body: &mut impl FnMut(&mut Self, Value)) {
         match place {
-            Place::Device => launch_over(self, "rows", count, body),
-            Place::Host => {
+            ProcessorKind::Device => launch_over(self, "rows", count, body),
+            ProcessorKind::Host => {
                 let zero = self.b.int(0);
                 self.for_loop((zero, count, 1), &[], |s, number, _| {
                     body(s, number);

@@ -35,9 +35,9 @@ impl Results {
 /// Table of the margin that each tree adds to.
 #[derive(Clone, Copy, Debug)]
 pub struct Targets {
-    /// Its buffer.
+    /// Buffer of the table.
     pub buffer: BufferId,
-    /// Its element.
+    /// Element of the table.
     pub element: Scalar,
 }
 
@@ -72,7 +72,7 @@ pub struct Ports<'a> {
     /// The model's number of each tree.
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
-    quantizer: Option<encode::Tables<BufferId>>,
+    quantizer: Option<encode::QuantizerTables<BufferId>>,
 }
 
 impl<'a> Ports<'a> {

@@ -4,12 +4,12 @@ use super::kernel_builder::KernelBuilder;
 use crate::lir::{Address, BufferId, Build, Cmp, Ty, Value};
 use crate::quantize::encode::Quantizer;
 use crate::quantize::of_columns::Blocks;
-use crate::rows::Copied;
+use crate::rows::CopiedRows;
 use crate::rows::input::InputColumns;
 use crate::rows::transpose::Transpose;
 
 /// A copy to fill.
-pub(super) struct Copying<'a> {
+pub(super) struct CopyFill<'a> {
     /// Quantizer, if the copy holds bins.
     pub(super) quantizer: Option<Quantizer<'a>>,
     /// Transposition, if the copy has blocks.
@@ -19,12 +19,12 @@ pub(super) struct Copying<'a> {
     /// Buffer of the copy.
     pub(super) buffer: BufferId,
     /// Rows of the copy.
-    pub(super) rows: Copied,
+    pub(super) rows: CopiedRows,
 }
 
 impl KernelBuilder<'_> {
     /// Fills a copy. `elements` is its number of elements if rows are consecutive in it.
-    pub(super) fn fill_copy(&mut self, copy: &Copying, elements: Value) {
+    pub(super) fn fill_copy(&mut self, copy: &CopyFill, elements: Value) {
         let Some(columns) = self.ports.columns() else { return self.fill_from_rows(copy, elements) };
         let given = columns.given(&mut self.b);
         self.if_else(
@@ -40,8 +40,8 @@ impl KernelBuilder<'_> {
         );
     }
 
-    fn fill_from_rows(&mut self, copy: &Copying, elements: Value) {
-        let Copying { quantizer, transpose, blocks, buffer, rows } = copy;
+    fn fill_from_rows(&mut self, copy: &CopyFill, elements: Value) {
+        let CopyFill { quantizer, transpose, blocks, buffer, rows } = copy;
         match (quantizer, transpose.zip(*blocks)) {
             (Some(quantizer), _) => quantizer.rows(&mut self.b, *buffer, *rows, *blocks),
             (None, Some((transpose, width))) => transpose.rows(&mut self.b, *buffer, *rows, width),
@@ -50,7 +50,7 @@ impl KernelBuilder<'_> {
     }
 
     /// Fills a copy from columns. If all blocks are full, no masks are needed.
-    fn fill_from_columns(&mut self, copy: &Copying, from: InputColumns) {
+    fn fill_from_columns(&mut self, copy: &CopyFill, from: InputColumns) {
         let rows = copy.rows;
         let are_full = self.b.cmp(Cmp::Eq, rows.count, rows.held);
         self.if_else(
@@ -67,8 +67,8 @@ impl KernelBuilder<'_> {
     }
 
     /// Fills the blocks of a copy from columns. The plan stores bins in blocks if rows may be columns.
-    fn fill_blocks(&mut self, copy: &Copying, from: InputColumns, are_full: bool) {
-        let Copying { quantizer, transpose, blocks, buffer, rows } = copy;
+    fn fill_blocks(&mut self, copy: &CopyFill, from: InputColumns, are_full: bool) {
+        let CopyFill { quantizer, transpose, blocks, buffer, rows } = copy;
         match (quantizer.zip(*blocks), transpose.zip(*blocks)) {
             (Some((quantizer, width)), _) => {
                 quantizer.columns(&mut self.b, from, *rows, Blocks { copy: *buffer, width, are_full });
@@ -93,7 +93,7 @@ impl KernelBuilder<'_> {
     }
 
     /// Copies columns to consecutive rows.
-    fn copy_columns(&mut self, buffer: BufferId, rows: Copied, from: InputColumns) {
+    fn copy_columns(&mut self, buffer: BufferId, rows: CopiedRows, from: InputColumns) {
         let (input, features) = (self.ports.input, self.ports.features());
         let (zero, end) = (self.b.int(0), self.b.int(features));
         self.for_loop((zero, end, 1), &[], |k, feature, _| {

@@ -2,7 +2,7 @@
 
 use crate::lir::{Address, Bin, BufferId, Builder, Cmp, Scalar, Ty, Value};
 use crate::plan::RowTable;
-use crate::rows::{Places, Row, RowLanes};
+use crate::rows::{Row, RowLanes, RowPlacement};
 
 /// Rows in scope: those of the call, or a copy of some of them.
 #[derive(Clone, Copy, Debug)]
@@ -20,12 +20,12 @@ pub struct RowCopy {
     /// Whether all rows are in one block.
     pub single_block: bool,
     /// Order of the rows in the block.
-    pub places: Places,
+    pub places: RowPlacement,
 }
 
 /// Look-up table with the row that all lanes read.
 #[derive(Clone, Copy, Debug)]
-pub enum Table {
+pub enum RowTableSource {
     /// No table.
     None,
     /// Loaded once before the loop, for vectors.
@@ -42,7 +42,7 @@ pub struct RowSource {
     /// Distance between the rows of consecutive iterations, if the loop counts rows.
     pub step: Option<i64>,
     /// Look-up table of the row.
-    pub table: Table,
+    pub table: RowTableSource,
 }
 
 /// Rows of one vector of walks, or the row of a single walk.
@@ -91,8 +91,8 @@ impl RowSource {
     /// The table that was loaded before the loop.
     pub fn loaded_table(&self) -> Option<Value> {
         match self.table {
-            Table::Loaded(table) => Some(table),
-            Table::None | Table::OfRow(_) => None,
+            RowTableSource::Loaded(table) => Some(table),
+            RowTableSource::None | RowTableSource::OfRow(_) => None,
         }
     }
 
@@ -118,9 +118,9 @@ impl RowSource {
             RowLanes { distance, adjacent: false, mask }
         });
         let table = match self.table {
-            Table::None => None,
-            Table::Loaded(table) => Some(table).filter(|_| width > 1),
-            Table::OfRow(table) => {
+            RowTableSource::None => None,
+            RowTableSource::Loaded(table) => Some(table).filter(|_| width > 1),
+            RowTableSource::OfRow(table) => {
                 let stride = element.bytes();
                 Some(self.copy.table(b, table, Address { buffer, index, stride, offset }))
             }

@@ -24,11 +24,13 @@ pub(crate) fn check(function: &Function, most: u64) -> Result<(), CompileError> 
         result = Err(CompileError::new(
             codes::SHARED_MEMORY,
             format!(
-                "the launch of `{}` needs {total} bytes of shared memory for one block ({}), and the GPU has {most}",
+                "the launch of `{}` needs {total} bytes of shared memory for one block ({}), and the \
+                 GPU has {most}",
                 launch.name,
                 each.join(", ")
             ),
-            "use smaller tiles for what is cached or summed up in a block, or a layout with smaller nodes",
+            "use smaller tiles in the loops that cache or sum in shared memory, or a layout with \
+             smaller nodes",
         ));
     });
     result

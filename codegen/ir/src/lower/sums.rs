@@ -6,7 +6,7 @@ use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Scalar, Task, Ty, Value};
 use crate::mir::{Fold, Private, PrivateId, Var, Window};
-use crate::rows::Copied;
+use crate::rows::CopiedRows;
 
 /// Indices of a fold: first sum of the slot and of the target.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl KernelBuilder<'_> {
     }
 
     /// Copies the sums of the rows of a copy to blocks for the walks inside, and writes them back.
-    pub(super) fn cache_sums(&mut self, rows: Copied, block: u32, body: impl FnOnce(&mut Self)) {
+    pub(super) fn cache_sums(&mut self, rows: CopiedRows, block: u32, body: impl FnOnce(&mut Self)) {
         let (margins, element, out) = (self.ports.margins(), self.ports.accumulator, self.ports.out);
         let elements = self.b.mul_int(rows.held, margins);
         let bytes = self.b.mul_int(elements, i64::from(element.bytes()));
@@ -72,11 +72,11 @@ impl KernelBuilder<'_> {
 
     /// Calls `body` for each margin of the rows of a copy, with its index in the output and in the
     /// blocks.
-    fn each_sum(&mut self, rows: Copied, block: u32, body: impl FnMut(&mut Self, Value, Value)) {
+    fn each_sum(&mut self, rows: CopiedRows, block: u32, body: impl FnMut(&mut Self, Value, Value)) {
         self.doing(Task::Sums, |k| k.of_each_sum(rows, block, body));
     }
 
-    fn of_each_sum(&mut self, rows: Copied, block: u32, mut body: impl FnMut(&mut Self, Value, Value)) {
+    fn of_each_sum(&mut self, rows: CopiedRows, block: u32, mut body: impl FnMut(&mut Self, Value, Value)) {
         let margins = self.ports.margins();
         let zero = self.b.int(0);
         self.for_loop((zero, rows.count, 1), &[], |k, row, _| {

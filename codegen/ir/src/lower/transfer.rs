@@ -8,7 +8,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BinTransfer, Build, Builder, Cmp, Function, Scalar, Space, Ty};
 use crate::quantize::encode::{Quantizer, SharedBlock};
 use crate::rows::transpose::Transpose;
-use crate::rows::{Copied, Team};
+use crate::rows::{CopiedRows, Team};
 use sched_nest::{Bounded, Variants};
 
 /// Variants of runs that transfer bins; shorter runs transfer values. These variants are the last ones.
@@ -35,7 +35,7 @@ pub(super) fn quantize(lowering: &Lowering) -> Option<Function> {
     let more = b.add_int(count, i64::from(transfer.block) - 1);
     let blocks = b.bin(Bin::IDiv, more, width);
     let held = b.mul(blocks, width);
-    quantizer.blocks(&mut b, out, Copied { first, count, held }, (transfer.block, transpose));
+    quantizer.blocks(&mut b, out, CopiedRows { first, count, held }, (transfer.block, transpose));
     Some(b.finish())
 }
 

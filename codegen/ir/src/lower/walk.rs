@@ -1,7 +1,7 @@
 //! Leaf loops: groups of walks that advance together, and the use of their leaves.
 
 use super::kernel_builder::KernelBuilder;
-use super::row_source::{RowCopy, RowSource, RowsWanted, Table};
+use super::row_source::{RowCopy, RowSource, RowTableSource, RowsWanted};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
@@ -11,7 +11,7 @@ use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, Walker};
 use crate::repr::{Buffers, Representation, TreeLanes, TreeState, WalkShape};
-use crate::rows::{Places, lanes_below};
+use crate::rows::{RowPlacement, lanes_below};
 use sched_nest::Axis;
 
 /// Most rows of a thread that are walked without a loop.
@@ -46,13 +46,13 @@ pub(super) struct WalkContext<'w> {
     /// Source of the rows.
     pub(super) rows: RowSource,
     /// The tree, if the loop is over rows.
-    tree: Option<Tree>,
+    tree: Option<LoopTree>,
     /// Target of leaf values; `None` in kernels without sums.
     pub(super) sums: Option<SumTarget>,
 }
 
 /// A tree that all rows of a loop walk.
-struct Tree {
+struct LoopTree {
     number: Value,
     state: TreeState,
     top: Vec<NodeTest>,
@@ -261,23 +261,23 @@ impl<'k> KernelBuilder<'k> {
             element: ports.input,
             columns: ports.features(),
             single_block: false,
-            places: Places::IN_ORDER,
+            places: RowPlacement::IN_ORDER,
         });
         let tree = (walks.over == Axis::Row).then(|| {
             let number = self.scope.affine(b, &walks.tree);
             let shape = WalkShape { lanes: walks.lanes as u16, steps: plan.steps.straight };
             let state = layout.load_tree(b, buffers, number, shape);
             let top = walker.top(b, &state);
-            Tree { number, state, top }
+            LoopTree { number, state, top }
         });
         let sums = ports.results.are_sums().then(|| self.scope.sums(b, ports, &walks.target));
         let table = match plan.row_table {
-            None => Table::None,
+            None => RowTableSource::None,
             // The tests of a tile look up several features of one row.
-            Some(table) if plan.traversal == Traversal::NodeTiles => Table::OfRow(table),
+            Some(table) if plan.traversal == Traversal::NodeTiles => RowTableSource::OfRow(table),
             Some(table) => {
                 let row = self.scope.affine(b, &walks.row);
-                Table::Loaded(copy.table_of(b, table, row))
+                RowTableSource::Loaded(copy.table_of(b, table, row))
             }
         };
         let step = (walks.over == Axis::Row).then_some(walks.iter.step);

@@ -1,6 +1,6 @@
 //! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
 
-use super::window::{Bytes, spread, window_of};
+use super::window::{ScratchBytes, spread, window_of};
 use super::{
     Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mapping, Mir,
     Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
@@ -27,7 +27,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
         uses: Uses::default(),
         on_gpu: hir.nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some()),
         fixed: Vec::new(),
-        scratch: Bytes::new(budget),
+        scratch: ScratchBytes::new(budget),
     };
     let quantized = hir.bins.is_some().then(|| builder.cache());
     let scope = Scope { quantized, ..Scope::default() };
@@ -44,7 +44,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
 
 /// Value of a loop's variable inside the loop.
 #[derive(Clone, Copy)]
-enum At {
+enum LoopValue {
     Var(Var),
     /// One case of a specialised loop.
     Const(i64),
@@ -53,7 +53,7 @@ enum At {
 /// Loops and row copies around a part of the nest.
 #[derive(Clone, Default)]
 struct Scope {
-    loops: BTreeMap<LoopId, At>,
+    loops: BTreeMap<LoopId, LoopValue>,
     row: Affine,
     tree: Affine,
     /// The innermost copy of rows.
@@ -63,7 +63,7 @@ struct Scope {
 }
 
 impl Scope {
-    fn enter(&self, id: LoopId, axis: Axis, at: At) -> Scope {
+    fn enter(&self, id: LoopId, axis: Axis, at: LoopValue) -> Scope {
         let mut inner = self.clone();
         inner.loops.insert(id, at);
         let sum = match axis {
@@ -71,8 +71,8 @@ impl Scope {
             Axis::Tree => &mut inner.tree,
         };
         match at {
-            At::Var(var) => sum.vars.push(var),
-            At::Const(value) => sum.plus += value,
+            LoopValue::Var(var) => sum.vars.push(var),
+            LoopValue::Const(value) => sum.plus += value,
         }
         inner
     }
@@ -87,7 +87,7 @@ struct Build<'a> {
     on_gpu: bool,
     /// Variables of the enclosing specialised loops, with their values in the current case.
     fixed: Vec<(Var, i64)>,
-    scratch: Bytes,
+    scratch: ScratchBytes,
 }
 
 impl Build<'_> {
@@ -114,7 +114,7 @@ impl Build<'_> {
                     let mut arms = Vec::new();
                     for (k, case) in cases.iter().enumerate() {
                         let value = first + step * k as i64;
-                        let mut at = scope.enter(id, this.axis, At::Const(value));
+                        let mut at = scope.enter(id, this.axis, LoopValue::Const(value));
                         (at.cached, at.quantized) = (inner.cached, inner.quantized);
                         build.fixed.push((var, value));
                         arms.push((value, build.sequence(case, &at)?));
@@ -233,7 +233,7 @@ impl Build<'_> {
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
         let first_walk = self.uses.count();
-        let mut inner = scope.enter(id, this.axis, At::Var(var));
+        let mut inner = scope.enter(id, this.axis, LoopValue::Var(var));
         let quantized = (this.axis == Axis::Row && self.quantizes_here(id, scope)).then(|| self.cache());
         inner.quantized = quantized.or(inner.quantized);
         match (this.annotations.cache, this.axis) {
@@ -347,8 +347,8 @@ impl Build<'_> {
             let mut less = Affine::default();
             for other in others() {
                 match scope.loops[other] {
-                    At::Var(var) => less.vars.push(var),
-                    At::Const(value) => less.plus += value,
+                    LoopValue::Var(var) => less.vars.push(var),
+                    LoopValue::Const(value) => less.plus += value,
                 }
             }
             let bound = Bound { limit: limit(&constraint.bound)?, less };

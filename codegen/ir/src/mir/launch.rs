@@ -7,8 +7,8 @@
 //! Sums begin with the base values. The first addition to a sum starts from its base value if that
 //! addition is known (`mir/thread_sums.rs`). Otherwise a separate launch sets the base values before.
 
-use super::mapped::{any_mapped, no_code_yet};
-use super::threads::{Share, only_firsts};
+use super::mapped::{any_mapped, unsupported};
+use super::threads::{Share, guard_unmapped};
 use super::{
     Affine, Bound, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
     Window,
@@ -34,10 +34,10 @@ pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
     }
     let Mir { mut vars, body, uses, rows_per_run } = mir;
     let pass = Separate { vars: &vars };
-    let mut body = body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()?;
+    let mut body = body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()?;
     let seeded = thread_sums::open(&mut body, &vars);
     body.retain(|stmt| !(seeded && matches!(stmt, Stmt::Base(_))));
-    let mut body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect::<Vec<_>>();
+    let mut body = body.into_iter().map(|stmt| base_launch(stmt, &mut vars)).collect::<Vec<_>>();
     finish(&mut body, &vars)?;
     Ok(Mir { vars, body, uses, rows_per_run })
 }
@@ -47,9 +47,9 @@ fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     stmts.iter_mut().try_for_each(|stmt| match stmt {
         Stmt::Launch(launch) => {
             let pass = Separate { vars };
-            let mut body = only_firsts(std::mem::take(&mut launch.body), &used(launch), &mut Vec::new());
+            let mut body = guard_unmapped(std::mem::take(&mut launch.body), &used(launch), &mut Vec::new());
             owners::check(&body, vars)?;
-            pass.at_least_first(&body, &mut launch.grid);
+            pass.keep_first_block(&body, &mut launch.grid);
             pass.guards(&mut body, launch);
             launch.body = settle::settle(body, vars)?;
             Ok(())
@@ -71,7 +71,7 @@ fn used(launch: &Launch) -> Vec<GpuDimension> {
 }
 
 /// Turns base values that no launch of walks sets into a separate launch, with one row per thread.
-fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
+fn base_launch(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     let Stmt::Base(_) = stmt else { return stmt };
     let threads = i64::from(BASE_THREADS);
     let mut var = |name: &str, most: Option<i64>, step: i64| {
@@ -126,9 +126,9 @@ impl Separate<'_> {
     }
 
     /// Converts a statement of the host. Its loops, and so its launches, run one after the other.
-    fn of_host(&self, stmt: Stmt) -> Result<Stmt, CompileError> {
+    fn host_stmt(&self, stmt: Stmt) -> Result<Stmt, CompileError> {
         let all = |pass: &Self, body: Vec<Stmt>| {
-            body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()
+            body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()
         };
         Ok(match stmt {
             Stmt::Loop(this) if matches!(this.mode, Mode::Mapped(_)) => Stmt::Launch(self.launch(this)?),
@@ -144,15 +144,15 @@ impl Separate<'_> {
                 let name = &self.info(walks.iter.var).name;
                 return Err(CompileError::new(
                     codes::GPU,
-                    format!("the walks of `{name}` are in no launch, beside others that are"),
-                    "map a loop around them with gpuDimension, too, or none at all",
+                    format!("the walks of `{name}` are outside all launches, but other walks are inside"),
+                    "map a loop around these walks with gpuDimension too, or map no loop",
                 ));
             }
             Stmt::CacheRows(copy) if copy.quantized => {
-                return Err(no_code_yet("rows that are quantized outside launches"));
+                return Err(unsupported("rows that are quantized outside launches"));
             }
             Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {
-                return Err(no_code_yet("copies that all launches share"));
+                return Err(unsupported("copies that all launches share"));
             }
             Stmt::Private(mut private) => {
                 private.body = all(self, private.body)?;
@@ -181,9 +181,9 @@ impl Separate<'_> {
             return Err(CompileError::new(
                 codes::GPU,
                 format!(
-                    "the launch of `{name}` has blocks of {threads} threads; a GPU has {MAX_THREADS} at most"
+                    "the launch of `{name}` has blocks of {threads} threads; GPUs allow at most {MAX_THREADS}"
                 ),
-                "make loops that stand beside each other and are mapped to one dimension equally long, or smaller tiles",
+                "use smaller tiles, or give sibling loops that are mapped to one dimension the same length",
             ));
         }
         let body = Share { vars: self.vars, block, threads: Vec::new() }.all(body)?;
@@ -260,30 +260,30 @@ impl Separate<'_> {
 
     /// Ensures that the grid has a first block if only that block runs some statement, even if all
     /// mapped loops are empty.
-    fn at_least_first(&self, stmts: &[Stmt], grid: &mut [Vec<Iter>; 3]) {
+    fn keep_first_block(&self, stmts: &[Stmt], grid: &mut [Vec<Iter>; 3]) {
         for stmt in stmts {
             match stmt {
                 Stmt::When(guards, body) => {
                     for guard in guards {
                         if let Guard::First(GpuDimension { level: GpuLevel::Grid, axis }) = guard {
-                            self.at_least_one(&mut grid[number(*axis)]);
+                            self.keep_one_block(&mut grid[number(*axis)]);
                         }
                     }
-                    self.at_least_first(body, grid);
+                    self.keep_first_block(body, grid);
                 }
-                Stmt::Loop(this) => self.at_least_first(&this.body, grid),
-                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.at_least_first(body, grid)),
-                Stmt::CacheRows(copy) => self.at_least_first(&copy.body, grid),
-                Stmt::ShareTrees(copy) => self.at_least_first(&copy.body, grid),
-                Stmt::Private(private) => self.at_least_first(&private.body, grid),
-                Stmt::ThreadSums(sums) => self.at_least_first(&sums.body, grid),
+                Stmt::Loop(this) => self.keep_first_block(&this.body, grid),
+                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.keep_first_block(body, grid)),
+                Stmt::CacheRows(copy) => self.keep_first_block(&copy.body, grid),
+                Stmt::ShareTrees(copy) => self.keep_first_block(&copy.body, grid),
+                Stmt::Private(private) => self.keep_first_block(&private.body, grid),
+                Stmt::ThreadSums(sums) => self.keep_first_block(&sums.body, grid),
                 _ => {}
             }
         }
     }
 
     /// Adds a loop with one iteration to the loops of a direction, if all of these may be empty.
-    fn at_least_one(&self, loops: &mut Vec<Iter>) {
+    fn keep_one_block(&self, loops: &mut Vec<Iter>) {
         if loops.iter().all(|iter| self.may_be_empty(iter))
             && let Some(first) = loops.first()
         {

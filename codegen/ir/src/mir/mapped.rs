@@ -25,7 +25,7 @@ pub fn any_mapped(stmts: &[Stmt]) -> bool {
 }
 
 /// Refuses a construct that GPU code does not support.
-pub(super) fn no_code_yet(what: &str) -> CompileError {
+pub(super) fn unsupported(what: &str) -> CompileError {
     CompileError::new(
         codes::GPU,
         format!("there is no code for {what} on GPUs yet"),

@@ -30,7 +30,7 @@ mod window;
 
 pub use build::build;
 pub use uses::{LeafUse, Uses, WalkRange};
-pub(crate) use window::Bytes;
+pub(crate) use window::ScratchBytes;
 
 use crate::repr::traverse::Steps;
 use sched_nest::{Axis, GpuDimension, Layout, Reduce};
@@ -49,7 +49,7 @@ pub struct VarInfo {
     pub axis: Axis,
     /// Least value.
     pub least: i64,
-    /// Its largest value, unless only the number of rows bounds it.
+    /// Largest value, unless only the number of rows bounds it.
     pub most: Option<i64>,
     /// Distance between consecutive values.
     pub step: i64,
@@ -125,9 +125,9 @@ pub struct Mapping {
 pub struct Loop {
     /// The loop's variable and bounds.
     pub iter: Iter,
-    /// How iterations run.
+    /// Execution mode of the iterations.
     pub mode: Mode,
-    /// How partial sums of its iterations are combined; meaningful for parallel tree loops.
+    /// Combination of the iterations' partial sums; meaningful for parallel tree loops.
     pub reduce: Option<Reduce>,
     /// The leaf loops in it.
     pub walks: WalkRange,
@@ -186,7 +186,7 @@ pub struct WalkId(pub u32);
 /// A leaf loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walks {
-    /// Its name.
+    /// Name.
     pub id: WalkId,
     /// The leaf loop's values.
     pub iter: Iter,
@@ -212,9 +212,9 @@ pub struct Walks {
     pub tile: u32,
     /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
     pub aligned: bool,
-    /// Where rows are read from.
+    /// Source of the rows.
     pub rows: Rows,
-    /// Where leaf values are added.
+    /// Target of the leaf values.
     pub target: Target,
 }
 
@@ -249,7 +249,7 @@ pub struct Window {
 /// A local copy of rows for the statements inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheRows {
-    /// Its name.
+    /// Name.
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,

@@ -47,8 +47,10 @@ pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError
     if let Some(name) = find.overlapping {
         return Err(CompileError::new(
             codes::GPU,
-            format!("blocks that share the slots of `{name}` have rows of other blocks between their own"),
-            "give each block rows that lie together, with tiles of sizes that divide each other, or leave sharedReduce out",
+            format!(
+                "the rows of blocks that share the slots of `{name}` interleave with rows of other blocks"
+            ),
+            "give each block consecutive rows, by tile sizes that divide each other, or remove sharedReduce",
         ));
     }
     let adders = find.adders;
@@ -58,7 +60,7 @@ pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError
             return Err(CompileError::new(
                 codes::GPU,
                 format!("`{}` and `{}` add to the same rows in different threads", one.name, other.name),
-                "map the loops over rows around both in the same way, or use atomicReduce where trees are mapped",
+                "map the row loops around both alike, or use atomicReduce on the mapped tree loops",
             ));
         }
     }

@@ -14,7 +14,7 @@
 //! which threads arrive.
 
 use super::mapped::any_mapped;
-use super::window::{Bytes, window_of};
+use super::window::{ScratchBytes, window_of};
 use super::{
     Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mapping, Mir, Mode, Opening, Private, PrivateId,
     Stmt, Target, Uses, Var, VarInfo, Window,
@@ -39,7 +39,7 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
         privates: 0,
         row_bytes,
         slots: 1,
-        scratch: Bytes::new(budget),
+        scratch: ScratchBytes::new(budget),
         in_launch: false,
         in_block: false,
         hoisted: BTreeMap::new(),
@@ -47,7 +47,7 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
     let output = Target { accumulator: Accumulator::Output, atomic: false };
     let mut body = mir.body;
     if any_mapped(&body) {
-        one_after_the_other(&mut body);
+        make_serial(&mut body);
     }
     let body = pass.block(body, output, &Affine::default())?;
     let rows_per_run = [mir.rows_per_run, pass.scratch.rows_per_run()].into_iter().flatten().min();
@@ -62,7 +62,7 @@ struct Legalise<'a> {
     /// Product of the enclosing private loops' slots: the number of inner buffers that may exist at
     /// once.
     slots: u64,
-    scratch: Bytes,
+    scratch: ScratchBytes,
     in_launch: bool,
     /// Whether a loop over the threads of a block encloses the statements.
     in_block: bool,
@@ -173,7 +173,7 @@ impl Legalise<'_> {
             }
             let id = self.fresh();
             for inner in &chain {
-                self.slots = self.slots.saturating_mul(self.trip(inner) as u64);
+                self.slots = self.slots.saturating_mul(self.most_trips(inner) as u64);
                 self.hoisted.insert(inner.iter.var, id);
             }
             self.scratch.add(&window, self.slots.saturating_mul(self.row_bytes))?;
@@ -197,9 +197,10 @@ impl Legalise<'_> {
                 return Err(CompileError::new(
                     codes::GPU,
                     format!(
-                        "the threads of `{name}` have rows without end, and shared memory cannot hold all their sums"
+                        "the threads of `{name}` walk an unlimited number of rows, whose sums do not \
+                         fit shared memory"
                     ),
-                    "tile the loop over rows and map the outer one to the grid, or leave sharedReduce out",
+                    "tile the loop over rows and map the outer loop to the grid, or remove sharedReduce",
                 ));
             }
             let id = self.fresh();
@@ -263,20 +264,20 @@ impl Legalise<'_> {
     }
 
     /// Largest number of iterations of a tree loop.
-    fn trip(&self, this: &Loop) -> i64 {
+    fn most_trips(&self, this: &Loop) -> i64 {
         let most = self.vars[this.iter.var.0 as usize].most;
         most.map_or(1, |most| (most - this.iter.start).max(0) / this.iter.step + 1)
     }
 
     /// One slot for each iteration that the loop can have, independent of enclosing loops.
     fn all_slots(&self, this: &Loop) -> Iter {
-        let stop = this.iter.start + self.trip(this) * this.iter.step;
+        let stop = this.iter.start + self.most_trips(this) * this.iter.step;
         let stops = vec![Bound { limit: Limit::Const(stop), less: Affine::default() }];
         Iter { stops, ..this.iter.clone() }
     }
 
     fn reserve(&mut self, this: &Loop, window: &Window) -> Result<(), CompileError> {
-        self.slots = self.slots.saturating_mul(self.trip(this) as u64);
+        self.slots = self.slots.saturating_mul(self.most_trips(this) as u64);
         self.scratch.add(window, self.slots.saturating_mul(self.row_bytes))
     }
 }
@@ -287,17 +288,17 @@ type Slots = (PrivateId, Vec<Iter>, u32);
 
 /// Makes parallel loops serial in a nest with mapped loops: launches, and iterations of one thread, run
 /// one after the other.
-fn one_after_the_other(stmts: &mut [Stmt]) {
+fn make_serial(stmts: &mut [Stmt]) {
     for stmt in stmts {
         match stmt {
             Stmt::Loop(this) => {
                 if this.mode == Mode::Parallel {
                     this.mode = Mode::Serial;
                 }
-                one_after_the_other(&mut this.body);
+                make_serial(&mut this.body);
             }
-            Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| one_after_the_other(body)),
-            Stmt::CacheRows(copy) => one_after_the_other(&mut copy.body),
+            Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| make_serial(body)),
+            Stmt::CacheRows(copy) => make_serial(&mut copy.body),
             _ => {}
         }
     }

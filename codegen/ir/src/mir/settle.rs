@@ -27,19 +27,19 @@ impl Settle<'_> {
         let mut done = Vec::with_capacity(stmts.len());
         let mut apart = Vec::new();
         for stmt in stmts {
-            if meets(&stmt) {
-                self.guarded(&mut apart, &mut done);
-                done.extend(self.together(stmt)?);
+            if has_barrier(&stmt) {
+                self.push_guarded(&mut apart, &mut done);
+                done.extend(self.with_barrier(stmt)?);
             } else {
                 apart.push(stmt);
             }
         }
-        self.guarded(&mut apart, &mut done);
+        self.push_guarded(&mut apart, &mut done);
         Ok(done)
     }
 
     /// Moves statements that threads run separately to `done`, inside the sunk guards.
-    fn guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
+    fn push_guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
         let stmts = std::mem::take(apart);
         if self.guards.is_empty() {
             done.extend(stmts);
@@ -49,7 +49,7 @@ impl Settle<'_> {
     }
 
     /// Places guards in a statement in which the threads of a block meet.
-    fn together(&mut self, stmt: Stmt) -> Result<Vec<Stmt>, CompileError> {
+    fn with_barrier(&mut self, stmt: Stmt) -> Result<Vec<Stmt>, CompileError> {
         Ok(match stmt {
             Stmt::Loop(this) => vec![Stmt::Loop(self.nest_loop(this)?)],
             Stmt::Case(var, arms) => {
@@ -136,15 +136,17 @@ impl Settle<'_> {
         let name = &self.vars[var.0 as usize].name;
         CompileError::new(
             codes::GPU,
-            format!("the threads of a block go different ways in `{name}`, and cannot copy together there"),
+            format!(
+                "the threads of a block diverge in `{name}`, so they cannot make a cooperative copy there"
+            ),
             "cache outside the specialized loop, or do not specialize a loop over threads",
         )
     }
 }
 
 /// Whether a statement contains a barrier, which all threads of a block must reach.
-fn meets(stmt: &Stmt) -> bool {
-    let any = |body: &[Stmt]| body.iter().any(meets);
+fn has_barrier(stmt: &Stmt) -> bool {
+    let any = |body: &[Stmt]| body.iter().any(has_barrier);
     match stmt {
         Stmt::CacheRows(copy) => copy.shared.is_some() || any(&copy.body),
         Stmt::Private(private) => private.shared || any(&private.body),

@@ -16,24 +16,24 @@ use sched_nest::Axis;
 /// Finds the thread sums of all launches. Returns whether they start from the base values, so that no
 /// other launch must set these.
 pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo]) -> bool {
-    let mut pass = Open { vars, opened: 0 };
+    let mut pass = SumOpener { vars, opened: 0 };
     let output = Accumulator::Output;
     let seeded = pass.is_chain(body, output, false);
     let opening = if seeded { Opening::Seed(Seed::Base, Vec::new()) } else { Opening::Memory };
     let whole = std::mem::take(body);
     let openings = vec![(output, opening)];
-    *body = pass.all(whole, &Way { row: Affine::default(), openings, in_launch: false });
+    *body = pass.all(whole, &OpenScope { row: Affine::default(), openings, in_launch: false });
     seeded
 }
 
-struct Open<'a> {
+struct SumOpener<'a> {
     vars: &'a [VarInfo],
     opened: u32,
 }
 
-/// Context of the statements that [`Open`] visits.
+/// Context of the statements that [`SumOpener`] visits.
 #[derive(Clone)]
-struct Way {
+struct OpenScope {
     /// Sum of the enclosing row loops.
     row: Affine,
     /// Start of each accumulator's sums.
@@ -41,7 +41,7 @@ struct Way {
     in_launch: bool,
 }
 
-impl Way {
+impl OpenScope {
     /// Start of the sums of a target. Atomic sums start from memory, since other threads may have added
     /// to them.
     fn opening(&self, target: Target) -> Opening {
@@ -52,20 +52,20 @@ impl Way {
 
 /// A leaf loop's target, and the row loops of the thread around the walks, its own included.
 #[derive(Clone)]
-struct Walked {
+struct ThreadWalks {
     target: Target,
     loops: Vec<Iter>,
 }
 
-impl Open<'_> {
-    fn all(&mut self, stmts: Vec<Stmt>, way: &Way) -> Vec<Stmt> {
+impl SumOpener<'_> {
+    fn all(&mut self, stmts: Vec<Stmt>, way: &OpenScope) -> Vec<Stmt> {
         if way.in_launch && !any_mapped(&stmts) {
             return self.of_thread(stmts, way);
         }
         stmts.into_iter().map(|stmt| self.stmt(stmt, way)).collect()
     }
 
-    fn stmt(&mut self, stmt: Stmt, way: &Way) -> Stmt {
+    fn stmt(&mut self, stmt: Stmt, way: &OpenScope) -> Stmt {
         match stmt {
             Stmt::Loop(mut this) => {
                 this.body = self.all(std::mem::take(&mut this.body), &self.inside(&this, way));
@@ -73,7 +73,7 @@ impl Open<'_> {
             }
             Stmt::Case(var, arms) => {
                 let arm = |(value, body)| {
-                    let way = Way { row: way.row.fixed(var, value), ..way.clone() };
+                    let way = OpenScope { row: way.row.fixed(var, value), ..way.clone() };
                     (value, self.all(body, &way))
                 };
                 Stmt::Case(var, arms.into_iter().map(arm).collect())
@@ -87,7 +87,7 @@ impl Open<'_> {
                 Stmt::ShareTrees(copy)
             }
             Stmt::Launch(mut launch) => {
-                launch.body = self.all(launch.body, &Way { in_launch: true, ..way.clone() });
+                launch.body = self.all(launch.body, &OpenScope { in_launch: true, ..way.clone() });
                 Stmt::Launch(launch)
             }
             Stmt::Private(private) => Stmt::Private(self.private(private, way)),
@@ -95,7 +95,7 @@ impl Open<'_> {
         }
     }
 
-    fn inside(&self, this: &Loop, way: &Way) -> Way {
+    fn inside(&self, this: &Loop, way: &OpenScope) -> OpenScope {
         let mut inside = way.clone();
         match self.axis(&this.iter) {
             Axis::Row => inside.row.vars.push(this.iter.var),
@@ -113,10 +113,10 @@ impl Open<'_> {
     }
 
     /// Sets how slots and their fold start. Slots start empty if walks write each of them.
-    fn private(&mut self, mut private: Private, way: &Way) -> Private {
+    fn private(&mut self, mut private: Private, way: &OpenScope) -> Private {
         let own = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
-        let all_rows = self.is_chain(&private.body, own, way.in_launch) && self.fills(&private);
-        let written = if all_rows { written(&private, own) } else { None };
+        let all_rows = self.is_chain(&private.body, own, way.in_launch) && self.fills_window(&private);
+        let written = if all_rows { written_slots(&private, own) } else { None };
         let opening = match written {
             Some(count) => {
                 private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
@@ -139,8 +139,8 @@ impl Open<'_> {
     }
 
     /// Wraps the statements of one thread in its sums.
-    fn of_thread(&mut self, body: Vec<Stmt>, way: &Way) -> Vec<Stmt> {
-        let Some(Walked { target, loops }) = self.walked(&body) else { return body };
+    fn of_thread(&mut self, body: Vec<Stmt>, way: &OpenScope) -> Vec<Stmt> {
+        let Some(ThreadWalks { target, loops }) = self.thread_walks(&body) else { return body };
         let opening = way.opening(target);
         let row = loops.iter().fold(way.row.clone(), |row, iter| row.with(iter.var));
         let id = ThreadSumsId(self.opened);
@@ -149,11 +149,11 @@ impl Open<'_> {
     }
 
     /// Target and row loops of a thread's leaf loops, if all agree.
-    fn walked(&self, body: &[Stmt]) -> Option<Walked> {
+    fn thread_walks(&self, body: &[Stmt]) -> Option<ThreadWalks> {
         let mut all = Vec::new();
         self.collect(body, &mut Vec::new(), &mut all);
         let first = all.first()?.clone();
-        let same = |other: &Walked| {
+        let same = |other: &ThreadWalks| {
             other.target == first.target
                 && other.loops.len() == first.loops.len()
                 && first
@@ -165,13 +165,13 @@ impl Open<'_> {
         all.iter().all(same).then_some(first)
     }
 
-    fn collect(&self, stmts: &[Stmt], rows: &mut Vec<Iter>, into: &mut Vec<Walked>) {
+    fn collect(&self, stmts: &[Stmt], rows: &mut Vec<Iter>, into: &mut Vec<ThreadWalks>) {
         for stmt in stmts {
             match stmt {
                 Stmt::Walks(walks) => {
                     let own = (walks.over == Axis::Row).then_some(&walks.iter);
                     let loops = rows.iter().chain(own).cloned().collect();
-                    into.push(Walked { target: walks.target, loops });
+                    into.push(ThreadWalks { target: walks.target, loops });
                 }
                 Stmt::Loop(this) => {
                     let around = rows.len();
@@ -193,12 +193,12 @@ impl Open<'_> {
     /// addition is known.
     fn is_chain(&self, stmts: &[Stmt], of: Accumulator, in_launch: bool) -> bool {
         if in_launch && !any_mapped(stmts) {
-            return self.walked(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
+            return self.thread_walks(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
         }
         let mut adding = stmts.iter().filter(|stmt| adds(stmt, of, false));
         let (Some(one), None) = (adding.next(), adding.next()) else { return false };
         match one {
-            Stmt::Loop(this) => self.comes_by(this) && self.is_chain(&this.body, of, in_launch),
+            Stmt::Loop(this) => self.has_first_iteration(this) && self.is_chain(&this.body, of, in_launch),
             Stmt::Case(_, arms) => arms.iter().all(|(_, body)| self.is_chain(body, of, in_launch)),
             Stmt::CacheRows(copy) => self.is_chain(&copy.body, of, in_launch),
             Stmt::ShareTrees(copy) => self.is_chain(&copy.body, of, in_launch),
@@ -209,7 +209,7 @@ impl Open<'_> {
                 let mut fold = private.body.iter().filter(folds);
                 let adding = private.body.iter().filter(|stmt| adds(stmt, of, false)).count();
                 match fold.next() {
-                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic && self.fills(private),
+                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic && self.fills_window(private),
                     _ => self.is_chain(&private.body, of, in_launch),
                 }
             }
@@ -220,7 +220,7 @@ impl Open<'_> {
     /// Whether the inner loops walk exactly the rows of a buffer's window, so that no row in it belongs
     /// to others. Each loop's step must be the extent of the loops inside it, and only the number of
     /// rows may end a loop early.
-    fn fills(&self, private: &Private) -> bool {
+    fn fills_window(&self, private: &Private) -> bool {
         let mut rows = Vec::new();
         if !self.row_loops(&private.body, &mut rows) {
             return false;
@@ -295,7 +295,7 @@ impl Open<'_> {
     }
 
     /// Whether the loop surely has its first iteration, in which sums start.
-    fn comes_by(&self, this: &Loop) -> bool {
+    fn has_first_iteration(&self, this: &Loop) -> bool {
         let ends_behind = |iter: &Iter| {
             iter.stops.iter().all(|stop| match stop.limit {
                 Limit::Const(limit) if stop.less.vars.is_empty() => limit - stop.less.plus > iter.start,
@@ -343,7 +343,7 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
 }
 
 /// Number of slots that walks write, if these are the first ones of the buffer.
-fn written(private: &Private, of: Accumulator) -> Option<i64> {
+fn written_slots(private: &Private, of: Accumulator) -> Option<i64> {
     let loops =
         private.slots.iter().map(|slot| loop_of(&private.body, of, slot)).collect::<Option<Vec<_>>>()?;
     slots::filled(&private.slots, &loops)
@@ -352,10 +352,10 @@ fn written(private: &Private, of: Accumulator) -> Option<i64> {
 /// The loop with the given slots, if all additions to `of` are inside it.
 fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
     let inside = |body: &'m Vec<Stmt>| loop_of(body, of, slots);
-    the_one(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
+    common(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
         Stmt::Loop(this) if this.iter.var == slots.var => Some(&this.iter),
         Stmt::Loop(this) => inside(&this.body),
-        Stmt::Case(_, arms) => the_one(arms.iter().map(|(_, body)| inside(body))),
+        Stmt::Case(_, arms) => common(arms.iter().map(|(_, body)| inside(body))),
         Stmt::CacheRows(copy) => inside(&copy.body),
         Stmt::ShareTrees(copy) => inside(&copy.body),
         Stmt::Launch(launch) => inside(&launch.body),
@@ -365,7 +365,7 @@ fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m I
 }
 
 /// The common value of all items, if they have one.
-fn the_one<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
+fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }

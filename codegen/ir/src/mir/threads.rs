@@ -1,7 +1,7 @@
 //! Divides work between the threads of a launch: cooperative copies, and statements for one block or
 //! thread.
 
-use super::mapped::{any_mapped, no_code_yet};
+use super::mapped::{any_mapped, unsupported};
 use super::{Affine, CacheTrees, Guard, Mapping, Mode, ShareTrees, Stmt, Var, VarInfo};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
@@ -35,7 +35,7 @@ impl Share<'_> {
     fn stmt(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
         Ok(match stmt {
             Stmt::CacheRows(copy) if !self.threads.is_empty() || copy.window.high.is_none() => {
-                return Err(no_code_yet("rows that are cached by single threads"));
+                return Err(unsupported("rows that are cached by single threads"));
             }
             Stmt::CacheRows(mut copy) => {
                 copy.shared = Some(self.block);
@@ -78,7 +78,7 @@ impl Share<'_> {
 /// Restricts a statement to the first block or thread of each direction that no enclosing loop is
 /// mapped to, since all blocks and threads run it. `used` are the directions with several blocks or
 /// threads, `covered` those of the enclosing loops.
-pub(super) fn only_firsts(
+pub(super) fn guard_unmapped(
     stmts: Vec<Stmt>,
     used: &[GpuDimension],
     covered: &mut Vec<GpuDimension>,
@@ -88,7 +88,7 @@ pub(super) fn only_firsts(
         if !is_shared(&stmt) {
             let missing: Vec<GpuDimension> =
                 used.iter().copied().filter(|dimension| !covered.contains(dimension)).collect();
-            done.push(only(missing, stmt));
+            done.push(guard_first(missing, stmt));
             continue;
         }
         done.push(match stmt {
@@ -97,20 +97,20 @@ pub(super) fn only_firsts(
                 if let Mode::Mapped(mapping) = this.mode {
                     covered.push(mapping.dimension);
                 }
-                this.body = only_firsts(this.body, used, covered);
+                this.body = guard_unmapped(this.body, used, covered);
                 covered.truncate(before);
                 Stmt::Loop(this)
             }
             Stmt::Case(var, arms) => {
-                let arms = arms.into_iter().map(|(value, body)| (value, only_firsts(body, used, covered)));
+                let arms = arms.into_iter().map(|(value, body)| (value, guard_unmapped(body, used, covered)));
                 Stmt::Case(var, arms.collect())
             }
             Stmt::CacheRows(mut copy) => {
-                copy.body = only_firsts(copy.body, used, covered);
+                copy.body = guard_unmapped(copy.body, used, covered);
                 Stmt::CacheRows(copy)
             }
             Stmt::ShareTrees(mut copy) => {
-                copy.body = only_firsts(copy.body, used, covered);
+                copy.body = guard_unmapped(copy.body, used, covered);
                 Stmt::ShareTrees(copy)
             }
             Stmt::Private(mut private) => {
@@ -123,12 +123,12 @@ pub(super) fn only_firsts(
                 for stmt in private.body {
                     match stmt {
                         Stmt::ZeroAll(_) | Stmt::Fold(_) => body.push(stmt),
-                        stmt => body.extend(only_firsts(vec![stmt], used, covered)),
+                        stmt => body.extend(guard_unmapped(vec![stmt], used, covered)),
                     }
                 }
                 private.body = body;
                 covered.truncate(before);
-                only(missing, Stmt::Private(private))
+                guard_first(missing, Stmt::Private(private))
             }
             other => other,
         });
@@ -137,7 +137,7 @@ pub(super) fn only_firsts(
 }
 
 /// Restricts a statement to the first block or thread of some directions.
-fn only(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
+fn guard_first(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
     let guards: Vec<Guard> = dimensions.into_iter().map(Guard::First).collect();
     if guards.is_empty() { stmt } else { Stmt::When(guards, vec![stmt]) }
 }

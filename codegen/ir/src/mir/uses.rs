@@ -17,7 +17,7 @@ pub struct WalkRange(pub Range<u32>);
 pub struct LeafUse {
     /// Whether it counts rows or trees.
     pub over: Axis,
-    /// Its variable.
+    /// Variable of the leaf loop.
     pub var: Var,
     /// The variable's first value.
     pub start: i64,

@@ -32,15 +32,15 @@ pub fn window_of(uses: &[LeafUse], base: &Affine, vars: &[VarInfo]) -> Window {
 
 /// Sum of a nest's scratch memory, which limits the rows of a run.
 #[derive(Clone, Debug)]
-pub struct Bytes {
+pub struct ScratchBytes {
     budget: u64,
     per_row: u64,
 }
 
-impl Bytes {
+impl ScratchBytes {
     /// No scratch memory yet.
-    pub fn new(budget: &Budget) -> Bytes {
-        Bytes { budget: budget.scratch, per_row: 0 }
+    pub fn new(budget: &Budget) -> ScratchBytes {
+        ScratchBytes { budget: budget.scratch, per_row: 0 }
     }
 
     /// Adds a buffer of `per_row` bytes for each row of the window. If the whole window is too large,
@@ -54,7 +54,8 @@ impl Bytes {
             return Err(CompileError::new(
                 codes::PRIVATE_BUDGET,
                 format!("the schedule needs {} MiB of partial results for a single row", self.per_row >> 20),
-                "use larger tiles of trees in the parallel loop, or atomicReduce, so that there are fewer partial sums",
+                "use larger tiles of trees in the parallel loop, or atomicReduce, so that there are \
+                 fewer partial sums",
             ));
         }
         Ok(())

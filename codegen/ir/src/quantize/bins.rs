@@ -82,7 +82,7 @@ const SHALLOW: [u32; 5] = [1, 2, 4, 6, 8];
 pub struct SearchGroup {
     /// Steps of the search.
     pub depth: u32,
-    /// Their range in [`BinMap::features`].
+    /// Range of the features in [`BinMap::features`].
     pub features: Range<usize>,
     /// Index of the group's first entry in the table of thresholds, where each feature has `2^depth`
     /// entries.
@@ -98,20 +98,20 @@ pub struct SearchGroup {
 }
 
 /// Number of thresholds that one vector comparison compares with a value of a single row.
-pub const AT_ONCE: u32 = 16;
+pub const SEARCH_WIDTH: u32 = 16;
 
 impl SearchGroup {
     /// Thresholds of a block in the ordered table, which starts with the last threshold of each of
     /// [`SEARCH_WIDTH`] blocks. `None` if one comparison covers all thresholds.
     pub fn block(&self) -> Option<u32> {
-        (1u32 << self.depth > AT_ONCE).then(|| (1 << self.depth) / AT_ONCE)
+        (1u32 << self.depth > SEARCH_WIDTH).then(|| (1 << self.depth) / SEARCH_WIDTH)
     }
 
     /// Entries of a feature in the ordered table; `None` if two comparisons do not suffice for its
     /// thresholds.
     pub fn ordered(&self) -> Option<u32> {
-        let blocks = self.block().map_or(0, |block| block * AT_ONCE);
-        (1u32 << self.depth <= AT_ONCE * AT_ONCE).then_some(AT_ONCE + blocks)
+        let blocks = self.block().map_or(0, |block| block * SEARCH_WIDTH);
+        (1u32 << self.depth <= SEARCH_WIDTH * SEARCH_WIDTH).then_some(SEARCH_WIDTH + blocks)
     }
 }
 
@@ -159,7 +159,8 @@ impl BinMap {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
                 format!("quantized rows have {columns} columns, more than 16 bits count"),
-                "use representation(levels) or representation(sparse), which compare the thresholds themselves",
+                "use representation(levels) or representation(sparse), which compare the thresholds \
+                 themselves",
             ));
         }
         let mut bins = BinMap {
@@ -234,7 +235,7 @@ impl BinMap {
     }
 
     /// Comparison `threshold ? value` that holds if the value goes right of the threshold.
-    pub fn counts(&self) -> Cmp {
+    pub fn threshold_cmp(&self) -> Cmp {
         let ties = (self.comparison == Comparison::Less) != seeded(Fault::BinsFlipTies);
         if ties { Cmp::OLe } else { Cmp::OLt }
     }
@@ -268,7 +269,7 @@ impl BinMap {
     /// columns plus the set's number.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
         if let Some(set) = set_of(inner) {
-            return (self.sets.place(inner), u64::from(self.columns) + u64::from(set));
+            return (self.sets.feature_index(inner), u64::from(self.columns) + u64::from(set));
         }
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
         let runs = self.places.get(inner.feature as usize).into_iter().flatten();
@@ -293,7 +294,7 @@ impl BinMap {
         let thresholds: u64 =
             self.groups.iter().map(|group| (group.features.len() as u64) << group.depth).sum();
         // The ordered table holds the thresholds again, and the last one of each block.
-        let ordered = 2 * thresholds + u64::from(AT_ONCE) * self.features.len() as u64;
+        let ordered = 2 * thresholds + u64::from(SEARCH_WIDTH) * self.features.len() as u64;
         (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
     }
 
@@ -328,7 +329,7 @@ impl BinMap {
             let (Some(entries), block) = (group.ordered(), group.block()) else { continue };
             for feature in &self.features[group.features.clone()] {
                 let last = |at: u32| block.map_or(at, |block| at * block + block - 1);
-                let places = (0..AT_ONCE).map(last).chain(0..entries - AT_ONCE);
+                let places = (0..SEARCH_WIDTH).map(last).chain(0..entries - SEARCH_WIDTH);
                 for place in places {
                     let threshold = feature.thresholds.get(place as usize).copied().unwrap_or(f64::NAN);
                     let from = bytes.len();

@@ -24,7 +24,7 @@ const LEAST_BYTES: u32 = 16;
 const WHOLE_BYTES: u32 = 8;
 
 /// Largest value of a bit in a byte, as a number below which thresholds are needed.
-const BITS: u32 = 1 << (u8::BITS - 1);
+const LARGEST_BIT: u32 = 1 << (u8::BITS - 1);
 
 impl ClassSets {
     /// Collects the sets of a forest.
@@ -87,7 +87,7 @@ impl ClassSets {
     }
 
     /// Index of a node's feature in [`ClassSets::features`].
-    pub fn place(&self, inner: &Inner) -> u64 {
+    pub fn feature_index(&self, inner: &Inner) -> u64 {
         self.features.range(..inner.feature).count() as u64
     }
 
@@ -95,7 +95,7 @@ impl ClassSets {
     pub fn thresholds(&self) -> impl Iterator<Item = (u32, Vec<f64>)> {
         let below = |most: u32| (0..most).map(|number| f64::from(number) + 0.5).collect();
         self.features.iter().flat_map(move |(feature, bytes)| {
-            [(*feature, below((*bytes).max(2) - 1)), (feature + 1, below(BITS))]
+            [(*feature, below((*bytes).max(2) - 1)), (feature + 1, below(LARGEST_BIT))]
         })
     }
 }

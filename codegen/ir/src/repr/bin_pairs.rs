@@ -12,10 +12,10 @@
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::test::{Operand, Test};
 use super::traverse::Lane;
@@ -37,7 +37,8 @@ pub struct BinPairs {
     node: Field,
 }
 
-const NAMES: Names = Names { nodes: "pair_leaves", trees: "pair_trees", leaf_indices: "pair_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "pair_leaves", trees: "pair_trees", leaf_indices: "pair_leaf_indices" };
 
 /// Bits of a node that hold the column; the bits above hold the threshold bin.
 const COLUMN_BITS: u32 = 8;
@@ -81,7 +82,7 @@ impl BinPairs {
 }
 
 impl Representation for BinPairs {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, COLUMN_BITS);
             if let Operand::Bin(threshold_bin) = test.operand {

@@ -3,11 +3,11 @@
 //!
 //! The root is 1, the children of `n` are `2n` and `2n + 1`. A node's entry is its number.
 
-use super::entries::{Entries, PlacedLeaf};
-use super::records::Names;
+use super::entries::{Entries, LeafEntry};
+use super::records::TableNames;
 use super::representation::WalkEnd;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::starts::TreeStarts;
 use super::tree::TreeState;
 use crate::error::CompileError;
@@ -76,7 +76,7 @@ impl Complete {
     pub fn declare(
         request: &Request,
         schema: &mut Schema,
-        names: Names,
+        names: TableNames,
         depths: Depths,
         starts: TreeStarts,
     ) -> Complete {
@@ -87,17 +87,17 @@ impl Complete {
     pub fn fill(
         &self,
         forest: &Forest,
-        bytes: &mut Bytes,
-        mut write: impl FnMut(&mut Bytes, NodeSlot, &Inner),
+        bytes: &mut TableBytes,
+        mut write: impl FnMut(&mut TableBytes, NodeSlot, &Inner),
     ) {
         self.entries.fill(forest, bytes, |bytes, tree, at, start| {
             let mut leaves = Vec::with_capacity(tree.leaves.len());
-            for_each_part(tree, self.depths.0[at].unwrap_or(0), |part| match part {
-                Part::Node(number, inner) => {
+            for_each_node(tree, self.depths.0[at].unwrap_or(0), |part| match part {
+                CompleteNode::Node(number, inner) => {
                     write(bytes, NodeSlot { tree: at, number, entry: start + number as usize }, inner);
                 }
-                Part::Leaf(places, leaf) => {
-                    let entry = |place: u64| PlacedLeaf { entry: start + place as usize, leaf };
+                CompleteNode::Leaf(places, leaf) => {
+                    let entry = |place: u64| LeafEntry { entry: start + place as usize, leaf };
                     leaves.extend(places.map(entry));
                 }
             });
@@ -132,7 +132,7 @@ pub struct NodeSlot {
 }
 
 /// An inner node or a leaf of a tree that is treated as complete.
-pub enum Part<'t> {
+pub enum CompleteNode<'t> {
     /// An inner node with its number.
     Node(u64, &'t Inner),
     /// A leaf with its positions among the leaves of the complete tree. A shallow leaf takes the
@@ -143,13 +143,13 @@ pub enum Part<'t> {
 
 /// Calls `visit` with all nodes and leaves of a tree that is treated as complete with `depth` levels;
 /// no leaf may be deeper.
-pub fn for_each_part<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(Part<'t>)) {
+pub fn for_each_node<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(CompleteNode<'t>)) {
     let lost = seeded(Fault::PadLosesLeaf);
     let mut todo = vec![(1u64, depth, tree.root)];
     while let Some((mut number, mut below, mut node)) = todo.pop() {
         while let NodeRef::Inner(inner) = node {
             let inner = &tree.inner[inner as usize];
-            visit(Part::Node(number, inner));
+            visit(CompleteNode::Node(number, inner));
             (number, below) = (2 * number, below.saturating_sub(1));
             todo.push((number + 1, below, inner.right));
             node = inner.left;
@@ -157,7 +157,7 @@ pub fn for_each_part<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(Part<
         if let NodeRef::Leaf(leaf) = node {
             let first = (number << below) - (1 << depth);
             let last = if lost { first + 1 } else { first + (1 << below) };
-            visit(Part::Leaf(first..last, leaf));
+            visit(CompleteNode::Leaf(first..last, leaf));
         }
     }
 }

@@ -6,9 +6,9 @@
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::payload::Payload;
-use super::records::Names;
+use super::records::TableNames;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use sched_forest::{Forest, Tree};
@@ -22,7 +22,7 @@ pub struct Entries {
 }
 
 /// A leaf with its entry in the tables of all trees.
-pub struct PlacedLeaf {
+pub struct LeafEntry {
     /// Index of the entry.
     pub entry: usize,
     /// Number of the leaf in its tree.
@@ -32,7 +32,7 @@ pub struct PlacedLeaf {
 impl Entries {
     /// Adds the tables of leaves, of first entries and of leaf indices to a schema, behind the tables
     /// of nodes.
-    pub fn declare(request: &Request, schema: &mut Schema, names: Names, starts: TreeStarts) -> Entries {
+    pub fn declare(request: &Request, schema: &mut Schema, names: TableNames, starts: TreeStarts) -> Entries {
         let leaf = schema.column(names.nodes, Payload::element(request.forest), starts.count());
         schema.near(leaf.table());
         let start = starts.declare(schema, names.trees);
@@ -57,13 +57,13 @@ impl Entries {
     pub fn fill(
         &self,
         forest: &Forest,
-        bytes: &mut Bytes,
-        mut lay: impl FnMut(&mut Bytes, &Tree, usize, usize) -> Vec<PlacedLeaf>,
+        bytes: &mut TableBytes,
+        mut lay: impl FnMut(&mut TableBytes, &Tree, usize, usize) -> Vec<LeafEntry>,
     ) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let laid = self.starts.of(at).map_or_else(Vec::new, |start| lay(bytes, tree, at, start));
-            for PlacedLeaf { entry, leaf } in laid {
+            for LeafEntry { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
                 self.leaves.write(bytes, entry, source, first_leaf + leaf);
                 let (first, end) = self.starts.records(at);

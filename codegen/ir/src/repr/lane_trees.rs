@@ -10,14 +10,14 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Part, for_each_part};
+use super::complete::{CompleteNode, for_each_node};
 use super::cursor::{Cursor, Step, choose};
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::payload::Payload;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema, prefetch};
+use super::schema::{Field, Schema, TableBytes, prefetch};
 use super::test::Test;
 use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
@@ -203,7 +203,7 @@ impl LaneTrees {
         tree / self.lanes * self.lanes * TOP_NODES + node * self.lanes + tree % self.lanes
     }
 
-    fn write_node(&self, bytes: &mut Bytes, tree: u64, node: u64, inner: &Inner) {
+    fn write_node(&self, bytes: &mut TableBytes, tree: u64, node: u64, inner: &Inner) {
         let test = self.test.encode(inner, self.code_bits());
         let start = (tree - self.trees.start) * records(self.depth);
         let record = (start + Level::of(node.ilog2(), self.depth).record(node)) as usize;
@@ -216,11 +216,11 @@ impl LaneTrees {
         }
     }
 
-    fn write_tree(&self, bytes: &mut Bytes, at: u64, tree: &Tree, first_leaf: u32) {
+    fn write_tree(&self, bytes: &mut TableBytes, at: u64, tree: &Tree, first_leaf: u32) {
         let Some(depth) = self.depths[at as usize] else { return };
-        for_each_part(tree, depth, |part| match part {
-            Part::Node(number, inner) => self.write_node(bytes, at, number, inner),
-            Part::Leaf(places, leaf) => {
+        for_each_node(tree, depth, |part| match part {
+            CompleteNode::Node(number, inner) => self.write_node(bytes, at, number, inner),
+            CompleteNode::Leaf(places, leaf) => {
                 for place in places {
                     let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
@@ -343,7 +343,7 @@ impl TreeTables for LaneTrees {
 }
 
 impl Representation for LaneTrees {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             self.write_tree(bytes, at as u64, tree, first_leaf);

@@ -2,7 +2,7 @@
 
 use super::numbers::LeafIndices;
 use super::payload::{LeafValue, Payload};
-use super::schema::Bytes;
+use super::schema::TableBytes;
 use super::tree::{Buffers, TreeState};
 use crate::lir::{Builder, Value};
 use sched_forest::Leaf;
@@ -22,7 +22,7 @@ impl Leaves {
     }
 
     /// Writes a leaf. `number` is its index among all leaves of the forest.
-    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, number: u32) {
+    pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, number: u32) {
         self.payload.write(bytes, record, leaf, number);
         self.numbers.write(bytes, record, leaf);
     }

@@ -13,10 +13,10 @@
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step, choose};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::too_many;
 use super::test::Test;
@@ -40,8 +40,8 @@ pub struct Levels {
     trees: Complete,
 }
 
-const NAMES: Names =
-    Names { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
 
 /// Entries of the first table of codes, which wide vectors use for several levels.
 const TOGETHER: u64 = 64;
@@ -78,8 +78,8 @@ impl Levels {
         let all = SMALLEST.max(1 << walks.steps.min(30));
         let first = b.int(0);
         Loaded::Tables {
-            operands: run(b, buffers, self.operand, base, first, thresholds.min(all)),
-            features: run(b, buffers, self.code, base, first, codes.min(all)),
+            operands: load_entries(b, buffers, self.operand, base, first, thresholds.min(all)),
+            features: load_entries(b, buffers, self.code, base, first, codes.min(all)),
             offsets: None,
         }
     }
@@ -102,7 +102,7 @@ impl Levels {
                 first
             } else {
                 let start = b.int(size as i64);
-                run(b, buffers, field, state.base, start, size)
+                load_entries(b, buffers, field, state.base, start, size)
             };
             b.lookup(table, node)
         };
@@ -170,13 +170,20 @@ impl Levels {
 }
 
 /// `size` entries of a tree from number `first` on.
-fn run(b: &mut Builder, buffers: &Buffers, field: Field, base: Value, first: Value, size: u64) -> Value {
+fn load_entries(
+    b: &mut Builder,
+    buffers: &Buffers,
+    field: Field,
+    base: Value,
+    first: Value,
+    size: u64,
+) -> Value {
     let first = b.add(base, first);
     field.load_run(b, buffers, first, size)
 }
 
 impl Representation for Levels {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, self.code_bits());
             self.operand.write_operand(bytes, entry, test.operand);

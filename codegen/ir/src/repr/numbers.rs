@@ -1,7 +1,7 @@
 //! Numbers of leaves in the model, in the narrowest element that holds them.
 
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::narrowest;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
@@ -27,7 +27,7 @@ impl LeafIndices {
     }
 
     /// Writes a leaf's number.
-    pub fn write(self, bytes: &mut Bytes, record: usize, leaf: &Leaf) {
+    pub fn write(self, bytes: &mut TableBytes, record: usize, leaf: &Leaf) {
         if let Some(field) = self.0 {
             field.write(bytes, record, u64::from(leaf.source));
         }

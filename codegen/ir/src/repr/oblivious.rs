@@ -8,10 +8,10 @@
 use super::complete::{Complete, Depths};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::test::{Test, bin_goes_right};
 use super::traverse::Lane;
@@ -40,8 +40,11 @@ pub struct Oblivious {
 /// Bits of a test that hold the threshold bin.
 const BIN_BITS: u32 = 16;
 
-const NAMES: Names =
-    Names { nodes: "oblivious_leaves", trees: "oblivious_trees", leaf_indices: "oblivious_leaf_indices" };
+const NAMES: TableNames = TableNames {
+    nodes: "oblivious_leaves",
+    trees: "oblivious_trees",
+    leaf_indices: "oblivious_leaf_indices",
+};
 
 impl Oblivious {
     /// The layout for a forest whose used trees are oblivious.
@@ -122,7 +125,7 @@ fn not_oblivious(tree: u32) -> CompileError {
 }
 
 impl Representation for Oblivious {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |_, _, _| {});
         for (at, tree) in forest.trees.iter().enumerate() {
             let mut tests = tree.level_tests().unwrap_or_default().into_iter();

@@ -9,11 +9,11 @@
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::order::{self, Placed};
+use super::order::{self, NumberedNode};
 use super::payload::Payload;
 use super::representation::Representation;
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
@@ -126,12 +126,12 @@ impl PackedNodes {
 }
 
 impl Representation for PackedNodes {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let start = self.starts.of(at);
             let placed = if start.is_some() { order::existing(tree) } else { Vec::new() };
-            for Placed { number, node, child } in placed {
+            for NumberedNode { number, node, child } in placed {
                 let record = start.unwrap_or(0) + number as usize;
                 match node {
                     NodeRef::Inner(inner) => {

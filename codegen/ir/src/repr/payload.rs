@@ -1,6 +1,6 @@
 //! Contents of leaves: a value, or an index into a table of values, leaf vectors or linear leaves.
 
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::{scalar, write_float};
 use crate::lir::{BufferId, Builder, Scalar, Value};
@@ -27,7 +27,7 @@ const REGISTER: u32 = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Payload {
     field: Field,
-    held: Held,
+    held: LeafContent,
     outputs: usize,
     /// Leaf vectors in a separate table, tree by tree and within a tree margin by margin. Each margin
     /// has one record per record of the tree.
@@ -36,7 +36,7 @@ pub struct Payload {
 
 /// Leaves of a tree, one margin of which is looked up.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct LeafRange {
     /// First record of the tree.
     pub first: Value,
     /// Number of records of the tree.
@@ -47,7 +47,7 @@ pub struct Run {
 
 /// Meaning of the number in a leaf's record.
 #[derive(Clone, Copy, Debug)]
-enum Held {
+enum LeafContent {
     /// The value.
     Value,
     /// Index of the value in a table of values.
@@ -68,16 +68,16 @@ impl Payload {
     /// or linear leaves.
     pub fn new(forest: &Forest, field: Field) -> Payload {
         let held = match () {
-            () if has_vectors(forest) => Held::Vector,
-            () if forest.has_linear_leaves() => Held::Linear,
-            () => Held::Value,
+            () if has_vectors(forest) => LeafContent::Vector,
+            () if forest.has_linear_leaves() => LeafContent::Linear,
+            () => LeafContent::Value,
         };
         Payload { field, held, outputs: forest.num_margins, columns: None }
     }
 
     /// Adds a table of leaf vectors margin by margin for `records` leaves, if walks need it.
     pub fn with_columns(self, request: &Request, schema: &mut Schema, records: u64) -> Payload {
-        if !request.leaf_columns || !matches!(self.held, Held::Vector) {
+        if !request.leaf_columns || !matches!(self.held, LeafContent::Vector) {
             return self;
         }
         let all = records.saturating_mul(self.outputs as u64);
@@ -92,11 +92,11 @@ impl Payload {
         let forest = request.forest;
         let payload = Payload::new(forest, field);
         let element = Payload::element(forest);
-        if !matches!(payload.held, Held::Value) || element.bytes() <= field.scalar.bytes() {
+        if !matches!(payload.held, LeafContent::Value) || element.bytes() <= field.scalar.bytes() {
             return payload;
         }
         let leaves = forest.trees.iter().map(|tree| tree.leaves.len() as u64).sum();
-        Payload { held: Held::Place(schema.column(name, element, leaves)), ..payload }
+        Payload { held: LeafContent::Place(schema.column(name, element, leaves)), ..payload }
     }
 
     /// Bytes of a leaf.
@@ -110,15 +110,15 @@ impl Payload {
     }
 
     /// Writes a leaf. `place` is its index among the leaves of the forest.
-    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, place: u32) {
+    pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, place: u32) {
         let mut write = |field: Field, record: usize| {
             let value = leaf.values.first().copied().unwrap_or(0.0);
             write_float(field.of_record(bytes, record), field.scalar, value);
         };
         match self.held {
-            Held::Value => return write(self.field, record),
-            Held::Place(values) => write(values, place as usize),
-            Held::Vector | Held::Linear => {}
+            LeafContent::Value => return write(self.field, record),
+            LeafContent::Place(values) => write(values, place as usize),
+            LeafContent::Vector | LeafContent::Linear => {}
         }
         self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(place));
     }
@@ -128,7 +128,7 @@ impl Payload {
     /// leaves sums unchanged.
     pub fn write_columns(
         &self,
-        bytes: &mut Bytes,
+        bytes: &mut TableBytes,
         (first, end): (usize, usize),
         at: usize,
         (target, leaf): (Target, &Leaf),
@@ -150,7 +150,7 @@ impl Payload {
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        Run { first, size, count }: Run,
+        LeafRange { first, size, count }: LeafRange,
         node: Value,
         margin: Value,
     ) -> Option<Value> {
@@ -178,7 +178,7 @@ impl Payload {
         node: Value,
     ) -> Option<LeafValue> {
         let bytes = count.saturating_mul(self.field.scalar.bytes().into());
-        if !matches!(self.held, Held::Value) || count < 2 || bytes > IN_REGISTERS {
+        if !matches!(self.held, LeafContent::Value) || count < 2 || bytes > IN_REGISTERS {
             return None;
         }
         let table = self.field.load_run(b, buffers, first, count);
@@ -187,16 +187,16 @@ impl Payload {
 
     /// Loads a leaf.
     pub fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        if matches!(self.held, Held::Value) {
+        if matches!(self.held, LeafContent::Value) {
             return LeafValue::Scalar(self.field.load(b, buffers, state, node));
         }
         let place = self.field.seen_as(Scalar::I32).load(b, buffers, state, node);
         let place = if b.ty(node).lanes == 1 { b.to_index(place) } else { place };
-        if let Held::Place(values) = self.held {
+        if let LeafContent::Place(values) = self.held {
             let all = TreeState::at(b.int(0));
             return LeafValue::Scalar(values.load(b, buffers, &all, place));
         }
-        if matches!(self.held, Held::Linear) {
+        if matches!(self.held, LeafContent::Linear) {
             return LeafValue::Linear(place);
         }
         let outputs = b.int_of(b.ty(place), self.outputs as i64);

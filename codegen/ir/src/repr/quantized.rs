@@ -16,10 +16,10 @@
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::Lane;
@@ -58,7 +58,7 @@ pub struct Quantized {
 
 /// Entries of a tree: `size` entries from node `first` on.
 #[derive(Clone, Copy)]
-struct Run {
+struct EntryRange {
     base: Value,
     first: u64,
     size: u64,
@@ -66,7 +66,7 @@ struct Run {
 
 /// A tree and a vector of rows, for the access to the bins of nodes.
 #[derive(Clone, Copy)]
-struct Reach<'a> {
+struct BinAccess<'a> {
     buffers: &'a Buffers,
     state: &'a TreeState,
     row: &'a Row,
@@ -78,13 +78,16 @@ struct Reach<'a> {
 
 /// A vector of nodes of a level with `size` nodes.
 #[derive(Clone, Copy)]
-struct OfLevel {
+struct LevelNodes {
     node: Value,
     size: u64,
 }
 
-const NAMES: Names =
-    Names { nodes: "quantized_leaves", trees: "quantized_trees", leaf_indices: "quantized_leaf_indices" };
+const NAMES: TableNames = TableNames {
+    nodes: "quantized_leaves",
+    trees: "quantized_trees",
+    leaf_indices: "quantized_leaf_indices",
+};
 
 /// Bits of a word that hold the threshold bin.
 const BIN_BITS: u32 = 16;
@@ -145,7 +148,7 @@ impl Quantized {
     ) -> Value {
         let together = if walks.lanes < 16 { 8 } else { shuffled(field) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
-        run(b, buffers, field, Run { base, first: 0, size: together.min(all) })
+        load_entries(b, buffers, field, EntryRange { base, first: 0, size: together.min(all) })
     }
 
     /// Looks up a field for a vector of nodes, in the first entries or in those of the nodes' level.
@@ -155,10 +158,10 @@ impl Quantized {
         buffers: &Buffers,
         base: Value,
         field: Field,
-        nodes: OfLevel,
+        nodes: LevelNodes,
         first: Value,
     ) -> Value {
-        let OfLevel { node, size } = nodes;
+        let LevelNodes { node, size } = nodes;
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
@@ -166,7 +169,7 @@ impl Quantized {
         let piece = size.min(shuffled(field));
         let mut level: Vec<Value> = (size..2 * size)
             .step_by(piece as usize)
-            .map(|first| run(b, buffers, field, Run { base, first, size: piece }))
+            .map(|first| load_entries(b, buffers, field, EntryRange { base, first, size: piece }))
             .collect();
         while level.len() > 1 {
             level = level.chunks_exact(2).map(|pair| b.concat(pair[0], pair[1])).collect();
@@ -198,9 +201,9 @@ impl Quantized {
     /// Bins that the nodes of a level compare with, for adjacent rows. Loads the columns of all the
     /// level's nodes below `node` and selects by the remaining decisions, each as soon as both operands
     /// are loaded.
-    fn by_node(&self, b: &mut Builder, reach: Reach, node: u64, decisions: &[Value]) -> Value {
+    fn by_node(&self, b: &mut Builder, reach: BinAccess, node: u64, decisions: &[Value]) -> Value {
         let Some((decision, decisions)) = decisions.split_first() else {
-            let Reach { buffers, state, row, width, keep } = reach;
+            let BinAccess { buffers, state, row, width, keep } = reach;
             if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
                 && let Some(bins) =
                     self.offsets.load(b, row, self.offset.address(buffers, first), node, width, keep)
@@ -217,7 +220,7 @@ impl Quantized {
 
     /// Bins of adjacent rows by column number: loads all columns and selects by the bits of the
     /// numbers.
-    fn by_column(&self, b: &mut Builder, reach: Reach, columns: Value) -> Value {
+    fn by_column(&self, b: &mut Builder, reach: BinAccess, columns: Value) -> Value {
         let ty = b.ty(columns);
         let last = self.bins.columns().saturating_sub(1);
         let zero = b.int_of(ty, 0);
@@ -231,12 +234,12 @@ impl Quantized {
         // Columns that stay live across levels and trees would spill all else. Reloading is almost
         // free, since selects take operands from memory.
         let keep = b.reload();
-        self.among(b, Reach { keep, ..reach }, 0, &bits)
+        self.among(b, BinAccess { keep, ..reach }, 0, &bits)
     }
 
     /// Bins of the columns from `first` on, selected by the bits of the column numbers, lowest bit
     /// first.
-    fn among(&self, b: &mut Builder, reach: Reach, first: u32, bits: &[Value]) -> Value {
+    fn among(&self, b: &mut Builder, reach: BinAccess, first: u32, bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
             let column = b.int(first.into());
             return reach.row.load_column_and(b, reach.keep, column, reach.width);
@@ -254,12 +257,12 @@ impl Quantized {
     fn of_vector(
         &self,
         b: &mut Builder,
-        reach: Reach,
+        reach: BinAccess,
         at: &Cursor,
         level: u32,
         fetch: FetchStrategy,
     ) -> (Value, Value) {
-        let Reach { buffers, state, row, .. } = reach;
+        let BinAccess { buffers, state, row, .. } = reach;
         let node = at.node;
         let ty = b.ty(node);
         let Loaded::Tables { operands, features, .. } = state.loaded else {
@@ -268,7 +271,7 @@ impl Quantized {
         if fetch == FetchStrategy::GatherNodes {
             return self.gathered(b, buffers, state, row, node);
         }
-        let nodes = OfLevel { node, size: 1u64 << level };
+        let nodes = LevelNodes { node, size: 1u64 << level };
         let threshold_bin = self.look_up(b, buffers, state.base, self.threshold_bin, nodes, operands);
         let bin = match fetch {
             FetchStrategy::ByNode => self.by_node(b, reach, 1, &at.decisions),
@@ -281,7 +284,7 @@ impl Quantized {
                 let wide = ty.with(Scalar::I32);
                 let bytes = self.column.scalar == Scalar::I8;
                 let node = if bytes { node } else { b.cast(Cast::ZExt, node, wide) };
-                let nodes = OfLevel { node, ..nodes };
+                let nodes = LevelNodes { node, ..nodes };
                 let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
                 let columns = b.cast(Cast::ZExt, columns, wide);
                 row.load(b, columns)
@@ -319,13 +322,13 @@ fn shuffled(field: Field) -> u64 {
 }
 
 /// Loads some entries of a tree.
-fn run(b: &mut Builder, buffers: &Buffers, field: Field, run: Run) -> Value {
+fn load_entries(b: &mut Builder, buffers: &Buffers, field: Field, run: EntryRange) -> Value {
     let at = b.beyond(field.address(buffers, run.base), run.first as i64);
     b.load(Ty::vector(field.scalar, run.size as u16), at)
 }
 
 impl Representation for Quantized {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { tree, number, entry }, inner| {
             let test = self.test.encode(inner, u32::BITS);
             if let Some(at) = self.offsets.entry(tree, number) {
@@ -355,7 +358,7 @@ impl Representation for Quantized {
         let (threshold_bin, bin) = match step {
             Step::Level { level, fetch: Some(fetch), reloads } => {
                 let keep = if reloads { Keep::UntilReload } else { Keep::Invariant };
-                let reach = Reach { buffers, state, row, width: ty.lanes, keep };
+                let reach = BinAccess { buffers, state, row, width: ty.lanes, keep };
                 self.of_vector(b, reach, at, level, fetch)
             }
             _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),
@@ -433,9 +436,9 @@ impl TestMask for Quantized {
         let nodes = SMALLEST.max(1 << steps);
         let size = nodes.min(WORD);
         let words = (0..nodes).step_by(size as usize).map(|first| {
-            let of_tree = Run { base: state.base, first, size };
-            let columns = run(b, buffers, self.column, of_tree);
-            let threshold_bins = run(b, buffers, self.threshold_bin, of_tree);
+            let of_tree = EntryRange { base: state.base, first, size };
+            let columns = load_entries(b, buffers, self.column, of_tree);
+            let threshold_bins = load_entries(b, buffers, self.threshold_bin, of_tree);
             mask(b, bins, Tests { columns, threshold_bins })
         });
         let words = TestBits(words.collect());

@@ -2,7 +2,7 @@
 
 use super::payload::Payload;
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::test::Test;
 use super::traverse::speculate::NodeTest;
 use super::tree::{Buffers, TreeState};
@@ -78,7 +78,7 @@ impl Record {
     }
 
     /// Writes an inner node's record.
-    pub fn write_inner(&self, bytes: &mut Bytes, record: usize, inner: &Inner, child: u64) {
+    pub fn write_inner(&self, bytes: &mut TableBytes, record: usize, inner: &Inner, child: u64) {
         let test = self.test.encode(inner, self.code_bits());
         self.operand.write_operand(bytes, record, test.operand);
         self.feature.write(bytes, record, test.feature);
@@ -88,7 +88,7 @@ impl Record {
     }
 
     /// Marks a leaf's record in layouts without child numbers.
-    pub fn mark_leaf(&self, bytes: &mut Bytes, record: usize) {
+    pub fn mark_leaf(&self, bytes: &mut TableBytes, record: usize) {
         if self.child.is_none() {
             self.feature.write(bytes, record, self.leaf_mark());
         }

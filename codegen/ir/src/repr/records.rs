@@ -3,10 +3,10 @@
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::order::Placed;
+use super::order::NumberedNode;
 use super::record::Record;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use crate::error::CompileError;
@@ -26,7 +26,7 @@ pub struct Records {
 
 /// Names of the tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Names {
+pub struct TableNames {
     /// Name of the table of records.
     pub nodes: &'static str,
     /// Name of the table of first records of trees.
@@ -40,7 +40,7 @@ impl Records {
     /// in layouts that store children.
     pub fn new(
         request: &Request,
-        names: Names,
+        names: TableNames,
         children: Option<u64>,
         size: impl Fn(&Tree, u32) -> u64,
     ) -> Result<Records, CompileError> {
@@ -56,14 +56,14 @@ impl Records {
     }
 
     /// Writes the tables; `place` numbers the nodes of a tree.
-    pub fn fill(&self, forest: &Forest, bytes: &mut Bytes, place: impl Fn(&Tree) -> Vec<Placed>) {
+    pub fn fill(&self, forest: &Forest, bytes: &mut TableBytes, place: impl Fn(&Tree) -> Vec<NumberedNode>) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let placed = self.starts.of(at).map_or_else(Vec::new, |start| {
                 let placed = place(tree).into_iter();
                 placed.map(|placed| (start + placed.number as usize, placed)).collect()
             });
-            for (record, Placed { node, child, .. }) in placed {
+            for (record, NumberedNode { node, child, .. }) in placed {
                 match node {
                     NodeRef::Inner(inner) => {
                         self.record.write_inner(bytes, record, &tree.inner[inner as usize], child);

@@ -12,7 +12,7 @@ use super::order;
 use super::record::Record;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::starts::too_many;
 use super::test::Test;
 use super::traverse::Lane;
@@ -84,7 +84,7 @@ impl TreeTables for Reorg {
 }
 
 impl Representation for Reorg {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let placed = if self.used[at] { order::complete(tree) } else { Vec::new() };

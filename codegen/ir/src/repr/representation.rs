@@ -2,8 +2,8 @@
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::payload::{LeafValue, Run};
-use super::schema::Bytes;
+use super::payload::{LeafRange, LeafValue};
+use super::schema::TableBytes;
 use super::traverse::Lane;
 use super::traverse::speculate::LevelOrder;
 use super::traverse::sweep::Sweep;
@@ -25,7 +25,7 @@ pub struct WalkEnd {
 /// A layout of trees in memory and the code that walks it.
 pub trait Representation: TreeTables {
     /// Writes the tables. `forest` must be the one that the layout was made for.
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes);
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes);
 
     /// Nodes of a level, if the layout numbers nodes level by level. Only the plan calls this method
     /// and the next two.
@@ -116,7 +116,7 @@ pub trait Representation: TreeTables {
         self.leaves().payload.look_up_margin(
             b,
             buffers,
-            Run { first: state.base, size, count },
+            LeafRange { first: state.base, size, count },
             end.node,
             margin,
         )

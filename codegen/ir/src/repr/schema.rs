@@ -6,7 +6,7 @@
 //! definition of every offset.
 
 use super::test::Operand;
-use super::tree::{At, Buffers, TreeState};
+use super::tree::{Buffers, FieldPosition, TreeState};
 use crate::bytes::{write_float, write_int};
 use crate::lir::{Address, BufferId, Build, Builder, Scalar, Table, Ty, Value};
 use std::fmt::{self, Display, Formatter};
@@ -17,12 +17,12 @@ const LINE: i64 = 64;
 /// The tables of a layout.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    tables: Vec<Spec>,
+    tables: Vec<TableSpec>,
 }
 
 /// One table.
 #[derive(Clone, Debug)]
-struct Spec {
+struct TableSpec {
     name: &'static str,
     /// Declared element of the table.
     element: Scalar,
@@ -49,17 +49,17 @@ pub struct Field {
     table: TableId,
     /// Type of the number.
     pub scalar: Scalar,
-    at: At,
+    at: FieldPosition,
 }
 
 /// The bytes of a schema's tables while they are written.
 #[derive(Debug)]
-pub struct Bytes(Vec<Vec<u8>>);
+pub struct TableBytes(Vec<Vec<u8>>);
 
 impl Schema {
     /// Adds a table of `records` records of `stride` bytes.
     pub fn table(&mut self, name: &'static str, element: Scalar, stride: u32, records: u64) -> TableId {
-        self.tables.push(Spec {
+        self.tables.push(TableSpec {
             name,
             element,
             stride,
@@ -75,13 +75,13 @@ impl Schema {
     /// Adds a table whose records are one number each.
     pub fn column(&mut self, name: &'static str, element: Scalar, records: u64) -> Field {
         let table = self.table(name, element, element.bytes(), records);
-        Field { table, scalar: element, at: At::start(element.bytes()) }
+        Field { table, scalar: element, at: FieldPosition::start(element.bytes()) }
     }
 
     /// Adds a field to a table's records.
     pub fn field(&mut self, table: TableId, name: &'static str, scalar: Scalar, offset: u32) -> Field {
         let spec = &mut self.tables[table.0];
-        let field = Field { table, scalar, at: At { stride: spec.stride, offset } };
+        let field = Field { table, scalar, at: FieldPosition { stride: spec.stride, offset } };
         spec.fields.push((name, field));
         field
     }
@@ -111,7 +111,7 @@ impl Schema {
 
     /// Bytes of all tables together.
     pub fn footprint(&self) -> u64 {
-        self.tables.iter().map(Spec::bytes).fold(0, u64::saturating_add)
+        self.tables.iter().map(TableSpec::bytes).fold(0, u64::saturating_add)
     }
 
     /// Names and elements of the tables.
@@ -120,12 +120,12 @@ impl Schema {
     }
 
     /// The tables, filled with zeros.
-    pub fn blank(&self) -> Bytes {
-        Bytes(self.tables.iter().map(|table| vec![0; table.bytes() as usize]).collect())
+    pub fn blank(&self) -> TableBytes {
+        TableBytes(self.tables.iter().map(|table| vec![0; table.bytes() as usize]).collect())
     }
 
     /// Tables with their final bytes.
-    pub fn tables(&self, bytes: Bytes) -> Vec<Table> {
+    pub fn tables(&self, bytes: TableBytes) -> Vec<Table> {
         let named = self.tables.iter().zip(bytes.0);
         named.map(|(table, bytes)| Table { name: table.name.to_string(), bytes }).collect()
     }
@@ -154,7 +154,7 @@ impl Display for Schema {
     }
 }
 
-impl Display for Spec {
+impl Display for TableSpec {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{} x {}: ", self.name, self.records)?;
         if self.fields.is_empty() {
@@ -166,7 +166,7 @@ impl Display for Spec {
     }
 }
 
-impl Spec {
+impl TableSpec {
     fn bytes(&self) -> u64 {
         self.records.saturating_mul(self.stride.into()).saturating_add(self.tail)
     }
@@ -196,18 +196,21 @@ impl Field {
 
     /// The field for record indices that count bytes.
     pub fn by_bytes(self) -> Field {
-        Field { at: At { stride: 1, ..self.at }, ..self }
+        Field { at: FieldPosition { stride: 1, ..self.at }, ..self }
     }
 
     /// The field `bytes` further in the record.
     pub fn behind(self, bytes: u32) -> Field {
-        Field { at: At { offset: self.at.offset + bytes, ..self.at }, ..self }
+        Field { at: FieldPosition { offset: self.at.offset + bytes, ..self.at }, ..self }
     }
 
     /// The aligned 32-bit word that contains the field, and the field's first bit in it.
     pub fn word(self) -> (Field, u32) {
         let offset = self.at.offset & !3;
-        (Field { scalar: Scalar::I32, at: At { offset, ..self.at }, ..self }, 8 * (self.at.offset & 3))
+        (
+            Field { scalar: Scalar::I32, at: FieldPosition { offset, ..self.at }, ..self },
+            8 * (self.at.offset & 3),
+        )
     }
 
     /// Buffer of the field's table.
@@ -217,7 +220,7 @@ impl Field {
 
     /// Address in a record.
     pub fn address(self, buffers: &Buffers, record: Value) -> Address {
-        let At { stride, offset } = self.at;
+        let FieldPosition { stride, offset } = self.at;
         Address { buffer: self.buffer(buffers), index: record, stride, offset }
     }
 
@@ -237,18 +240,18 @@ impl Field {
     }
 
     /// Bytes of a record from this field on.
-    pub fn of_record(self, bytes: &mut Bytes, record: usize) -> &mut [u8] {
+    pub fn of_record(self, bytes: &mut TableBytes, record: usize) -> &mut [u8] {
         let at = record * self.at.stride as usize + self.at.offset as usize;
         &mut bytes.0[self.table.0][at..]
     }
 
     /// Writes an integer.
-    pub fn write(self, bytes: &mut Bytes, record: usize, n: u64) {
+    pub fn write(self, bytes: &mut TableBytes, record: usize, n: u64) {
         write_int(self.of_record(bytes, record), self.scalar, n);
     }
 
     /// Writes the operand of a node's comparison.
-    pub fn write_operand(self, bytes: &mut Bytes, record: usize, operand: Operand) {
+    pub fn write_operand(self, bytes: &mut TableBytes, record: usize, operand: Operand) {
         match operand {
             Operand::Threshold(x) => write_float(self.of_record(bytes, record), self.scalar, x),
             Operand::Bin(threshold_bin) => self.write(bytes, record, threshold_bin),
@@ -256,7 +259,7 @@ impl Field {
     }
 
     /// Fills the whole table with a byte.
-    pub fn fill(self, bytes: &mut Bytes, byte: u8) {
+    pub fn fill(self, bytes: &mut TableBytes, byte: u8) {
         bytes.0[self.table.0].fill(byte);
     }
 }

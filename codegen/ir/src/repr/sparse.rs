@@ -7,10 +7,10 @@
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
 use super::order;
-use super::records::{Names, Records};
+use super::records::{Records, TableNames};
 use super::representation::Representation;
 use super::request::Request;
-use super::schema::Bytes;
+use super::schema::TableBytes;
 use super::spans::Spans;
 use super::test::Test;
 use super::traverse::Lane;
@@ -24,8 +24,8 @@ use sched_forest::Forest;
 /// Existing nodes with child numbers.
 pub struct Sparse(Records);
 
-const NAMES: Names =
-    Names { nodes: "sparse_nodes", trees: "sparse_trees", leaf_indices: "sparse_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "sparse_nodes", trees: "sparse_trees", leaf_indices: "sparse_leaf_indices" };
 
 impl Sparse {
     /// The layout for a forest.
@@ -37,7 +37,7 @@ impl Sparse {
 }
 
 impl Representation for Sparse {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.0.fill(forest, bytes, order::existing);
     }
 

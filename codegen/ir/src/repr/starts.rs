@@ -1,6 +1,6 @@
 //! First records of trees, in layouts that store trees one after the other.
 
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeLanes, TreeState};
 use crate::codes;
 use crate::error::CompileError;
@@ -70,7 +70,7 @@ impl TreeStarts {
     }
 
     /// Writes the table of first records.
-    pub fn write(&self, field: StartField, bytes: &mut Bytes) {
+    pub fn write(&self, field: StartField, bytes: &mut TableBytes) {
         self.0.iter().enumerate().for_each(|(tree, start)| field.0.write(bytes, tree, *start));
     }
 }

@@ -12,7 +12,7 @@ use super::numbers::LeafIndices;
 use super::payload::Payload;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
@@ -137,7 +137,7 @@ impl Tiled {
         8 * self.features.scalar.bytes()
     }
 
-    fn write_tile(&self, bytes: &mut Bytes, record: usize, tree: &Tree, tile: &Tile) {
+    fn write_tile(&self, bytes: &mut TableBytes, record: usize, tree: &Tree, tile: &Tile) {
         for (lane, node) in (0..).zip(&tile.nodes) {
             let test = self.test.encode(&tree.inner[*node as usize], self.code_bits());
             let of_lane = |field: Field| field.behind(lane * field.scalar.bytes());
@@ -148,7 +148,7 @@ impl Tiled {
     }
 
     /// Writes the child of each outcome of each shape.
-    fn write_outcomes(&self, bytes: &mut Bytes) {
+    fn write_outcomes(&self, bytes: &mut TableBytes) {
         for (shape, start) in &self.rows {
             let mut row = shape.outcomes(u32::from(self.lanes));
             if seeded(Fault::TileReversesOutcomes) {
@@ -174,7 +174,7 @@ impl Tiled {
 }
 
 impl Representation for Tiled {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.write_outcomes(bytes);
         self.starts.write(self.start, bytes);
         let (mut next_child, mut first_leaf, mut in_forest) = (0, 0, 0u32);

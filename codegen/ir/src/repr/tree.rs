@@ -107,17 +107,17 @@ impl WalkShape {
 
 /// Position of a value in an element of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At {
+pub struct FieldPosition {
     /// Bytes of an element.
     pub stride: u32,
     /// Offset of the value in bytes.
     pub offset: u32,
 }
 
-impl At {
+impl FieldPosition {
     /// Position at the start of an element.
-    pub fn start(stride: u32) -> At {
-        At { stride, offset: 0 }
+    pub fn start(stride: u32) -> FieldPosition {
+        FieldPosition { stride, offset: 0 }
     }
 }
 
@@ -138,8 +138,15 @@ impl TreeState {
     }
 
     /// Loads `scalar` from the element of a node, or a vector from those of a vector of nodes.
-    pub fn load(&self, b: &mut Builder, buffer: BufferId, scalar: Scalar, node: Value, at: At) -> Value {
-        let At { stride, offset } = at;
+    pub fn load(
+        &self,
+        b: &mut Builder,
+        buffer: BufferId,
+        scalar: Scalar,
+        node: Value,
+        at: FieldPosition,
+    ) -> Value {
+        let FieldPosition { stride, offset } = at;
         if b.ty(node).lanes == 1 {
             let index = b.add(self.base, node);
             return b.load(Ty::of(scalar), Address { buffer, index, stride, offset });

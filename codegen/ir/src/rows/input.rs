@@ -22,7 +22,7 @@ pub struct InputColumns {
 
 /// Consecutive rows, some of which may not exist.
 #[derive(Clone, Copy, Debug)]
-pub struct Left {
+pub struct RowRange {
     /// The number of the first row.
     pub first: Value,
     /// Number of existing rows, none if it is below 1. `None` if all rows exist.
@@ -44,7 +44,7 @@ impl InputColumns {
     }
 
     /// Loads `lanes` rows of a feature; lanes without a row are zero.
-    pub fn rows(self, b: &mut Builder, start: Value, rows: Left, lanes: u16) -> Value {
+    pub fn rows(self, b: &mut Builder, start: Value, rows: RowRange, lanes: u16) -> Value {
         let index = b.add(start, rows.first);
         let at = Address::element(self.values, index, self.element);
         let ty = Ty::vector(self.element, lanes);

@@ -46,7 +46,7 @@ pub struct RowLanes {
 
 /// Rows of a copy.
 #[derive(Clone, Copy, Debug)]
-pub struct Copied {
+pub struct CopiedRows {
     /// First row.
     pub first: Value,
     /// Number of rows.
@@ -57,7 +57,7 @@ pub struct Copied {
 
 /// Order of rows in a column of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct RowPlacement {
     /// Rows of a word, which are [`BANKS`] rows apart; 1 if rows are in order.
     per_word: i64,
 }
@@ -74,13 +74,13 @@ pub struct Team {
     pub count: i64,
 }
 
-impl Places {
+impl RowPlacement {
     /// Rows in ascending order.
-    pub const IN_ORDER: Places = Places { per_word: 1 };
+    pub const IN_ORDER: RowPlacement = RowPlacement { per_word: 1 };
 
     /// Neighbouring rows in neighbouring banks, with several rows in a word.
-    pub fn spread(element: Scalar) -> Places {
-        Places { per_word: i64::from(Scalar::I32.bytes() / element.bytes()).max(1) }
+    pub fn spread(element: Scalar) -> RowPlacement {
+        RowPlacement { per_word: i64::from(Scalar::I32.bytes() / element.bytes()).max(1) }
     }
 
     /// Position of a row in its column, as an index.

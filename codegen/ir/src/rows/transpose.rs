@@ -4,8 +4,8 @@
 //! squares, which are transposed in registers. Rows that do not fill a block are gathered under a mask.
 
 use super::features::FeatureSubset;
-use super::input::{FEATURES_AHEAD, InputColumns, Left};
-use super::{Copied, lanes_below};
+use super::input::{FEATURES_AHEAD, InputColumns, RowRange};
+use super::{CopiedRows, lanes_below};
 use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
 
 /// Most rows of a block that is transposed in registers.
@@ -28,7 +28,7 @@ pub struct Block {
 pub struct Transpose<'a> {
     /// The rows.
     pub rows: BufferId,
-    /// Their element.
+    /// Element of the rows.
     pub input: Scalar,
     /// Features of a row.
     pub features: i64,
@@ -46,7 +46,7 @@ impl Transpose<'_> {
 
     /// Copies rows in blocks of `width` rows. A block holds the first column of all its rows, then the
     /// second column, and so on. Missing rows of the last block are zeros.
-    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, width: u32) {
+    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows, width: u32) {
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(width)), &[], |b, first, _| {
             let row = b.add(rows.first, first);
@@ -63,7 +63,7 @@ impl Transpose<'_> {
         &self,
         b: &mut Builder,
         from: InputColumns,
-        rows: Copied,
+        rows: CopiedRows,
         (copy, width): (BufferId, u32),
         are_full: bool,
     ) {
@@ -85,7 +85,7 @@ impl Transpose<'_> {
                 let column = b.mul_int(column, i64::from(width));
                 b.for_loop((zero, rows.held, i64::from(width)), &[], |b, block, _| {
                     let count = (!are_full).then(|| b.sub(rows.count, block));
-                    let left = Left { first: b.add(rows.first, block), count };
+                    let left = RowRange { first: b.add(rows.first, block), count };
                     from.prefetch(b, next, left.first, width);
                     let values = from.rows(b, start, left, width as u16);
                     let before = b.mul_int(block, self.columns());
@@ -203,7 +203,7 @@ fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
     parts[0]
 }
 
-/// Transposes squares that lie side by side in `rows`, of which there are as many as a square has rows.
+/// Transposes squares that lie side by side in `rows`; `rows.len()` is the size of a square.
 fn transposed(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
     let mut size = rows.len() / 2;
     while size > 0 {

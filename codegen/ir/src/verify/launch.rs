@@ -106,7 +106,7 @@ impl Uniformity<'_> {
             ensure(divergent.is_none(), || {
                 let decides = divergent.map_or_else(String::new, name);
                 format!(
-                    "{what} stands where only some threads of a block come by: {decides} differs between them"
+                    "{what} is in divergent control flow: {decides} differs between the threads of a block"
                 )
             })
         };

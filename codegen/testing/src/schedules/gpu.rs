@@ -126,7 +126,8 @@ fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
     };
     (
         format!(
-            "tile(batch, {b0}, {rest}, {})\ntile({rest}, {b1}, {b2}, {each})\ntile(tree, {t0}, {t1}, {trees})\n\
+            "tile(batch, {b0}, {rest}, {})\ntile({rest}, {b1}, {b2}, {each})\ntile(tree, {t0}, {t1}, \
+             {trees})\n\
              reorder({order})\n",
             rows * each
         ),
@@ -150,7 +151,8 @@ fn trees_in_blocks(growth: &mut Growth) -> Shape {
     let (rows, trees, [[grid, other, _], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
     (
         format!(
-            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({b0}, {t0}, {b1}, {t1})\n"
+            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({b0}, {t0}, \
+             {b1}, {t1})\n"
         ),
         format!("gpuDimension({b0}, {grid})\ngpuDimension({t0}, {other})\ngpuDimension({b1}, {block})\n"),
     )
@@ -182,7 +184,8 @@ fn trees_on_the_host(growth: &mut Growth) -> Shape {
     let (rows, trees, [[grid, ..], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
     (
         format!(
-            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({t0}, {b0}, {b1}, {t1})\n"
+            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({t0}, {b0}, \
+             {b1}, {t1})\n"
         ),
         format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\n"),
     )
@@ -211,10 +214,12 @@ fn rows_in_vectors(growth: &mut Growth) -> Shape {
     let (rows, [[grid, ..], [block, ..]]) = (4 * (1 + growth.rng.below(5)), growth.directions());
     (
         format!(
-            "tile(batch, {b0}, {rest}, {rows})\ntile({rest}, {b1}, {b2}, 4)\nreorder({b0}, {b1}, tree, {b2})\n"
+            "tile(batch, {b0}, {rest}, {rows})\ntile({rest}, {b1}, {b2}, 4)\nreorder({b0}, {b1}, tree, \
+             {b2})\n"
         ),
         format!(
-            "gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\ncache({b0})\nrepresentation(quantized)\n\
+            "gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\ncache({b0})\n\
+             representation(quantized)\n\
              vectorize({b2}, 4)\n"
         ),
     )

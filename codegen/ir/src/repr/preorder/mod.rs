@@ -18,22 +18,22 @@ mod order;
 mod sets;
 mod test_mask;
 
-use self::node::{Entry, Node, Written, in_all_lanes};
+use self::node::{EncodedNode, Entry, Node, in_all_lanes};
 use self::order::in_order;
-use self::sets::{Asked, Compared, SetTables};
+use self::sets::{NodeNumbers, SetNode, SetTables};
 use self::test_mask::TestMaskTables;
 use super::cursor::{Cursor, Step};
-use super::entries::{Entries, PlacedLeaf};
+use super::entries::{Entries, LeafEntry};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::TreeStarts;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::Lane;
-use super::traverse::sweep::{Standing, Sweep, SweptNode};
+use super::traverse::sweep::{Sweep, SweepVector, SweptNode};
 use super::traverse::test_mask::TestMask;
 use super::tree::{Buffers, Loaded, TreeState, WalkShape};
 use super::tree_tables::InOrder;
@@ -67,8 +67,8 @@ pub struct Preorder {
     trees: Entries,
 }
 
-const NAMES: Names =
-    Names { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
 
 /// Low bits of a walk's number that hold the node's entry; the leaf position is above them.
 const ENTRY_BITS: u32 = 16;
@@ -142,9 +142,9 @@ impl Preorder {
 }
 
 impl Representation for Preorder {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         // A node at a leaf position that no row ever has.
-        let nowhere = Written { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
+        let nowhere = EncodedNode { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
         node::write_words(bytes, self.places, self.place, self.most + 1);
         self.tests.clear(bytes);
@@ -156,12 +156,12 @@ impl Representation for Preorder {
             for (at, node) in order.into_iter().enumerate() {
                 let test = self.test.encode(&tree.inner[node.inner as usize], u32::BITS);
                 let (here, right) = (u64::from(node.here), u64::from(node.right));
-                let written = Written { here, right, operand: test.operand, column: test.feature };
+                let written = EncodedNode { here, right, operand: test.operand, column: test.feature };
                 self.node.write(bytes, start + at, written);
                 self.tests.write(bytes, start, &node, test);
             }
             let leaves = leaves.into_iter().enumerate();
-            leaves.map(|(place, leaf)| PlacedLeaf { entry: start + place, leaf }).collect()
+            leaves.map(|(place, leaf)| LeafEntry { entry: start + place, leaf }).collect()
         });
     }
 
@@ -185,7 +185,7 @@ impl Representation for Preorder {
         let at = Entry { buffers, state, entry };
         let [here, right, threshold_bin, column] = self.node.numbers(b, at, self.node.fields());
         let goes_right = match &self.sets {
-            Some(sets) => sets.goes_right(b, at, lane, Compared { threshold_bin, column }),
+            Some(sets) => sets.goes_right(b, at, lane, NodeNumbers { threshold_bin, column }),
             None => {
                 let bin = row.load(b, column);
                 bin_goes_right(b, bin, threshold_bin)
@@ -290,7 +290,13 @@ impl Sweep for Preorder {
         SweptNode { here, right, threshold_bin, threshold_bins, column }
     }
 
-    fn pass(&self, b: &mut Builder, buffers: &Buffers, node: &SweptNode, vectors: &[Standing]) -> Vec<Value> {
+    fn pass(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        node: &SweptNode,
+        vectors: &[SweepVector],
+    ) -> Vec<Value> {
         let Some(sets) = &self.sets else { return compare(b, node, vectors) };
         let asks = sets.asks(b, node.column);
         b.if_else(
@@ -299,7 +305,7 @@ impl Sweep for Preorder {
                 let place = b.to_index(node.threshold_bin);
                 let rows: Vec<(&Row, u16)> =
                     vectors.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
-                let right = sets.leave(b, buffers, Asked { column: node.column, place }, &rows);
+                let right = sets.leave(b, buffers, SetNode { column: node.column, place }, &rows);
                 vectors.iter().zip(right).map(|(vector, right)| moved(b, node, vector.leaf, right)).collect()
             },
             |b| compare(b, node, vectors),
@@ -308,8 +314,8 @@ impl Sweep for Preorder {
 }
 
 /// Leaf positions after a node that compares bins.
-fn compare(b: &mut Builder, node: &SweptNode, vectors: &[Standing]) -> Vec<Value> {
-    let passed = vectors.iter().map(|Standing { row, leaf }| {
+fn compare(b: &mut Builder, node: &SweptNode, vectors: &[SweepVector]) -> Vec<Value> {
+    let passed = vectors.iter().map(|SweepVector { row, leaf }| {
         let (threshold_bins, lanes) = (b.ty(node.threshold_bins), b.ty(*leaf).lanes);
         let bin = if row.is_adjacent() {
             row.load_column(b, node.column, lanes)

@@ -7,7 +7,7 @@
 
 use crate::bytes::{narrowest, write_int};
 use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
-use crate::repr::schema::{Bytes, Field, Schema};
+use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::Operand;
 use crate::repr::tree::{Buffers, TreeState};
 
@@ -36,7 +36,7 @@ pub(super) struct Entry<'a> {
 
 /// Numbers of a node to write.
 #[derive(Clone, Copy)]
-pub(super) struct Written {
+pub(super) struct EncodedNode {
     pub(super) here: u64,
     pub(super) right: u64,
     pub(super) operand: Operand,
@@ -78,7 +78,7 @@ impl Node {
     }
 
     /// Writes a node.
-    pub(super) fn write(&self, bytes: &mut Bytes, record: usize, node: Written) {
+    pub(super) fn write(&self, bytes: &mut TableBytes, record: usize, node: EncodedNode) {
         self.here.write(bytes, record, node.here);
         self.right.write(bytes, record, node.right);
         self.threshold_bin.write_operand(bytes, record, node.operand);
@@ -116,7 +116,7 @@ impl Node {
 }
 
 /// Writes each number below `count`, repeated to fill a word.
-pub(super) fn write_words(bytes: &mut Bytes, field: Field, scalar: Scalar, count: u64) {
+pub(super) fn write_words(bytes: &mut TableBytes, field: Field, scalar: Scalar, count: u64) {
     for number in 0..count {
         let word = field.of_record(bytes, number as usize);
         word[..4].chunks_exact_mut(scalar.bytes() as usize).for_each(|at| write_int(at, scalar, number));

@@ -3,7 +3,7 @@
 use sched_forest::{NodeRef, Tree};
 
 /// An inner node with its leaf range.
-pub(super) struct Ordered {
+pub(super) struct OrderedNode {
     pub(super) inner: u32,
     /// Leftmost leaf of the node.
     pub(super) here: u32,
@@ -12,20 +12,20 @@ pub(super) struct Ordered {
 }
 
 /// Inner nodes of a tree in preorder, and leaves from left to right.
-pub(super) fn in_order(tree: &Tree) -> (Vec<Ordered>, Vec<u32>) {
+pub(super) fn in_order(tree: &Tree) -> (Vec<OrderedNode>, Vec<u32>) {
     let (mut nodes, mut leaves) = (Vec::new(), Vec::new());
     // Subtrees to visit; a right subtree comes with the index of its parent.
     let mut open: Vec<(NodeRef, Option<usize>)> = vec![(tree.root, None)];
     while let Some((node, above)) = open.pop() {
         if let Some(above) = above.and_then(|above: usize| nodes.get_mut(above)) {
-            let above: &mut Ordered = above;
+            let above: &mut OrderedNode = above;
             above.right = leaves.len() as u32;
         }
         match node {
             NodeRef::Leaf(leaf) => leaves.push(leaf),
             NodeRef::Inner(inner) => {
                 let this = nodes.len();
-                nodes.push(Ordered { inner, here: leaves.len() as u32, right: 0 });
+                nodes.push(OrderedNode { inner, here: leaves.len() as u32, right: 0 });
                 let node = &tree.inner[inner as usize];
                 open.extend([(node.right, Some(this)), (node.left, None)]);
             }

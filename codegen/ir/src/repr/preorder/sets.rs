@@ -8,7 +8,7 @@ use super::node::Entry;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Cmp, Gather, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::repr::schema::{Bytes, Field, Schema};
+use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::bin_goes_right;
 use crate::repr::traverse::Lane;
 use crate::repr::tree::Buffers;
@@ -39,7 +39,7 @@ const COLUMN_BITS: u32 = 16;
 
 /// A set node that a vector of rows tests.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct SetNode {
     /// Column field, an index.
     pub(super) column: Value,
     /// Index of its feature among those of classes.
@@ -48,7 +48,7 @@ pub(super) struct Asked {
 
 /// Numbers of a node for walks that take steps, indices or vectors.
 #[derive(Clone, Copy)]
-pub(super) struct Compared {
+pub(super) struct NodeNumbers {
     pub(super) threshold_bin: Value,
     pub(super) column: Value,
 }
@@ -70,7 +70,7 @@ impl SetTables {
     }
 
     /// Writes the tables.
-    pub(super) fn fill(&self, bytes: &mut Bytes, bins: &BinMap) {
+    pub(super) fn fill(&self, bytes: &mut TableBytes, bins: &BinMap) {
         for (number, set) in bins.sets().sets().enumerate() {
             let to = self.bytes.of_record(bytes, number * self.stride as usize);
             to[..set.len()].copy_from_slice(set);
@@ -92,7 +92,7 @@ impl SetTables {
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        node: Asked,
+        node: SetNode,
         rows: &[(&Row, u16)],
     ) -> Vec<Value> {
         let set = b.add_int(node.column, -self.first);
@@ -109,8 +109,8 @@ impl SetTables {
     }
 
     /// Whether walks that take steps go right.
-    pub(super) fn goes_right(&self, b: &mut Builder, node: Entry, lane: &Lane, test: Compared) -> Value {
-        let Compared { threshold_bin, column } = test;
+    pub(super) fn goes_right(&self, b: &mut Builder, node: Entry, lane: &Lane, test: NodeNumbers) -> Value {
+        let NodeNumbers { threshold_bin, column } = test;
         let ty = b.ty(column);
         let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first));
         let asks = self.asks(b, column);

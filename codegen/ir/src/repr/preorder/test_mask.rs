@@ -9,10 +9,10 @@
 //! left. A leaf is eliminated if a node at or right of it leads right and reaches it; a running maximum
 //! finds the farthest reach.
 
-use super::order::Ordered;
+use super::order::OrderedNode;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cmp, Scalar, Ty, Value};
-use crate::repr::schema::{Bytes, Field, Schema};
+use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::Encoded;
 use crate::repr::traverse::test_mask::{Tests, WORD, decisions};
 use crate::repr::tree::Buffers;
@@ -39,7 +39,7 @@ pub(super) struct TestMaskTables {
 }
 
 /// Entry of a node in its tree, and its reach.
-fn entry(node: &Ordered) -> (usize, u8) {
+fn entry(node: &OrderedNode) -> (usize, u8) {
     let last = node.right.saturating_sub(1);
     let reach = if seeded(Fault::ReachFallsShort) { 0 } else { last.saturating_sub(node.here) };
     (last as usize, reach as u8)
@@ -70,12 +70,12 @@ impl TestMaskTables {
     }
 
     /// Marks all entries as without node.
-    pub(super) fn clear(&self, bytes: &mut Bytes) {
+    pub(super) fn clear(&self, bytes: &mut TableBytes) {
         self.reaches.fill(bytes, NOWHERE);
     }
 
     /// Writes a node of the tree whose entries begin at `start`.
-    pub(super) fn write(&self, bytes: &mut Bytes, start: usize, node: &Ordered, test: Encoded) {
+    pub(super) fn write(&self, bytes: &mut TableBytes, start: usize, node: &OrderedNode, test: Encoded) {
         if !self.wanted() {
             return;
         }

@@ -43,12 +43,18 @@ pub trait Sweep {
     ) -> SweptNode;
 
     /// Leaf positions of vectors of rows after a node.
-    fn pass(&self, b: &mut Builder, buffers: &Buffers, node: &SweptNode, vectors: &[Standing]) -> Vec<Value>;
+    fn pass(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        node: &SweptNode,
+        vectors: &[SweepVector],
+    ) -> Vec<Value>;
 }
 
 /// A vector of rows with its current leaf positions.
 #[derive(Clone, Copy)]
-pub struct Standing<'a> {
+pub struct SweepVector<'a> {
     /// Address of the rows.
     pub row: &'a Row,
     /// Leaf positions.
@@ -120,8 +126,9 @@ impl Pass<'_> {
             for (tree, node) in nodes.iter().enumerate() {
                 let of_tree = |lane: &usize| self.trees.of_lanes[*lane] == tree;
                 let lanes: Vec<usize> = (0..self.lanes.len()).filter(of_tree).collect();
-                let standing = |lane: &usize| Standing { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
-                let vectors: Vec<Standing> = lanes.iter().map(standing).collect();
+                let standing =
+                    |lane: &usize| SweepVector { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
+                let vectors: Vec<SweepVector> = lanes.iter().map(standing).collect();
                 let passed = self.layout.pass(b, self.buffers, node, &vectors);
                 lanes.into_iter().zip(passed).for_each(|(lane, leaf)| leaves[lane] = leaf);
             }
