@@ -5,22 +5,36 @@
 //! [`Lowering`] holds the data that all kernels share: the earlier stages, and the numbers of the
 //! model's tables. Each kernel has its own `KernelBuilder`: the LIR builder, the kernel's
 //! `ports::Ports`, and the current `scope::Scope`.
+//!
+//! Each statement of MIR implements `kernel_builder::Emit` in one file: loops and cases in `nest`,
+//! launches in `launch`, copies of rows in `row_copy` and `shared_rows`, copies of trees in
+//! `shared_trees`, leaf loops in `leaf_loop`, tree loops with several trees at once in
+//! `unroll_and_jam`, private sums and folds in `sums`, sums of threads in `thread_sums`.
+//!
+//! A leaf loop makes one `walk::WalkContext`. The context runs `group::Group`s of walks, and uses
+//! their leaves by a `LeafAction` (`leaf`).
 
+mod carried_sum;
 mod device_sums;
 mod elements;
+mod group;
 mod kernel_builder;
 mod launch;
 mod leaf;
+mod leaf_loop;
 mod linear;
 mod linear_tables;
 mod lowering;
 mod nest;
+mod opening;
 mod output;
 mod ports;
 mod row_copy;
 mod row_source;
 mod scope;
 mod shared;
+mod shared_rows;
+mod shared_sums;
 mod shared_trees;
 mod sum_target;
 mod sums;
@@ -29,7 +43,7 @@ mod transfer;
 mod unroll_and_jam;
 mod walk;
 
-use self::kernel_builder::KernelBuilder;
+use self::kernel_builder::{Emit, KernelBuilder};
 use self::ports::{Ports, Results};
 use crate::lir::{
     BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, ProcessorKind, Space, Stmt,
@@ -156,6 +170,6 @@ fn emit(lowering: &Lowering, b: &mut Builder, results: Results, bins: Option<Bin
     let ports = Ports::declare(lowering, b, results, bins);
     // The builder moves into the kernel and back.
     let mut kernel = KernelBuilder::new(std::mem::replace(b, Builder::new("")), &ports);
-    kernel.block(&lowering.mir.body);
+    lowering.mir.body.emit(&mut kernel);
     *b = kernel.b;
 }

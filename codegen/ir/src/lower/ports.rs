@@ -3,8 +3,9 @@
 
 use super::linear_tables::LinearTables;
 use super::lowering::Lowering;
+use super::output::Formula;
 use crate::bytes::scalar;
-use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space};
+use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space, Ty, Value};
 use crate::mir::Iter;
 use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
@@ -150,6 +151,22 @@ impl<'a> Ports<'a> {
     /// Features per row.
     pub fn features(&self) -> i64 {
         self.lowering.hir.forest.num_features as i64
+    }
+
+    /// Value to store for a complete sum: the sum, or the prediction that it becomes.
+    pub fn finished(&self, b: &mut Builder, buffer: BufferId, sum: Value) -> Value {
+        if self.results != Results::Predictions || buffer != self.out {
+            return sum;
+        }
+        let output = &self.lowering.hir.forest.output;
+        let mut formula = Formula { element: self.accumulator, b };
+        let margin = formula.all(&output.raw, sum, 0);
+        formula.all(&output.value, margin, 0)
+    }
+
+    /// -0.0, which leaves the first summand unchanged, even another -0.0.
+    pub fn nothing(&self, b: &mut Builder) -> Value {
+        b.float(Ty::of(self.accumulator), -0.0)
     }
 
     /// Transposition of rows, if some copy is transposed.

@@ -23,6 +23,13 @@ impl InScope {
     pub fn value(value: Value) -> InScope {
         InScope { value, iteration: None }
     }
+
+    /// The variable of a loop in the iteration of this number, which owns a slot of sums.
+    pub fn of_iteration(b: &mut Builder, iter: &Iter, iteration: Value) -> InScope {
+        let offset = b.mul_int(iteration, iter.step);
+        let value = b.add_int(offset, iter.start);
+        InScope { value, iteration: Some(iteration) }
+    }
 }
 
 /// Rows of a window.
@@ -35,23 +42,95 @@ pub struct WindowRows {
 }
 
 /// Variables, copies and sums that the current statements can use.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Scope {
     /// Loop variables.
-    pub vars: BTreeMap<Var, InScope>,
+    vars: BTreeMap<Var, InScope>,
     /// Private sums.
-    pub privates: BTreeMap<PrivateId, PrivateBuffer>,
+    privates: BTreeMap<PrivateId, PrivateBuffer>,
     /// Copies of rows.
-    pub copies: BTreeMap<CacheId, RowCopy>,
+    copies: BTreeMap<CacheId, RowCopy>,
     /// Copies of some trees, which replace the tables of a storage.
-    pub trees: BTreeMap<Storage, Buffers>,
+    trees: BTreeMap<Storage, Buffers>,
     /// Copied sums, to which walks add instead of the output.
-    pub copied_sums: Option<CopiedSums>,
+    copied_sums: Option<CopiedSums>,
     /// Sums that a thread keeps.
-    pub kept_sums: Option<KeptSums>,
+    kept_sums: Option<KeptSums>,
+}
+
+/// Changes of the scope, each of which returns the earlier state.
+impl Scope {
+    /// Binds a variable, or removes it.
+    pub fn set_var(&mut self, var: Var, bound: Option<InScope>) -> Option<InScope> {
+        match bound {
+            Some(bound) => self.vars.insert(var, bound),
+            None => self.vars.remove(&var),
+        }
+    }
+
+    /// Adds a copy of rows, or removes it.
+    pub fn set_copy(&mut self, id: CacheId, copy: Option<RowCopy>) {
+        match copy {
+            Some(copy) => self.copies.insert(id, copy),
+            None => self.copies.remove(&id),
+        };
+    }
+
+    /// Adds a private buffer, or removes it.
+    pub fn set_private(&mut self, id: PrivateId, buffer: Option<PrivateBuffer>) {
+        match buffer {
+            Some(buffer) => self.privates.insert(id, buffer),
+            None => self.privates.remove(&id),
+        };
+    }
+
+    /// Replaces the copied sums.
+    pub fn set_copied_sums(&mut self, sums: Option<CopiedSums>) -> Option<CopiedSums> {
+        std::mem::replace(&mut self.copied_sums, sums)
+    }
+
+    /// Replaces the sums that the thread keeps.
+    pub fn set_kept_sums(&mut self, sums: Option<KeptSums>) -> Option<KeptSums> {
+        std::mem::replace(&mut self.kept_sums, sums)
+    }
+
+    /// Adds copies of trees.
+    pub fn add_trees(
+        &mut self,
+        copies: impl IntoIterator<Item = (Storage, Buffers)>,
+    ) -> BTreeMap<Storage, Buffers> {
+        let outer = self.trees.clone();
+        self.trees.extend(copies);
+        outer
+    }
+
+    /// Replaces the copies of trees.
+    pub fn set_trees(&mut self, trees: BTreeMap<Storage, Buffers>) {
+        self.trees = trees;
+    }
 }
 
 impl Scope {
+    /// A copy of rows in scope.
+    pub fn copy(&self, id: CacheId) -> Option<RowCopy> {
+        self.copies.get(&id).copied()
+    }
+
+    /// A private buffer in scope.
+    pub fn private(&self, id: PrivateId) -> Option<&PrivateBuffer> {
+        self.privates.get(&id)
+    }
+
+    /// Copies of trees that replace the tables of a storage.
+    pub fn trees(&self, storage: Storage) -> Option<&Buffers> {
+        self.trees.get(&storage)
+    }
+
+    /// Whether the thread keeps the sums of an accumulator.
+    pub fn keeps(&self, accumulator: Accumulator) -> bool {
+        self.kept_sums.as_ref().is_some_and(|kept| kept.of == accumulator)
+    }
+
     /// Value of a sum of variables.
     pub fn affine(&self, b: &mut Builder, sum: &Affine) -> Value {
         let mut total = b.int(sum.plus);
@@ -170,4 +249,14 @@ impl Scope {
             },
         }
     }
+}
+
+/// Least constant end of a loop, or its start if it has none. Other variables in its bounds do not
+/// count.
+pub fn constant_stop(iter: &Iter) -> i64 {
+    let constant = |stop: &Bound| match stop.limit {
+        Limit::Const(n) => Some(n - stop.less.plus),
+        Limit::Rows => None,
+    };
+    iter.stops.iter().filter_map(constant).min().unwrap_or(iter.start)
 }
