@@ -80,16 +80,16 @@ fn whole_blocks(k: &mut KernelBuilder, count: Value, width: u32) -> Value {
 
 impl Emit for CopyFill<'_> {
     fn emit(&self, k: &mut KernelBuilder) {
-        let Some(columns) = k.ports.columns() else { return self.from_rows(k) };
+        let Some(columns) = k.ports.columns() else { return self.fill_from_rows(k) };
         let given = columns.given(&mut k.b);
         k.if_else(
             given,
             |k| {
-                self.from_columns(k, columns);
+                self.fill_from_columns(k, columns);
                 Vec::new()
             },
             |k| {
-                self.from_rows(k);
+                self.fill_from_rows(k);
                 Vec::new()
             },
         );
@@ -97,7 +97,7 @@ impl Emit for CopyFill<'_> {
 }
 
 impl CopyFill<'_> {
-    fn from_rows(&self, k: &mut KernelBuilder) {
+    fn fill_from_rows(&self, k: &mut KernelBuilder) {
         let CopyFill { quantizer, transpose, blocks, buffer, rows, .. } = self;
         match (quantizer, transpose.zip(*blocks)) {
             (Some(quantizer), _) => quantizer.rows(&mut k.b, *buffer, *rows, *blocks),
@@ -107,7 +107,7 @@ impl CopyFill<'_> {
     }
 
     /// Fills a copy from columns. If all blocks are full, no masks are needed.
-    fn from_columns(&self, k: &mut KernelBuilder, from: InputColumns) {
+    fn fill_from_columns(&self, k: &mut KernelBuilder, from: InputColumns) {
         let are_full = k.b.cmp(Cmp::Eq, self.rows.count, self.rows.held);
         k.if_else(
             are_full,
