@@ -22,7 +22,7 @@ pub(super) type Time = u32;
 
 /// Running parallel loops, outermost first, or the running launch.
 pub(super) struct Tasks<'f> {
-    levels: Vec<Level<'f>>,
+    levels: Vec<RunningLoop<'f>>,
     clock: Option<LaunchTime<'f>>,
     /// Latest number of an interval between barriers.
     interval: u32,
@@ -33,7 +33,7 @@ pub(super) struct Tasks<'f> {
     seed: u64,
 }
 
-struct Level<'f> {
+struct RunningLoop<'f> {
     parallel: &'f Parallel,
     /// Latest number when the loop began.
     before: Time,
@@ -102,7 +102,7 @@ impl<'f> Tasks<'f> {
         self.loops += 1;
         let order = Order::new(self.seed.wrapping_add(self.loops), trip);
         let begun = Vec::new();
-        self.levels.push(Level { parallel, before: self.last, now: self.last, begun, order });
+        self.levels.push(RunningLoop { parallel, before: self.last, now: self.last, begun, order });
     }
 
     /// Starts the next iteration of the innermost loop. `None` after the last iteration, or if numbers
@@ -132,7 +132,7 @@ impl<'f> Tasks<'f> {
 
     /// The running loop that makes an access at that time concurrent with the current one.
     #[inline]
-    fn concurrent(&self, time: Time) -> Option<&Level<'f>> {
+    fn concurrent(&self, time: Time) -> Option<&RunningLoop<'f>> {
         for level in self.levels.iter().rev() {
             if time >= level.now {
                 return None;
@@ -169,7 +169,7 @@ pub(super) fn record<'f>(
     Ok(touches)
 }
 
-impl<'f> Level<'f> {
+impl<'f> RunningLoop<'f> {
     fn conflict(&self, other_touch: Touch, time: Time) -> Conflict<'f> {
         let iteration = |time: Time| {
             let nth = self.begun.partition_point(|&began| began <= time).saturating_sub(1);

@@ -13,7 +13,7 @@ use sched_nest::GpuDimension;
 use std::fmt::{Debug, Display};
 
 /// Interface of operand kinds for the table.
-trait Operand {
+trait OperandKind {
     /// Representation of the operand in type rules.
     type InRule;
 
@@ -47,7 +47,7 @@ pub(super) trait Names {
     fn gather(&self, gather: &Gather) -> String;
 }
 
-impl Operand for Value {
+impl OperandKind for Value {
     type InRule = OperandType;
 
     fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<OperandType, String> {
@@ -63,7 +63,7 @@ impl Operand for Value {
     }
 }
 
-impl Operand for Address {
+impl OperandKind for Address {
     type InRule = ();
 
     fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<(), String> {
@@ -87,7 +87,7 @@ impl Operand for Address {
     }
 }
 
-impl Operand for Gather {
+impl OperandKind for Gather {
     type InRule = ();
 
     fn in_rule(&self, ty: Ty, rules: &impl Rules) -> Result<(), String> {
@@ -114,7 +114,7 @@ impl Operand for Gather {
 /// Operands that are part of the operation itself.
 macro_rules! immediate {
     ($($ty:ty => $text:expr;)*) => { $(
-        impl Operand for $ty {
+        impl OperandKind for $ty {
             type InRule = $ty;
 
             fn in_rule(&self, _: Ty, _: &impl Rules) -> Result<$ty, String> {
@@ -178,7 +178,7 @@ macro_rules! operations {
                 let _ = &mut visit;
                 match self {
                     $( Op::$name $(($($operand),*))? => {
-                        $($( Operand::values($operand, &mut visit); )*)?
+                        $($( OperandKind::values($operand, &mut visit); )*)?
                     } )*
                 }
             }
@@ -187,7 +187,7 @@ macro_rules! operations {
             pub fn buffer(&self) -> Option<BufferId> {
                 let none: Option<BufferId> = None;
                 match self {
-                    $( Op::$name $(($($operand),*))? => none$($(.or(Operand::buffer($operand)))*)?, )*
+                    $( Op::$name $(($($operand),*))? => none$($(.or(OperandKind::buffer($operand)))*)?, )*
                 }
             }
 
@@ -196,7 +196,7 @@ macro_rules! operations {
                 let none: Option<&mut BufferId> = None;
                 match self {
                     $( Op::$name $(($($operand),*))? => {
-                        none$($(.or(Operand::buffer_mut($operand)))*)?
+                        none$($(.or(OperandKind::buffer_mut($operand)))*)?
                     } )*
                 }
             }
@@ -205,7 +205,7 @@ macro_rules! operations {
             pub(super) fn text(&self, names: &impl Names) -> String {
                 match self {
                     $( Op::$name $(($($operand),*))? => {
-                        $($( let $operand = Operand::text($operand, names); )*)?
+                        $($( let $operand = OperandKind::text($operand, names); )*)?
                         format!($text)
                     } )*
                 }
@@ -215,7 +215,10 @@ macro_rules! operations {
             pub(crate) fn fits(&self, $ty: Ty, $rules: &impl Rules) -> Result<bool, String> {
                 Ok(match self {
                     $( Op::$name $(($($operand),*))? => {
-                        $($( let $operand = Operand::in_rule($operand, $ty, $rules)?; )* used!($($operand)*);)?
+                        $(
+                            $( let $operand = OperandKind::in_rule($operand, $ty, $rules)?; )*
+                            used!($($operand)*);
+                        )?
                         $fits
                     } )*
                 })

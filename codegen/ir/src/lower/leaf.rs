@@ -4,7 +4,7 @@ use super::kernel_builder::KernelBuilder;
 use super::linear;
 use super::ports::Results;
 use super::sum_target::SumTarget;
-use super::walk::{Lane, WalkContext};
+use super::walk::{WalkContext, WalkLane};
 use crate::lir::{Address, BufferId, Build, Gather, Scalar, Ty, Value};
 use crate::repr::{LeafValue, WalkEnd, add_pieces};
 use sched_nest::Axis;
@@ -48,7 +48,7 @@ struct EndedWalk {
 
 impl LeafAction {
     /// Action for a lane. `sum` is the sum that is carried in a register, if there is one.
-    fn of(k: &KernelBuilder, context: &WalkContext, lane: &Lane, sum: Option<Value>) -> LeafAction {
+    fn of(k: &KernelBuilder, context: &WalkContext, lane: &WalkLane, sum: Option<Value>) -> LeafAction {
         let Some(sums) = context.sums else { return LeafAction::Store };
         let rows_together = lane.walk.width > 1 && context.adds_vectors();
         match (rows_together, k.ports.vectors, sum) {
@@ -67,7 +67,7 @@ impl WalkContext<'_> {
     pub(super) fn use_leaf(
         &self,
         k: &mut KernelBuilder,
-        lane: &Lane,
+        lane: &WalkLane,
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
@@ -113,7 +113,7 @@ impl WalkContext<'_> {
     }
 
     /// Loads the summands of a lane's leaves, and evaluates linear leaves.
-    fn addend(&self, k: &mut KernelBuilder, lane: &Lane, end: WalkEnd) -> Addend {
+    fn addend(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Addend {
         match self.layout.leaf(&mut k.b, self.buffers, &lane.walk.state, end) {
             LeafValue::Scalar(value) => Addend::Number(value),
             LeafValue::Linear(leaf) => Addend::Number(linear::values(k, self, lane, leaf)),
@@ -127,7 +127,7 @@ impl WalkContext<'_> {
         &self,
         k: &mut KernelBuilder,
         sums: &SumTarget,
-        lane: &Lane,
+        lane: &WalkLane,
         end: WalkEnd,
         mut sum: Value,
     ) -> Value {
@@ -150,7 +150,7 @@ impl WalkContext<'_> {
     fn each_walk<'a>(
         &self,
         k: &mut KernelBuilder<'a>,
-        lane: &Lane,
+        lane: &WalkLane,
         value: Value,
         mut body: impl FnMut(&mut KernelBuilder<'a>, EndedWalk, Value),
     ) {
@@ -178,7 +178,7 @@ impl WalkContext<'_> {
         &self,
         k: &mut KernelBuilder,
         (sums, vectors): (&SumTarget, BufferId),
-        lane: &Lane,
+        lane: &WalkLane,
         end: WalkEnd,
     ) {
         let first = sums.column(&mut k.b, lane.number, lane.tree);
@@ -215,7 +215,7 @@ impl WalkContext<'_> {
         &self,
         k: &mut KernelBuilder,
         vectors: BufferId,
-        lane: &Lane,
+        lane: &WalkLane,
         end: WalkEnd,
         margin: Value,
     ) -> Value {
@@ -240,7 +240,7 @@ impl Addend {
 }
 
 /// One walk's part of a lane's value.
-fn walk_of(k: &mut KernelBuilder, lane: &Lane, value: Value, walk: u16) -> Value {
+fn walk_of(k: &mut KernelBuilder, lane: &WalkLane, value: Value, walk: u16) -> Value {
     if lane.walk.width > 1 { k.b.extract(value, walk) } else { value }
 }
 

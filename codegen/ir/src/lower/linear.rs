@@ -7,14 +7,14 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::row_source::distances;
-use super::walk::{Lane, WalkContext};
+use super::walk::{WalkContext, WalkLane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::rows::{Row, RowLanes};
 use sched_nest::Axis;
 
 /// Values of leaves given by their indices, for a single walk or for a vector of walks.
-pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &Lane, leaf: Value) -> Value {
+pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane, leaf: Value) -> Value {
     let width = lane.walk.width;
     let sums = k.ports.accumulator;
     let Some(tables) = k.ports.linear else { return k.b.float(ty_of(sums, width), 0.0) };
@@ -53,7 +53,13 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &Lane, 
 }
 
 /// Number of terms of the longest leaf of a lane.
-fn rounds(k: &mut KernelBuilder, context: &WalkContext, lane: &Lane, count: Value, most: BufferId) -> Value {
+fn rounds(
+    k: &mut KernelBuilder,
+    context: &WalkContext,
+    lane: &WalkLane,
+    count: Value,
+    most: BufferId,
+) -> Value {
     if lane.walk.width == 1 {
         return count;
     }
@@ -65,7 +71,7 @@ fn rounds(k: &mut KernelBuilder, context: &WalkContext, lane: &Lane, count: Valu
 }
 
 /// Row of a walk, or rows of a vector of walks, in the input of the call.
-fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &Lane) -> Row {
+fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane) -> Row {
     let (columns, width) = (k.ports.features(), lane.walk.width);
     let index = k.b.mul_int(lane.number, columns);
     let lanes = (width > 1).then(|| {

@@ -35,7 +35,7 @@ pub fn class_columns(forest: &Forest) -> usize {
 /// The kernel from margins to predictions; `None` if predictions are the margins.
 pub fn values(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
     let stage = Stage::new(forest, ("value", index), scalar(forest.types.output), places);
-    let steps = Steps::of(&forest.output.value);
+    let steps = OutputSteps::of(&forest.output.value);
     Some(match steps.last {
         None if steps.by_value.is_empty() && stage.element == stage.result => return None,
         None => stage.each(steps.by_value),
@@ -50,7 +50,7 @@ pub fn values(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) 
 pub fn classes(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
     let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
     let stage = Stage::new(forest, ("class", index), Scalar::F32, places);
-    let steps = Steps::of(&forest.output.value);
+    let steps = OutputSteps::of(&forest.output.value);
     Some(match (classes.rule, steps.last) {
         (ClassRule::MarginAbove(bound), _) => stage.above(&[], bound),
         (ClassRule::ValueAbove(bound), _) => stage.above(steps.by_value, bound),
@@ -78,15 +78,15 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<Proces
 }
 
 /// Steps from margins to predictions: those on single values, and a last one on all values of a row.
-struct Steps<'a> {
+struct OutputSteps<'a> {
     by_value: &'a [Transform],
     last: Option<&'a Transform>,
 }
 
-impl<'a> Steps<'a> {
-    fn of(steps: &'a [Transform]) -> Steps<'a> {
+impl<'a> OutputSteps<'a> {
+    fn of(steps: &'a [Transform]) -> OutputSteps<'a> {
         let count = steps.iter().position(|step| !step.is_by_value()).unwrap_or(steps.len());
-        Steps { by_value: &steps[..count], last: steps.get(count) }
+        OutputSteps { by_value: &steps[..count], last: steps.get(count) }
     }
 }
 

@@ -9,7 +9,7 @@
 use super::group::Group;
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::scope::InScope;
-use super::walk::{Lane, WalkContext, tables_of};
+use super::walk::{WalkContext, WalkLane, tables_of};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Build, Cmp, Task, Ty, Value};
 use crate::mir::{Accumulator, Loop, Stmt, Walks};
@@ -205,7 +205,7 @@ impl TreeLoop<'_> {
         let group = Group::full(vectors.count, walks.lanes as u16).below(vectors.stop);
         k.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
             let mut contexts: Vec<(WalkContext, usize)> = Vec::new();
-            let mut lanes: Vec<Lane> = Vec::new();
+            let mut lanes: Vec<WalkLane> = Vec::new();
             for tree in 0..trees {
                 let ahead = if seeded(Fault::TogetherRepeatsTree) { 0 } else { tree * this.iter.step };
                 let value = k.b.add_int(first, ahead);

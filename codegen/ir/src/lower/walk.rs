@@ -16,7 +16,7 @@ use crate::rows::{RowPlacement, lanes_below};
 use sched_nest::Axis;
 
 /// One walk of a group, or one vector of walks.
-pub(super) struct Lane {
+pub(super) struct WalkLane {
     /// The lane for the traversal.
     pub(super) walk: traverse::Lane,
     /// Number of the (first) row.
@@ -108,7 +108,7 @@ impl<'w> WalkContext<'w> {
     pub(super) fn advance<'l>(
         &self,
         k: &mut KernelBuilder,
-        lanes: impl IntoIterator<Item = &'l Lane>,
+        lanes: impl IntoIterator<Item = &'l WalkLane>,
     ) -> Vec<Value> {
         let lanes: Vec<&traverse::Lane> = lanes.into_iter().map(|lane| &lane.walk).collect();
         self.walker.walk(&mut k.b, &lanes, self.rows.loaded_table())
@@ -135,7 +135,7 @@ impl<'w> WalkContext<'w> {
     }
 
     /// Lanes of a group of iterations from the current one of the leaf loop on.
-    pub(super) fn lanes(&self, k: &mut KernelBuilder, group: Group) -> Vec<Lane> {
+    pub(super) fn lanes(&self, k: &mut KernelBuilder, group: Group) -> Vec<WalkLane> {
         let walks = self.walks;
         let first_row = k.affine(&walks.row);
         let first_tree = match &self.tree {
@@ -166,7 +166,7 @@ impl<'w> WalkContext<'w> {
             let number = k.b.add_int(first_row, rows);
             let walk = traverse::Lane { state, top, row, width };
             let place = place.map(|place| place + rows);
-            lanes.push(Lane { walk, number, tree, place, count, mask });
+            lanes.push(WalkLane { walk, number, tree, place, count, mask });
         }
         lanes
     }

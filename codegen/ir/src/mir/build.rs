@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 ///
 /// If a loop's range is not a constant, or if cached rows exceed the budget.
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
-    let mut builder = Build {
+    let mut builder = MirBuilder {
         hir,
         vars: Vec::new(),
         caches: 0,
@@ -30,7 +30,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
         scratch: ScratchBytes::new(budget),
     };
     let quantized = hir.bins.is_some().then(|| builder.cache());
-    let scope = Scope { quantized, ..Scope::default() };
+    let scope = NestScope { quantized, ..NestScope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
     let all = builder.uses.since(0);
     let mut body = builder.quantized(quantized, &Affine::default(), &all, body)?;
@@ -52,7 +52,7 @@ enum LoopValue {
 
 /// Loops and row copies around a part of the nest.
 #[derive(Clone, Default)]
-struct Scope {
+struct NestScope {
     loops: BTreeMap<LoopId, LoopValue>,
     row: Affine,
     tree: Affine,
@@ -62,8 +62,8 @@ struct Scope {
     quantized: Option<CacheId>,
 }
 
-impl Scope {
-    fn enter(&self, id: LoopId, axis: Axis, at: LoopValue) -> Scope {
+impl NestScope {
+    fn enter(&self, id: LoopId, axis: Axis, at: LoopValue) -> NestScope {
         let mut inner = self.clone();
         inner.loops.insert(id, at);
         let sum = match axis {
@@ -78,7 +78,7 @@ impl Scope {
     }
 }
 
-struct Build<'a> {
+struct MirBuilder<'a> {
     hir: &'a Hir,
     vars: Vec<VarInfo>,
     caches: u32,
@@ -90,12 +90,12 @@ struct Build<'a> {
     scratch: ScratchBytes,
 }
 
-impl Build<'_> {
-    fn sequence(&mut self, ids: &[LoopId], scope: &Scope) -> Result<Vec<Stmt>, CompileError> {
+impl MirBuilder<'_> {
+    fn sequence(&mut self, ids: &[LoopId], scope: &NestScope) -> Result<Vec<Stmt>, CompileError> {
         ids.iter().map(|id| self.nest_loop(*id, scope)).collect()
     }
 
-    fn nest_loop(&mut self, id: LoopId, scope: &Scope) -> Result<Stmt, CompileError> {
+    fn nest_loop(&mut self, id: LoopId, scope: &NestScope) -> Result<Stmt, CompileError> {
         let this = self.hir.nest.get(id);
         let iter = self.iter(id, scope)?;
         let first_walk = self.uses.count();
@@ -129,7 +129,7 @@ impl Build<'_> {
     }
 
     /// Builds a leaf loop. A parallel, unrolled or cached one becomes a loop over groups of walks.
-    fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &Scope) -> Result<Stmt, CompileError> {
+    fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &NestScope) -> Result<Stmt, CompileError> {
         let hir = self.hir;
         let this = hir.nest.get(id);
         let Some(leaf_loop) = hir.leaf_loops.get(&id) else { return Err(unknown_leaf()) };
@@ -156,7 +156,7 @@ impl Build<'_> {
         Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.annotations.reduce, walks, body }))
     }
 
-    fn walks(&mut self, over: Axis, iter: Iter, leaf_loop: &LeafLoop, scope: &Scope) -> Walks {
+    fn walks(&mut self, over: Axis, iter: Iter, leaf_loop: &LeafLoop, scope: &NestScope) -> Walks {
         let (row, tree) = match over {
             Axis::Row => (scope.row.with(iter.var), scope.tree.clone()),
             Axis::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
@@ -228,8 +228,8 @@ impl Build<'_> {
         &mut self,
         id: LoopId,
         var: Var,
-        scope: &Scope,
-        body: impl FnOnce(&mut Self, &Scope) -> Result<Vec<Stmt>, CompileError>,
+        scope: &NestScope,
+        body: impl FnOnce(&mut Self, &NestScope) -> Result<Vec<Stmt>, CompileError>,
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
         let first_walk = self.uses.count();
@@ -279,7 +279,7 @@ impl Build<'_> {
     }
 
     /// Source of the rows that a leaf loop reads.
-    fn rows(&self, leaf_loop: &LeafLoop, scope: &Scope) -> Rows {
+    fn rows(&self, leaf_loop: &LeafLoop, scope: &NestScope) -> Rows {
         let copy = if leaf_loop.layout.is_coded() { scope.quantized } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)
     }
@@ -288,7 +288,7 @@ impl Build<'_> {
     /// trees, in the thread that walks the rows, in the innermost loop that allows it, and wherever
     /// rows are copied. On GPUs, threads share quantized rows, so this happens only where rows are
     /// copied.
-    fn quantizes_here(&self, id: LoopId, scope: &Scope) -> bool {
+    fn quantizes_here(&self, id: LoopId, scope: &NestScope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
         let below_trees = scope.loops.keys().any(|around| nest.get(*around).axis == Axis::Tree);
@@ -334,7 +334,7 @@ impl Build<'_> {
 
     /// Builds the values of a loop: its own range, and the constraints of which it is the innermost
     /// loop.
-    fn iter(&mut self, id: LoopId, scope: &Scope) -> Result<Iter, CompileError> {
+    fn iter(&mut self, id: LoopId, scope: &NestScope) -> Result<Iter, CompileError> {
         let this = self.hir.nest.get(id);
         let (start, step) = (known(&this.start)?, known(&this.step)?);
         let mut stops = vec![Bound { limit: limit(&this.stop)?, less: Affine::default() }];

@@ -7,7 +7,7 @@
 
 use super::bins::{BinMap, SEARCH_WIDTH, SearchGroup};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
-use crate::rows::transpose::{Block, Transpose};
+use crate::rows::transpose::{RowBlock, Transpose};
 use crate::rows::{CopiedRows, RowPlacement, Team, lanes_below};
 
 /// Bytes behind the last bin of a copy, which allow loading a whole register at any bin.
@@ -263,7 +263,7 @@ impl Quantizer<'_> {
             b.if_else(
                 some,
                 |b| {
-                    let values = Block { from, to: zero, copy: part.values, rows: part.rows };
+                    let values = RowBlock { from, to: zero, copy: part.values, rows: part.rows };
                     part.transpose.block(b, &values, left);
                     self.bins.groups().iter().for_each(|group| self.part(b, part, group, to));
                     Vec::new()

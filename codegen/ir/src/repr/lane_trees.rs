@@ -58,7 +58,7 @@ const CHUNK: u32 = 3;
 
 /// Record numbers of a level's nodes: node `n` has the record `(n >> below) * block + (n & ((1 <<
 /// below) - 1)) + first`.
-struct Level {
+struct LevelRecords {
     /// Levels between this one and the first level of its chunk.
     below: u32,
     /// Records of a block: one node of the chunk's first level with all nodes below it in the chunk.
@@ -67,16 +67,16 @@ struct Level {
     first: i64,
 }
 
-impl Level {
+impl LevelRecords {
     /// The level of a tree with `depth` levels.
-    fn of(level: u32, depth: u32) -> Level {
+    fn of(level: u32, depth: u32) -> LevelRecords {
         let (top, below) = (level / CHUNK * CHUNK, level % CHUNK);
         let before = (0..top).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>() as i64;
         let block = block(top, depth);
         // The first node of the chunk's first level has number `2^top`; in its block, the level starts
         // at `local`.
         let local = (1 << below) - 1;
-        Level { below, block, first: before - ((block << top) as i64) + local }
+        LevelRecords { below, block, first: before - ((block << top) as i64) + local }
     }
 
     fn record(&self, node: u64) -> u64 {
@@ -206,7 +206,7 @@ impl LaneTrees {
     fn write_node(&self, bytes: &mut TableBytes, tree: u64, node: u64, inner: &Inner) {
         let test = self.test.encode(inner, self.code_bits());
         let start = (tree - self.trees.start) * records(self.depth);
-        let record = (start + Level::of(node.ilog2(), self.depth).record(node)) as usize;
+        let record = (start + LevelRecords::of(node.ilog2(), self.depth).record(node)) as usize;
         self.operand.write_operand(bytes, record, test.operand);
         self.code.write(bytes, record, test.feature);
         if node < TOP_NODES {
@@ -265,7 +265,7 @@ impl LaneTrees {
         level: u32,
     ) -> (Value, Value) {
         let ty = b.ty(at.node);
-        let Level { below, block, first } = Level::of(level, self.depth);
+        let LevelRecords { below, block, first } = LevelRecords::of(level, self.depth);
         let state = &TreeState { base: b.add_int(state.base, first * self.unit()), ..*state };
         let top = match at.path.len().checked_sub(below as usize) {
             Some(above) if below > 0 => at.path[above],
@@ -417,7 +417,7 @@ mod tests {
     fn every_node_has_a_record_of_its_own() {
         for depth in 0..=10 {
             let records = records(depth);
-            let all = (1..1u64 << depth).map(|node| Level::of(node.ilog2(), depth).record(node));
+            let all = (1..1u64 << depth).map(|node| LevelRecords::of(node.ilog2(), depth).record(node));
             let mut all: Vec<u64> = all.collect();
             assert!(all.iter().all(|record| *record < records), "depth {depth}");
             all.sort_unstable();

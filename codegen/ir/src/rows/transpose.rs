@@ -12,7 +12,7 @@ use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Val
 const MOST_ROWS: u32 = 64;
 
 /// A block of rows with the destination of its copy.
-pub struct Block {
+pub struct RowBlock {
     /// Index of the first row's first value.
     pub from: Value,
     /// Index of the copy's first value.
@@ -51,7 +51,7 @@ impl Transpose<'_> {
         b.for_loop((zero, rows.held, i64::from(width)), &[], |b, first, _| {
             let row = b.add(rows.first, first);
             let (from, to) = (b.mul_int(row, self.features), b.mul_int(first, self.columns()));
-            let block = Block { from, to, copy, rows: width };
+            let block = RowBlock { from, to, copy, rows: width };
             let left = b.sub(rows.count, first);
             self.block(b, &block, left);
             Vec::new()
@@ -99,7 +99,7 @@ impl Transpose<'_> {
     }
 
     /// Copies a block of which `left` rows exist.
-    pub fn block(&self, b: &mut Builder, block: &Block, left: Value) {
+    pub fn block(&self, b: &mut Builder, block: &RowBlock, left: Value) {
         if !self.fits_registers(block.rows) {
             return self.gather_block(b, block, left);
         }
@@ -134,7 +134,12 @@ impl Transpose<'_> {
 
     /// Calls `body` for each piece, with the index of its first feature in the first row and the index
     /// of its first column in the copy.
-    fn each_piece(&self, b: &mut Builder, block: &Block, mut body: impl FnMut(&mut Builder, Value, Value)) {
+    fn each_piece(
+        &self,
+        b: &mut Builder,
+        block: &RowBlock,
+        mut body: impl FnMut(&mut Builder, Value, Value),
+    ) {
         let piece = i64::from(self.piece());
         let (zero, end) = (b.int(0), b.int(self.columns() / piece));
         b.for_loop((zero, end, 1), &[], |b, number, _| {
@@ -148,7 +153,7 @@ impl Transpose<'_> {
     }
 
     /// Copies a block with all rows.
-    fn full_block(&self, b: &mut Builder, block: &Block) {
+    fn full_block(&self, b: &mut Builder, block: &RowBlock) {
         let (bytes, piece) = (self.input.bytes(), self.piece());
         let row_bytes = self.features as u32 * bytes;
         let ty = Ty::vector(self.input, piece as u16);
@@ -176,7 +181,7 @@ impl Transpose<'_> {
     }
 
     /// Copies a block of which `left` rows exist.
-    fn gather_block(&self, b: &mut Builder, block: &Block, left: Value) {
+    fn gather_block(&self, b: &mut Builder, block: &RowBlock, left: Value) {
         let (input, piece) = (self.input, self.piece());
         let lanes = block.rows as u16;
         let ty = Ty::vector(Scalar::I32, lanes);

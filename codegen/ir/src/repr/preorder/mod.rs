@@ -298,14 +298,14 @@ impl Sweep for Preorder {
         vectors: &[SweepVector],
     ) -> Vec<Value> {
         let Some(sets) = &self.sets else { return compare(b, node, vectors) };
-        let asks = sets.asks(b, node.column);
+        let asks = sets.tests_set(b, node.column);
         b.if_else(
             asks,
             |b| {
                 let place = b.to_index(node.threshold_bin);
                 let rows: Vec<(&Row, u16)> =
                     vectors.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
-                let right = sets.leave(b, buffers, SetNode { column: node.column, place }, &rows);
+                let right = sets.rows_going_right(b, buffers, SetNode { column: node.column, place }, &rows);
                 vectors.iter().zip(right).map(|(vector, right)| moved(b, node, vector.leaf, right)).collect()
             },
             |b| compare(b, node, vectors),

@@ -82,13 +82,13 @@ impl SetTables {
     }
 
     /// Whether a node tests a set, by its column field.
-    pub(super) fn asks(&self, b: &mut Builder, column: Value) -> Value {
+    pub(super) fn tests_set(&self, b: &mut Builder, column: Value) -> Value {
         let first = b.int_of(b.ty(column), self.first);
         b.cmp(Cmp::Le, first, column)
     }
 
     /// Rows of each vector that go right at a set node.
-    pub(super) fn leave(
+    pub(super) fn rows_going_right(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -113,7 +113,7 @@ impl SetTables {
         let NodeNumbers { threshold_bin, column } = test;
         let ty = b.ty(column);
         let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first));
-        let asks = self.asks(b, column);
+        let asks = self.tests_set(b, column);
         let place = b.select(asks, threshold_bin, zero);
         let columns = if ty.lanes > 1 && self.places <= LOOKED_UP {
             let first = b.int(0);
