@@ -82,7 +82,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         while let [first, others @ ..] = rest {
             if self.meets(first) {
                 self.spend(1)?;
-                self.together(threads, first)?;
+                self.stmt_in_step(threads, first)?;
                 rest = others;
                 continue;
             }
@@ -95,7 +95,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Runs a statement that contains a barrier or shared memory.
-    fn together(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
+    fn stmt_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
         match stmt {
             Stmt::Barrier => {
                 if let Some(warps) = &mut self.warps {
@@ -108,11 +108,11 @@ impl<'f, 'm> Machine<'f, 'm> {
                 let (buffer, size) = self.size_of(stmt)?;
                 self.regions[buffer] = self.shared_region(size, 0);
                 if let Some(warps) = &mut self.warps {
-                    warps.share(size);
+                    warps.add_shared(size);
                 }
                 self.in_step(threads, &stmt.body)?;
                 if let Some(warps) = &mut self.warps {
-                    warps.give_back(size);
+                    warps.free_shared(size);
                 }
                 self.regions[buffer] = Region::constant(&[]);
                 self.memory_left += size;
@@ -143,7 +143,7 @@ impl<'f, 'm> Machine<'f, 'm> {
 
     fn for_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f For) -> Result<(), Fault> {
         let range = |machine: &mut Self| [machine.int(stmt.lo), machine.int(stmt.hi)];
-        let [lo, hi] = self.agreed(threads, range)?;
+        let [lo, hi] = self.agreed_value(threads, range)?;
         self.carry(threads, &stmt.carried, Self::begin)?;
         let mut next = Some(lo);
         while let Some(iv) = next.filter(|iv| *iv < hi) {
@@ -164,7 +164,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         loop {
             self.spend(1)?;
             self.in_step(threads, &stmt.test)?;
-            let [goes_on] = self.agreed(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+            let [goes_on] = self.agreed_value(threads, |machine| [machine.lane(stmt.cond) as i64])?;
             if goes_on == 0 {
                 break;
             }
@@ -175,7 +175,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     fn if_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f If) -> Result<(), Fault> {
-        let [holds] = self.agreed(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+        let [holds] = self.agreed_value(threads, |machine| [machine.lane(stmt.cond) as i64])?;
         self.in_step(threads, if holds == 0 { &stmt.otherwise } else { &stmt.then })?;
         self.each(threads, |machine| {
             for j in &stmt.joined {
@@ -198,7 +198,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// A value on which all threads agree.
-    fn agreed<const N: usize>(
+    fn agreed_value<const N: usize>(
         &mut self,
         threads: &mut Threads<'m>,
         of: impl Fn(&mut Self) -> [i64; N],

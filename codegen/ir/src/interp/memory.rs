@@ -9,7 +9,7 @@ use crate::lir::{Scalar, Ty};
 use std::ops::Range;
 
 /// Depth of memory without checks.
-const TRUSTED: usize = usize::MAX - 1;
+const UNCHECKED: usize = usize::MAX - 1;
 
 /// Kind of an invalid access; the caller adds its position.
 pub(super) enum Trap<'f> {
@@ -46,7 +46,7 @@ impl<'m> Region<'m> {
     }
 
     /// Read-only memory that the run owns.
-    pub fn kept(bytes: Vec<u8>) -> Region<'m> {
+    pub fn read_only(bytes: Vec<u8>) -> Region<'m> {
         let written = vec![true; bytes.len()];
         Region::new(RegionBytes::Owned(bytes), written, 0)
     }
@@ -72,9 +72,9 @@ impl<'m> Region<'m> {
     }
 
     /// Turns off the checks for initialised bytes and for races.
-    pub fn trust(&mut self) {
+    pub fn disable_checks(&mut self) {
         self.written.fill(true);
-        self.depth = self.depth.max(TRUSTED);
+        self.depth = self.depth.max(UNCHECKED);
     }
 
     /// Whether it is temporary memory of one thread.
@@ -183,7 +183,7 @@ impl<'m> Region<'m> {
     /// Records the access if iterations or threads share the buffer.
     #[inline]
     fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
-        if self.depth >= TRUSTED {
+        if self.depth >= UNCHECKED {
             return Ok(());
         }
         if tasks.in_launch() {

@@ -94,7 +94,7 @@ fn counted(function: &Function, memory: Memory<'_>, options: &Options, warps: Wa
     verify(function).map_err(Fault::Malformed)?;
     let mut machine = Machine::new(function, memory, options)?;
     if warps.is_sampled() {
-        machine.regions.iter_mut().for_each(Region::trust);
+        machine.regions.iter_mut().for_each(Region::disable_checks);
     }
     machine.warps = Some(warps);
     machine.block(&function.body)?;
@@ -487,7 +487,7 @@ fn regions<'m>(function: &Function, memory: Memory<'m>, columns: bool) -> Result
     for buffer in &function.buffers {
         regions.push(match buffer.space {
             Space::Input => Region::constant(memory.input),
-            Space::Order => Region::kept(order.clone()),
+            Space::Order => Region::read_only(order.clone()),
             Space::Output => Region::borrowed(output.take().unwrap_or_default()),
             Space::Private | Space::Shared => Region::constant(&[]),
             Space::Model(n) => match memory.tables.get(n as usize) {

@@ -51,7 +51,7 @@ impl<'m> Machine<'_, 'm> {
     pub(super) fn shared_region(&self, size: u64, depth: usize) -> Region<'m> {
         let mut region = Region::owned(size as usize, depth);
         if self.is_sampled() {
-            region.trust();
+            region.disable_checks();
         }
         region
     }

@@ -159,7 +159,7 @@ impl Warps {
     }
 
     /// Adds shared memory of the running block.
-    pub fn share(&mut self, bytes: u64) {
+    pub fn add_shared(&mut self, bytes: u64) {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.held += bytes;
             launch.cost.shared = launch.cost.shared.max(launch.held);
@@ -167,7 +167,7 @@ impl Warps {
     }
 
     /// Frees shared memory of the running block.
-    pub fn give_back(&mut self, bytes: u64) {
+    pub fn free_shared(&mut self, bytes: u64) {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.held = launch.held.saturating_sub(bytes);
         }

@@ -77,7 +77,7 @@ impl Builder {
 
     fn fresh(&mut self, ty: Ty) -> Value {
         self.function.types.push(ty);
-        self.function.origins.made();
+        self.function.origins.record();
         Value(self.function.types.len() as u32 - 1)
     }
 

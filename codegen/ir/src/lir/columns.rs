@@ -53,7 +53,7 @@ pub struct ColumnPart {
 
 impl ColumnPart {
     /// Whether the next part can be merged into this one.
-    fn goes_on_with(&self, next: &ColumnPart) -> bool {
+    fn continues_with(&self, next: &ColumnPart) -> bool {
         let of_features = matches!(self.kind, ColumnKind::Value | ColumnKind::ZeroIsMissing);
         of_features && self.kind == next.kind && next.feature == self.feature + self.count
     }
@@ -198,7 +198,7 @@ impl ColumnTables {
                 }
             }
             match tables.parts.last_mut() {
-                Some(last) if last.goes_on_with(&part) => last.count += 1,
+                Some(last) if last.continues_with(&part) => last.count += 1,
                 _ => tables.parts.push(part),
             }
         }

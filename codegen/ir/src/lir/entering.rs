@@ -15,7 +15,7 @@ impl Builder {
 
     /// Restores the earlier origin.
     pub fn leave(&mut self, outer: OuterOrigin) {
-        self.origins_mut().go_on(outer.0);
+        self.origins_mut().set_next(outer.0);
     }
 
     /// Origin of the next value.

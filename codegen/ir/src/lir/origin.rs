@@ -61,7 +61,7 @@ impl Origins {
     }
 
     /// Records the origin of a new value.
-    pub(super) fn made(&mut self) {
+    pub(super) fn record(&mut self) {
         self.of.push(self.next);
     }
 
@@ -71,7 +71,7 @@ impl Origins {
     }
 
     /// Sets the origin of the next values by its number.
-    pub(super) fn go_on(&mut self, number: u32) {
+    pub(super) fn set_next(&mut self, number: u32) {
         self.next = number;
     }
 

@@ -41,8 +41,13 @@ struct Adder<'m> {
 
 /// Refuses leaf loops and folds in different threads that add to the same sums of the same rows.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
-    let mut find =
-        Find { vars, owners: Vec::new(), blocks: Vec::new(), adders: Vec::new(), overlapping: None };
+    let mut find = AdderCollector {
+        vars,
+        owners: Vec::new(),
+        blocks: Vec::new(),
+        adders: Vec::new(),
+        overlapping: None,
+    };
     find.all(stmts);
     if let Some(name) = find.overlapping {
         return Err(CompileError::new(
@@ -55,7 +60,7 @@ pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError
     }
     let adders = find.adders;
     for (at, one) in adders.iter().enumerate() {
-        let conflict = adders[at + 1..].iter().find(|other| one.disturbs(other, vars));
+        let conflict = adders[at + 1..].iter().find(|other| one.conflicts_with(other, vars));
         if let Some(other) = conflict {
             return Err(CompileError::new(
                 codes::GPU,
@@ -67,7 +72,7 @@ pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError
     Ok(())
 }
 
-struct Find<'m> {
+struct AdderCollector<'m> {
     vars: &'m [VarInfo],
     /// Owners of the enclosing mapped loops.
     owners: Vec<Owner>,
@@ -78,7 +83,7 @@ struct Find<'m> {
     overlapping: Option<&'m str>,
 }
 
-impl<'m> Find<'m> {
+impl<'m> AdderCollector<'m> {
     fn all(&mut self, stmts: &'m [Stmt]) {
         stmts.iter().for_each(|stmt| self.stmt(stmt));
     }
@@ -167,7 +172,7 @@ impl<'m> Find<'m> {
 
 impl Adder<'_> {
     /// Whether two additions may write one sum at the same time.
-    fn disturbs(&self, other: &Adder, vars: &[VarInfo]) -> bool {
+    fn conflicts_with(&self, other: &Adder, vars: &[VarInfo]) -> bool {
         let (one, two) = (self.target, other.target);
         // A loop around others with slots addresses the first slots of the buffer.
         let same_buffer = match (one.accumulator, two.accumulator) {
@@ -180,11 +185,11 @@ impl Adder<'_> {
             let counts = |owner: &&Owner| !blocks_only || owner.dimension().level == GpuLevel::Grid;
             adder.owners.iter().filter(counts).cloned().collect()
         };
-        same_sums && !same(&owners(self), &owners(other)) && self.meets(other, vars)
+        same_sums && !same(&owners(self), &owners(other)) && self.shares_rows(other, vars)
     }
 
     /// Whether two additions have rows in common.
-    fn meets(&self, other: &Adder, vars: &[VarInfo]) -> bool {
+    fn shares_rows(&self, other: &Adder, vars: &[VarInfo]) -> bool {
         let common = self.base.vars.iter().copied().filter(|var| other.base.vars.contains(var)).collect();
         let common = Affine { vars: common, ..Affine::default() };
         let rows = |adder: &Adder| {

@@ -10,11 +10,11 @@ use crate::error::CompileError;
 use sched_nest::GpuLevel;
 
 /// Places the guards in the statements of a launch.
-pub(super) fn settle(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Result<Vec<Stmt>, CompileError> {
-    Settle { vars, threads: Vec::new(), guards: Vec::new() }.all(stmts)
+pub(super) fn place_guards(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Result<Vec<Stmt>, CompileError> {
+    GuardPlacement { vars, threads: Vec::new(), guards: Vec::new() }.all(stmts)
 }
 
-struct Settle<'a> {
+struct GuardPlacement<'a> {
     vars: &'a [VarInfo],
     /// Enclosing variables that differ between the threads of a block.
     threads: Vec<Var>,
@@ -22,7 +22,7 @@ struct Settle<'a> {
     guards: Vec<Guard>,
 }
 
-impl Settle<'_> {
+impl GuardPlacement<'_> {
     fn all(&mut self, stmts: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
         let mut done = Vec::with_capacity(stmts.len());
         let mut apart = Vec::new();

@@ -265,7 +265,7 @@ impl Quantizer<'_> {
                 |b| {
                     let values = RowBlock { from, to: zero, copy: part.values, rows: part.rows };
                     part.transpose.block(b, &values, left);
-                    self.bins.groups().iter().for_each(|group| self.part(b, part, group, to));
+                    self.bins.groups().iter().for_each(|group| self.quantize_group(b, part, group, to));
                     Vec::new()
                 },
                 |b| {
@@ -278,7 +278,7 @@ impl Quantizer<'_> {
     }
 
     /// Quantizes the features of a group for transposed rows.
-    fn part(&self, b: &mut Builder, part: &QuantizeBlock, group: &SearchGroup, to: Value) {
+    fn quantize_group(&self, b: &mut Builder, part: &QuantizeBlock, group: &SearchGroup, to: Value) {
         self.each_feature(b, group, 1, |b, feature| {
             let column =
                 b.load_index(Scalar::I32, Address::element(self.tables.columns, feature, Scalar::I32));

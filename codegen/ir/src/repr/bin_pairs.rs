@@ -59,7 +59,7 @@ impl BinPairs {
         let node = schema.column("pair_nodes", Scalar::I16, starts.count());
         // Vectors load 32-bit words, which at the last node reach beyond the table.
         schema.tail(node.table(), 2);
-        schema.near(node.table());
+        schema.prefetch_with_trees(node.table());
         let test = Test::of(request, Layout::Quantized);
         let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
         Ok(BinPairs { schema, test, trees, node })
@@ -73,7 +73,7 @@ impl BinPairs {
     /// A node, or a vector of nodes, in the low bits of integers.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         if b.ty(node).lanes > 1 {
-            let word = self.node.seen_as(Scalar::I32).load(b, buffers, state, node);
+            let word = self.node.with_scalar(Scalar::I32).load(b, buffers, state, node);
             return b.bits(word, 0, 16);
         }
         let pair = self.node.load(b, buffers, state, node);
@@ -113,7 +113,7 @@ impl Representation for BinPairs {
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, steps } = end;
-        (state.counted_from(b, self.trees.first_leaf(steps)), node)
+        (state.numbered_from(b, self.trees.first_leaf(steps)), node)
     }
 
     fn leaves(&self) -> &Leaves {

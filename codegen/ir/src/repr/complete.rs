@@ -38,7 +38,7 @@ impl Deref for Complete {
 
 impl Complete {
     /// Leaves that a vector of walks looks up, if their node numbers are bytes.
-    pub fn looked_up(b: &Builder, end: WalkEnd) -> Option<u64> {
+    pub fn leaves_looked_up(b: &Builder, end: WalkEnd) -> Option<u64> {
         let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
         Some(1 << steps.min(40))
     }
@@ -67,7 +67,7 @@ impl Depths {
     /// If 31 bits cannot number the entries.
     pub fn starts(&self) -> Result<TreeStarts, CompileError> {
         let size = |depth: u32| 1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST);
-        TreeStarts::new(self.0.iter().map(|depth| depth.map_or(0, size))).counted("entries")
+        TreeStarts::new(self.0.iter().map(|depth| depth.map_or(0, size))).checked("entries")
     }
 }
 
@@ -112,7 +112,7 @@ impl Complete {
         // A byte holds only the low 8 bits of the numbers in the last level.
         let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
         let leaf = b.to_index(node);
-        (state.counted_from(b, if lost { 0 } else { first }), leaf)
+        (state.numbered_from(b, if lost { 0 } else { first }), leaf)
     }
 
     /// Number of the first leaf, which is `steps` steps below the root if that is known.

@@ -34,7 +34,7 @@ impl Entries {
     /// of nodes.
     pub fn declare(request: &Request, schema: &mut Schema, names: TableNames, starts: TreeStarts) -> Entries {
         let leaf = schema.column(names.nodes, Payload::element(request.forest), starts.count());
-        schema.near(leaf.table());
+        schema.prefetch_with_trees(leaf.table());
         let start = starts.declare(schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
         let payload = Payload::new(request.forest, leaf).with_columns(request, schema, starts.count());

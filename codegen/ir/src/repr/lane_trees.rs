@@ -287,13 +287,13 @@ impl LaneTrees {
         if ty.lanes == 1 {
             return (operand.load(b, buffers, state, node), code.load(b, buffers, state, node));
         }
-        let word = operand.seen_as(Scalar::I64).load(b, buffers, state, node);
+        let word = operand.with_scalar(Scalar::I64).load(b, buffers, state, node);
         let (low, code) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
 
     /// Index of a tree's first record, and of its first leaf.
-    fn first_of(&self, b: &mut Builder, tree: Value) -> (Value, Value) {
+    fn first_record_and_leaf(&self, b: &mut Builder, tree: Value) -> (Value, Value) {
         let tree = b.add_int(tree, -(self.trees.start as i64));
         let leaf = b.mul_int(tree, 1 << self.depth);
         (b.mul_int(tree, records(self.depth) as i64 * self.unit()), leaf)
@@ -306,14 +306,14 @@ impl TreeTables for LaneTrees {
     }
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        let (base, leaf) = self.first_of(b, tree);
+        let (base, leaf) = self.first_record_and_leaf(b, tree);
         let loaded = Loaded::Leaves { first: leaf, lanes: None, tops: None };
         TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let ty = b.ty(lanes.distance);
-        let (base, first) = self.first_of(b, tree);
+        let (base, first) = self.first_record_and_leaf(b, tree);
         let (records, leaves) =
             (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
@@ -328,7 +328,7 @@ impl TreeTables for LaneTrees {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let (base, leaf) = self.first_of(b, tree);
+        let (base, leaf) = self.first_record_and_leaf(b, tree);
         let (record, payload) = (i64::from(self.record()), i64::from(self.leaves.payload.bytes()));
         let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
         let ranges = [
@@ -381,7 +381,7 @@ impl Representation for LaneTrees {
             _ => (state.base, state.lanes),
         };
         let leaves = TreeState { base, lanes, loaded: Loaded::Nothing };
-        (leaves.counted_from(b, 1 << steps.unwrap_or(self.depth)), node)
+        (leaves.numbered_from(b, 1 << steps.unwrap_or(self.depth)), node)
     }
 
     fn leaves(&self) -> &Leaves {

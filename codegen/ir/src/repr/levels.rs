@@ -61,8 +61,8 @@ impl Levels {
         let mut schema = Schema::default();
         let operand = schema.column("levels_thresholds", test.operand(), starts.count());
         let code = schema.column("levels_features", code, starts.count());
-        schema.near(operand.table());
-        schema.near(code.table());
+        schema.prefetch_with_trees(operand.table());
+        schema.prefetch_with_trees(code.table());
         let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
         Ok(Levels { schema, operand, code, test, trees })
     }
@@ -219,7 +219,7 @@ impl Representation for Levels {
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, steps } = end;
-        (state.counted_from(b, self.trees.first_leaf(steps)), node)
+        (state.numbered_from(b, self.trees.first_leaf(steps)), node)
     }
 
     fn leaves(&self) -> &Leaves {
@@ -232,7 +232,7 @@ impl InOrder for Levels {
         self.trees.spans(&self.schema)
     }
 
-    fn load_more(
+    fn load_extra(
         &self,
         b: &mut Builder,
         buffers: &Buffers,

@@ -38,7 +38,7 @@ impl LeafIndices {
         let ty = b.ty(node).with(Scalar::I32);
         let Some(field) = self.0 else { return b.int_of(ty, 0) };
         if ty.lanes > 1 {
-            let word = field.seen_as(Scalar::I32).load(b, buffers, state, node);
+            let word = field.with_scalar(Scalar::I32).load(b, buffers, state, node);
             return b.bits(word, 0, 8 * field.scalar.bytes());
         }
         let number = field.load(b, buffers, state, node);

@@ -109,7 +109,7 @@ impl Oblivious {
         level: u32,
     ) -> Value {
         let level = tests.number(b, level.into());
-        let word = self.threshold_bin.seen_as(Scalar::I32).load(b, buffers, tests, level);
+        let word = self.threshold_bin.with_scalar(Scalar::I32).load(b, buffers, tests, level);
         let (threshold_bin, column) = (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS));
         let bin = row.load(b, column);
         bin_goes_right(b, bin, threshold_bin)
@@ -157,8 +157,8 @@ impl Representation for Oblivious {
         at.descend(b, right)
     }
 
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        Complete::looked_up(b, end)
+    fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        Complete::leaves_looked_up(b, end)
     }
 
     fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
@@ -183,11 +183,11 @@ impl InOrder for Oblivious {
         false
     }
 
-    fn load_more(&self, b: &mut Builder, _: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
+    fn load_extra(&self, b: &mut Builder, _: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
         Loaded::Tests { first: b.mul_int(tree, self.levels as i64), lanes: None }
     }
 
-    fn load_more_of_trees(&self, b: &mut Builder, tree: Value, lanes: TreeLanes) -> Loaded {
+    fn load_extra_of_trees(&self, b: &mut Builder, tree: Value, lanes: TreeLanes) -> Loaded {
         let first = b.mul_int(tree, self.levels as i64);
         let levels = b.int_of(b.ty(lanes.distance), self.levels as i64);
         Loaded::Tests { first, lanes: Some(b.mul(lanes.distance, levels)) }

@@ -63,7 +63,7 @@ impl PackedNodes {
         let code_bits = bits(test.codes(request.forest.num_features as u64));
         let mut schema = Schema::default();
         let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         let start = starts.declare(&mut schema, "packed_trees");
         let leaf_indices = LeafIndices::declare(request, &mut schema, "packed_leaf_indices", starts.count());
         let leaf = schema.field(table, "leaf", Scalar::F32, 0);
@@ -100,7 +100,7 @@ impl PackedNodes {
             let high = self.high.load(b, buffers, state, node);
             return (low, b.to_index(high));
         }
-        let word = self.low.seen_as(Scalar::I64).load(b, buffers, state, node);
+        let word = self.low.with_scalar(Scalar::I64).load(b, buffers, state, node);
         let (low, high) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, b.ty(low).with(Scalar::F32)), high)
     }

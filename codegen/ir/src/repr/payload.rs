@@ -120,7 +120,7 @@ impl Payload {
             LeafContent::Place(values) => write(values, place as usize),
             LeafContent::Vector | LeafContent::Linear => {}
         }
-        self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(place));
+        self.field.with_scalar(Scalar::I32).write(bytes, record, u64::from(place));
     }
 
     /// Writes a leaf's vector margin by margin, if there is a table for it. The leaf has index `at` in
@@ -190,7 +190,7 @@ impl Payload {
         if matches!(self.held, LeafContent::Value) {
             return LeafValue::Scalar(self.field.load(b, buffers, state, node));
         }
-        let place = self.field.seen_as(Scalar::I32).load(b, buffers, state, node);
+        let place = self.field.with_scalar(Scalar::I32).load(b, buffers, state, node);
         let place = if b.ty(node).lanes == 1 { b.to_index(place) } else { place };
         if let LeafContent::Place(values) = self.held {
             let all = TreeState::at(b.int(0));

@@ -119,8 +119,8 @@ impl Quantized {
         let threshold_bin = schema.column("quantized_bins", bins.element(), entries(apart));
         let column = schema.column("quantized_columns", column, entries(apart));
         let near = if apart { vec![threshold_bin, column] } else { vec![word] };
-        near.into_iter().for_each(|field| schema.near(field.table()));
-        schema.of_trees(word.table());
+        near.into_iter().for_each(|field| schema.prefetch_with_trees(field.table()));
+        schema.declare_records_of_trees(word.table());
         let offset = schema.column("quantized_offsets", Offsets::ELEMENT, offsets.count());
         Ok(Quantized {
             bins: Arc::clone(bins),
@@ -371,8 +371,8 @@ impl Representation for Quantized {
         at.descend(b, right)
     }
 
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        Complete::looked_up(b, end)
+    fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        Complete::leaves_looked_up(b, end)
     }
 
     fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
@@ -393,7 +393,7 @@ impl InOrder for Quantized {
         self.trees.spans(&self.schema)
     }
 
-    fn load_more(
+    fn load_extra(
         &self,
         b: &mut Builder,
         buffers: &Buffers,

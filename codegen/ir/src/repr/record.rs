@@ -58,7 +58,7 @@ impl Record {
         let child_at = feature_at + feature.bytes().max(child.map_or(1, Scalar::bytes));
         let end = child.map_or(feature_at + feature.bytes(), |child| child_at + child.bytes());
         let table = schema.table(name, Scalar::I8, end.next_multiple_of(feature_at), records);
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         Ok(Record {
             operand: schema.field(table, "threshold", operand, 0),
             feature: schema.field(table, "feature", feature, feature_at),

@@ -46,7 +46,7 @@ impl Records {
     ) -> Result<Records, CompileError> {
         let trees = request.forest.trees.iter().zip(request.depths_of_used());
         let starts = TreeStarts::new(trees.map(|(tree, depth)| depth.map_or(0, |depth| size(tree, depth))));
-        let starts = starts.counted("node records")?;
+        let starts = starts.checked("node records")?;
         let mut schema = Schema::default();
         let record = Record::declare(request, &mut schema, names.nodes, starts.count(), children)?;
         let start = starts.declare(&mut schema, names.trees);

@@ -82,7 +82,7 @@ pub trait Representation: TreeTables {
 
     /// Leaves of a tree that a register look-up covers, addressed by the low bits of the node number;
     /// `None` if leaves are loaded from memory.
-    fn looked_up(&self, _: &Builder, _: WalkEnd) -> Option<u64> {
+    fn leaves_looked_up(&self, _: &Builder, _: WalkEnd) -> Option<u64> {
         None
     }
 
@@ -94,7 +94,7 @@ pub trait Representation: TreeTables {
     /// Loads the content of a walk's leaf.
     fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
         let payload = &self.leaves().payload;
-        let leaves = self.looked_up(b, end);
+        let leaves = self.leaves_looked_up(b, end);
         let found = leaves.and_then(|leaves| payload.look_up(b, buffers, state.base, leaves, end.node));
         found.unwrap_or_else(|| {
             let (state, record) = self.leaf_record(b, state, end);
@@ -111,7 +111,7 @@ pub trait Representation: TreeTables {
         end: WalkEnd,
         margin: Value,
     ) -> Option<Value> {
-        let count = self.looked_up(b, end)?;
+        let count = self.leaves_looked_up(b, end)?;
         let size = self.records_of_tree(b, state, count)?;
         self.leaves().payload.look_up_margin(
             b,

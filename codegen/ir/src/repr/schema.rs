@@ -32,7 +32,7 @@ struct TableSpec {
     /// Bytes behind the last record, which allow wider loads of it.
     tail: u64,
     /// Whether prefetching a tree covers its records in this table.
-    near: bool,
+    prefetched: bool,
     /// Whether records belong to trees. All such tables of a layout share one record index.
     of_trees: bool,
     /// Name, type and offset of each field, if records have more than one number.
@@ -65,7 +65,7 @@ impl Schema {
             stride,
             records,
             tail: 0,
-            near: false,
+            prefetched: false,
             of_trees: false,
             fields: Vec::new(),
         });
@@ -87,14 +87,14 @@ impl Schema {
     }
 
     /// Includes a table's records in the prefetch of a tree.
-    pub fn near(&mut self, table: TableId) {
-        self.tables[table.0].near = true;
-        self.of_trees(table);
+    pub fn prefetch_with_trees(&mut self, table: TableId) {
+        self.tables[table.0].prefetched = true;
+        self.declare_records_of_trees(table);
     }
 
     /// Declares that each tree has its own records in a table, with the same indices in all such
     /// tables.
-    pub fn of_trees(&mut self, table: TableId) {
+    pub fn declare_records_of_trees(&mut self, table: TableId) {
         self.tables[table.0].of_trees = true;
     }
 
@@ -132,7 +132,7 @@ impl Schema {
 
     /// Prefetches the records `from..to` of all tables that are included in the prefetch of trees.
     pub fn prefetch(&self, b: &mut Builder, buffers: &Buffers, from: Value, to: Value) {
-        for (number, table) in self.tables.iter().enumerate().filter(|(_, table)| table.near) {
+        for (number, table) in self.tables.iter().enumerate().filter(|(_, table)| table.prefetched) {
             let stride = i64::from(table.stride);
             let (from, to) = (b.mul_int(from, stride), b.mul_int(to, stride));
             prefetch(b, buffers[number], from, to);
@@ -185,7 +185,7 @@ impl Field {
 
     /// The field with another type at the same offset, as a word around a narrow number or both halves
     /// of a node.
-    pub fn seen_as(self, scalar: Scalar) -> Field {
+    pub fn with_scalar(self, scalar: Scalar) -> Field {
         Field { scalar, ..self }
     }
 
@@ -200,7 +200,7 @@ impl Field {
     }
 
     /// The field `bytes` further in the record.
-    pub fn behind(self, bytes: u32) -> Field {
+    pub fn offset_by(self, bytes: u32) -> Field {
         Field { at: FieldPosition { offset: self.at.offset + bytes, ..self.at }, ..self }
     }
 

@@ -60,7 +60,7 @@ impl TreeStarts {
     }
 
     /// Fails if 31 bits cannot number the records, which `what` names.
-    pub fn counted(self, what: &str) -> Result<TreeStarts, CompileError> {
+    pub fn checked(self, what: &str) -> Result<TreeStarts, CompileError> {
         if i32::try_from(self.count()).is_ok() { Ok(self) } else { Err(too_many(self.count(), what)) }
     }
 

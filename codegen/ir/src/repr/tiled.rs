@@ -109,7 +109,7 @@ impl Tiled {
         let features_at = operand.bytes() * u32::from(lanes);
         let child_at = (features_at + feature.bytes() * u32::from(lanes)).next_multiple_of(4);
         let table = schema.table("tiles", Scalar::I8, record(child_at + 8), tiles);
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         let start = starts.declare(&mut schema, "tile_trees");
         let children = schema.column("tile_children", Scalar::I32, children);
         let outcomes = schema.column("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
@@ -140,7 +140,7 @@ impl Tiled {
     fn write_tile(&self, bytes: &mut TableBytes, record: usize, tree: &Tree, tile: &Tile) {
         for (lane, node) in (0..).zip(&tile.nodes) {
             let test = self.test.encode(&tree.inner[*node as usize], self.code_bits());
-            let of_lane = |field: Field| field.behind(lane * field.scalar.bytes());
+            let of_lane = |field: Field| field.offset_by(lane * field.scalar.bytes());
             of_lane(self.operands).write_operand(bytes, record, test.operand);
             of_lane(self.features).write(bytes, record, test.feature);
         }

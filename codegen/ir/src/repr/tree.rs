@@ -133,7 +133,7 @@ impl TreeState {
     }
 
     /// The state for node numbers that begin with `first` at the first record.
-    pub fn counted_from(&self, b: &mut Builder, first: i64) -> TreeState {
+    pub fn numbered_from(&self, b: &mut Builder, first: i64) -> TreeState {
         TreeState { base: b.add_int(self.base, -first), ..*self }
     }
 

@@ -37,12 +37,12 @@ pub trait InOrder {
     }
 
     /// Loads other values of a tree.
-    fn load_more(&self, _: &mut Builder, _: &Buffers, _tree: Value, _start: Value, _: WalkShape) -> Loaded {
+    fn load_extra(&self, _: &mut Builder, _: &Buffers, _tree: Value, _start: Value, _: WalkShape) -> Loaded {
         Loaded::Nothing
     }
 
     /// Loads other values of a vector of trees.
-    fn load_more_of_trees(&self, _: &mut Builder, _tree: Value, _: TreeLanes) -> Loaded {
+    fn load_extra_of_trees(&self, _: &mut Builder, _tree: Value, _: TreeLanes) -> Loaded {
         Loaded::Nothing
     }
 }
@@ -54,12 +54,12 @@ impl<L: InOrder> TreeTables for L {
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
         let start = self.trees().start.load(b, buffers, tree);
-        TreeState { loaded: self.load_more(b, buffers, tree, start, walks), ..TreeState::at(start) }
+        TreeState { loaded: self.load_extra(b, buffers, tree, start, walks), ..TreeState::at(start) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let state = self.trees().start.trees(b, buffers, tree, lanes);
-        TreeState { loaded: self.load_more_of_trees(b, tree, lanes), ..state }
+        TreeState { loaded: self.load_extra_of_trees(b, tree, lanes), ..state }
     }
 
     fn spans(&self) -> Option<Spans<'_>> {

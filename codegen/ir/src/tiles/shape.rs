@@ -40,10 +40,10 @@ impl Shape {
     /// goes right at node k. Bits beyond the tile's nodes are ignored.
     pub fn outcomes(self, tests: u32) -> Vec<u8> {
         let below = self.below();
-        (0..1u32 << tests).map(|outcome| self.lead(&below, outcome)).collect()
+        (0..1u32 << tests).map(|outcome| self.child_of(&below, outcome)).collect()
     }
 
-    fn lead(self, below: &[[Below; 2]], outcome: u32) -> u8 {
+    fn child_of(self, below: &[[Below; 2]], outcome: u32) -> u8 {
         let mut node = 0u8;
         // A path has no more nodes than the tile.
         for _ in 0..self.nodes {

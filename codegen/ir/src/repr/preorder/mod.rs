@@ -121,7 +121,7 @@ impl Preorder {
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
             *last = TestMaskTables::entries(most);
         }
-        let starts = TreeStarts::new(sizes).counted("entries")?;
+        let starts = TreeStarts::new(sizes).checked("entries")?;
         let mut schema = Schema::default();
         let (threshold_bin, columns) = (bins.element(), bins.columns() + bins.sets().count());
         let node = Node::declare(&mut schema, place, threshold_bin, columns, starts.count());
@@ -134,7 +134,7 @@ impl Preorder {
     }
 
     /// Combines a leaf position and a node's entry to a walk's number.
-    fn at(b: &mut Builder, place: Value, entry: Value) -> Value {
+    fn walk_number(b: &mut Builder, place: Value, entry: Value) -> Value {
         let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
         let high = b.mul(place, high);
         b.add(high, entry)
@@ -193,10 +193,10 @@ impl Representation for Preorder {
         };
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
-        let to_left = Preorder::at(b, stands, next);
+        let to_left = Preorder::walk_number(b, stands, next);
         let leaves = b.sub(right, here);
         let beyond = b.add(entry, leaves);
-        let to_right = Preorder::at(b, right, beyond);
+        let to_right = Preorder::walk_number(b, right, beyond);
         let child = b.select(goes_right, to_right, to_left);
         if step != Step::Masked {
             return Cursor::of(child);
@@ -212,7 +212,7 @@ impl Representation for Preorder {
         b.cmp(Cmp::Ne, here, stands)
     }
 
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+    fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
         (b.ty(end.node).scalar == Scalar::I8).then(|| self.most.next_power_of_two())
     }
 
@@ -242,7 +242,7 @@ impl InOrder for Preorder {
         !self.tests.wanted()
     }
 
-    fn load_more(
+    fn load_extra(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -306,7 +306,11 @@ impl Sweep for Preorder {
                 let rows: Vec<(&Row, u16)> =
                     vectors.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
                 let right = sets.rows_going_right(b, buffers, SetNode { column: node.column, place }, &rows);
-                vectors.iter().zip(right).map(|(vector, right)| moved(b, node, vector.leaf, right)).collect()
+                vectors
+                    .iter()
+                    .zip(right)
+                    .map(|(vector, right)| positions_after(b, node, vector.leaf, right))
+                    .collect()
             },
             |b| compare(b, node, vectors),
         )
@@ -326,13 +330,13 @@ fn compare(b: &mut Builder, node: &SweptNode, vectors: &[SweepVector]) -> Vec<Va
             b.cast(Cast::Trunc, bin, threshold_bins)
         };
         let right = bin_goes_right(b, bin, node.threshold_bins);
-        moved(b, node, *leaf, right)
+        positions_after(b, node, *leaf, right)
     });
     passed.collect()
 }
 
 /// Leaf positions after a node: rows that have reached it and go `right` move.
-fn moved(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
+fn positions_after(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
     let here = b.cmp(Cmp::Eq, leaf, node.here);
     let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
     b.select(moves, node.right, leaf)
@@ -342,6 +346,6 @@ impl TestMask for Preorder {
     fn leaf_of(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, bins: Value, _: u32) -> Value {
         let leaf = self.tests.leaf(b, buffers, state.base, bins);
         let entry = b.int(0);
-        Preorder::at(b, leaf, entry)
+        Preorder::walk_number(b, leaf, entry)
     }
 }

@@ -62,7 +62,7 @@ impl Node {
         });
         let bytes = end.next_multiple_of(4);
         let table = schema.table("preorder_nodes", Scalar::I32, bytes, count);
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         Node {
             here: schema.field(table, "leftmost leaf", place, offsets[0]),
             right: schema.field(table, "leftmost leaf on the right", place, offsets[1]),
@@ -105,13 +105,13 @@ impl Node {
     /// Loads the words of nodes. Lanes gather two words at once, which takes no longer than one.
     fn words(&self, b: &mut Builder, node: Entry) -> Vec<Value> {
         let Entry { buffers, state, entry } = node;
-        let first = self.here.seen_as(Scalar::I32);
+        let first = self.here.with_scalar(Scalar::I32);
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
-            let both = first.seen_as(Scalar::I64).load(b, buffers, state, entry);
+            let both = first.with_scalar(Scalar::I64).load(b, buffers, state, entry);
             return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
         }
         let offsets = (0..self.bytes).step_by(4);
-        offsets.map(|offset| first.behind(offset).load(b, buffers, state, entry)).collect()
+        offsets.map(|offset| first.offset_by(offset).load(b, buffers, state, entry)).collect()
     }
 }
 

@@ -39,7 +39,7 @@ impl Walk<'_> {
         let mut taken = 0;
         if let Some(layout) = self.top {
             (cursors, taken) = match self.packed {
-                true => self.packed_ahead(b, layout, &roots),
+                true => self.packed_levels(b, layout, &roots),
                 false => {
                     let lanes = self.lanes.iter().zip(&roots);
                     let ahead =
@@ -71,16 +71,16 @@ impl Walk<'_> {
                     levels: self.layout.levels_of_step(),
                 },
                 &nodes,
-                |b, nodes| self.any_on_its_way(b, nodes),
-                |b, nodes| self.uncounted(b, nodes, step),
+                |b, nodes| self.any_unfinished(b, nodes),
+                |b, nodes| self.step_from_unknown_level(b, nodes, step),
             );
         }
-        let go_on = self.any_on_its_way(b, &nodes);
+        let go_on = self.any_unfinished(b, &nodes);
         let arrived = nodes.clone();
         b.if_else(
             go_on,
             |b| {
-                let nodes = self.uncounted(b, &nodes, step);
+                let nodes = self.step_from_unknown_level(b, &nodes, step);
                 self.checked(b, nodes, steps - 1)
             },
             |_| arrived,
@@ -89,7 +89,7 @@ impl Walk<'_> {
 
     /// Cursors after the levels that the rows of a word take together, and the number of these levels;
     /// 0 if no word is full.
-    fn packed_ahead(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
+    fn packed_levels(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
         let words = self.lanes.chunks_exact(packed_rows::ROWS);
         let (Some(first), rest) = (self.lanes.first(), words.remainder()) else { return (Vec::new(), 0) };
         if rest.len() == self.lanes.len() {
@@ -111,12 +111,12 @@ impl Walk<'_> {
     }
 
     /// Emits one step of every lane from an unknown level.
-    fn uncounted(&self, b: &mut Builder, nodes: &[Value], step: Step) -> Vec<Value> {
+    fn step_from_unknown_level(&self, b: &mut Builder, nodes: &[Value], step: Step) -> Vec<Value> {
         let cursors: Vec<Cursor> = nodes.iter().map(|node| Cursor::of(*node)).collect();
         self.step(b, &cursors, step).into_iter().map(|cursor| cursor.node).collect()
     }
 
-    fn any_on_its_way(&self, b: &mut Builder, nodes: &[Value]) -> Value {
+    fn any_unfinished(&self, b: &mut Builder, nodes: &[Value]) -> Value {
         let mut all_done = None;
         for (lane, node) in self.lanes.iter().zip(nodes) {
             let done = self.layout.done(b, self.buffers, &lane.state, *node);
