@@ -4,7 +4,7 @@
 //! Vectors of rows read whole columns for the nodes of the first levels, the same columns for all rows.
 //! The address of a column is its number times the rows of a block. Computed per tree and block, that
 //! takes a multiplication, or a register for each column, and there are too few. So a table holds the
-//! number times [`UNIT`], and the constant rest of the factor is part of the address.
+//! number times `UNIT`, and the constant rest of the factor is part of the address.
 
 use crate::lir::{Address, Builder, Cast, Keep, Scalar, Ty, Value};
 use crate::rows::Row;
