@@ -9,7 +9,7 @@
 //! threads. Launches of one function run one after the other.
 //!
 //! Inside a launch an [`Stmt::Alloc`] of a [`Space::Private`] buffer is memory of one thread, and of a
-//! [`Space::Shared`] buffer memory of one block; both have a constant size. Outside it is device
+//! [`Space::Shared`] buffer memory of one block. Both have a constant size. Outside it is device
 //! memory, which all threads share.
 //!
 //! Barriers and shared memory must be in *uniform* control flow: all threads of a block reach them, or

@@ -253,8 +253,8 @@ fn vector_elements(k: &mut KernelBuilder, index: Value, lanes: u16) -> Value {
     }
 }
 
-/// Adds a leaf vector to all margins of the row: in pieces as wide as registers, or one by one if
-/// additions are atomic or a GPU's thread adds them.
+/// Adds a leaf vector to all margins of the row, in pieces as wide as registers. Atomic additions, and
+/// those of a GPU's threads, are one by one.
 fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, first: Value) {
     let to = sums.row(&mut k.b, ended.number, ended.place);
     if sums.atomic || k.is_on_device() {

@@ -1,5 +1,4 @@
-//! Transfer of rows to a device as bins: the host's code that makes them, and the copy to shared
-//! memory.
+//! Transfer of rows to a device as bins: the host's code that makes them.
 
 use super::lowering::Lowering;
 use crate::bytes::scalar;

@@ -26,8 +26,8 @@ const BASE_THREADS: u32 = 256;
 ///
 /// # Errors
 ///
-/// If walks are outside all launches of a nest that has some, if a block's number of threads is
-/// unknown, or if a launch shares data in a way that GPU code does not support.
+/// If walks are outside all launches of a nest that has some, or if a block's number of threads is
+/// unknown. Also if a launch shares data in a way that GPU code does not support.
 pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
     if !any_mapped(&mir.body) {
         return Ok(mir);

@@ -165,8 +165,8 @@ pub struct PrivateId(pub u32);
 pub enum Accumulator {
     /// The call's output.
     Output,
-    /// A slot of a private buffer: that of the current iteration of the loop with this variable, and of the loops
-    /// around it that have slots of the buffer.
+    /// Slot of a private buffer for the current iteration of the loop with this variable, and of the
+    /// loops around it that share the buffer.
     Slot(PrivateId, Var),
 }
 
@@ -223,9 +223,9 @@ pub struct Walks {
 pub struct Launch {
     /// Name that profilers show: that of the loop. Launches of one kernel with equal names get numbers.
     pub name: String,
-    /// Loops mapped to each direction of the grid. The grid has as many blocks in a direction as the
-    /// longest of these loops has iterations, for any values of the blocks' and threads' variables
-    /// around it. One block if no loop is mapped.
+    /// Loops mapped to each direction of the grid. The number of blocks in a direction is that of the
+    /// iterations of the longest loop, for any values of the launch's variables around it. One block if
+    /// no loop is mapped.
     pub grid: [Vec<Iter>; 3],
     /// Threads of a block in each direction.
     pub block: [u32; 3],

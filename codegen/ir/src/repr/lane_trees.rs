@@ -2,11 +2,11 @@
 //!
 //! Nodes are numbered as in the array layout. Every tree has the same number of records, so a tree's
 //! position follows from its number. A record holds threshold and feature code if they fit 64 bits, and
-//! has no more bytes than these: a step takes one gather, whose upper bytes belong to the next record.
-//! Three levels at a time form chunks that hold each node with its children and grandchildren, so that
-//! three steps touch one cache line. The first levels are also stored lane by lane, for each vector of
-//! trees: one load fetches a node of all lanes' trees, and the decisions select among the nodes of a
-//! level.
+//! has no more bytes than these. So a step takes one gather, whose upper bytes belong to the next
+//! record. Three levels at a time form chunks that hold each node with its children and grandchildren,
+//! so that three steps touch one cache line. The first levels are also stored lane by lane, for each
+//! vector of trees. One load fetches a node of all lanes' trees, and the decisions select among the
+//! nodes of a level.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 

@@ -3,10 +3,10 @@
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
 //! Thresholds and feature codes have separate tables, indexed by node number. So the nodes of a level
-//! are contiguous: level `h` has `2^h` entries from number `2^h` on, and the low bits of a node's
-//! number are its index in the level. A vector of walks looks thresholds and codes up in the level's
-//! table, which fits a few registers. In the first levels it loads whole columns of features instead,
-//! because few nodes mean few features. Leaves have a third table.
+//! are contiguous: level `h` has `2^h` entries from number `2^h` on. The low bits of a node's number
+//! are its index in the level. A vector of walks looks thresholds and codes up in the level's table,
+//! which fits a few registers. In the first levels it loads whole columns of features instead, because
+//! few nodes mean few features. Leaves have a third table.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 

@@ -80,7 +80,7 @@ impl PackedNodes {
         })
     }
 
-    /// Whether a forest's nodes fit into 64 bits: thresholds must have 32 bits, codes and child numbers
+    /// Whether a forest's nodes fit into 64 bits. Thresholds must have 32 bits, codes and child numbers
     /// must share 32 bits, and 31 bits must number the nodes.
     pub fn fits(request: &Request) -> bool {
         let forest = request.forest;

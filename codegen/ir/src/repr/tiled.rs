@@ -1,10 +1,10 @@
 //! The sparse layout of tiles of nodes: a step makes all tests of a tile at once.
 //!
-//! A tile's record has the thresholds of its nodes, the codes of their features, the index of its first
-//! child, and the start of its shape's row in the table of outcomes. The bits of the tests are a
-//! number, which selects a child, from left to right, in that row. Children have their own table, with
-//! those of a tile contiguous: `n >= 0` is tile `n` of the tree, and `!n` is leaf `n`. A tile with
-//! fewer nodes has additional tests whose bits do not matter.
+//! A tile's record has the thresholds of its nodes and the codes of their features. It also has the
+//! index of the tile's first child, and the start of its shape's row in the table of outcomes. The bits
+//! of the tests are a number, which selects a child, from left to right, in that row. Children have
+//! their own table, with those of a tile contiguous: `n >= 0` is tile `n` of the tree, and `!n` is leaf
+//! `n`. A tile with fewer nodes has additional tests whose bits do not matter.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;

@@ -1,8 +1,8 @@
 //! Shapes of tiles: parents and children in a tile, and the child that each outcome of its tests leads
 //! to.
 
-/// Shape of a tile: two bits per node in level order, which say whether its left child (bit 2k) and its
-/// right child (bit 2k + 1) are in the tile. A tile without nodes has one child for all rows.
+/// Shape of a tile: two bits per node in level order. Bit 2k is set if the left child of node k is in
+/// the tile, bit 2k + 1 if its right child is. A tile without nodes has one child for all rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape {
     nodes: u8,

@@ -49,7 +49,7 @@ pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Curso
 
 /// Whether each row goes right at a node, in the highest bit of its byte. The other bits are arbitrary.
 ///
-/// A row goes right if its bin exceeds the threshold bin: then the sum of the bin and 255 minus the
+/// A row goes right if its bin exceeds the threshold bin. Then the sum of the bin and 255 minus the
 /// threshold bin carries out of the byte.
 fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
     let column = b.mul_int(node.feature, i64::from(row.stride));
