@@ -244,7 +244,7 @@ impl Predictor for Simulator {
 mod tests {
     use super::*;
     use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
-    use sched_ir::lir::{Address, Build, Builder, Place, Space};
+    use sched_ir::lir::{Address, Build, Builder, ProcessorKind, Space};
     use sched_nest::Variants;
 
     /// A kernel whose two blocks write the same margin.
@@ -274,7 +274,7 @@ mod tests {
             tables: Vec::new(),
             types,
             rows_per_run: None,
-            places: Variants::only(Place::Device),
+            places: Variants::only(ProcessorKind::Device),
             columns: None,
             columns_from: None,
             transfer: None,

@@ -5,8 +5,8 @@
 
 use crate::operation::Kind;
 use sched_ir::lir::{
-    Address, Bin, Build, Builder, Cast, Cmp, Function, Gather, Interface, KernelKind, Module, Place, Scalar,
-    Space, Ty, Value,
+    Address, Bin, Build, Builder, Cast, Cmp, Function, Gather, Interface, KernelKind, Module, ProcessorKind,
+    Scalar, Space, Ty, Value,
 };
 use sched_nest::Variants;
 
@@ -289,7 +289,7 @@ fn module(function: Function) -> Module {
         tables: Vec::new(),
         types: Interface::all(Scalar::F32),
         rows_per_run: None,
-        places: Variants::only(Place::Host),
+        places: Variants::only(ProcessorKind::Host),
         columns: None,
         columns_from: None,
         transfer: None,

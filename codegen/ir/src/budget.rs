@@ -1,20 +1,20 @@
-//! What bounds a compilation, and what it is told of the machine that code is for.
+//! Limits of a compilation, and properties of the machine that it generates code for.
 
-/// Bounds on what a compilation may build, tables and scratch in bytes, and what its machine is like.
+/// Limits on tables and scratch memory in bytes, and properties of the target machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// All tables of the model together, padding included.
+    /// Most bytes of all tables of the model together, padding included.
     pub tables: u64,
-    /// Private copies of results and cached rows that one run of the nest holds. Runs are cut shorter to stay
-    /// below it where their length is what exceeds it.
+    /// Most bytes of private sums and cached rows in one run of the nest. If memory depends on the
+    /// number of rows, runs are cut shorter.
     pub scratch: u64,
-    /// Whether indices have 32 bits, as machines with registers of 32 bits want, in place of 64. Runs are cut such
-    /// that no element has a number that needs more.
+    /// Whether indices have 32 bits instead of 64, as on machines with 32-bit registers. Runs are cut
+    /// such that no element's number needs more.
     pub narrow_indices: bool,
-    /// Whether sums begin with what stands in the output, which the caller of a kernel puts there, in place of the
-    /// model's base values.
+    /// Whether sums start from values that the caller puts in the output, instead of the model's base
+    /// values.
     pub base_is_given: bool,
-    /// What vectors of rows take to fetch what they compare.
+    /// Costs of fetching operands in vectors of rows.
     pub fetch: FetchCosts,
 }
 
@@ -31,27 +31,27 @@ impl Default for Budget {
     }
 }
 
-/// What the parts of a fetch take on a machine, in any unit that all share.
+/// Costs of the instructions of a fetch on a machine, all in one unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FetchCosts {
     /// Bytes of a register.
     pub register: u16,
-    /// To load a register, or a number.
+    /// Cost of loading a register, or a scalar.
     pub load: f64,
-    /// To choose between two registers, lane by lane.
+    /// Cost of selecting between two registers, lane by lane.
     pub choose: f64,
-    /// To test a bit of each lane of a register.
+    /// Cost of testing a bit of each lane of a register.
     pub test: f64,
-    /// To look up a register of bytes in 16, 32, 64 and 128 bytes.
+    /// Cost of a table look-up for a register of bytes, in 16, 32, 64 and 128 bytes.
     pub look_up: [f64; 4],
-    /// To load one lane from a place of its own.
+    /// Cost of a gather per lane.
     pub gather: f64,
-    /// To make a register of words of bytes, or bytes of it.
+    /// Cost of widening bytes to a register of words, or of narrowing them.
     pub convert: f64,
 }
 
 impl Default for FetchCosts {
-    /// Instructions, where registers have 512 bits.
+    /// Instruction counts with 512-bit registers.
     fn default() -> FetchCosts {
         FetchCosts {
             register: 64,
@@ -66,12 +66,12 @@ impl Default for FetchCosts {
 }
 
 impl FetchCosts {
-    /// Registers of so many bytes.
+    /// Number of registers that hold `bytes` bytes.
     pub fn registers(&self, bytes: u16) -> f64 {
         f64::from(bytes.div_ceil(self.register.max(1)))
     }
 
-    /// To look up a byte for each of `lanes` rows among those of a level's nodes.
+    /// Cost of looking up a byte for each of `lanes` rows in a table of one byte per node of a level.
     pub fn look_up(&self, nodes: u64, lanes: u16) -> f64 {
         let size = nodes.next_power_of_two().ilog2().saturating_sub(4) as usize;
         let [.., longest] = self.look_up;

@@ -1,19 +1,19 @@
 //! Codes of compilation.
 
 sched_diagnostics::codes! { Compilation in "explain/";
-    CATEGORY 1 "C0001" Error "categorical split in a layout without one"
+    CATEGORY 1 "C0001" Error "categorical split that no layout supports"
     LAYOUT_BUDGET 2 "C0002" Error "layout too large"
     PAD_BUDGET 3 "C0003" Error "too much padding"
     PRIVATE_BUDGET 4 "C0004" Error "private sums too large"
     SYMBOLIC 5 "C0005" Error "schedule that is still symbolic"
     CODE_SIZE 6 "C0006" Error "too much code"
     NO_PROFILE 7 "C0007" Error "no profile of the leaves"
-    SINGLE_NODES 8 "C0008" Error "tiles where there are single nodes"
-    GPU 10 "C0010" Error "GPU schedule that there is no code for"
-    SHARED_MEMORY 13 "C0013" Error "block that shares too much memory"
+    SINGLE_NODES 8 "C0008" Error "tiles beside walks of single nodes"
+    GPU 10 "C0010" Error "unsupported GPU schedule"
+    SHARED_MEMORY 13 "C0013" Error "too much shared memory in a block"
     CATEGORY_BUDGET 14 "C0014" Error "tables of categories too large"
-    NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs have no code for"
+    NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs do not support"
     LINEAR 16 "C0016" Error "linear leaves beside vectors"
     NOT_OBLIVIOUS 20 "C0020" Error "tree that is not oblivious"
-    NO_GPU_BASE 21 "C0021" Error "base margin that GPUs have no code for"
+    NO_GPU_BASE 21 "C0021" Error "base margin that GPUs do not support"
 }

@@ -1,9 +1,9 @@
-//! Why a model and a schedule cannot be compiled together.
+//! Errors of compiling a model with a schedule.
 
 use sched_diagnostics::{Code, Diagnostic, Place, internal};
 
 sched_diagnostics::error! {
-    /// A refusal to compile, with a way out, or a bug that it has noticed.
+    /// A refusal to compile, with help, or a bug of schedc that the compilation detected.
     CompileError
 }
 
@@ -12,12 +12,12 @@ impl CompileError {
         CompileError::of(Diagnostic::new(code, Place::Whole, message).help(help))
     }
 
-    /// A bug: parts of a compilation that do not fit each other.
+    /// A bug in schedc: parts of a compilation that do not fit each other.
     pub(crate) fn ill_formed(message: impl Into<String>) -> CompileError {
         CompileError::new(internal::ILL_FORMED, message, internal::REPORT)
     }
 
-    /// A bug here or in who called it: a nest that was checked with its model knows all facts.
+    /// A bug in schedc: a nest that still has symbols, though it was checked with its model.
     pub(crate) fn symbolic() -> CompileError {
         let message = "the loop nest depends on facts that are not known";
         CompileError::new(internal::SYMBOLIC, message, internal::REPORT)

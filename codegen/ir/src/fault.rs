@@ -1,15 +1,15 @@
-//! Seeded faults: deliberate mistakes, one per pass, that tests switch on to prove that the property tests
-//! see them.
+//! Seeded faults: deliberate mistakes, one per pass, which tests switch on to prove that the property
+//! tests detect them.
 //!
-//! Every build contains them, so that programs and tests share the same compiled crates. Passes ask a few dozen
-//! times in a compilation, and generated code never.
+//! Every build contains them, so that programs and tests share the same compiled crates. Passes ask a
+//! few dozen times in a compilation, and generated code never.
 
 use std::cell::Cell;
 
 /// A deliberate mistake in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Thresholds are rounded to the nearest value of rows, whatever the comparison.
+    /// Thresholds are rounded to the nearest value of the rows' type, regardless of the comparison.
     ThresholdsToNearest,
     /// HIR: `sortTrees` puts a copy of the first tree in the last place.
     SortRepeatsTree,
@@ -17,15 +17,15 @@ pub enum Fault {
     PadLosesLeaf,
     /// MIR: a partial tile runs over the end of the loop that was tiled.
     TileOverruns,
-    /// MIR: a fold leaves out the last slot.
+    /// MIR: a fold omits the last slot.
     FoldForgetsSlot,
-    /// LIR: slots are folded that no iteration fills.
+    /// LIR: slots that no iteration fills are folded.
     EmptySlotFolded,
-    /// LIR: all iterations of loops that have slots add to the first one.
+    /// LIR: all iterations of loops with slots add to the first slot.
     SlotShared,
     /// LIR: the features of a copy in shared memory begin in different banks.
     BankSwapped,
-    /// LIR: blocks and threads that have no iteration of a mapped loop run one.
+    /// LIR: blocks and threads without an iteration of a mapped loop run one.
     GuardDropped,
     /// LIR: the threads of a block do not wait for their copy of rows or trees.
     BarrierDropped,
@@ -61,15 +61,15 @@ pub enum Fault {
     WordReversesRows,
     /// Representations: walks of oblivious trees make the first level's test twice, and not the last one's.
     LevelRepeated,
-    /// Representations: rows heed nodes that are not on their path.
+    /// Representations: rows apply nodes that are not on their path.
     SweepForgetsPlace,
-    /// Representations: nodes strike out the last leaf of their left subtree only.
+    /// Representations: nodes eliminate only the last leaf of their left subtree.
     ReachFallsShort,
     /// Representations: the members of sets go to the other side.
     SetChangesSides,
-    /// Runtime: values that are nearly zero are not missing.
+    /// Runtime: values near zero do not count as missing.
     ZeroIsNotMissing,
-    /// Runtime: rows are packed in the type of sums where that is the wider one.
+    /// Runtime: rows are packed in the type of sums if that type is wider.
     RowsPackedAsSums,
     /// LLVM: ordered comparisons become unordered ones.
     CompareUnordered,

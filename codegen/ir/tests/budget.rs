@@ -1,4 +1,5 @@
-//! What would not fit is refused before it is built, with a code and a way out.
+//! Compilation refuses layouts and schedules beyond the budget before it builds them, with a code and
+//! help.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -37,7 +38,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
         num_trees: forest.trees.len() as u32,
         num_features: 1,
         num_classes: 1,
-        // The checker would refuse deep trees itself; here it believes them to be shallow.
+        // The checker would refuse deep trees itself; these options tell it that they are shallow.
         depths: vec![1; forest.trees.len()].into(),
         ..ModelInfo::default()
     };
@@ -49,19 +50,19 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
 }
 
 #[test]
-fn refusals_have_codes_and_ways_out() {
+fn refusals_have_codes_and_help() {
     let small = Budget { tables: 1 << 20, scratch: 1 << 10, ..Budget::default() };
-    // Schedule, depth of the trees, code, and what the way out mentions.
+    // Schedule, depth of the trees, code, and a word of the help.
     let cases = [
         ("representation(array)", 17, codes::LAYOUT_BUDGET, "sparse"),
         ("unrollWalk(tree, 15)", 15, codes::PAD_BUDGET, "peelWalk"),
         ("parallel(tree)", 2, codes::PRIVATE_BUDGET, "atomicReduce"),
     ];
-    for (schedule, depth, code, way_out) in cases {
+    for (schedule, depth, code, word) in cases {
         let count = if code == codes::PRIVATE_BUDGET { 300 } else { 20 };
         let error = compiled(chains(count, depth), schedule, &small).map(drop).expect_err(schedule);
         assert_eq!(error.code, code, "{schedule}: {error}");
-        assert!(error.help.as_deref().unwrap().contains(way_out), "{schedule}: {error}");
+        assert!(error.help.as_deref().unwrap().contains(word), "{schedule}: {error}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Kernels whose indices have 32 bits, as machines with narrow registers want: the same schedules with the same results
-//! as with 64 bits, checked by the interpreter.
+//! Kernels with 32-bit indices, for machines with narrow registers. In the interpreter, the same
+//! schedules give the same results as with 64-bit indices.
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ mod cases;
 
 use cases::{CASES, KERNELS, case};
 
-/// The bytes that a kernel writes.
+/// Bytes that a kernel writes.
 fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64) -> Vec<u8> {
     let (kind, function) = &module.kernels[at];
     verify(function).unwrap_or_else(|problem| panic!("seed {seed}: {problem}\n{function}"));
@@ -34,7 +34,8 @@ fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64)
         // The output stage reads margins.
         _ => bytes(forest.types.accumulator, (0..margins(count)).map(|at| (at as f64).sin()).collect()),
     };
-    // The most values that any kernel gives a row: leaves, margins, or results, which may be more than margins.
+    // Largest number of results per row: leaves, margins, or predictions, which may be more than
+    // margins.
     let widest = forest.trees.len().max(forest.num_margins).max(forest.num_outputs()).max(1);
     let mut output = vec![0_u8; count * widest * 8];
     let memory = Memory { rows: count as i64, input: &input, output: &mut output, tables: &module.tables };
@@ -65,7 +66,7 @@ fn narrow_indices_give_the_same_results() {
     }
     assert!(ran > 200, "only {ran} cases ran");
     assert_eq!(traversals.len(), 7, "{traversals:?}");
-    // Only launches, whose indices always have 32 bits, have nodes of 16.
+    // Only launches, whose indices always have 32 bits, use nodes of 16 bits.
     formats.insert(Format::BinPairs);
     let unseen = Format::ALL.iter().filter(|format| !formats.contains(format)).collect::<Vec<_>>();
     assert!(unseen.is_empty(), "no case is stored as {unseen:?}");

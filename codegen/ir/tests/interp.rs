@@ -1,6 +1,7 @@
-//! The interpreter: what each statement and operation does, and each fault.
+//! The interpreter: semantics of each statement and operation, and each fault.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Clippy's leave for tests does not reach the functions that they share.
+// Clippy's leave for tests does not reach the functions that they share.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use sched_ir::interp::{Fault, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
@@ -30,7 +31,7 @@ fn at(buffer: BufferId, index: Value, stride: u32) -> Address {
     Address { buffer, index, stride, offset: 0 }
 }
 
-/// Byte `offset` of a buffer.
+/// Address of byte `offset` of a buffer.
 fn byte(b: &mut Builder, buffer: BufferId, offset: u32) -> Address {
     Address { buffer, index: b.int(0), stride: 1, offset }
 }
@@ -53,7 +54,7 @@ fn fault(f: &Function) -> Fault {
     call(f, &[0; 16], 64).unwrap_err()
 }
 
-/// Runs the kernel in many orders of iterations; all must agree on the outcome.
+/// Runs the kernel in many orders of iterations, which must agree on the outcome.
 fn in_many_orders(f: &Function) -> Result<Vec<u8>, Fault> {
     let with = |seed| call_with(f, &[0; 16], 64, &Options { seed, ..Options::default() });
     let first = with(0);
@@ -75,7 +76,8 @@ fn race(f: &Function) -> Race {
     }
 }
 
-/// What an operation on values from the input makes. Operands have type `from`, the result has type `to`.
+/// Result of an operation on values from the input. Operands have type `from`, the result has type
+/// `to`.
 fn apply<const N: usize>(
     (from, to): (Ty, Ty),
     operands: [&[u8]; N],
@@ -89,7 +91,7 @@ fn apply<const N: usize>(
             b.load(from, from_input)
         });
         let result = op(b, values);
-        // Truth values have no form in memory.
+        // Truth values have no representation in memory.
         let result = if b.ty(result).scalar == Scalar::I1 { b.cast(Cast::ZExt, result, to) } else { result };
         assert_eq!(b.ty(result), to);
         let to_output = byte(b, out, 0);
@@ -184,7 +186,7 @@ fn minimum_and_maximum_return_the_second_operand_on_nan() {
         assert!(f32_bin(op, 1.0, nan).is_nan());
         assert_eq!(f64_bin(op, f64::NAN, 1.0), 1.0);
         assert!(f64_bin(op, 1.0, f64::NAN).is_nan());
-        // Equal operands: the second too, which the sign of zero shows.
+        // Equal operands also give the second, which the sign of zero shows.
         assert!(f32_bin(op, 0.0, -0.0).is_sign_negative());
         assert!(f32_bin(op, -0.0, 0.0).is_sign_positive());
     }
@@ -236,7 +238,7 @@ fn casts() {
     assert_eq!(cast(Cast::Float, F32, F64, &0.1_f32.to_le_bytes()), f64::from(0.1_f32).to_le_bytes());
     assert_eq!(cast(Cast::Float, F64, F32, &0.1_f64.to_le_bytes()), 0.1_f32.to_le_bytes());
     assert_eq!(cast(Cast::IntToFloat, I8, F32, &[0xfd]), (-3.0_f32).to_le_bytes());
-    // Through f64 this integer would be rounded twice, to a neighbour.
+    // Through f64, this integer would be rounded twice, to a neighbour.
     let twice = (1_i64 << 54) + (1 << 30) + 1;
     assert_ne!(twice as f32, twice as f64 as f32, "the operand must tell the two apart");
     assert_eq!(cast(Cast::IntToFloat, Ty::I64, F32, &twice.to_le_bytes()), (twice as f32).to_le_bytes());
@@ -503,7 +505,7 @@ fn stores_to_read_only_memory_are_faults() {
 }
 
 #[test]
-fn reads_of_what_was_never_written_are_faults() {
+fn reads_of_uninitialised_memory_are_faults() {
     let f = kernel(|b, [_, out, _]| {
         let value = b.int_of(I16, 5);
         let (whole, part) = (byte(b, out, 0), byte(b, out, 1));
@@ -627,7 +629,7 @@ fn the_deepest_nesting_fits_the_stack() {
 
 // Parallel loops.
 
-/// `parallel i in 0..4 { body }` after `out` was filled with zeros, if asked for.
+/// `parallel i in 0..4 { body }`, with `out` set to zeros before if `filled`.
 fn parallel(filled: bool, body: impl FnOnce(&mut Builder, BufferId, Value)) -> Function {
     kernel(|b, [_, out, _]| {
         if filled {
@@ -669,7 +671,7 @@ fn no_iterations_run_for_no_trips() {
 
 #[test]
 fn the_order_of_iterations_depends_on_the_seed() {
-    // Each iteration adds its number to a sum of floats so large that the order of additions shows.
+    // Each iteration adds its number to a float so large that the order of additions matters.
     let f = parallel(true, |b, out, i| {
         let x = b.cast(Cast::IntToFloat, i, F32);
         let big = b.float(F32, 9_999_999.0);
@@ -720,14 +722,14 @@ fn writes_that_overlap_in_a_byte_race() {
 #[test]
 fn writes_side_by_side_do_not_race() {
     let f = parallel(false, |b, out, i| b.store(at(out, i, 8), i));
-    // The rest of the output keeps what the caller had there.
+    // The rest of the output keeps the caller's bytes.
     let expected = [0_i64, 1, 2, 3].map(i64::to_le_bytes).concat();
     assert_eq!(in_many_orders(&f).map(|out| out[..32].to_vec()), Ok(expected));
 }
 
 #[test]
-fn a_read_of_what_another_iteration_writes_races() {
-    // Iteration i reads element i + 1: handed on between iterations, in whatever order they run.
+fn reads_race_with_writes_of_other_iterations() {
+    // Iteration i reads element i + 1, which another iteration writes, in any order.
     let f = parallel(true, |b, out, i| {
         let next = b.add_int(i, 1);
         let value = b.load(Ty::I64, at(out, next, 8));
@@ -873,8 +875,9 @@ fn nested_loops_with_disjoint_writes_do_not_race() {
 }
 
 #[test]
-fn an_iteration_reads_what_its_own_nested_loop_wrote() {
-    // Each outer iteration owns 16 bytes, fills them with a nested loop and reads them in a second one, crosswise.
+fn iterations_read_the_writes_of_their_own_nested_loops() {
+    // Each outer iteration owns 16 bytes. A nested loop fills them, and a second one reads them
+    // crosswise.
     let f = kernel(|b, [_, out, _]| {
         let (outer, inner, one) = (b.int(4), b.int(2), b.int(1));
         b.parallel(outer, |b, i| {
@@ -897,7 +900,7 @@ fn an_iteration_reads_what_its_own_nested_loop_wrote() {
 }
 
 #[test]
-fn what_a_nested_loop_wrote_races_with_other_outer_iterations() {
+fn writes_of_a_nested_loop_race_with_other_outer_iterations() {
     let f = kernel(|b, [_, out, _]| {
         fill(b, out);
         let (outer, inner, zero) = (b.int(3), b.int(2), b.int(0));
@@ -939,7 +942,7 @@ fn memory_of_an_outer_iteration_is_shared_by_its_nested_loop() {
 
 #[test]
 fn a_reader_that_is_not_the_last_one_is_not_forgotten() {
-    // Iterations 0 and 1 read in nested loops that have ended by the time iteration 2 writes.
+    // Iterations 0 and 1 read in nested loops that end before iteration 2 writes.
     let f = kernel(|b, [_, out, _]| {
         fill(b, out);
         let (trip, two) = (b.int(3), b.int(2));
@@ -976,7 +979,8 @@ fn messages_name_the_statement_the_bytes_and_the_iterations() {
     assert_eq!(
         Fault::Race(Box::new(race)).to_string(),
         format!(
-            "race on bytes 8..16 of `out`: iteration {first} writes them and iteration {second} writes them, and \
+            "race on bytes 8..16 of `out`: iteration {first} writes them and iteration {second} writes \
+             them, and \
              nothing orders the two in `parallel %1 in 0..2`, in `store out[2:4] = %1`"
         )
     );
@@ -1060,7 +1064,7 @@ fn vectors_are_made_and_taken_apart() {
 
 #[test]
 fn lookups_take_the_index_modulo_the_length() {
-    // The table's bytes are their own numbers.
+    // The table's bytes are their own indices.
     let found = four(|b, [_, _, table]| {
         let from = byte(b, table, 8);
         let table = b.load(Ty::vector(Scalar::I8, 4), from);
@@ -1069,7 +1073,7 @@ fn lookups_take_the_index_modulo_the_length() {
         b.lookup(table, index)
     });
     assert_eq!(found, [10, 11, 8, 9]);
-    // Integers are widened with zeros, even where the narrow element has a sign.
+    // Integers are zero-extended, even though their type is signed.
     let found = four(|b, _| {
         let table = b.int_of(Ty::vector(Scalar::I8, 2), -1);
         let index = b.iota(I32X4);
@@ -1144,7 +1148,7 @@ fn only_active_lanes_touch_memory() {
 }
 
 #[test]
-fn masked_stores_initialise_only_what_they_write() {
+fn masked_stores_initialise_only_active_lanes() {
     let function = |read: i64| {
         kernel(move |b, [_, out, _]| {
             let size = b.int(16);
@@ -1165,7 +1169,8 @@ fn masked_stores_initialise_only_what_they_write() {
 
 #[test]
 fn lanes_race_only_where_they_are_active() {
-    // Each iteration writes four numbers, of which `lanes` are active, eight bytes after the one before.
+    // Each iteration writes four numbers, of which `lanes` are active, eight bytes after the previous
+    // iteration.
     let function = |lanes: i64| {
         kernel(move |b, [_, out, _]| {
             let (four, mask, zeros) = (b.int(4), first_lanes(b, lanes), b.int_of(I32X4, 0));

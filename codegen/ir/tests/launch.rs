@@ -1,6 +1,7 @@
-//! Launches: what the verifier proves of them, how the interpreter runs them, and which races it finds.
+//! Launches: proofs of the verifier, runs and races in the interpreter.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // Clippy's leave for tests does not reach the functions that they share.
+// Clippy's leave for tests does not reach the functions that they share.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use sched_ir::interp::{
     Fault, Latencies, Memory, Options, Race, Sampling, count_launches, run_with, sample_launches,
@@ -24,12 +25,12 @@ fn at(buffer: BufferId, index: Value) -> Address {
     Address::element(buffer, index, Scalar::I32)
 }
 
-/// Where a thread is.
+/// Indices of a thread.
 struct Here {
     out: BufferId,
     block: Value,
     thread: Value,
-    /// The number of the thread over all blocks.
+    /// Number of the thread over all blocks.
     number: Value,
 }
 
@@ -54,7 +55,7 @@ fn call(function: &Function, seed: u64) -> Result<Vec<i32>, Fault> {
     Ok(output.chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect())
 }
 
-/// The outcome in many orders of blocks and threads, which must agree.
+/// Outcome of the function, which must agree in many orders of blocks and threads.
 fn outcome(function: &Function) -> Result<Vec<i32>, Fault> {
     let first = call(function, 0);
     for seed in 1..20 {
@@ -79,7 +80,8 @@ fn refused(function: &Function, why: &str) {
     assert!(found.contains(why), "{found}");
 }
 
-/// Each thread stores a value of its own, and reads after `meet` what its mirror image in the block has stored.
+/// A function in which each thread stores its own value, calls `meet`, and reads the value of its
+/// mirror image in the block.
 fn mirrored(meet: impl FnOnce(&mut Builder)) -> Function {
     launch(|b, here| {
         let bytes = b.int(4 * i64::from(THREADS));
@@ -152,7 +154,7 @@ fn without_a_barrier_they_race_or_read_nothing() {
     let function = mirrored(|_| {});
     for seed in 0..20 {
         match call(&function, seed) {
-            // A thread that comes first reads what nobody has written.
+            // A thread that comes first reads uninitialised memory.
             Err(Fault::Uninitialised(_)) => {}
             Err(Fault::Race(race)) => {
                 let text = Fault::Race(race).to_string();
@@ -192,7 +194,7 @@ fn launches_run_one_after_the_other() {
         let last = b.int(ALL - 1);
         let other = b.sub(last, block);
         let small = b.cmp(Cmp::Lt, block, other);
-        // One thread of each pair exchanges what the first launch has stored.
+        // One thread of each pair exchanges the values that the first launch stored.
         b.when(small, |b| {
             let pair = [b.load(I32, at(out, block)), b.load(I32, at(out, other))];
             b.store(at(out, block), pair[1]);
@@ -258,7 +260,7 @@ fn choices_and_loops_of_all_threads_may_have_barriers() {
         let (zero, one) = (b.int(0), b.int(1));
         b.alloc_in(Space::Shared, "ring", Scalar::I32, bytes, |b, ring| {
             b.store(at(ring, here.thread), here.thread);
-            // Blocks with odd numbers turn the ring as often as their number says, the others not at all.
+            // Blocks with odd numbers turn the ring that many times, the others not at all.
             let two = b.int(2);
             let half = b.bin(Bin::IDiv, here.block, two);
             let doubled = b.mul_int(half, 2);
@@ -308,13 +310,13 @@ fn barriers_that_some_threads_miss_are_refused() {
         let some = below(b, here);
         b.when(some, |b| b.barrier());
     });
-    refused(&choice, "a barrier stands where only some threads of a block come by");
+    refused(&choice, "a barrier is in divergent control flow");
     let shared = launch(|b, here| {
         let some = below(b, here);
         let bytes = b.int(4);
         b.when(some, |b| b.alloc_in(Space::Shared, "s", Scalar::I32, bytes, |_, _| {}));
     });
-    refused(&shared, "shared memory stands where only some threads");
+    refused(&shared, "shared memory is in divergent control flow");
     let loop_over = launch(|b, here| {
         let zero = b.int(0);
         b.for_loop((zero, here.thread, 1), &[], |b, _, _| {
@@ -322,7 +324,7 @@ fn barriers_that_some_threads_miss_are_refused() {
             Vec::new()
         });
     });
-    refused(&loop_over, "a barrier stands");
+    refused(&loop_over, "a barrier is in divergent control flow");
     let from_memory = launch(|b, here| {
         let zero = b.int(0);
         b.store(at(here.out, here.number), here.number);
@@ -330,19 +332,19 @@ fn barriers_that_some_threads_miss_are_refused() {
         let some = b.cmp(Cmp::Lt, zero, found);
         b.when(some, |b| b.barrier());
     });
-    refused(&from_memory, "a barrier stands");
+    refused(&from_memory, "a barrier is in divergent control flow");
 }
 
 #[test]
-fn what_leaves_divergent_control_varies() {
-    // The number of iterations differs between threads, and so does what is counted in them.
+fn values_that_leave_divergent_control_vary() {
+    // The number of iterations differs between threads, and so does a counter in the loop.
     let after_loop = launch(|b, here| {
         let (zero, one, two) = (b.int(0), b.int(1), b.int(2));
         let count = b.for_loop((zero, here.thread, 1), &[zero], |b, _, count| vec![b.add(count[0], one)]);
         let some = b.cmp(Cmp::Lt, count[0], two);
         b.when(some, |b| b.barrier());
     });
-    refused(&after_loop, "a barrier stands");
+    refused(&after_loop, "a barrier is in divergent control flow");
     let joined = launch(|b, here| {
         let (zero, one, three) = (b.int(0), b.int(1), b.int(3));
         let some = b.cmp(Cmp::Lt, here.thread, three);
@@ -350,8 +352,8 @@ fn what_leaves_divergent_control_varies() {
         let differs = b.cmp(Cmp::Eq, value[0], zero);
         b.when(differs, |b| b.barrier());
     });
-    refused(&joined, "a barrier stands");
-    // A thread's number comes back into the loop in its second iteration.
+    refused(&joined, "a barrier is in divergent control flow");
+    // A thread's number re-enters the loop in its second iteration.
     let carried = launch(|b, here| {
         let (zero, four) = (b.int(0), b.int(4));
         b.for_loop((zero, four, 1), &[zero, zero], |b, _, carried| {
@@ -360,7 +362,7 @@ fn what_leaves_divergent_control_varies() {
             vec![here.thread, carried[0]]
         });
     });
-    refused(&carried, "a barrier stands");
+    refused(&carried, "a barrier is in divergent control flow");
 }
 
 #[test]
@@ -391,23 +393,23 @@ fn ill_formed_launches_are_refused() {
     let mut b = Builder::with_index("k", Scalar::I32);
     let one = b.int(1);
     b.parallel(one, |b, _| b.launch("inner", [one; 3], [1; 3], |_| {}));
-    refused(&b.finish(), "launch `inner` stands in a parallel loop or a launch");
+    refused(&b.finish(), "launch `inner` is inside a parallel loop or a launch");
     let mut b = Builder::with_index("k", Scalar::I32);
     b.barrier();
-    refused(&b.finish(), "a barrier stands outside a launch");
+    refused(&b.finish(), "a barrier is outside all launches");
     let mut b = Builder::with_index("k", Scalar::I32);
     b.id(THREAD);
     refused(&b.finish(), Op::Id(THREAD).name());
     let mut b = Builder::with_index("k", Scalar::I32);
     let bytes = b.int(4);
     b.alloc_in(Space::Shared, "s", Scalar::I32, bytes, |_, _| {});
-    refused(&b.finish(), "shared memory is made for buffer `s` outside a launch");
+    refused(&b.finish(), "buffer `s` is allocated in shared memory outside a launch");
     let parallel = launch(|b, here| b.parallel(here.thread, |_, _| {}));
-    refused(&parallel, "a parallel loop stands in a launch");
+    refused(&parallel, "a parallel loop is inside a launch");
     let sized = launch(|b, here| b.alloc("m", Scalar::I32, here.thread, |_, _| {}));
     refused(&sized, "has a size that is not constant");
     let nested = launch(|b, here| b.launch("inner", [here.thread; 3], [1; 3], |_| {}));
-    refused(&nested, "launch `inner` stands");
+    refused(&nested, "launch `inner` is inside");
 }
 
 #[test]
@@ -425,7 +427,8 @@ fn memory_and_time_are_limited() {
 
 #[test]
 fn accesses_are_counted_by_warps() {
-    // Each thread of two warps of four lanes writes a word of its own, and reads one of another bank 8 times as far.
+    // Each thread of two warps of four lanes writes its own word, and reads a word of another bank at 8
+    // times the distance.
     let function = launch(|b, here| {
         let bytes = b.int(4 * 8 * 32);
         b.alloc_in(Space::Shared, "grid", Scalar::I32, bytes, |b, grid| {
@@ -448,14 +451,15 @@ fn accesses_are_counted_by_warps() {
         .iter()
         .map(|cost| (cost.buffer.as_str(), cost.shared, cost.warps, cost.lanes, cost.pieces))
         .collect();
-    // Eight warps in all: their lanes meet in one bank of shared memory, and write half a sector each.
+    // Eight warps in all: their lanes read from one bank of shared memory, and write half a sector
+    // each.
     assert_eq!(numbers, [("grid", true, 8, 32, 32), ("grid", true, 8, 32, 32), ("out", false, 8, 32, 8)]);
     assert!(costs[2].statement.starts_with("store out["), "{}", costs[2].statement);
 }
 
-/// The lanes of a gather are accesses of their own, each made by all threads of a warp together.
+/// Counts the lanes of a gather as separate accesses, each made by all threads of a warp together.
 #[test]
-fn lanes_with_addresses_of_their_own_are_counted_apart() {
+fn lanes_with_separate_addresses_are_counted_separately() {
     let function = launch(|b, here| {
         let bytes = b.int(4 * 64);
         b.alloc_in(Space::Shared, "grid", Scalar::I32, bytes, |b, grid| {
@@ -478,13 +482,14 @@ fn lanes_with_addresses_of_their_own_are_counted_apart() {
     let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
     let launches = count_launches(&function, memory, &Options::default(), 8).unwrap();
     let gather = launches[0].accesses.iter().find(|cost| cost.statement.contains("gather")).unwrap();
-    // A warp in each block; a lane of all its threads lies in every fourth bank.
+    // One warp per block; a lane of all its threads is in every fourth bank.
     assert_eq!((gather.warps, gather.lanes, gather.pieces), (16, 128, 16), "{gather:?}");
 }
 
 const LATENCIES: Latencies = Latencies { arithmetic: 4, shared: 30, near: 40, far: 300, barrier: 20 };
 
-/// Blocks of two launches: the first one writes what the second one reads, and threads load from shared memory.
+/// A function with two launches. The first one writes what the second one reads, and threads load from
+/// shared memory.
 fn two_launches() -> Function {
     let mut b = Builder::with_index("k", Scalar::I32);
     let out = b.buffer("out", Space::Output, Scalar::I32);
@@ -513,9 +518,9 @@ fn two_launches() -> Function {
     b.finish()
 }
 
-/// A few blocks tell what all of them would: each does the same.
+/// Samples a few blocks of a launch whose blocks all do the same work.
 #[test]
-fn some_blocks_of_a_launch_stand_for_all() {
+fn a_few_blocks_sample_a_launch() {
     let function = two_launches();
     let sample = |blocks: u64| {
         let mut output = vec![0; 4 * 8 * 32];
@@ -523,7 +528,7 @@ fn some_blocks_of_a_launch_stand_for_all() {
         let sampling = Sampling { warp: 32, blocks, latencies: LATENCIES };
         sample_launches(&function, memory, &Options::default(), &sampling).unwrap()
     };
-    // What the second launch reads was never written where blocks of the first one did not run.
+    // The second launch reads memory that skipped blocks of the first one did not write.
     let (all, few, none) = (sample(8), sample(2), sample(0));
     for number in 0..2 {
         let (all, few, none) = (&all[number], &few[number], &none[number]);
@@ -535,7 +540,8 @@ fn some_blocks_of_a_launch_stand_for_all() {
         assert_eq!(few.blocks.lines, 2 * if number == 0 { 1 } else { 2 });
         assert!(few.blocks.instructions > 0 && none.cost.accesses.is_empty());
     }
-    // The first launch waits for the barrier and for shared memory, the second one for memory that nobody has touched.
+    // The first launch waits for the barrier and for shared memory, the second one for untouched
+    // memory.
     let cycles = |number: usize| few[number].blocks.cycles / 2;
     assert!((50..100).contains(&cycles(0)), "{}", cycles(0));
     assert!((300..350).contains(&cycles(1)), "{}", cycles(1));

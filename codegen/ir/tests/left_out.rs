@@ -1,5 +1,5 @@
-//! What no call needs is not made: nodes of padding in complete layouts, code for more rows than there can be, lanes without
-//! a tree.
+//! Code and tables that no call needs are omitted: padding nodes in complete layouts, code for more
+//! rows than a run has, lanes without a tree.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -32,7 +32,7 @@ fn forest(trees: u32) -> Forest {
     Forest::new(ForestParts { num_features: 1, ..parts }).expect("a valid forest")
 }
 
-/// The model under a schedule, for runs of at most `rows` rows if that is known.
+/// The model compiled under a schedule, for runs of at most `rows` rows, or any number.
 fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
     let forest = forest(trees);
     let facts = ModelInfo {
@@ -82,7 +82,7 @@ fn the_last_vector_of_trees_is_no_wider_than_it_needs_to_be() {
 }
 
 #[test]
-fn leaves_have_numbers_under_the_last_schedule_only() {
+fn only_the_last_schedule_has_leaf_indices() {
     let nest = |schedule| compiled(4, schedule, None).variants.rest().hir.nest.clone();
     let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
     let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
@@ -97,7 +97,7 @@ fn leaves_have_numbers_under_the_last_schedule_only() {
 }
 
 #[test]
-fn code_for_few_rows_is_asked_for() {
+fn unroll_and_jam_needs_its_directive() {
     let plain = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\n";
     let of = |schedule: &str| {
         let compiled = compiled(7, schedule, None);
@@ -106,7 +106,7 @@ fn code_for_few_rows_is_asked_for() {
     };
     let (together, without) = of(plain);
     assert!(!together);
-    // Rows that are copied, and trees that are fetched ahead, are no obstacle.
+    // Copies of rows and prefetches of trees do not prevent unroll-and-jam.
     for also in ["", "cache(b0)\n", "cache(tree)\n", "representation(levels)\n"] {
         let (together, with) = of(&format!("{plain}{also}unrollAndJam(tree)\n"));
         assert!(together, "{also}");
@@ -117,8 +117,9 @@ fn code_for_few_rows_is_asked_for() {
 }
 
 #[test]
-fn rows_left_of_groups_go_through_the_trees_by_themselves() {
-    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
+fn remainder_rows_have_their_own_tree_loops() {
+    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, \
+                    4)\nunrollAndJam(tree)\n";
     let over_trees = |rows| {
         let lir = compiled(8, schedule, rows).lir.to_string();
         let of_line = |line: &str| {
@@ -137,28 +138,30 @@ fn rows_left_of_groups_go_through_the_trees_by_themselves() {
 }
 
 #[test]
-fn sums_of_rows_left_of_groups_are_in_registers() {
-    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n";
+fn sums_of_remainder_rows_stay_in_registers() {
+    let schedule = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 4)\ninterleave(b1, \
+                    4)\nunrollAndJam(tree)\n";
     let lir = compiled(8, schedule, None).lir.to_string();
     let masked =
         |access: &str| lir.lines().filter(|line| line.contains(access) && line.contains(" where ")).count();
-    // Two vectors, then one: the sums of each are loaded before all trees and stored behind them.
+    // Two vectors, then one: the sums of each are loaded before all trees and stored after them.
     assert_eq!((masked("load result["), masked("store result[")), (3, 3), "{lir}");
 }
 
 #[test]
-fn a_sweep_takes_a_group_that_is_not_full_as_one() {
+fn sweeps_mask_partial_groups() {
     let schedule = |layout| {
         format!(
-            "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation({layout})\nvectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n"
+            "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation({layout})\n\
+             vectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n"
         )
     };
-    // The loop over all trees one by one is that of groups: what is left goes through several at once.
+    // The loop over single trees belongs to whole groups; the remainder takes several trees at once.
     let has_groups = |layout, rows| {
         let lir = compiled(8, &schedule(layout), Some(rows)).lir.to_string();
         lir.contains(" in 0..8 step 1")
     };
-    // Four vectors begin with row 13.
+    // Four vectors run from 13 rows on.
     assert!(has_groups("preorder", 13) && !has_groups("preorder", 12));
     assert!(has_groups("quantized", 16) && !has_groups("quantized", 15));
 }

@@ -1,5 +1,5 @@
-//! Steps of output that random forests leave out, because they need functions of the C library: kernels in the
-//! interpreter give the bits of the reference.
+//! Output steps that random forests omit, because they need functions of the C library. Kernels in the
+//! interpreter are bit-equal to the reference.
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! The plan says which algorithm runs, and where trees do not get what suits their leaf loops.
+//! The printed plan names the traversal, and the leaf loops whose trees do not fit the preferred
+//! storage.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -8,7 +9,7 @@ use sched_ir::{Budget, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
 use sched_nest::Variants;
 
-/// Trees that are chains to the right, of so many levels.
+/// Trees that are chains to the right, of `levels` levels.
 fn chains(levels: u32, float: Float) -> Forest {
     chains_of(levels, Types { input: float, threshold: float, accumulator: float, output: Float::F32 })
 }
@@ -56,7 +57,7 @@ fn plan(forest: &Forest, schedule: &str) -> String {
 }
 
 #[test]
-fn columns_of_sets_are_said() {
+fn plans_name_the_columns_of_sets() {
     let mut parts = chains(80, Float::F32).into_parts();
     parts.sets = (0..80).map(|set| [set, set + 1].into_iter().collect()).collect();
     for tree in &mut parts.trees {
@@ -121,7 +122,7 @@ fn a_storage_that_does_not_hold_the_trees_is_named() {
         plan_of_doubles.contains("instead of: existing nodes breadth first, packed into 64 bits"),
         "{plan_of_doubles}"
     );
-    // Leaves of 64 bits have a place in 32.
+    // Leaves of 64 bits have a 32-bit index into a table.
     let sums = Types { accumulator: Float::F64, ..Types::all(Float::F32) };
     let plan_of_sums = plan(&chains_of(4, sums), vectors);
     assert!(plan_of_sums.contains("packed_leaves x 20: f64"), "{plan_of_sums}");
@@ -135,7 +136,7 @@ fn a_storage_that_does_not_hold_the_trees_is_named() {
     }
 }
 
-/// A complete subtree from a level on, below which the nodes are in depth-first order.
+/// A complete subtree from `level` on, with nodes in depth-first order.
 fn grow(tree: &mut Tree, (level, levels): (u32, u32), margins: usize) -> NodeRef {
     if level == levels {
         let source = tree.leaves.len() as u32;
@@ -156,7 +157,8 @@ fn grow(tree: &mut Tree, (level, levels): (u32, u32), margins: usize) -> NodeRef
     NodeRef::Inner(at as u32)
 }
 
-/// Complete trees of so many levels whose leaves have so many values; all nodes of a level make one test.
+/// Complete trees of `levels` levels with leaf vectors of `margins` values; all nodes of a level make
+/// one test.
 fn oblivious(levels: u32, margins: usize) -> Forest {
     let target = if margins > 1 { Target::All } else { Target::One(0) };
     let tree = |source: u32| {
@@ -178,9 +180,10 @@ fn oblivious(levels: u32, margins: usize) -> Forest {
 fn leaf_vectors_are_added_in_vectors() {
     let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 64)\n";
     let quantized = format!("{rows}representation(quantized)");
-    let sparse = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)\nrepresentation(sparse)";
+    let sparse = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)\n\
+                  representation(sparse)";
     let cases = [
-        // A margin's leaves are looked up in registers, or each row's vector is added by itself.
+        // A margin's leaves are looked up in registers, or each row's vector is added separately.
         (6, 3, quantized.as_str(), "sums: a vector of rows at a time"),
         (6, 3, sparse, "sums: all margins of a row at a time"),
         (10, 3, quantized.as_str(), "sums: all margins of a row at a time"),
@@ -197,8 +200,8 @@ fn leaf_vectors_are_added_in_vectors() {
     }
 }
 
-/// A copy for five vectors reaches beyond a tile of one: the rows there may be those of an iteration that runs at the same
-/// time, and their sums its own.
+/// Does not copy sums if the copy reaches beyond the thread's rows. A copy for five vectors exceeds a
+/// tile of one, and a concurrent iteration may own the further rows and their sums.
 #[test]
 fn sums_of_rows_that_others_walk_are_not_copied() {
     let mut parts = oblivious(3, 1).into_parts();
@@ -215,7 +218,7 @@ fn sums_of_rows_that_others_walk_are_not_copied() {
 }
 
 #[test]
-fn oblivious_trees_are_a_test_for_each_level() {
+fn oblivious_trees_have_one_test_per_level() {
     let rows = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 64)\n";
     let forest = oblivious(6, 1);
     let plan_of = |schedule: &str| plan(&forest, schedule);
@@ -228,7 +231,7 @@ fn oblivious_trees_are_a_test_for_each_level() {
 }
 
 #[test]
-fn bins_are_fetched_level_by_level_as_is_cheapest() {
+fn each_level_has_the_cheapest_fetch_strategy() {
     let schedule =
         "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)";
     let plan = plan(&chains(4, Float::F32), schedule);

@@ -3,7 +3,7 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
 use sched_ir::lir::{
-    Address, Build, Builder, Interface, KernelKind, Module, Place, Scalar, Space, Table, Ty,
+    Address, Build, Builder, Interface, KernelKind, Module, ProcessorKind, Scalar, Space, Table, Ty,
 };
 use sched_ir::verify::verify;
 use sched_nest::Variants;
@@ -12,7 +12,7 @@ mod cases;
 
 use cases::{CASES, case};
 
-/// The tables that no kernel loads from. To bring one near is not to read it.
+/// Tables that no kernel loads. Prefetches do not count as loads.
 fn unread(module: &Module) -> Vec<String> {
     let is_read = |number: usize| {
         module.kernels.iter().any(|(_, function)| {
@@ -48,7 +48,7 @@ fn every_table_is_read() {
 }
 
 #[test]
-fn what_is_only_brought_near_is_left_out() {
+fn tables_that_are_only_prefetched_are_removed() {
     let mut b = Builder::new("f");
     let (zero, end) = (b.int(0), b.int(64));
     let [gone, kept] = [0, 1].map(|table| b.buffer("table", Space::Model(table), Scalar::F32));
@@ -65,7 +65,7 @@ fn what_is_only_brought_near_is_left_out() {
         tables: vec![table("gone", 1), table("kept", 2)],
         types: Interface::all(Scalar::F32),
         rows_per_run: None,
-        places: Variants::only(Place::Host),
+        places: Variants::only(ProcessorKind::Host),
         columns: None,
         columns_from: None,
         transfer: None,

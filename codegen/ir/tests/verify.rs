@@ -2,17 +2,17 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Origins, Parallel, Place, Scalar, Space, Stmt,
-    Ty, Value, WalkSteps, While,
+    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Origins, Parallel, ProcessorKind, Scalar,
+    Space, Stmt, Ty, Value, WalkSteps, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 use sched_nest::Variants;
 
 const F32: Ty = Ty::of(Scalar::F32);
 
-/// A function of these statements. Values 0..8 are `i64`, 8..12 `f32`, 12..16 `i1`, 16..20 vectors of four `f32`,
-/// 20..24 vectors of four `i1`, 24 is `i8`, 25..29 vectors of four `i32`, 29 of three `f32`, 30 of 512 `f32`, 31 of four
-/// `i8`. Buffer 0 is the output, 1 private, 2 the input.
+/// A function of these statements. The values 0..8 are `i64`, 8..12 `f32`, 12..16 `i1`, 16..20 vectors
+/// of four `f32`, 20..24 vectors of four `i1`, 24 is `i8`, 25..29 vectors of four `i32`, 29 of three
+/// `f32`, 30 of 512 `f32`, 31 of four `i8`. Buffer 0 is the output, 1 private, 2 the input.
 fn function(body: Block) -> Function {
     let vector = |scalar| Ty::vector(scalar, 4);
     let types = [
@@ -102,7 +102,7 @@ fn rejects(body: Block, why: &str) {
 }
 
 #[test]
-fn what_the_builder_makes_is_accepted() {
+fn functions_of_the_builder_are_accepted() {
     let mut b = Builder::new("f");
     let (input, out) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
@@ -200,15 +200,15 @@ fn well_typed_operations_are_accepted() {
 }
 
 #[test]
-fn accesses_have_an_index_a_stride_and_living_memory() {
+fn accesses_have_an_index_a_stride_and_an_allocation() {
     rejects(vec![float(8), Stmt::Store(at(0, 8), v(8))], "an index is i64, but %8 is f32");
     rejects(vec![int(0), Stmt::Prefetch(Address { stride: 0, ..at(0, 0) })], "buffer `out` has stride 0");
-    rejects(vec![int(0), Stmt::Prefetch(at(1, 0))], "buffer `tmp` is used where it has no memory");
+    rejects(vec![int(0), Stmt::Prefetch(at(1, 0))], "buffer `tmp` is used outside its allocation");
     rejects(
         vec![int(0), alloc(1, 0, vec![]), Stmt::Prefetch(at(1, 0))],
-        "`tmp` is used where it has no memory",
+        "`tmp` is used outside its allocation",
     );
-    rejects(vec![int(0), Stmt::Prefetch(at(9, 0))], "buffer #9 is used where");
+    rejects(vec![int(0), Stmt::Prefetch(at(9, 0))], "buffer #9 is used outside its allocation");
     rejects(vec![int(0), truth(12), Stmt::Store(at(0, 0), v(12))], "truth values");
     rejects(vec![int(0), set(12, Op::Load(at(0, 0), Keep::Invariant))], "truth values");
     rejects(vec![int(0), Stmt::AtomicAdd(at(0, 0), v(0))], "a scalar float");
@@ -217,11 +217,11 @@ fn accesses_have_an_index_a_stride_and_living_memory() {
 }
 
 #[test]
-fn memory_is_made_once_for_private_buffers() {
-    rejects(vec![int(0), alloc(0, 0, vec![])], "`out`, which is not private");
-    rejects(vec![int(0), alloc(9, 0, vec![])], "buffer 9, which is not declared");
-    rejects(vec![int(0), alloc(1, 0, vec![]), alloc(1, 0, vec![])], "twice for buffer `tmp`");
-    rejects(vec![int(0), alloc(1, 0, vec![alloc(1, 0, vec![])])], "twice for buffer `tmp`");
+fn private_buffers_are_allocated_once() {
+    rejects(vec![int(0), alloc(0, 0, vec![])], "`out` is allocated, but not private");
+    rejects(vec![int(0), alloc(9, 0, vec![])], "buffer 9 is allocated, but not declared");
+    rejects(vec![int(0), alloc(1, 0, vec![]), alloc(1, 0, vec![])], "buffer `tmp` is allocated twice");
+    rejects(vec![int(0), alloc(1, 0, vec![alloc(1, 0, vec![])])], "buffer `tmp` is allocated twice");
     rejects(vec![float(8), alloc(1, 8, vec![])], "the size of temporary memory is i64");
 }
 
@@ -274,7 +274,7 @@ fn declarations_make_sense() {
     assert_eq!(verify(&f), Err("two buffers are called `out`".to_string()));
     let mut f = function(vec![]);
     f.buffers[2].space = Space::Output;
-    assert_eq!(verify(&f), Err("2 buffers stand for the one output".to_string()));
+    assert_eq!(verify(&f), Err("2 buffers are the output, of which there is one".to_string()));
     let mut f = function(vec![]);
     f.types[3].lanes = 0;
     assert_eq!(verify(&f), Err("%3 has no lanes".to_string()));
@@ -315,7 +315,7 @@ fn vector_operations_are_accepted() {
     ]);
     accepts(vec![float(16), set(17, Op::TransposeStep(v(16), v(16), 2, 1))]);
     accepts(vec![set(25, Op::Iota), set(26, Op::LaneShift(v(25), 3))]);
-    // Tables of floats keep their type; those of integers are widened.
+    // Look-ups in float tables keep the element; those in integer tables widen it.
     accepts(vec![set(25, Op::Iota), float(16), set(17, Op::Lookup(v(16), v(25)))]);
     accepts(vec![set(25, Op::Iota), float(8), set(17, Op::Lookup(v(8), v(25)))]);
     accepts(vec![set(25, Op::Iota), set(26, Op::Lookup(v(25), v(25)))]);
@@ -376,15 +376,18 @@ fn operands_of_vector_operations_fit() {
     rejects(set(17, Op::Gather(gather(0, 25, Some(12)))), "a mask is");
     rejects(set(21, Op::Gather(gather(0, 25, None))), "truth values");
     rejects(set(17, Op::Gather(Gather { stride: 0, ..gather(0, 25, None) })), "stride 0");
-    rejects(set(17, Op::Gather(Gather { buffer: BufferId(1), ..gather(0, 25, None) })), "no memory");
+    rejects(
+        set(17, Op::Gather(Gather { buffer: BufferId(1), ..gather(0, 25, None) })),
+        "outside its allocation",
+    );
     rejects(set(17, Op::LoadMasked(at(2, 0), v(25))), "cannot be LoadMasked");
     rejects(set(29, Op::LoadMasked(at(2, 0), v(20))), "cannot be LoadMasked");
     rejects(set(21, Op::LoadMasked(at(2, 0), v(20))), "truth values");
-    rejects(set(17, Op::LoadMasked(at(1, 0), v(20))), "no memory");
+    rejects(set(17, Op::LoadMasked(at(1, 0), v(20))), "outside its allocation");
     rejects(Stmt::StoreMasked(at(0, 0), v(16), v(25)), "a mask is");
     rejects(Stmt::StoreMasked(at(0, 0), v(8), v(12)), "takes a vector");
     rejects(Stmt::StoreMasked(at(0, 0), v(20), v(20)), "truth values");
-    rejects(Stmt::StoreMasked(at(1, 0), v(16), v(20)), "no memory");
+    rejects(Stmt::StoreMasked(at(1, 0), v(16), v(20)), "outside its allocation");
 }
 
 #[test]
@@ -395,7 +398,7 @@ fn tables_of_lookups_have_a_power_of_two_of_elements() {
 }
 
 #[test]
-fn kernels_read_and_write_what_callers_are_told() {
+fn kernels_use_the_element_types_of_the_interface() {
     let (f32, f64) = (Scalar::F32, Scalar::F64);
     let with = |kernel, types| {
         verify_interface(&Module {
@@ -403,7 +406,7 @@ fn kernels_read_and_write_what_callers_are_told() {
             tables: Vec::new(),
             types,
             rows_per_run: None,
-            places: Variants::only(Place::Host),
+            places: Variants::only(ProcessorKind::Host),
             columns: None,
             columns_from: None,
             transfer: None,
@@ -434,7 +437,7 @@ fn kernels_read_and_write_what_callers_are_told() {
 }
 
 #[test]
-fn indices_have_the_type_that_the_function_says() {
+fn indices_have_the_index_type_of_the_function() {
     let with = |index, element| {
         let mut b = Builder::with_index("f", index);
         let out = b.buffer("out", Space::Output, Scalar::F32);

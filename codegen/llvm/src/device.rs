@@ -10,7 +10,7 @@ use crate::ptxas::{Cubin, KernelResources, Ptxas};
 use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor};
 use crate::text::ptx_text;
 use crate::transfer;
-use sched_ir::lir::{self, KernelKind, Place};
+use sched_ir::lir::{self, KernelKind, ProcessorKind};
 use sched_machines::Maker;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
@@ -113,16 +113,16 @@ impl DeviceCode {
 
 /// Numbers of rows with the place of their runs, in the runtime's form.
 pub(crate) fn ranges(module: &lir::Module) -> Vec<Range> {
-    let range = |(max_rows, place): (Option<u32>, &Place)| Range {
+    let range = |(max_rows, place): (Option<u32>, &ProcessorKind)| Range {
         max_rows: max_rows.map_or(i64::MAX, i64::from),
-        on_device: i64::from(*place == Place::Device),
+        on_device: i64::from(*place == ProcessorKind::Device),
     };
     module.places.iter().map(range).collect()
 }
 
 /// An error where some variant runs on a GPU and there is no code for one, or the other way round.
 pub(crate) fn check(module: &lir::Module, code: Option<&DeviceCode>) -> Result<(), LlvmError> {
-    let needed = module.places.iter().any(|(_, place)| *place == Place::Device);
+    let needed = module.places.iter().any(|(_, place)| *place == ProcessorKind::Device);
     if needed == code.is_some() {
         return Ok(());
     }

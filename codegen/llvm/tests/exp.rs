@@ -7,8 +7,8 @@ mod launches;
 
 use launches::host::Host;
 use sched_ir::lir::{
-    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, KernelKind, Math, Module, Place,
-    Scalar, Space, Ty,
+    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, KernelKind, Math, Module,
+    ProcessorKind, Scalar, Space, Ty,
 };
 use sched_llvm::{Gpu, Ptxas, amdgpu_text, ptx_text};
 use sched_machines::Maker;
@@ -36,7 +36,7 @@ fn exponentials(scalar: Scalar) -> Module {
         tables: Vec::new(),
         types: Interface::all(scalar),
         rows_per_run: None,
-        places: Variants::only(Place::Host),
+        places: Variants::only(ProcessorKind::Host),
         columns: None,
         columns_from: None,
         transfer: None,

@@ -537,7 +537,7 @@ fn what_has_no_code_yet_is_refused() {
                 "{DIRECT}tile(tree, t0, rest, 2)\ntile(rest, t1, t2, 1)\ngpuDimension(t0, block.y)\n\
                  specialize(t0)\ncache(t1)\n"
             ),
-            "go different ways",
+            "diverge in",
         ),
     ];
     for (schedule, what) in cases {

@@ -1,9 +1,9 @@
-//! Schedules with mistakes, as editing makes them.
+//! Invalid schedules, as they occur while editing.
 
 use crate::Rng;
 
-/// A schedule with one to three lines left out, doubled, swapped, with other digits, or about blocks where they were about
-/// grids. The same seed damages a text alike. What comes of it may be legal.
+/// A schedule with one to three random mistakes: lines that are removed, doubled or swapped, other
+/// digits, or blocks instead of grids. The same seed gives the same damage. The result may be legal.
 pub fn damaged(text: &str, rng: &mut Rng) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for _ in 0..1 + rng.below(3) {

@@ -7,11 +7,12 @@ use sched_forest::{
 };
 use sched_nest::ModelInfo;
 
-/// Thresholds and row values come from here, so that ties are frequent. Both types hold these.
+/// Thresholds and values of rows, few so that ties are frequent. Both float types represent them
+/// exactly.
 const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
 
-/// A value of the grid, or, in double precision, often one beside it that single precision would round to it, or one that
-/// single precision rounds up or down to its neighbour.
+/// A value of the grid. In double precision it is often a neighbour that single precision rounds to a
+/// grid value, up or down.
 fn grid(rng: &mut Rng, float: Float) -> f64 {
     let x = *rng.pick(&GRID).unwrap_or(&0.0);
     match (float, rng.below(6)) {
@@ -23,7 +24,7 @@ fn grid(rng: &mut Rng, float: Float) -> f64 {
     }
 }
 
-/// Where missing values go in a forest.
+/// Direction of missing values in a forest.
 #[derive(Clone, Copy)]
 enum Missing {
     Left,
@@ -70,7 +71,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// Rows have categories below this.
+/// Upper bound of the categories in rows.
 const MOST_CATEGORIES: usize = 40;
 
 /// The forest, in some cases with tests that are not numeric.
@@ -81,7 +82,7 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     let mut parts = forest.into_parts();
     let rules = [CategoryRule::Truncated, CategoryRule::Positive { below: 3.0 }, CategoryRule::Whole];
     parts.category_rule = rules[rng.below(3)];
-    // With many sets there are many classes, so that a set takes several bytes.
+    // Many sets make many classes, so that a set takes several bytes.
     let many = rng.one_in(2);
     let (count, categories) = if many { (6 + rng.below(20), MOST_CATEGORIES) } else { (1 + rng.below(4), 5) };
     let mut set = || {
@@ -105,7 +106,8 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// The forest, in some cases with linear leaves in some trees. A seed of its own keeps the other cases as they are.
+/// The forest, in some cases with linear leaves in some trees. It has its own seed, which keeps the
+/// other random cases unchanged.
 pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xd134_2543_de82_ef95));
     let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
@@ -130,10 +132,11 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// Levels of the deepest oblivious trees, which have more leaves than a byte counts.
+/// Levels of the deepest oblivious trees, which have more leaves than a byte can number.
 const MOST_LEVELS: u32 = 9;
 
-/// The forest, in some cases with oblivious trees in place of its own, about as deep and of the same tests and leaves.
+/// The forest, in some cases with oblivious trees instead of its own, of similar depth and with the
+/// same tests and leaves.
 pub fn with_oblivious_trees(rng: &mut Rng, forest: Forest) -> Forest {
     if !rng.one_in(4) {
         return forest;
@@ -150,7 +153,7 @@ pub fn with_oblivious_trees(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// A complete subtree whose nodes of a level make one of these tests, and whose leaves are some of these.
+/// A complete subtree with one of `tests` for all nodes of a level, and leaves from `leaves`.
 fn level(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> NodeRef {
     let source = (tree.inner.len() + tree.leaves.len()) as u32;
     let Some((first, below)) = tests.split_first() else {
@@ -165,7 +168,8 @@ fn level(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> No
     NodeRef::Inner(at as u32)
 }
 
-/// The forest, in some cases with the output of several expectiles. It takes logarithms, which GPUs have no code for.
+/// The forest, in some cases with an output of several expectiles. It takes logarithms, which GPUs have
+/// no code for.
 pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
     if forest.num_margins == 1 || !rng.one_in(4) {
         return forest;
@@ -175,7 +179,7 @@ pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// Random types, each by itself; half of the forests are XGBoost's.
+/// Random types, independent of each other; half of the forests have XGBoost's.
 fn types(rng: &mut Rng) -> Types {
     if rng.one_in(2) {
         return Types::all(Float::F32);
@@ -184,7 +188,7 @@ fn types(rng: &mut Rng) -> Types {
     Types { input: float(), threshold: float(), accumulator: float(), output: float() }
 }
 
-/// A random output: often one step, as most models have.
+/// A random output, often of one step, as most models have.
 fn output(rng: &mut Rng, margins: usize) -> Output {
     let raw = match rng.below(8) {
         0 => vec![Transform::Scale { factor: 0.5, bias: (0..margins).map(|at| at as f64 / 4.0).collect() }],
@@ -213,7 +217,7 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
     Output { raw, value, classes: None }.with_classes(rule)
 }
 
-/// A random step that takes each value by itself, and gives numbers of every value.
+/// A random step on single values, which is defined for every value.
 fn by_value(rng: &mut Rng, margins: usize) -> Transform {
     let forms =
         [Sigmoid::Bounded, Sigmoid::Plain { slope: 1.0 }, Sigmoid::Plain { slope: 0.7 }, Sigmoid::Mirrored];
@@ -227,7 +231,7 @@ fn by_value(rng: &mut Rng, margins: usize) -> Transform {
     }
 }
 
-/// A value that the float type holds exactly, so that sums round.
+/// A value that the float type represents exactly, chosen so that sums round.
 fn value(rng: &mut Rng, float: Float) -> f64 {
     let x = (rng.below(2_000_001) as f64 - 1e6) / 3e5;
     match float {
@@ -266,7 +270,7 @@ impl Maker<'_> {
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(0),
         });
-        // Deep trees are chains with twigs, so that they stay small.
+        // Deep trees are chains with twigs, to keep them small.
         let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
         let left = self.node(levels - 1);
         let right = self.node(twig);
@@ -276,15 +280,15 @@ impl Maker<'_> {
     }
 }
 
-/// Random rows for a forest: grid values, which are thresholds, missing values and extremes. Where `together` rows
-/// advance in vectors, there are often fewer.
+/// Random rows for a forest: grid values, which are thresholds, missing values and extremes. There are
+/// often fewer than `together` rows, which advance together in vectors.
 pub fn rows(rng: &mut Rng, forest: &Forest, together: usize) -> Vec<f64> {
     let any = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
     let count = if together > 0 && !rng.one_in(4) { 1 + rng.below(together * 3 / 4) } else { any };
     rows_of(rng, forest, count)
 }
 
-/// So many random rows.
+/// `count` random rows.
 pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
     (0..count * forest.num_features)
         .map(|_| match rng.below(12) {
@@ -293,13 +297,13 @@ pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
             3 => f64::NEG_INFINITY,
             4 => 0.0,
             5..8 if !forest.sets.is_empty() => rng.below(MOST_CATEGORIES + 1) as f64,
-            // Callers may hand over doubles to any model, which rounds them if its rows are floats.
+            // Callers may pass doubles to any model, which rounds them if its rows are floats.
             _ => grid(rng, Float::F64),
         })
         .collect()
 }
 
-/// Random hits of leaves. In some trees few leaves have nearly all of them.
+/// Random hits of leaves. In some trees few leaves have nearly all hits.
 pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
     let mut profile = Profile { rows: 1000, ..Profile::default() };
     for tree in &forest.trees {
@@ -313,7 +317,7 @@ pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
     profile
 }
 
-/// What the checker knows of a forest.
+/// Model properties for the checker.
 pub fn info(forest: &Forest) -> ModelInfo {
     ModelInfo {
         num_trees: forest.trees.len() as u32,
@@ -326,8 +330,8 @@ pub fn info(forest: &Forest) -> ModelInfo {
     }
 }
 
-/// A forest of complete trees of one depth, whose nodes count through features and thresholds, and rows with values at
-/// and between thresholds and missing ones.
+/// A forest of complete trees of one depth, whose nodes count through features and thresholds, with
+/// rows that have values at and between thresholds, and missing values.
 pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>) {
     let nodes = (1u32 << depth) - 1;
     let count = (features * thresholds).div_ceil(nodes).max(2) + 1;
@@ -348,12 +352,12 @@ pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>
     (Forest::new(parts).expect("a valid forest"), rows.collect())
 }
 
-/// The same where every other test asks whether the category of the first feature is in one of fourteen sets, which tell all
-/// categories apart, and rows have all of them.
+/// Such a forest in which every other test asks whether the category of the first feature is in one of
+/// fourteen sets. The sets distinguish all categories, and rows have all of them.
 pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
     let (features, rows) = (3_u32, 70);
     let mut parts = complete(features, 40, depth).0.into_parts();
-    // Set `n` has those whose number has bit `n`, and in the last three some bits are swapped.
+    // Set `n` has the categories whose number has bit `n`; in the last three, some bits are swapped.
     let has = |set: u32, category: u32| match set {
         ..11 => category >> set & 1 == 1,
         _ => (category ^ category >> 1) >> (set - 11) & 1 == 1,
@@ -376,7 +380,7 @@ pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
     (Forest::new(parts).expect("a valid forest"), (0..rows * features).map(value).collect())
 }
 
-/// A complete subtree; its nodes are tests number `first` and so on.
+/// A complete subtree; its nodes are the tests from number `first` on.
 fn grown(
     levels: u32,
     (first, features, thresholds): (u32, u32, u32),

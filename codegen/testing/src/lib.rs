@@ -1,5 +1,5 @@
-//! What the tests of several crates share: random schedules, damaged ones, random forests with rows, and options of a check written
-//! as words. No program that people get is built on this crate.
+//! Test data for several crates: random and damaged schedules, random forests with rows, and checker
+//! options written as words. No released program depends on this crate.
 
 mod damage;
 pub mod forests;

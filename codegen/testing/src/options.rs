@@ -1,11 +1,13 @@
-//! Options of a check, written in the text of a test.
+//! Checker options as text.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::{Options, Supported, Target};
 use sched_nest::ModelInfo;
 
-/// Options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu vector-bits=512 bin-bytes=1 compile strict`;
-/// `depths=1,1,2` gives every tree its own depth, `oblivious=yes,no,yes` says of each whether it is, `leaves=3:7,4..6:1,7:2` all of them the same leaves at each depth.
+/// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32
+/// target=gpu vector-bits=512 bin-bytes=1 compile strict`. `depths=1,1,2` gives the depth of each tree,
+/// `oblivious=yes,no,yes` whether each one is oblivious. `leaves=3:7,4..6:1,7:2` gives all trees the
+/// same number of leaves at each depth.
 pub fn options(words: &str) -> Options {
     let mut options = Options::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
@@ -50,7 +52,7 @@ pub fn options(words: &str) -> Options {
     options
 }
 
-/// How many leaves there are at each depth: `3:7` is seven at depth 3, `4..6:1` one at each of 4, 5 and 6.
+/// Number of leaves at each depth: `3:7` is seven at depth 3, `4..6:1` one at each of 4, 5 and 6.
 fn leaves_at(value: &str) -> Vec<u32> {
     let mut leaves = Vec::new();
     for part in value.split(',') {

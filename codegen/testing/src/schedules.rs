@@ -1,7 +1,8 @@
-//! Random legal schedules, to test everything that consumes nests.
+//! Random legal schedules, as tests of everything that consumes nests.
 //!
-//! A schedule is grown directive by directive: a candidate is made up from the loops there are, and kept if the text
-//! still checks without errors. So the generator knows nothing of legality and cannot disagree with the checker.
+//! A schedule grows directive by directive: the generator makes up a candidate from the current loops,
+//! and keeps it if the text still checks without errors. So it needs no rules of legality and cannot
+//! disagree with the checker.
 
 mod gpu;
 
@@ -14,12 +15,12 @@ use sched_lang::options::{ModelInfo, Options, Supported, Target};
 use sched_nest::sym::Sym;
 use sched_nest::{Axis, Body, Layout, Loop, LoopId, Nest};
 
-/// Most loops of a nest that is kept: larger ones take long to compile and test nothing more.
+/// Most loops of a nest; larger ones take long to compile and test nothing more.
 const MOST_LOOPS: usize = 60;
-/// Largest loop that is specialised or unrolled.
+/// Most iterations of a loop that is specialised or unrolled.
 const SMALL: i64 = 6;
 
-/// A small generator of pseudo-random numbers: splitmix64.
+/// Small pseudo-random number generator: splitmix64.
 #[derive(Clone, Debug)]
 pub struct Rng(pub u64);
 
@@ -62,23 +63,23 @@ pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
     growth.text
 }
 
-/// A schedule for calls of any number of rows, and those of its blocks for calls of at most so many rows.
+/// A schedule with blocks for calls of limited numbers of rows.
 #[derive(Clone, Debug)]
 pub struct ByRows {
     /// The whole text.
     pub text: String,
-    /// The directives outside of blocks.
+    /// Directives outside of blocks.
     pub rest: String,
-    /// The bound of each block, and its directives.
+    /// Most rows of the calls of each block, with its directives.
     pub blocks: Vec<(u32, String)>,
 }
 
-/// The text of a schedule with up to three blocks, in any order and between the directives outside of them.
+/// A schedule with up to three blocks, in random order between the directives outside of them.
 pub fn by_rows(seed: u64, facts: &ModelInfo) -> ByRows {
     drawn_by_rows(seed, |rng| schedule(rng.next_u64(), facts))
 }
 
-/// Schedules that `draw` makes up, one of them outside of blocks.
+/// A schedule whose parts `draw` makes up.
 fn drawn_by_rows(seed: u64, mut draw: impl FnMut(&mut Rng) -> String) -> ByRows {
     let mut rng = Rng(seed ^ 0x5eed);
     let rest = draw(&mut rng);
@@ -100,7 +101,7 @@ fn drawn_by_rows(seed: u64, mut draw: impl FnMut(&mut Rng) -> String) -> ByRows 
     ByRows { text: lines.concat(), rest, blocks }
 }
 
-/// A loop's name without what tells its copies apart.
+/// Name of a loop without the suffix that distinguishes its copies.
 fn bare_name(full: &str) -> &str {
     let last = full.rsplit('.').next().unwrap_or(full);
     last.split('[').next().unwrap_or(last)
@@ -109,16 +110,16 @@ fn bare_name(full: &str) -> &str {
 struct Growth<'a> {
     rng: Rng,
     options: Options,
-    /// Whether a code generator has what a nest asks for, beyond what the checker knows.
+    /// Whether code generation supports a nest, which the checker does not know.
     has_code: &'a dyn Fn(&Nest) -> bool,
     text: String,
     nest: Option<Nest>,
-    /// How many names have been made up.
+    /// Number of names made up so far.
     names: usize,
 }
 
 impl<'a> Growth<'a> {
-    /// A schedule with no directive, or with one that sorts trees.
+    /// A schedule without directives, or with one that sorts trees.
     fn new(seed: u64, options: Options, has_code: &'a dyn Fn(&Nest) -> bool) -> Growth<'a> {
         let mut growth =
             Growth { rng: Rng(seed), options, has_code, text: String::new(), nest: None, names: 0 };
@@ -129,7 +130,7 @@ impl<'a> Growth<'a> {
         growth
     }
 
-    /// Any shape, and facts about it.
+    /// Adds modifiers of any shape, and facts about the result.
     fn of_any_shape(&mut self) {
         if self.rng.one_in(3) {
             let line = self.tile_trees();
@@ -144,8 +145,8 @@ impl<'a> Growth<'a> {
         self.keep_several(facts, Growth::fact);
     }
 
-    /// Blocks of rows, each of which a tree walks in vectors before the next tree does, and little else: many facts would
-    /// leave few of such nests as they are.
+    /// Adds blocks of rows, each of which a tree walks in vectors before the next tree does, and few
+    /// facts: many facts would leave few of these nests intact.
     fn of_blocks(&mut self) {
         let size = [4, 8, 30, 32, 64, 100, 256][self.rng.below(7)];
         let [block, row] = [Axis::Row; 2].map(|axis| self.name(axis));
@@ -167,7 +168,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Whether it was kept.
+    /// Keeps a line if the schedule stays legal; returns whether it does.
     fn keep_if_legal(&mut self, line: String) -> bool {
         let text = format!("{}{line}", self.text);
         match check(&text, &self.options).nest() {
@@ -186,14 +187,14 @@ impl<'a> Growth<'a> {
         format!("{letter}{}", self.names)
     }
 
-    /// A loop of the nest that satisfies `test`: how to write it, and its number.
+    /// A loop of the nest that satisfies `test`: its text in a schedule, and its number.
     fn some_loop(&mut self, test: impl Fn(&Nest, LoopId) -> bool) -> Option<(String, LoopId)> {
         let nest = self.nest.as_ref()?;
         let all: Vec<LoopId> =
             (0..nest.loops.len() as u32).map(LoopId).filter(|id| test(nest, *id)).collect();
         let id = *self.rng.pick(&all)?;
         let full = nest.get(id).name.clone();
-        // Without its qualifiers the name means every copy.
+        // Without its qualifiers, the name means every copy.
         let bare = self.rng.one_in(2);
         Some((if bare { bare_name(&full).to_owned() } else { full }, id))
     }
@@ -202,7 +203,8 @@ impl<'a> Growth<'a> {
         self.nest.as_ref()?.loops.get(id.0 as usize)
     }
 
-    /// One of the legal next steps of a directive: forms that chance would rarely make up.
+    /// One of the legal next directives that the checker proposes, for forms that are rarely made up by
+    /// chance.
     fn proposed(&mut self, shapes: bool) -> String {
         let on_gpu = self.options.target.as_ref().is_some_and(Target::is_gpu);
         let has_code = |lowered| lowered != Lowered::OnGpus || on_gpu;
@@ -253,8 +255,8 @@ impl<'a> Growth<'a> {
         Some(format!("split({v}, {first}, {second}, {at})"))
     }
 
-    /// Vectors of the rows that a tree walks one after the other, several of them together; in most cases those of several
-    /// trees where rows are few.
+    /// Interleaves vectors of the rows that a tree walks one after the other, in most cases with
+    /// unroll-and-jam for few rows.
     fn vectors_of_rows(&mut self) {
         let around = |nest: &Nest, id: LoopId| {
             let around = |this: &&Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
@@ -286,7 +288,7 @@ impl<'a> Growth<'a> {
         Some(format!("{directive}({v})"))
     }
 
-    /// A permutation of part of a chain of loops with nothing beside them.
+    /// A permutation of part of a chain of loops that have no siblings.
     fn reorder(&mut self) -> Option<String> {
         let (_, id) = self.some_loop(|_, _| true)?;
         let nest = self.nest.as_ref()?;
@@ -311,7 +313,7 @@ impl<'a> Growth<'a> {
             }
         }
         if self.rng.one_in(4) {
-            // Inner loops of tiles outside their outer ones.
+            // Moves inner loops of tiles outside their outer ones.
             names.reverse();
         } else {
             for at in (1..names.len()).rev() {
@@ -366,7 +368,7 @@ impl<'a> Growth<'a> {
         line.map(|line| line + "\n").unwrap_or_default()
     }
 
-    /// Tiles of nodes, which concern all walks and rule out vectors and most layouts.
+    /// Tiles of nodes, which concern all walks and exclude vectors and most layouts.
     fn tile_trees(&mut self) -> String {
         let nodes = 1 + self.rng.below(8);
         let how = ["", ", uniform"].get(self.rng.below(8)).unwrap_or(&", probability");
@@ -374,7 +376,7 @@ impl<'a> Growth<'a> {
     }
 
     fn layout(&mut self) -> &'static str {
-        // That of oblivious trees is legal for few models.
+        // The layout for oblivious trees is legal for few models.
         let trees = self.options.model.as_ref().map_or(&[][..], |model| model.oblivious.as_slice());
         let oblivious = !trees.is_empty() && trees.iter().all(|tree| *tree);
         match self.rng.pick(Layout::ALL) {

@@ -1,32 +1,32 @@
-//! Forests of trees that are all alike: for tests of what depends on their form alone.
+//! Forests whose trees are all alike, as tests of code that depends only on their shape.
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 
-/// Different thresholds of a feature: as many as fit bytes.
+/// Distinct thresholds per feature, few enough for byte-sized bins.
 const THRESHOLDS: u32 = 100;
 
-/// What the children of a node are.
+/// Shape of the subtrees.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Both go on to the last level.
+    /// Both children are inner nodes down to the last level.
     Complete,
-    /// The left one is a leaf.
+    /// The left child is a leaf.
     Chain,
-    /// Both go on, and all nodes of a level make the same test.
+    /// Both children are inner nodes, and all nodes of a level make the same test.
     Oblivious,
 }
 
-/// So many trees in which all leaves have the same depth.
+/// `trees` trees in which all leaves have the same depth.
 pub fn complete(trees: u32, depth: u32, features: u32) -> Forest {
     alike(trees, (Shape::Complete, depth), features)
 }
 
-/// So many trees of which each level has one node and one leaf.
+/// `trees` trees with one node and one leaf on each level.
 pub fn chains(trees: u32, depth: u32, features: u32) -> Forest {
     alike(trees, (Shape::Chain, depth), features)
 }
 
-/// So many trees of which each level makes one test.
+/// `trees` trees with one test on each level.
 pub fn oblivious(trees: u32, depth: u32, features: u32) -> Forest {
     alike(trees, (Shape::Oblivious, depth), features)
 }
@@ -54,7 +54,7 @@ fn alike(trees: u32, (shape, depth): (Shape, u32), features: u32) -> Forest {
     Forest::new(parts).expect("trees that are alike keep the promises of a forest")
 }
 
-/// A node with all that is below it, which has so many levels.
+/// A node with its subtree of `depth` levels.
 fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, left: u32) -> NodeRef {
     if left == 0 {
         let number = tree.leaves.len() as u32;

@@ -8,7 +8,7 @@ use crate::outputs;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Facts, Machine, cost};
 use sched_forest::{Float, Quirk, Types};
-use sched_ir::lir::{KernelKind, Place};
+use sched_ir::lir::{KernelKind, ProcessorKind};
 use sched_ir::{Budget, Compiled, lower};
 use sched_lang::Target;
 use sched_llvm::runtime::{Dtype, Kind};
@@ -82,7 +82,7 @@ pub fn gpu_of(target: &Target) -> Result<Gpu, Failure> {
 
 /// Whether some calls run on a GPU.
 pub fn runs_on_device(compiled: &Compiled) -> bool {
-    compiled.lir.places.iter().any(|(_, place)| *place == Place::Device)
+    compiled.lir.places.iter().any(|(_, place)| *place == ProcessorKind::Device)
 }
 
 /// The code of the launches of a schedule that maps loops; none for other schedules.

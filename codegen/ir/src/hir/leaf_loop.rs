@@ -1,4 +1,4 @@
-//! The walks of a nest, as the checker finds them too.
+//! Leaf loops of a nest with the walks that they request, as the checker finds them.
 
 use crate::error::CompileError;
 use sched_nest::sym::Sym;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub use sched_nest::walks::LeafLoop;
 
-/// The value of a symbol that a bound model must have made known.
+/// Value of a symbol, which must be known once a model is bound.
 pub fn known(sym: &Sym) -> Result<i64, CompileError> {
     sym.as_int().ok_or_else(not_known)
 }
@@ -17,7 +17,7 @@ fn not_known() -> CompileError {
     CompileError::symbolic()
 }
 
-/// All walks of a nest by leaf loop. `deepest` holds the depth of each tree in the order of the nest.
+/// All leaf loops of a nest. `deepest` is the depth of each tree in the order of the nest.
 pub fn collect(
     nest: &Nest,
     deepest: &[u32],

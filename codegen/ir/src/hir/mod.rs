@@ -1,8 +1,8 @@
 //! HIR: the forest as trees, with the checked loop nest beside it.
 //!
-//! A prediction is *forest -> output stage*. This is where trees are rewritten: brought into the order of the
-//! nest and padded for straight-line walks. Loops are not yet code; what each leaf loop asks of its walks is
-//! collected in [`LeafLoop`]s.
+//! A prediction is *forest -> output stage*. HIR rewrites trees: it sorts them in the order of the
+//! nest, and pads them for straight-line walks. Loops are not yet code. [`LeafLoop`]s hold the requests
+//! of leaf loops for their walks.
 
 mod leaf_loop;
 mod pad;
@@ -21,26 +21,27 @@ use sched_nest::{Layout, LoopId, Nest, TreeOrder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The forest in the order of the nest, the nest, and what its walks need.
+/// Forest and nest of a kernel, with data that walks need.
 #[derive(Clone, Debug)]
 pub struct Hir {
-    /// The forest; its trees are in the order of the nest, and padded unless only complete layouts hold them.
+    /// The forest. Its trees are in the order of the nest, and padded unless only complete layouts hold
+    /// them.
     pub forest: Arc<Forest>,
-    /// Steps to the deepest and the shallowest leaf of each tree, after padding: edges between nodes, or
-    /// between tiles.
+    /// Depths of the deepest and the shallowest leaf of each tree after padding, in steps: edges
+    /// between nodes, or between tiles.
     pub depths: Vec<(u32, u32)>,
-    /// The tiles that cover the trees, if walks step from tile to tile. Padding is in the tiles then, not in
-    /// the trees.
+    /// Tiles that cover the trees, if a step passes a tile. Padding then is in the tiles instead of the
+    /// trees.
     pub tiles: Option<Arc<Tiling>>,
     /// The checked loop nest.
     pub nest: Nest,
-    /// The walks of each leaf loop.
+    /// Requests of each leaf loop for its walks.
     pub leaf_loops: BTreeMap<LoopId, LeafLoop>,
-    /// The bins of rows and thresholds, if some walks compare them.
+    /// Bins of rows and thresholds, if some layout is quantized.
     pub bins: Option<Arc<BinMap>>,
 }
 
-/// How sets of categories are tested under some nests: by class, where all walks are in a layout that holds sets.
+/// Test of category sets under some nests: by class if all walks use a layout that holds sets.
 pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>) -> SetTests {
     let mut nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
     if !nodes.any(|node| matches!(node.predicate, Predicate::Member { .. })) {
@@ -57,12 +58,13 @@ pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>)
     if nests.into_iter().all(holds_sets) { SetTests::OfClasses } else { SetTests::OfColumns }
 }
 
-/// Brings a forest and a checked nest together: orders the trees, finds the walks, pads for them.
+/// Combines a forest and a checked nest: sorts the trees, finds the leaf loops, pads the trees for
+/// them.
 ///
 /// # Errors
 ///
-/// When the nest still depends on unknown facts, padding would exceed the budget, or tiles by probability
-/// have no profile.
+/// If the nest is still symbolic, if padding would exceed the budget, or if tiles by probability have
+/// no profile.
 pub fn build(
     mut forest: Arc<Forest>,
     profile: Option<&Profile>,
@@ -86,7 +88,7 @@ pub fn build(
     Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins })
 }
 
-/// The same where walks step from tile to tile.
+/// Builds the HIR of walks that step from tile to tile.
 fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Result<Hir, CompileError> {
     let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
     let leaf_loops = leaf_loop::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
@@ -94,7 +96,7 @@ fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -
     Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, leaf_loops, bins: None })
 }
 
-/// Brings trees, and with each its linear leaves, into an order.
+/// Sorts trees, each with its linear leaves.
 fn order(forest: &mut Forest, order: TreeOrder) {
     let linear = std::mem::take(&mut forest.linear).into_iter().chain(std::iter::repeat(Vec::new()));
     let mut trees: Vec<(Tree, Vec<LinearLeaf>)> =
@@ -112,7 +114,7 @@ fn order(forest: &mut Forest, order: TreeOrder) {
     (forest.trees, forest.linear) = trees.into_iter().unzip();
 }
 
-/// Complete trees where they cost at most four times the nodes that exist, else only existing nodes.
+/// Chooses complete trees if they have at most four times the existing nodes, else only existing nodes.
 fn fitting_layout(trees: &[Tree], depths: &[u32]) -> Layout {
     let complete: f64 = depths.iter().map(|d| 2f64.powi(i32::try_from(*d).unwrap_or(i32::MAX) + 1)).sum();
     let existing: f64 = trees.iter().map(|tree| (tree.inner.len() + tree.leaves.len()) as f64).sum();

@@ -1,8 +1,8 @@
-//! Padding: leaves above a depth are pushed down to it, so that walks need no leaf test on the way. Complete
-//! layouts do so in their tables, where that takes no nodes.
+//! Padding: pushes shallow leaves down to a depth, so that walks up to there need no leaf test.
+//! Complete layouts pad in their tables, which takes no extra nodes of the forest.
 //!
-//! A leaf at depth `k` becomes a complete subtree of `depth - k` levels whose tests do not matter, because
-//! all of its leaves are copies of the one they replace.
+//! A leaf at depth `k` becomes a complete subtree of `depth - k` levels. Its tests do not matter,
+//! because all of its leaves are copies of the replaced one.
 
 use super::leaf_loop::LeafLoop;
 use crate::budget::Budget;
@@ -15,9 +15,9 @@ use sched_nest::footprint::{PADDED_NODE, padded_depths, padding};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Pads every tree to the deepest straight-line walk that covers it, with nodes if some layout that is not
-/// complete holds it. `depths` has the depths of its deepest and its shallowest leaf, and becomes those after
-/// padding.
+/// Pads every tree to the deepest straight-line walk that covers it. Trees get new nodes only if a
+/// layout that is not complete holds them. `depths` (deepest and shallowest leaf of each tree) is
+/// updated.
 pub fn pad_for(
     forest: &mut Arc<Forest>,
     depths: &mut [(u32, u32)],
@@ -26,7 +26,7 @@ pub fn pad_for(
 ) -> Result<(), CompileError> {
     let trees = &forest.trees;
     let wanted = padded_depths(leaf_loops, trees.len());
-    // The others are deep enough everywhere.
+    // Trees whose leaves all are at the wanted depth or deeper need no padding.
     let shallow: Vec<usize> = (0..trees.len()).filter(|at| depths[*at].1 < wanted[*at]).collect();
     let mut nodes = 0u64;
     for at in &shallow {
@@ -60,14 +60,14 @@ pub fn pad_for(
     if !shallow.iter().any(|at| need_nodes[*at]) {
         return Ok(());
     }
-    // The direction of missing values does not matter in padding; keeping it uniform keeps comparisons
-    // simple.
+    // The direction of missing values does not matter in padding. One direction for all nodes keeps
+    // comparisons simple.
     let missing_left = trees.iter().flat_map(|tree| &tree.inner).all(|node| node.missing_left);
     let Forest { trees, linear, .. } = Arc::make_mut(forest);
     for at in shallow.into_iter().filter(|at| need_nodes[*at]) {
         let before = trees[at].leaves.len();
         let copied = pad(&mut trees[at], wanted[at], missing_left);
-        debug_assert_eq!(before + copied.len(), trees[at].leaves.len(), "a copy is not told");
+        debug_assert_eq!(before + copied.len(), trees[at].leaves.len(), "a copied leaf is not listed");
         if let Some(leaves) = linear.get_mut(at).filter(|leaves| !leaves.is_empty()) {
             let copies: Vec<_> =
                 copied.into_iter().filter_map(|leaf| leaves.get(leaf as usize).cloned()).collect();
@@ -77,7 +77,7 @@ pub fn pad_for(
     Ok(())
 }
 
-/// Pads a tree. Returns for each leaf that is added the one that it is a copy of.
+/// Pads a tree. Returns the original of each added leaf.
 fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
     let mut todo = vec![(tree.root, 0)];
     let (mut shallow, mut copied) = (Vec::new(), Vec::new());
@@ -108,7 +108,7 @@ fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
 }
 
 /// Adds a complete subtree of `levels` inner levels over copies of a leaf; parents come before their
-/// children. `copied` gets the number of the leaf once for each leaf that is added.
+/// children. Appends the number of the leaf to `copied` for each added leaf.
 fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool, copied: &mut Vec<u32>) -> NodeRef {
     let first = tree.inner.len() as u32;
     let inner = (1u32 << levels) - 1;
@@ -116,7 +116,7 @@ fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool, copied:
     for i in 0..inner {
         let mut child = |number: u32| match number {
             number if number < inner => NodeRef::Inner(first + number),
-            // The leaf itself is the first of its copies, so that no leaf is left over.
+            // The first leaf of the subtree is the original, so that no leaf is unused.
             number if number == inner => NodeRef::Leaf(leaf),
             _ => {
                 let mut copy = tree.leaves[leaf as usize].clone();

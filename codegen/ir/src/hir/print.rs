@@ -68,7 +68,7 @@ impl Display for Hir {
 }
 
 impl Hir {
-    /// The shallowest and deepest leaf of the trees of a leaf loop, `3..8`.
+    /// Range of leaf depths in the trees of a leaf loop, as `3..8`.
     fn depth_range(&self, leaf_loop: &super::LeafLoop) -> String {
         let depths = &self.depths[leaf_loop.trees.clone()];
         let deepest = depths.iter().map(|d| d.0).max().unwrap_or(0);

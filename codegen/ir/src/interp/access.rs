@@ -1,4 +1,4 @@
-//! Accesses to memory, and what is reported of those that go wrong.
+//! Accesses to memory, and the reports of invalid ones.
 
 use super::conflict::Concurrent;
 use super::memory::{Trap, byte};
@@ -6,7 +6,7 @@ use super::{Access, Fault, Machine, Race, fault};
 use crate::lir::{Address, BufferId, Stmt, Value};
 
 impl<'f> Machine<'f, '_> {
-    /// The byte that an address names, wider than an index because it may overflow one.
+    /// Byte of an address, wider than an index because it may overflow one.
     #[inline]
     pub(super) fn start(&self, at: &Address) -> i128 {
         byte(self.int(at.index).into(), at.stride, at.offset)
@@ -32,8 +32,8 @@ impl<'f> Machine<'f, '_> {
             .map_err(|trap| self.fault(stmt, to.buffer, trap))
     }
 
-    /// Counts an access of a thread to memory that it does not have for itself; of a vector's lane, where each has an
-    /// address of its own.
+    /// Counts an access of a thread, or of a vector's lane with its own address, to memory that it
+    /// shares with other threads.
     #[inline]
     pub(super) fn count_access(
         &mut self,
@@ -48,7 +48,7 @@ impl<'f> Machine<'f, '_> {
         }
     }
 
-    /// A trap with the names of things.
+    /// Converts a trap to a fault, with the names of buffer and statement.
     #[cold]
     pub(super) fn fault(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> Fault {
         let access = |bytes| Access {

@@ -1,9 +1,9 @@
-//! Two accesses that may happen at the same time and disturb each other.
+//! Conflicts: two accesses that may happen at the same time and disturb each other.
 
 use super::fault::Touch;
 use crate::lir::{Launch, Parallel, Stmt};
 
-/// What runs at the same time.
+/// Source of concurrency.
 #[derive(Clone, Copy)]
 pub(super) enum Concurrent<'f> {
     /// The iterations of a loop.
@@ -13,7 +13,7 @@ pub(super) enum Concurrent<'f> {
 }
 
 impl Concurrent<'_> {
-    /// The statement without what is nested in it.
+    /// The statement without its body.
     pub fn head(&self) -> Stmt {
         match *self {
             Concurrent::Parallel(p) => Stmt::Parallel(Box::new(Parallel { body: Vec::new(), ..*p })),
@@ -30,7 +30,7 @@ impl Concurrent<'_> {
     }
 }
 
-/// The iterations of one loop, or the threads of one launch, that do not agree.
+/// Conflicting iterations of one loop, or threads of one launch.
 pub(super) struct Conflict<'f> {
     pub loop_or_launch: Concurrent<'f>,
     pub iteration: i64,

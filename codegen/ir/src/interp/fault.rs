@@ -1,15 +1,15 @@
-//! What the interpreter finds wrong with a run.
+//! Faults that the interpreter reports.
 
 use crate::lir::{Function, Op, Stmt};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
-/// Why a run stopped.
+/// Reason for which a run stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The function breaks a rule of LIR; nothing was run.
+    /// The function violates a rule of LIR; no statement ran.
     Malformed(String),
-    /// A buffer stands for a table that the caller did not pass.
+    /// A buffer refers to a table that the caller did not pass.
     NoTable {
         /// The buffer.
         buffer: String,
@@ -20,40 +20,40 @@ pub enum Fault {
     OutOfBounds(Box<Access>),
     /// A write to the input or to a table.
     ReadOnly(Box<Access>),
-    /// A read of bytes that nothing wrote.
+    /// A read of bytes that were never written.
     Uninitialised(Box<Access>),
-    /// Two iterations that may run at the same time disturb each other.
+    /// Two concurrent iterations access the same bytes, and one of them writes.
     Race(Box<Race>),
-    /// Temporary memory of a negative size, or more of it than the run may have.
+    /// Temporary memory of a negative size, or beyond the limit of the run.
     Allocation {
         /// The buffer.
         buffer: String,
-        /// The size asked for, in bytes.
+        /// Requested size in bytes.
         bytes: i64,
-        /// What was left of the run's memory, in bytes.
+        /// Remaining memory of the run in bytes.
         left: u64,
     },
-    /// The run took more steps than it may.
+    /// The run exceeded its limit of steps.
     TooLong {
-        /// How many it may take.
+        /// Limit of steps.
         steps: u64,
     },
 }
 
-/// An access that went wrong.
+/// An invalid access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The buffer's name.
+    /// Name of the buffer.
     pub buffer: String,
-    /// Its size in bytes.
+    /// Size of the buffer in bytes.
     pub size: usize,
-    /// The bytes at fault; wider than an index because an address may overflow one.
+    /// The invalid bytes; wider than an index because an address may overflow one.
     pub bytes: Range<i128>,
-    /// The statement's text.
+    /// Text of the statement.
     pub statement: String,
 }
 
-/// How a statement touches memory.
+/// Kind of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// A plain load.
@@ -65,7 +65,7 @@ pub enum Touch {
 }
 
 impl Touch {
-    /// The touches that it must not happen at the same time as.
+    /// Kinds of accesses that conflict with this one.
     pub(super) fn conflicting(self) -> &'static [Touch] {
         match self {
             Touch::Read => &[Touch::Write, Touch::Atomic],
@@ -75,22 +75,22 @@ impl Touch {
     }
 }
 
-/// Two accesses of which the order is open.
+/// Two concurrent accesses without a defined order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// The access that found the race.
+    /// The later access in the interpreter's order.
     pub access: Access,
-    /// How it touches the bytes.
+    /// Kind of this access.
     pub touch: Touch,
-    /// The iteration that it belongs to.
+    /// Iteration of this access.
     pub iteration: i64,
-    /// How the other iteration touched the bytes.
+    /// Kind of the other access.
     pub other_touch: Touch,
-    /// The other iteration.
+    /// Iteration of the other access.
     pub other_iteration: i64,
-    /// The head of the parallel loop that both are iterations of, or of the launch.
+    /// Head of the parallel loop or launch that runs both.
     pub parallel: String,
-    /// In a launch, the threads of a block: iterations are threads, counted over all blocks.
+    /// In a launch, the threads of a block; iterations then are threads, counted over all blocks.
     pub threads: Option<u32>,
 }
 
@@ -99,7 +99,7 @@ impl Display for Fault {
         match self {
             Fault::Malformed(why) => write!(f, "the function is not valid LIR: {why}"),
             Fault::NoTable { buffer, table } => {
-                write!(f, "buffer `{buffer}` stands for table #{table}, but the caller passed no such table")
+                write!(f, "buffer `{buffer}` refers to table #{table}, but the caller passed no such table")
             }
             Fault::OutOfBounds(a) => {
                 write!(f, "{a} reach outside the buffer, which has {} bytes", a.size)?;
@@ -167,8 +167,8 @@ impl Display for Touch {
     }
 }
 
-/// The text of a statement, of a nested one only the head. Values have the names that they have in the text
-/// of the whole function, because the constants come along.
+/// Text of a statement, or of the head of a nested one. The constants are printed along, so that values
+/// have the same names as in the text of the whole function.
 pub(super) fn text(function: &Function, stmt: &Stmt) -> String {
     let is_constant = |s: &&Stmt| matches!(s, Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows));
     let mut body: Vec<Stmt> = function.body.iter().filter(is_constant).cloned().collect();

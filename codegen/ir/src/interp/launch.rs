@@ -1,9 +1,8 @@
-//! Runs launches: the threads of a block from barrier to barrier, one after the other in a scrambled order, the blocks
-//! in a scrambled order, too.
+//! Launches: threads run one after the other between barriers, in a scrambled order, and so do blocks.
 //!
-//! The verifier has proved that barriers stand under uniform control. So a block is walked *in step* as far as there
-//! are barriers in it: conditions are taken from any thread, and what lies between two barriers is run by each thread
-//! to its end.
+//! The verifier has proved that barriers are in uniform control flow. So a block runs *in step* through
+//! statements that contain barriers: any thread's condition counts for all. Between two barriers each
+//! thread runs to the end on its own.
 
 use super::order::Order;
 use super::threads::Ids;
@@ -11,10 +10,10 @@ use super::{Fault, Machine, Region};
 use crate::lir::{Alloc, Block, Carried, For, If, Launch, Space, Stmt, While};
 use std::mem::swap;
 
-/// A thread while others run.
+/// State of a thread while others run.
 struct Thread<'m> {
     lanes: Vec<u64>,
-    /// Its own memory, by buffer.
+    /// Memory of the thread, by buffer.
     own: Vec<(usize, Region<'m>)>,
 }
 
@@ -23,11 +22,11 @@ struct Threads<'m> {
     all: Vec<Thread<'m>>,
     extents: [u32; 3],
     block: [i64; 3],
-    /// How many times they have been run; makes the orders differ.
+    /// Number of times that they ran, which varies the orders.
     runs: u64,
 }
 
-/// The place of a number in a box, x first.
+/// Coordinates of a number in a box, x first.
 fn place(number: u64, [x, y, _]: [u64; 3]) -> [i64; 3] {
     [number % x.max(1), number / x.max(1) % y.max(1), number / x.max(1) / y.max(1)].map(|n| n as i64)
 }
@@ -63,7 +62,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// Whether the threads of a block must come to a statement together.
+    /// Whether a statement contains a barrier or shared memory.
     fn meets(&self, stmt: &Stmt) -> bool {
         let here = match stmt {
             Stmt::Barrier => true,
@@ -77,13 +76,13 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.function.buffer(stmt.buffer).space == Space::Shared
     }
 
-    /// A block of statements that all threads come by.
+    /// Runs statements that all threads reach.
     fn in_step(&mut self, threads: &mut Threads<'m>, block: &'f Block) -> Result<(), Fault> {
         let mut rest = block.as_slice();
         while let [first, others @ ..] = rest {
             if self.meets(first) {
                 self.spend(1)?;
-                self.together(threads, first)?;
+                self.stmt_in_step(threads, first)?;
                 rest = others;
                 continue;
             }
@@ -95,8 +94,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// A statement with a barrier or shared memory in it.
-    fn together(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
+    /// Runs a statement that contains a barrier or shared memory.
+    fn stmt_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
         match stmt {
             Stmt::Barrier => {
                 if let Some(warps) = &mut self.warps {
@@ -109,11 +108,11 @@ impl<'f, 'm> Machine<'f, 'm> {
                 let (buffer, size) = self.size_of(stmt)?;
                 self.regions[buffer] = self.shared_region(size, 0);
                 if let Some(warps) = &mut self.warps {
-                    warps.share(size);
+                    warps.add_shared(size);
                 }
                 self.in_step(threads, &stmt.body)?;
                 if let Some(warps) = &mut self.warps {
-                    warps.give_back(size);
+                    warps.free_shared(size);
                 }
                 self.regions[buffer] = Region::constant(&[]);
                 self.memory_left += size;
@@ -123,12 +122,12 @@ impl<'f, 'm> Machine<'f, 'm> {
             Stmt::For(stmt) => self.for_in_step(threads, stmt),
             Stmt::While(stmt) => self.while_in_step(threads, stmt),
             Stmt::If(stmt) => self.if_in_step(threads, stmt),
-            // No other statement has a barrier in it.
+            // Other statements contain no barrier.
             _ => Ok(()),
         }
     }
 
-    /// Memory of each thread around a barrier.
+    /// Allocates memory of each thread around a barrier.
     fn own_memory(&mut self, threads: &mut Threads<'m>, stmt: &'f Alloc) -> Result<(), Fault> {
         let mut total = 0;
         for thread in &mut threads.all {
@@ -144,7 +143,7 @@ impl<'f, 'm> Machine<'f, 'm> {
 
     fn for_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f For) -> Result<(), Fault> {
         let range = |machine: &mut Self| [machine.int(stmt.lo), machine.int(stmt.hi)];
-        let [lo, hi] = self.agreed(threads, range)?;
+        let [lo, hi] = self.agreed_value(threads, range)?;
         self.carry(threads, &stmt.carried, Self::begin)?;
         let mut next = Some(lo);
         while let Some(iv) = next.filter(|iv| *iv < hi) {
@@ -165,7 +164,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         loop {
             self.spend(1)?;
             self.in_step(threads, &stmt.test)?;
-            let [goes_on] = self.agreed(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+            let [goes_on] = self.agreed_value(threads, |machine| [machine.lane(stmt.cond) as i64])?;
             if goes_on == 0 {
                 break;
             }
@@ -176,7 +175,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     fn if_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f If) -> Result<(), Fault> {
-        let [holds] = self.agreed(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+        let [holds] = self.agreed_value(threads, |machine| [machine.lane(stmt.cond) as i64])?;
         self.in_step(threads, if holds == 0 { &stmt.otherwise } else { &stmt.then })?;
         self.each(threads, |machine| {
             for j in &stmt.joined {
@@ -198,8 +197,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         })
     }
 
-    /// What all threads agree on.
-    fn agreed<const N: usize>(
+    /// A value on which all threads agree.
+    fn agreed_value<const N: usize>(
         &mut self,
         threads: &mut Threads<'m>,
         of: impl Fn(&mut Self) -> [i64; N],
@@ -208,14 +207,14 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.each(threads, |machine| {
             let found = of(machine);
             if known.replace(found).is_some_and(|other| other != found) {
-                return Err(Fault::Malformed("threads come to a barrier in different ways".to_string()));
+                return Err(Fault::Malformed("the threads of a block disagree at a barrier".to_string()));
             }
             Ok(())
         })?;
         known.ok_or_else(|| Fault::Malformed("a launch without threads".to_string()))
     }
 
-    /// Runs something for each thread of a block.
+    /// Calls `run` for each thread of a block.
     fn each(
         &mut self,
         threads: &mut Threads<'m>,
@@ -225,7 +224,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         let count = threads.all.len() as u64;
         let order = Order::new(self.options.seed.wrapping_add(threads.runs), count);
         for n in 0..count {
-            // The first lane of each warp is followed: it has to be the one that finds memory untouched.
+            // Samples follow the first lane of each warp, which must run first to be charged for
+            // untouched memory.
             let number = if self.is_sampled() { n } else { order.nth(n) as u64 };
             let ids = Ids { block: threads.block, thread: place(number, threads.extents.map(u64::from)) };
             self.ids = ids;
@@ -244,7 +244,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// Brings a thread's values and memory in, or takes them out again.
+    /// Swaps a thread's values and memory in or out.
     fn swap(&mut self, thread: &mut Thread<'m>) {
         swap(&mut self.lanes, &mut thread.lanes);
         for (buffer, region) in &mut thread.own {

@@ -1,4 +1,4 @@
-//! The buffers of a run: their bytes, which of them are initialised, and who touched them.
+//! Buffers of a run: their bytes, initialised parts, and earlier accesses.
 
 use super::conflict::Conflict;
 use super::fault::Touch;
@@ -8,10 +8,10 @@ use super::threads::{ThreadTouches, record_thread};
 use crate::lir::{Scalar, Ty};
 use std::ops::Range;
 
-/// The depth of memory that is trusted.
-const TRUSTED: usize = usize::MAX - 1;
+/// Depth of memory without checks.
+const UNCHECKED: usize = usize::MAX - 1;
 
-/// What an access does wrong; where is for the caller to say.
+/// Kind of an invalid access; the caller adds its position.
 pub(super) enum Trap<'f> {
     OutOfBounds(Range<i128>),
     ReadOnly(Range<i128>),
@@ -21,19 +21,19 @@ pub(super) enum Trap<'f> {
 
 /// The memory of one buffer.
 pub(super) struct Region<'m> {
-    bytes: Bytes<'m>,
-    /// Which bytes hold a value. Not used for read-only memory, which does from the start.
+    bytes: RegionBytes<'m>,
+    /// Whether each byte has a value. Unused for read-only memory, which is initialised.
     written: Vec<bool>,
-    /// Who touched each byte; made when iterations share the buffer for the first time.
+    /// Earlier accesses to each byte; made when iterations first share the buffer.
     touches: Vec<Touches>,
-    /// Which threads touched each byte; made when threads of a launch share the buffer for the first time.
+    /// Earlier accesses by threads to each byte; made when threads of a launch first share the buffer.
     by_threads: Vec<ThreadTouches>,
-    /// How many parallel loops were running when the buffer was made: their iterations do not share it. The
-    /// largest number where nothing is shared at all.
+    /// Number of parallel loops that ran when the buffer was made, whose iterations do not share it.
+    /// The largest number if nothing shares the buffer.
     depth: usize,
 }
 
-enum Bytes<'m> {
+enum RegionBytes<'m> {
     Constant(&'m [u8]),
     Borrowed(&'m mut [u8]),
     Owned(Vec<u8>),
@@ -42,24 +42,24 @@ enum Bytes<'m> {
 impl<'m> Region<'m> {
     /// Read-only memory.
     pub fn constant(bytes: &'m [u8]) -> Region<'m> {
-        Region::new(Bytes::Constant(bytes), Vec::new(), usize::MAX)
+        Region::new(RegionBytes::Constant(bytes), Vec::new(), usize::MAX)
     }
 
-    /// Read-only memory of the run's own.
-    pub fn kept(bytes: Vec<u8>) -> Region<'m> {
+    /// Read-only memory that the run owns.
+    pub fn read_only(bytes: Vec<u8>) -> Region<'m> {
         let written = vec![true; bytes.len()];
-        Region::new(Bytes::Owned(bytes), written, 0)
+        Region::new(RegionBytes::Owned(bytes), written, 0)
     }
 
-    /// The caller's memory, to be written.
+    /// The caller's memory, writable.
     pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
         let written = vec![false; bytes.len()];
-        Region::new(Bytes::Borrowed(bytes), written, 0)
+        Region::new(RegionBytes::Borrowed(bytes), written, 0)
     }
 
     /// Temporary memory, made inside `depth` parallel loops.
     pub fn owned(size: usize, depth: usize) -> Region<'m> {
-        Region::new(Bytes::Owned(vec![0; size]), vec![false; size], depth)
+        Region::new(RegionBytes::Owned(vec![0; size]), vec![false; size], depth)
     }
 
     /// Temporary memory of one thread of a launch.
@@ -67,19 +67,19 @@ impl<'m> Region<'m> {
         Region::owned(size, usize::MAX)
     }
 
-    fn new(bytes: Bytes<'m>, written: Vec<bool>, depth: usize) -> Region<'m> {
+    fn new(bytes: RegionBytes<'m>, written: Vec<bool>, depth: usize) -> Region<'m> {
         Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
     }
 
-    /// From now on nobody looks whether its bytes are written, and who touches them.
-    pub fn trust(&mut self) {
+    /// Turns off the checks for initialised bytes and for races.
+    pub fn disable_checks(&mut self) {
         self.written.fill(true);
-        self.depth = self.depth.max(TRUSTED);
+        self.depth = self.depth.max(UNCHECKED);
     }
 
     /// Whether it is temporary memory of one thread.
     pub fn is_of_thread(&self) -> bool {
-        self.depth == usize::MAX && matches!(self.bytes, Bytes::Owned(_))
+        self.depth == usize::MAX && matches!(self.bytes, RegionBytes::Owned(_))
     }
 
     /// Size in bytes.
@@ -90,9 +90,9 @@ impl<'m> Region<'m> {
     #[inline]
     fn get(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Constant(bytes) => bytes,
-            Bytes::Borrowed(bytes) => bytes,
-            Bytes::Owned(bytes) => bytes,
+            RegionBytes::Constant(bytes) => bytes,
+            RegionBytes::Borrowed(bytes) => bytes,
+            RegionBytes::Owned(bytes) => bytes,
         }
     }
 
@@ -157,9 +157,9 @@ impl<'m> Region<'m> {
     #[inline]
     fn write<'f>(&mut self, range: Range<usize>, scalar: Scalar, lanes: &[u64]) -> Result<(), Trap<'f>> {
         let bytes = match &mut self.bytes {
-            Bytes::Constant(_) => return Err(Trap::ReadOnly(wide(&range))),
-            Bytes::Borrowed(bytes) => &mut bytes[range.clone()],
-            Bytes::Owned(bytes) => &mut bytes[range.clone()],
+            RegionBytes::Constant(_) => return Err(Trap::ReadOnly(wide(&range))),
+            RegionBytes::Borrowed(bytes) => &mut bytes[range.clone()],
+            RegionBytes::Owned(bytes) => &mut bytes[range.clone()],
         };
         for (lane, bytes) in lanes.iter().zip(bytes.chunks_exact_mut(scalar.bytes() as usize)) {
             ops::encode(scalar, *lane, bytes);
@@ -170,7 +170,7 @@ impl<'m> Region<'m> {
 
     #[inline]
     fn initialised<'f>(&self, range: &Range<usize>) -> Result<(), Trap<'f>> {
-        if matches!(self.bytes, Bytes::Constant(_)) {
+        if matches!(self.bytes, RegionBytes::Constant(_)) {
             return Ok(());
         }
         let written = &self.written[range.clone()];
@@ -180,10 +180,10 @@ impl<'m> Region<'m> {
         Err(Trap::Uninitialised(wide(&(first..first + count))))
     }
 
-    /// Records the access if iterations share the buffer.
+    /// Records the access if iterations or threads share the buffer.
     #[inline]
     fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
-        if self.depth >= TRUSTED {
+        if self.depth >= UNCHECKED {
             return Ok(());
         }
         if tasks.in_launch() {
@@ -201,7 +201,7 @@ impl<'m> Region<'m> {
         if self.touches.is_empty() {
             self.touches = vec![[0; 3]; self.size()];
         }
-        // The bytes of one access mostly have the same past, which is then looked at once.
+        // The bytes of one access usually have equal histories, which are then checked once.
         let mut known = None;
         for (i, touches) in self.touches[range.clone()].iter_mut().enumerate() {
             let after = match known {

@@ -1,9 +1,9 @@
-//! Runs LIR as its semantics say, and reports what compiled code would do silently: accesses outside a
-//! buffer, reads of uninitialised memory, and races between iterations of parallel loops. It is the oracle
-//! for the back ends.
+//! Interpreter of LIR, which reports errors that compiled code would hide: accesses outside a buffer,
+//! reads of uninitialised memory, and races between iterations of parallel loops. It is the oracle for
+//! the back ends.
 //!
-//! Iterations of a parallel loop, and threads of a launch, run one after the other, in a scrambled order that
-//! depends on a seed alone. A race is found in any order, unless another fault comes before it.
+//! Iterations of a parallel loop, and threads of a launch, run one after the other, in a scrambled
+//! order that depends only on a seed. Any order detects a race, unless another fault precedes it.
 
 mod access;
 mod conflict;
@@ -33,14 +33,14 @@ use race::Tasks;
 use threads::Ids;
 use warp::Warps;
 
-/// The memory that a function works on. Input and output do not overlap.
+/// Memory of a call. Input and output do not overlap.
 #[derive(Debug)]
 pub struct Memory<'m> {
-    /// What [`Op::Rows`] is.
+    /// Value of [`Op::Rows`].
     pub rows: i64,
     /// The bytes of [`Space::Input`].
     pub input: &'m [u8],
-    /// The bytes of [`Space::Output`]. The function cannot read any of them before it writes them.
+    /// Bytes of [`Space::Output`], all of which the function must write before it reads them.
     pub output: &'m mut [u8],
     /// The tables, by the number in [`Space::Model`].
     pub tables: &'m [Table],
@@ -51,13 +51,14 @@ pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), Fault> {
     run_with(function, memory, &Options::default())
 }
 
-/// Runs a function. After a fault the output holds what was written until then.
+/// Runs a function. After a fault the output holds the values written before it.
 pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> Result<(), Fault> {
     verify(function).map_err(Fault::Malformed)?;
     Machine::new(function, memory, options)?.block(&function.body)
 }
 
-/// Runs a function as [`run_with`] does, and counts what its launches cost a GPU with warps of so many threads.
+/// Runs a function as [`run_with`] does, and counts the costs of its launches on a GPU with `warp`
+/// threads per warp.
 ///
 /// # Errors
 ///
@@ -72,12 +73,12 @@ pub fn count_launches(
     Ok(warps.costs(function, |stmt| fault::text(function, stmt)))
 }
 
-/// Runs some blocks of each launch of a function, without looking for races. Nothing is said of what it computes: what
-/// other blocks would have written is zero.
+/// Runs some blocks of each launch of a function, without race detection. Results are meaningless:
+/// memory that other blocks would write is zero.
 ///
 /// # Errors
 ///
-/// As for [`run_with`], but for races and reads of what nobody has written.
+/// As for [`run_with`], except for races and reads of uninitialised memory.
 pub fn sample_launches(
     function: &Function,
     memory: Memory<'_>,
@@ -93,14 +94,14 @@ fn counted(function: &Function, memory: Memory<'_>, options: &Options, warps: Wa
     verify(function).map_err(Fault::Malformed)?;
     let mut machine = Machine::new(function, memory, options)?;
     if warps.is_sampled() {
-        machine.regions.iter_mut().for_each(Region::trust);
+        machine.regions.iter_mut().for_each(Region::disable_checks);
     }
     machine.warps = Some(warps);
     machine.block(&function.body)?;
     machine.warps.ok_or_else(|| Fault::Malformed("nothing was counted".to_string()))
 }
 
-/// What the accesses of all launches cost.
+/// Costs of the accesses of all launches.
 ///
 /// # Errors
 ///
@@ -115,22 +116,22 @@ pub fn count_accesses(
     Ok(launches.into_iter().flat_map(|launch| launch.accesses).collect())
 }
 
-/// A run. The verifier has looked at the function, so its numbers are valid and its values defined before
-/// use.
+/// State of a run. The verifier has checked the function, so its numbers are valid and its values are
+/// defined before use.
 struct Machine<'f, 'm> {
     function: &'f Function,
     options: &'f Options,
     rows: i64,
-    /// The lanes of all values.
+    /// Lanes of all values.
     lanes: Vec<u64>,
-    /// Where the lanes of each value begin.
+    /// Index of each value's first lane.
     first_lane: Vec<usize>,
-    /// Lanes on the way from one iteration to the next.
+    /// Buffer for values that pass from one iteration to the next.
     passing: Vec<u64>,
     regions: Vec<Region<'m>>,
-    /// Which thread of a launch runs.
+    /// Numbers of the running thread of a launch.
     ids: Ids,
-    /// What accesses cost, where that is asked for.
+    /// Access counts, if requested.
     warps: Option<Warps>,
     tasks: Tasks<'f>,
     steps_left: u64,
@@ -227,7 +228,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 Stmt::Parallel(stmt) => self.parallel(stmt)?,
                 Stmt::Alloc(stmt) => self.alloc(stmt)?,
                 Stmt::Launch(stmt) => self.launch(stmt)?,
-                // Threads come here together; see `launch.rs`.
+                // Threads meet here; see `launch.rs`.
                 Stmt::Barrier => {}
             }
             self.pace_after(stmt);
@@ -260,7 +261,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 }
             }
             Op::Select(cond, a, b) => {
-                // A scalar condition holds for all lanes.
+                // A scalar condition selects all lanes.
                 let step = usize::from(self.function.ty(cond).lanes > 1);
                 let (cond, a, b) = (self.at(cond), self.at(a), self.at(b));
                 for i in 0..count {
@@ -362,7 +363,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             self.set_int(stmt.iv, iv);
             self.block(&stmt.body)?;
             self.pass_on(&stmt.carried);
-            // A counter past the largest integer is past any end.
+            // A counter beyond the largest integer exceeds any end.
             next = iv.checked_add(stmt.step);
         }
         self.end(&stmt.carried);
@@ -391,7 +392,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
-    /// All next values are read before any is overwritten: they may be each other's values of this iteration.
+    /// Passes carried values on. Reads all next values before it overwrites any: they may be each
+    /// other's current values.
     fn pass_on(&mut self, carried: &[Carried]) {
         if let [only] = carried {
             return self.copy(only.next, only.inside);
@@ -440,7 +442,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// The buffer and the size of temporary memory, which is taken from what is left.
+    /// Buffer and size of temporary memory, which counts against the run's limit.
     fn size_of(&mut self, stmt: &Alloc) -> Result<(usize, u64), Fault> {
         let bytes = self.int(stmt.bytes);
         let size = u64::try_from(bytes).ok().filter(|size| *size <= self.memory_left);
@@ -466,7 +468,8 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 }
 
-/// What [`Space::Order`] holds. Columns lie in descending order, so that none is where its feature's number says.
+/// Content of [`Space::Order`]. Columns are in descending order, so that a kernel that ignores the
+/// order reads wrong features.
 fn order(function: &Function, memory: &Memory, columns: bool) -> Vec<u8> {
     let input = function.buffers.iter().find(|buffer| buffer.space == Space::Input);
     let element = input.map_or(1, |buffer| buffer.element.bytes() as usize);
@@ -476,7 +479,7 @@ fn order(function: &Function, memory: &Memory, columns: bool) -> Vec<u8> {
     std::iter::once(i64::from(columns)).chain(starts).flat_map(i64::to_le_bytes).collect()
 }
 
-/// The regions of a function's buffers; private ones are empty until their memory is made.
+/// Regions of a function's buffers; private ones are empty until they are allocated.
 fn regions<'m>(function: &Function, memory: Memory<'m>, columns: bool) -> Result<Vec<Region<'m>>, Fault> {
     let order = order(function, &memory, columns);
     let mut output = Some(memory.output);
@@ -484,7 +487,7 @@ fn regions<'m>(function: &Function, memory: Memory<'m>, columns: bool) -> Result
     for buffer in &function.buffers {
         regions.push(match buffer.space {
             Space::Input => Region::constant(memory.input),
-            Space::Order => Region::kept(order.clone()),
+            Space::Order => Region::read_only(order.clone()),
             Space::Output => Region::borrowed(output.take().unwrap_or_default()),
             Space::Private | Space::Shared => Region::constant(&[]),
             Space::Model(n) => match memory.tables.get(n as usize) {

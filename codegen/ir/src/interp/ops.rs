@@ -1,8 +1,8 @@
 //! Arithmetic on one lane.
 //!
-//! A lane is 64 bits: integers are kept with their sign extended, truth values like integers of one bit (so
-//! true is all ones), floats as their bits. Everything here is total; combinations that the verifier rejects
-//! have some result.
+//! A lane is 64 bits: integers are sign-extended, truth values are integers of one bit (so true is all
+//! ones), floats are their bits. All functions are total; combinations that the verifier rejects have
+//! an arbitrary result.
 
 use crate::lir::{Bin, Cast, Cmp, Math, Scalar, bits};
 

@@ -1,16 +1,16 @@
-//! What a run may use up.
+//! Limits of a run.
 
-/// What a run may use up, and how it goes about what is left open.
+/// Limits of a run, and choices that LIR leaves open.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many steps a run may take. Statements, iterations, and every 64 bytes of temporary memory are one
-    /// each.
+    /// Most steps of a run. Each statement, each iteration, and every 64 bytes of temporary memory are
+    /// a step.
     pub steps: u64,
-    /// How many bytes of temporary memory may be alive at a time.
+    /// Most bytes of temporary memory at a time.
     pub memory: u64,
-    /// Picks the order of the iterations of parallel loops.
+    /// Seed of the order of parallel iterations.
     pub seed: u64,
-    /// Whether the input is columns, one behind the other, and not rows.
+    /// Whether the input is columns, one after the other, instead of rows.
     pub columns: bool,
 }
 

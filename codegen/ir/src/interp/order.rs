@@ -1,7 +1,7 @@
-//! Scrambled orders, which depend on a seed alone.
+//! Scrambled orders, which depend only on a seed.
 
-/// A scrambled order of `0..trip`: the n-th is `(first + n * stride) mod trip`, with a stride coprime to
-/// `trip`.
+/// A scrambled order of `0..trip`: number `n` is `(first + n * stride) mod trip`, with a stride coprime
+/// to `trip`.
 pub(super) struct Order {
     trip: u64,
     first: u64,
@@ -18,12 +18,12 @@ impl Order {
         Order { trip, first, stride }
     }
 
-    /// How many there are.
+    /// Number of elements.
     pub fn trip(&self) -> u64 {
         self.trip
     }
 
-    /// The `n`-th of them.
+    /// Element `n` of the order.
     pub fn nth(&self, n: u64) -> i64 {
         let position = u128::from(self.first) + u128::from(n) * u128::from(self.stride);
         (position % u128::from(self.trip.max(1))) as i64

@@ -1,113 +1,114 @@
-//! How long the warps of a launch would take on a GPU, one instruction after the other: told by a run of a few blocks.
+//! Clocks: cycles of the warps of a launch on a GPU, measured by running a few blocks.
 //!
-//! A warp issues in order. A statement waits until its operands are there, takes an instruction or several, and its result is
-//! there after a latency. Only the first lane of each warp is followed; where another lane has more to do between two
-//! barriers, the warp takes as much longer. What several warps of a multiprocessor take from each other is not told here:
-//! `sched-cost` makes times of these counts.
+//! A warp issues in order. A statement waits for its operands, issues one or several instructions, and
+//! its result is ready after a latency. Only the first lane of each warp has a clock. If another lane
+//! issues more instructions between two barriers, the warp's time is scaled up accordingly. Contention
+//! between warps of a multiprocessor is not modelled here; `sched-cost` derives times from these
+//! counts.
 
 use crate::lir::{Bin, Function, Op, Space, Stmt, Value};
 use std::collections::HashSet;
 
-/// Bytes of a line, whose sectors are looked up together.
+/// Bytes of a cache line, whose sectors share a tag look-up.
 const LINE: u64 = 128;
-/// Instructions of an exponential, or of another function of the C library.
+/// Instructions of an exponential, or of another function of the C library; an estimate.
 const MATH: u64 = 24;
-/// Instructions of an iteration: to count, to compare and to jump.
+/// Instructions of an iteration: increment, compare and branch.
 const ITERATION: u64 = 2;
 
-/// Cycles from an instruction to its result.
+/// Latencies in cycles, from an instruction to its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latencies {
-    /// Arithmetic, and what stays in registers.
+    /// Arithmetic and register moves.
     pub arithmetic: u64,
     /// Shared memory.
     pub shared: u64,
-    /// The device's memory, of which the block has touched the sector before.
+    /// Device memory in a sector that the block has touched before.
     pub near: u64,
-    /// The device's memory, touched for the first time.
+    /// Device memory in a sector that the block touches for the first time.
     pub far: u64,
-    /// From the last thread at a barrier to the first one that goes on.
+    /// From the last thread's arrival at a barrier to the first thread's departure.
     pub barrier: u64,
 }
 
-/// How a launch is sampled.
+/// Parameters of a sampled run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
     /// Threads of a warp.
     pub warp: u32,
-    /// Most blocks of each launch that are run.
+    /// Most blocks of each launch that run.
     pub blocks: u64,
-    /// What instructions wait for.
+    /// Latencies of instructions.
     pub latencies: Latencies,
 }
 
-/// What blocks did, over all that were run.
+/// Work of the blocks that ran, in total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockWork {
     /// Instructions that warps issued.
     pub instructions: u64,
-    /// Cycles from the beginning of a block to its end, if it had a multiprocessor for itself.
+    /// Cycles from the start of a block to its end, if it had a multiprocessor alone.
     pub cycles: u64,
-    /// Lines of 128 bytes that accesses of warps to the device's memory touched.
+    /// Cache lines of 128 bytes that accesses of warps to device memory touched.
     pub lines: u64,
-    /// Different sectors of the model's tables that blocks touched.
+    /// Distinct sectors of the model's tables that blocks touched.
     pub model_sectors: u64,
-    /// Different sectors of other memory that blocks touched: rows, results and slots.
+    /// Distinct sectors of other memory that blocks touched: rows, results and slots.
     pub call_sectors: u64,
 }
 
-/// The clocks of the warps of the running block.
+/// Clocks of the warps of the running block.
 pub(super) struct Pace {
     sampling: Sampling,
-    /// Values of the function.
+    /// Number of values of the function.
     values: usize,
-    /// The thread of the block that runs.
+    /// Number of the running thread in its block.
     thread: u32,
-    /// Instructions of each thread since all of them met last.
+    /// Instructions of each thread since all threads last met.
     issued: Vec<u64>,
-    /// For each warp the clock of its first lane.
-    warps: Vec<Clock>,
+    /// Clock of each warp's first lane.
+    warps: Vec<WarpClock>,
     /// Sectors that the running block has touched.
     touched: HashSet<(u32, u64)>,
-    /// Cycles until what the running access reads is there.
+    /// Latency of the running access in cycles.
     served: u64,
-    /// What the blocks of each launch did, and how many ran.
+    /// Number of blocks that ran, and their work, for each launch.
     done: Vec<(u64, BlockWork)>,
 }
 
 #[derive(Clone, Default)]
-struct Clock {
+struct WarpClock {
     now: u64,
-    /// When all threads met last.
+    /// Time at which all threads last met.
     met: u64,
-    /// When each value is there.
+    /// Time at which each value is ready.
     ready: Vec<u64>,
 }
 
 impl Pace {
-    /// Clocks for a function of so many values.
+    /// Clocks for a function of `values` values.
     pub fn new(sampling: Sampling, values: usize) -> Pace {
         let (issued, warps, done) = (Vec::new(), Vec::new(), Vec::new());
         Pace { sampling, values, thread: 0, issued, warps, touched: HashSet::new(), served: 0, done }
     }
 
-    /// Blocks of a launch that are run.
+    /// Number of blocks of a launch that run.
     pub fn blocks(&self, all: u64) -> u64 {
         all.min(self.sampling.blocks)
     }
 
-    /// A block of a launch begins.
+    /// Starts a block of a launch.
     pub fn begin(&mut self, launch: usize, threads: u32) {
         if self.done.len() <= launch {
             self.done.resize(launch + 1, (0, BlockWork::default()));
         }
         let warps = threads.div_ceil(self.sampling.warp.max(1)) as usize;
         self.issued = vec![0; threads as usize];
-        self.warps = vec![Clock { now: 0, met: 0, ready: vec![0; self.values] }; warps];
+        self.warps = vec![WarpClock { now: 0, met: 0, ready: vec![0; self.values] }; warps];
         self.touched.clear();
     }
 
-    /// A block of a launch ends.
+    /// Ends a block of a launch.
     pub fn end(&mut self, launch: usize) {
         let cycles = self.warps.iter().map(|warp| warp.now).max().unwrap_or(0);
         if let Some((ran, work)) = self.done.get_mut(launch) {
@@ -116,12 +117,12 @@ impl Pace {
         }
     }
 
-    /// A thread of the block goes on.
+    /// Switches to a thread of the block.
     pub fn run_thread(&mut self, number: u32) {
         self.thread = number;
     }
 
-    /// All threads have come to a barrier, to the end, or to what all of them do alike.
+    /// Synchronises the counts of all threads, at a barrier, at the end, or at uniform statements.
     pub fn meet(&mut self, launch: usize) {
         let size = self.sampling.warp.max(1) as usize;
         let mut instructions = 0;
@@ -140,7 +141,7 @@ impl Pace {
         }
     }
 
-    /// All threads wait for each other.
+    /// Makes all threads wait for the latest one.
     pub fn barrier(&mut self) {
         let latest = self.warps.iter().map(|warp| warp.now).max().unwrap_or(0);
         for warp in &mut self.warps {
@@ -149,9 +150,9 @@ impl Pace {
         }
     }
 
-    /// The clock of the running thread, if it is the first lane of a warp.
+    /// Clock of the running thread, if it is the first lane of a warp.
     #[inline]
-    fn clock(&mut self) -> Option<&mut Clock> {
+    fn clock(&mut self) -> Option<&mut WarpClock> {
         let size = self.sampling.warp.max(1);
         match self.thread.is_multiple_of(size) {
             true => self.warps.get_mut((self.thread / size) as usize),
@@ -169,7 +170,7 @@ impl Pace {
         }
     }
 
-    /// Nothing goes on before these are there.
+    /// Waits until some values are ready.
     #[inline]
     fn wait(&mut self, for_values: impl FnOnce(&mut dyn FnMut(Value))) {
         if let Some(clock) = self.clock() {
@@ -181,7 +182,7 @@ impl Pace {
         }
     }
 
-    /// A value becomes another.
+    /// Copies the ready time of a value.
     #[inline]
     pub fn copy(&mut self, from: Value, to: Value) {
         if let Some(clock) = self.clock()
@@ -192,14 +193,14 @@ impl Pace {
         }
     }
 
-    /// An iteration begins, or a branch is taken by what a value says.
+    /// Starts an iteration, or takes a branch on a value.
     #[inline]
     pub fn branch(&mut self, by: Option<Value>) {
         self.wait(|visit| by.into_iter().for_each(visit));
         self.issue(if by.is_some() { 1 } else { ITERATION });
     }
 
-    /// A statement, before it runs: what it waits for, and what it takes.
+    /// Before a statement runs: waits for its operands and issues its instructions.
     #[inline]
     pub fn before(&mut self, function: &Function, stmt: &Stmt) {
         self.served = self.sampling.latencies.arithmetic;
@@ -221,7 +222,7 @@ impl Pace {
         self.issue(count);
     }
 
-    /// The same, after it has run: when its result is there.
+    /// After a statement ran: sets the ready time of its result.
     #[inline]
     pub fn after(&mut self, stmt: &Stmt) {
         let Stmt::Let(value, op) = stmt else { return };
@@ -237,7 +238,7 @@ impl Pace {
         }
     }
 
-    /// The running thread touches bytes of a buffer that it does not have for itself.
+    /// Charges an access of the running thread to shared or device memory.
     pub fn access(
         &mut self,
         launch: usize,
@@ -264,7 +265,7 @@ impl Pace {
         }
     }
 
-    /// An access of a warp to the device's memory.
+    /// Counts the cache lines of a warp's access to device memory.
     pub fn lines(&mut self, launch: usize, lanes: &[(u64, u64)]) {
         let mut lines: Vec<u64> =
             lanes.iter().flat_map(|(start, end)| start / LINE..end.div_ceil(LINE)).collect();
@@ -275,20 +276,20 @@ impl Pace {
         }
     }
 
-    /// What the blocks of a launch did, and how many ran.
+    /// Number of blocks of a launch that ran, and their work.
     pub fn work(&self, launch: usize) -> (u64, BlockWork) {
         self.done.get(launch).copied().unwrap_or_default()
     }
 }
 
-/// Instructions of an operation: roughly, since the assembler puts some together.
+/// Instructions of an operation, an estimate since the assembler merges some.
 fn instructions(op: &Op, lanes: u64) -> u64 {
     match op {
         Op::Int(_) | Op::Float(_) | Op::Rows | Op::Id(_) | Op::Splat(_) | Op::Iota | Op::Extract(..) => 0,
         // A vector of few bytes is one register.
         Op::Bin(Bin::IDiv | Bin::Div, ..) => 4 * lanes,
         Op::Math(..) => MATH * lanes,
-        // Besides the load an address is computed.
+        // An access also computes an address.
         Op::Load(..) | Op::LoadMasked(..) => 2,
         Op::Gather(_) | Op::Lookup(..) => 2 * lanes,
         _ => lanes,

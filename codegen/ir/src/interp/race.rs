@@ -1,44 +1,45 @@
-//! Which accesses may happen at the same time.
+//! Race detection between iterations of parallel loops.
 //!
-//! Iterations run one after the other, so time is a counter: each iteration gets the next number when it
-//! begins. While an iteration of a parallel loop runs, the numbers given since the loop began, but before the
-//! iteration began, belong to its sister iterations and to what is nested in them. An earlier access may
-//! happen at the same time as the current one exactly if its number lies in such a range of a loop that is
-//! still running.
+//! Iterations run one after the other, and each gets the next number as its time when it begins.
+//! Consider a running iteration of a parallel loop. Numbers that were given since the loop began, but
+//! before this iteration began, belong to its sister iterations and to loops nested in them. So an
+//! earlier access may be concurrent with the current one exactly if its number is in such a range of a
+//! running loop.
 //!
-//! Each byte remembers one touch of every kind: the latest one, or an older one if the current one may happen
-//! at the same time as it. Being concurrent carries over from the forgotten touch to the kept one (as in the
-//! SP-bags algorithm of Feng and Leiserson), so if a run has a race on a byte, one is found.
+//! Each byte remembers one access of each kind: the latest one, or an older one that may be concurrent
+//! with the current one. Concurrency with the forgotten access implies concurrency with the kept one
+//! (as in the SP-bags algorithm of Feng and Leiserson). So if a run has a race on a byte, the detector
+//! reports one.
 
 use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
 use super::order::Order;
-use super::threads::Clock;
+use super::threads::LaunchTime;
 use crate::lir::{Launch, Parallel};
 
-/// When something happened: the number of its iteration. Zero is outside all iterations, or never.
+/// Time of an event: the number of its iteration. Zero is outside all iterations, or never.
 pub(super) type Time = u32;
 
-/// The parallel loops that are running, outermost first, or the launch.
+/// Running parallel loops, outermost first, or the running launch.
 pub(super) struct Tasks<'f> {
-    levels: Vec<Level<'f>>,
-    clock: Option<Clock<'f>>,
-    /// The latest number of an interval between barriers.
+    levels: Vec<RunningLoop<'f>>,
+    clock: Option<LaunchTime<'f>>,
+    /// Latest number of an interval between barriers.
     interval: u32,
-    /// The latest number given.
+    /// Latest number given.
     last: Time,
-    /// How many loops have begun; makes their orders differ.
+    /// Number of loops that have begun, which varies their orders.
     loops: u64,
     seed: u64,
 }
 
-struct Level<'f> {
+struct RunningLoop<'f> {
     parallel: &'f Parallel,
-    /// The latest number when the loop began.
+    /// Latest number when the loop began.
     before: Time,
-    /// The number of the running iteration.
+    /// Number of the running iteration.
     now: Time,
-    /// The numbers of the iterations that have begun.
+    /// Numbers of the iterations that have begun.
     begun: Vec<Time>,
     order: Order,
 }
@@ -54,58 +55,58 @@ impl<'f> Tasks<'f> {
         self.clock.is_some()
     }
 
-    /// The time in the launch that is running.
-    pub fn clock(&self) -> Option<&Clock<'f>> {
+    /// Time in the running launch.
+    pub fn clock(&self) -> Option<&LaunchTime<'f>> {
         self.clock.as_ref()
     }
 
-    /// A launch of so many blocks begins.
+    /// Starts a launch of `blocks` blocks.
     pub fn enter_launch(&mut self, launch: &'f Launch, blocks: u64) {
         self.loops += 1;
         let order = Order::new(self.seed.wrapping_add(self.loops), blocks);
-        self.clock = Some(Clock::new(launch, order, self.interval));
+        self.clock = Some(LaunchTime::new(launch, order, self.interval));
     }
 
-    /// The next block of the launch begins. Nothing once all have begun, or if numbers have run out.
+    /// Starts the next block of the launch. `None` after the last block, or if numbers have run out.
     pub fn next_block(&mut self) -> Option<i64> {
         self.clock.as_mut()?.next_block()
     }
 
-    /// All threads of the block have come to a barrier. Nothing if numbers have run out.
+    /// Passes a barrier of the block. `None` if numbers have run out.
     pub fn barrier(&mut self) -> Option<()> {
         self.clock.as_mut()?.barrier()
     }
 
-    /// A thread of the block goes on.
+    /// Switches to a thread of the block.
     pub fn run_thread(&mut self, number: u32) {
         if let Some(clock) = &mut self.clock {
             clock.thread = number;
         }
     }
 
-    /// The launch ends.
+    /// Ends the launch.
     pub fn leave_launch(&mut self) {
         if let Some(clock) = self.clock.take() {
             self.interval = clock.interval;
         }
     }
 
-    /// How many parallel loops are running.
+    /// Number of running parallel loops.
     #[inline]
     pub fn depth(&self) -> usize {
         self.levels.len()
     }
 
-    /// A parallel loop of at least one iteration begins.
+    /// Starts a parallel loop of `trip` iterations.
     pub fn enter(&mut self, parallel: &'f Parallel, trip: u64) {
         self.loops += 1;
         let order = Order::new(self.seed.wrapping_add(self.loops), trip);
         let begun = Vec::new();
-        self.levels.push(Level { parallel, before: self.last, now: self.last, begun, order });
+        self.levels.push(RunningLoop { parallel, before: self.last, now: self.last, begun, order });
     }
 
-    /// The next iteration of the innermost loop begins. Nothing once all have begun, or if numbers have run
-    /// out.
+    /// Starts the next iteration of the innermost loop. `None` after the last iteration, or if numbers
+    /// have run out.
     pub fn next(&mut self) -> Option<i64> {
         let level = self.levels.last_mut()?;
         let nth = level.begun.len() as u64;
@@ -118,7 +119,7 @@ impl<'f> Tasks<'f> {
         Some(level.order.nth(nth))
     }
 
-    /// The innermost loop ends.
+    /// Ends the innermost loop.
     pub fn leave(&mut self) {
         self.levels.pop();
     }
@@ -129,9 +130,9 @@ impl<'f> Tasks<'f> {
         self.levels.last().map_or(0, |level| level.now)
     }
 
-    /// The running loop that makes an access of that time concurrent with the current one.
+    /// The running loop that makes an access at that time concurrent with the current one.
     #[inline]
-    fn concurrent(&self, time: Time) -> Option<&Level<'f>> {
+    fn concurrent(&self, time: Time) -> Option<&RunningLoop<'f>> {
         for level in self.levels.iter().rev() {
             if time >= level.now {
                 return None;
@@ -144,10 +145,10 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// When a byte was touched, by [`Touch`]. An array, because the allocator hands out zeroed arrays for free.
+/// Latest access times of a byte, by [`Touch`]. An array, because the allocator zeroes arrays for free.
 pub(super) type Touches = [Time; 3];
 
-/// Records a touch of the byte, unless it is a race.
+/// Records an access to a byte, unless it is a race.
 #[inline]
 pub(super) fn record<'f>(
     tasks: &Tasks<'f>,
@@ -168,7 +169,7 @@ pub(super) fn record<'f>(
     Ok(touches)
 }
 
-impl<'f> Level<'f> {
+impl<'f> RunningLoop<'f> {
     fn conflict(&self, other_touch: Touch, time: Time) -> Conflict<'f> {
         let iteration = |time: Time| {
             let nth = self.begun.partition_point(|&began| began <= time).saturating_sub(1);
@@ -188,10 +189,10 @@ mod tests {
     use super::*;
     use crate::interp::order::mix;
 
-    /// The running loops, each with its number and iteration.
+    /// Running loops, each with its number and iteration.
     type Path = Vec<(u64, i64)>;
 
-    /// A random program over two bytes that is run, with all of its accesses so far kept as they are.
+    /// A random program over two bytes, with a log of its accesses.
     struct Program<'f> {
         tasks: Tasks<'f>,
         parallel: &'f Parallel,
@@ -207,7 +208,7 @@ mod tests {
             mix(self.random) % n
         }
 
-        /// Whether an earlier access races with this one, by the paths of all.
+        /// Whether an earlier access races with this one, by comparison of all logged paths.
         fn races(&self, byte: usize, touch: Touch) -> bool {
             self.accesses.iter().any(|(other_byte, other_touch, path)| {
                 let both_the_same_kind = touch == *other_touch && touch != Touch::Write;
@@ -216,7 +217,7 @@ mod tests {
             })
         }
 
-        /// Runs some statements; false once a race was found.
+        /// Runs some statements; false after a race.
         fn block(&mut self) -> bool {
             for _ in 0..self.below(4) {
                 if self.path.len() < 4 && self.below(3) == 0 {

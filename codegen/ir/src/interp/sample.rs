@@ -1,4 +1,4 @@
-//! Runs of a few blocks of each launch: what the machine tells the clocks.
+//! Sampling: runs a few blocks of each launch and passes events to their clocks.
 
 use super::Machine;
 use super::memory::Region;
@@ -7,14 +7,14 @@ use super::warp::Warps;
 use crate::lir::{Launch, Stmt, Value};
 
 impl<'m> Machine<'_, 'm> {
-    /// The clocks, where a launch is sampled and runs.
+    /// Clocks of a sampled launch, while it runs.
     #[inline]
     pub(super) fn pace(&mut self) -> Option<&mut Pace> {
         let running = self.tasks.in_launch();
         self.warps.as_mut().filter(|_| running).and_then(Warps::pace)
     }
 
-    /// Tells the clocks of a statement that is about to run.
+    /// Passes a statement that is about to run to the clocks.
     #[inline]
     pub(super) fn pace_before(&mut self, stmt: &Stmt) {
         let function = self.function;
@@ -23,7 +23,7 @@ impl<'m> Machine<'_, 'm> {
         }
     }
 
-    /// Tells the clocks of a statement that has run.
+    /// Passes a finished statement to the clocks.
     #[inline]
     pub(super) fn pace_after(&mut self, stmt: &Stmt) {
         if let Some(pace) = self.pace() {
@@ -31,7 +31,7 @@ impl<'m> Machine<'_, 'm> {
         }
     }
 
-    /// Tells the clocks that a value becomes another.
+    /// Passes the copy of a value to the clocks.
     #[inline]
     pub(super) fn pace_copy(&mut self, from: Value, to: Value) {
         if let Some(pace) = self.pace() {
@@ -39,7 +39,7 @@ impl<'m> Machine<'_, 'm> {
         }
     }
 
-    /// Tells the clocks of an iteration, or of a branch by a value.
+    /// Passes an iteration, or a branch on a value, to the clocks.
     #[inline]
     pub(super) fn pace_branch(&mut self, by: Option<Value>) {
         if let Some(pace) = self.pace() {
@@ -51,24 +51,24 @@ impl<'m> Machine<'_, 'm> {
     pub(super) fn shared_region(&self, size: u64, depth: usize) -> Region<'m> {
         let mut region = Region::owned(size as usize, depth);
         if self.is_sampled() {
-            region.trust();
+            region.disable_checks();
         }
         region
     }
 
-    /// Whether some blocks stand for all.
+    /// Whether only some blocks run.
     pub(super) fn is_sampled(&self) -> bool {
         self.warps.as_ref().is_some_and(Warps::is_sampled)
     }
 
-    /// Blocks of a launch that are run.
+    /// Number of blocks of a launch that run.
     pub(super) fn blocks_to_run(&mut self, all: u64) -> u64 {
         self.pace().map_or(all, |pace| pace.blocks(all))
     }
 }
 
 impl Warps {
-    /// A block begins.
+    /// Starts the clocks of a block.
     pub(super) fn begin_block(&mut self, launch: &Launch) {
         let running = self.running();
         if let Some(pace) = self.pace() {
@@ -76,7 +76,7 @@ impl Warps {
         }
     }
 
-    /// A block ends.
+    /// Stops the clocks of a block.
     pub(super) fn end_block(&mut self) {
         let running = self.running();
         if let Some(pace) = self.pace() {

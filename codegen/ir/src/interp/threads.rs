@@ -1,29 +1,30 @@
-//! Which accesses of a launch's threads may happen at the same time.
+//! Race detection between threads of a launch.
 //!
-//! Time in a launch is cut into intervals: each block begins one, and so does each barrier. Two threads of a block run
-//! at the same time in one interval; threads of different blocks in all intervals of their launch. Blocks run one after
-//! the other here, and the intervals of all are numbered as they begin.
+//! Time in a launch is a sequence of intervals: each block and each barrier begins one. Threads of a
+//! block are concurrent within an interval; threads of different blocks are concurrent in all intervals
+//! of the launch. The interpreter runs blocks one after the other and numbers their intervals as they
+//! begin.
 //!
-//! Each byte remembers up to two touches of every kind. One by a block that has ended is all that is needed, since it
-//! conflicts with whatever comes later in the launch. Of the current interval two are: whoever comes next is another
-//! thread than one of them.
+//! Each byte remembers at most two accesses of each kind. One access by a finished block suffices,
+//! since it conflicts with all later ones in the launch. In the current interval two are needed,
+//! because the next access is by another thread than one of them.
 
 use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
 use super::order::Order;
 use crate::lir::{GpuAxis, GpuDimension, GpuLevel, Launch};
 
-/// Where the running thread is.
+/// Coordinates of the running thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ids {
-    /// The block's place in the grid.
+    /// Coordinates of the block in the grid.
     pub block: [i64; 3],
-    /// The thread's place in the block.
+    /// Coordinates of the thread in the block.
     pub thread: [i64; 3],
 }
 
 impl Ids {
-    /// The number of the block or the thread in a direction.
+    /// Number of the block or the thread in a direction.
     pub fn get(&self, dimension: GpuDimension) -> i64 {
         let numbers = match dimension.level {
             GpuLevel::Grid => self.block,
@@ -37,18 +38,18 @@ impl Ids {
     }
 }
 
-/// The time in a running launch.
-pub(super) struct Clock<'f> {
+/// Time in a running launch.
+pub(super) struct LaunchTime<'f> {
     launch: &'f Launch,
     order: Order,
     blocks_left: u64,
-    /// The number of the first interval of each block that has begun.
+    /// Number of the first interval of each block that has begun.
     begun: Vec<u32>,
-    /// The latest number before the launch.
+    /// Latest number before the launch.
     before: u32,
-    /// The number of the running interval.
+    /// Number of the running interval.
     pub interval: u32,
-    /// The running thread of the block.
+    /// Number of the running thread in its block.
     pub thread: u32,
 }
 
@@ -59,18 +60,19 @@ struct Stamp {
     thread: u32,
 }
 
-/// Who touched a byte, by [`Touch`].
+/// Accesses to a byte by threads, by [`Touch`].
 #[derive(Clone, Copy, Default)]
 pub(super) struct ThreadTouches([[Stamp; 2]; 3]);
 
-impl<'f> Clock<'f> {
-    /// The time of a launch whose blocks run in an order, after some intervals of other launches.
-    pub fn new(launch: &'f Launch, order: Order, before: u32) -> Clock<'f> {
+impl<'f> LaunchTime<'f> {
+    /// Time of a launch whose blocks run in the given order; `before` is the latest interval of earlier
+    /// launches.
+    pub fn new(launch: &'f Launch, order: Order, before: u32) -> LaunchTime<'f> {
         let blocks_left = order.trip();
-        Clock { launch, order, blocks_left, begun: Vec::new(), before, interval: before, thread: 0 }
+        LaunchTime { launch, order, blocks_left, begun: Vec::new(), before, interval: before, thread: 0 }
     }
 
-    /// Begins a block; nothing once all have begun.
+    /// Starts a block; `None` after the last one.
     pub fn next_block(&mut self) -> Option<i64> {
         self.blocks_left = self.blocks_left.checked_sub(1)?;
         self.barrier()?;
@@ -78,7 +80,7 @@ impl<'f> Clock<'f> {
         Some(self.order.nth(self.begun.len() as u64 - 1))
     }
 
-    /// Begins an interval.
+    /// Starts an interval.
     pub fn barrier(&mut self) -> Option<()> {
         self.interval = self.interval.checked_add(1)?;
         Some(())
@@ -88,27 +90,27 @@ impl<'f> Clock<'f> {
         Stamp { interval: self.interval, thread: self.thread }
     }
 
-    /// Whether a touch is of an earlier block of this launch.
+    /// Whether an access was made by an earlier block of this launch.
     fn of_other_block(&self, stamp: Stamp) -> bool {
         stamp.interval > self.before && self.begun.last().is_some_and(|first| stamp.interval < *first)
     }
 
-    /// Whether a touch may happen at the same time as one of the running thread.
+    /// Whether an access may be concurrent with one of the running thread.
     fn concurrent(&self, stamp: Stamp) -> bool {
         let here = stamp.interval == self.interval && stamp.thread != self.thread;
         here || self.of_other_block(stamp)
     }
 
-    /// The number of a thread over all blocks.
+    /// Number of a thread over all blocks.
     fn number(&self, stamp: Stamp) -> i64 {
         let nth = self.begun.partition_point(|first| *first <= stamp.interval).saturating_sub(1);
         self.order.nth(nth as u64) * i64::from(self.launch.threads()) + i64::from(stamp.thread)
     }
 }
 
-/// Records a touch of the byte, unless it is a race.
+/// Records an access to a byte, unless it is a race.
 pub(super) fn record_thread<'f>(
-    clock: &Clock<'f>,
+    clock: &LaunchTime<'f>,
     touches: &mut ThreadTouches,
     touch: Touch,
 ) -> Result<(), Box<Conflict<'f>>> {
@@ -143,7 +145,7 @@ mod tests {
     /// One access of a random launch: its block, interval in the block, thread, and kind.
     type Seen = (i64, u32, u32, Touch);
 
-    /// The first race of a random launch on one byte is found, and nothing else.
+    /// Detects the first race of a random launch on one byte, and nothing else.
     #[test]
     fn the_first_race_of_a_launch_is_found_and_nothing_else() {
         let launch =
@@ -156,7 +158,7 @@ mod tests {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (random >> 33) % n
             };
-            let mut clock = Clock::new(&launch, Order::new(program, 3), below(9) as u32);
+            let mut clock = LaunchTime::new(&launch, Order::new(program, 3), below(9) as u32);
             let mut touches = ThreadTouches::default();
             let mut seen: Vec<Seen> = Vec::new();
             let mut found = false;

@@ -1,4 +1,4 @@
-//! Operations whose lanes go separate ways: masked accesses, gathers and lookups.
+//! Operations whose lanes access memory separately: masked accesses, gathers and look-ups.
 
 use super::memory::byte;
 use super::{Fault, Machine, ops};
@@ -29,7 +29,7 @@ impl<'f> Machine<'f, '_> {
         Ok(())
     }
 
-    /// A load of each active lane from an address of its own.
+    /// A load of each active lane from its own address.
     pub(super) fn gather(&mut self, stmt: &'f Stmt, value: Value, gather: &Gather) -> Result<(), Fault> {
         let (base, index) = (i128::from(self.int(gather.base)), self.at(gather.index));
         for lane in 0..self.count(value) {
@@ -87,7 +87,7 @@ impl<'f> Machine<'f, '_> {
         let (from, scalar) = (self.function.ty(table), self.function.ty(value).scalar);
         let (to, elements, indices) = (self.at(value), self.at(table), self.at(index));
         for lane in 0..self.count(value) {
-            // The length is a power of two, so the low bits of a negative index count too.
+            // The length is a power of two, so the mask also handles negative indices.
             let number = self.lanes[indices + lane] & u64::from(from.lanes - 1);
             let element = self.lanes[elements + number as usize];
             self.lanes[to + lane] = ops::widen(from.scalar, scalar, element);

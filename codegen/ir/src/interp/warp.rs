@@ -1,101 +1,103 @@
-//! What the accesses of a launch cost a GPU: counted, not timed.
+//! Access costs of launches on a GPU: counts, not times.
 //!
-//! The threads of a block run in warps, whose lanes make an access together. An access to shared memory takes as many
-//! *wavefronts* as the busiest of its 32 banks has different words to deliver; one to the device's memory as many
-//! *sectors* of 32 bytes as it touches. Lanes of a warp belong together when they execute a statement for the same
-//! time since the last barrier. Each lane of a vector that has an address of its own is an access of its own.
+//! The threads of a block run in warps, whose lanes access memory together. An access to shared memory
+//! takes one *wavefront* for each distinct word that the busiest of its 32 banks delivers. An access to
+//! device memory takes one transfer for each distinct *sector* of 32 bytes. Lanes of a warp form one
+//! access if they have executed the statement equally often since the last barrier. Each lane of a
+//! vector that has its own address is a separate access.
 
 use super::pace::{BlockWork, Pace};
 use crate::lir::{BufferId, Function, Launch, Space, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Banks of shared memory, each of which delivers a word of 4 bytes at a time.
+/// Banks of shared memory, each of which delivers a word at a time.
 const BANKS: u64 = 32;
-/// Bytes of a word of a bank.
+/// Bytes of a word.
 const WORD: u64 = 4;
-/// Bytes of the pieces in which the device's memory is read and written.
+/// Bytes of a sector, the unit of transfers of device memory.
 const SECTOR: u64 = 32;
 
-/// What one statement of a launch costs.
+/// Access cost of one statement of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessCost {
-    /// The statement.
+    /// Text of the statement.
     pub statement: String,
-    /// The buffer that it reads or writes.
+    /// Name of the buffer that it accesses.
     pub buffer: String,
-    /// Whether the threads of a block share the buffer; else it lies in the device's memory.
+    /// Whether the buffer is shared memory; otherwise it is device memory.
     pub shared: bool,
-    /// How often a warp executed it.
+    /// Number of executions by warps.
     pub warps: u64,
-    /// How many lanes took part, over all warps.
+    /// Number of active lanes, over all executions.
     pub lanes: u64,
-    /// Wavefronts for shared memory, sectors for the device's.
+    /// Wavefronts for shared memory, sectors for device memory.
     pub pieces: u64,
 }
 
-/// A launch, over all times that it ran, and what its accesses cost.
+/// A launch with its access costs, over all times that it ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchCost {
-    /// Its name.
+    /// Name of the launch.
     pub name: String,
-    /// How often it ran.
+    /// Number of runs.
     pub times: u64,
-    /// The largest grid that it had.
+    /// Largest grid.
     pub grid: [u64; 3],
-    /// Its blocks, over all times.
+    /// Number of blocks, over all runs.
     pub blocks: u64,
-    /// The threads of a block.
+    /// Threads of a block.
     pub block: [u32; 3],
-    /// The most bytes of shared memory that a block had at a time.
+    /// Most bytes of shared memory of a block at a time.
     pub shared: u64,
-    /// How often a block came to a barrier, over all blocks.
+    /// Number of barriers, over all blocks.
     pub barriers: u64,
-    /// What its statements cost, in the order of their first accesses.
+    /// Access costs of its statements, in the order of their first accesses.
     pub accesses: Vec<AccessCost>,
 }
 
-/// What some blocks of a launch did. `cost` says how many there are in all; its accesses are those of the blocks that ran.
+/// Work of a sample of a launch's blocks. `cost` counts all blocks, but only the accesses of those that
+/// ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchSample {
-    /// The launch, and what its accesses cost.
+    /// The launch with its access costs.
     pub cost: LaunchCost,
-    /// Blocks that were run, over all times.
+    /// Number of blocks that ran, over all runs.
     pub ran: u64,
-    /// What they did.
+    /// Work of these blocks.
     pub blocks: BlockWork,
 }
 
-/// Bytes that a lane touches.
-type Touched = (u64, u64);
+/// Range of bytes that a lane accesses.
+type ByteRange = (u64, u64);
 
-/// The accesses of a statement, by its address.
+/// Address of a statement, which identifies it.
 type Key = usize;
 
-/// Counts accesses while threads run one after the other.
+/// Access counter for threads that run one after the other.
 pub(super) struct Warps {
     /// Lanes of a warp.
     size: u32,
-    /// Which thread of the block runs.
+    /// Number of the running thread in its block.
     thread: u32,
-    /// How often each thread has executed each statement since all threads ran last.
+    /// Executions of each statement by each thread since all threads last met.
     times: HashMap<(Key, u16, u32), u32>,
-    /// The accesses that the lanes of a warp make together.
-    open: BTreeMap<(Key, u16, u32, u32), Vec<Touched>>,
+    /// Accesses that the lanes of a warp make together.
+    open: BTreeMap<(Key, u16, u32, u32), Vec<ByteRange>>,
     costs: BTreeMap<Key, (BufferId, Cost)>,
-    launches: Vec<Launched>,
-    /// The number of the launch that runs.
+    launches: Vec<LaunchCounts>,
+    /// Number of the running launch.
     running: usize,
-    /// The clocks of the running block, where some blocks stand for all.
+    /// Clocks of the running block, if only some blocks run.
     pace: Option<Pace>,
 }
 
-/// What is known of a launch.
-struct Launched {
+/// Counts of a launch.
+struct LaunchCounts {
     key: Key,
     cost: LaunchCost,
-    /// Bytes of shared memory that the running block has.
+    /// Bytes of shared memory of the running block.
     held: u64,
-    /// The statements in the order of their first access.
+    /// Statements in the order of their first accesses.
     order: Vec<Key>,
 }
 
@@ -107,35 +109,35 @@ struct Cost {
 }
 
 impl Warps {
-    /// Warps of so many lanes.
+    /// A counter for warps of `size` lanes.
     pub fn new(size: u32) -> Warps {
         let (times, open, costs) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
         let launches = Vec::new();
         Warps { size: size.max(1), thread: 0, times, open, costs, launches, running: 0, pace: None }
     }
 
-    /// The same with clocks.
+    /// A counter with clocks, for sampled runs.
     pub fn paced(size: u32, pace: Pace) -> Warps {
         Warps { pace: Some(pace), ..Warps::new(size) }
     }
 
-    /// The clocks, where there are some.
+    /// Clocks, in sampled runs.
     #[inline]
     pub fn pace(&mut self) -> Option<&mut Pace> {
         self.pace.as_mut()
     }
 
-    /// Whether some blocks stand for all.
+    /// Whether only some blocks run.
     pub fn is_sampled(&self) -> bool {
         self.pace.is_some()
     }
 
-    /// The number of the launch that runs.
+    /// Number of the running launch.
     pub fn running(&self) -> usize {
         self.running
     }
 
-    /// A launch begins.
+    /// Starts a launch.
     pub fn launch(&mut self, launch: &Launch, grid: [u64; 3], blocks: u64) {
         let key = std::ptr::from_ref(launch) as Key;
         let known = self.launches.iter().position(|known| known.key == key);
@@ -144,10 +146,10 @@ impl Warps {
             let (grid, accesses) = ([0; 3], Vec::new());
             let cost =
                 LaunchCost { name, times: 0, grid, blocks: 0, block, shared: 0, barriers: 0, accesses };
-            self.launches.push(Launched { key, cost, held: 0, order: Vec::new() });
+            self.launches.push(LaunchCounts { key, cost, held: 0, order: Vec::new() });
             self.launches.len() - 1
         });
-        if let Some(Launched { cost, .. }) = self.launches.get_mut(self.running) {
+        if let Some(LaunchCounts { cost, .. }) = self.launches.get_mut(self.running) {
             cost.times += 1;
             cost.blocks = cost.blocks.saturating_add(blocks);
             for (most, extent) in cost.grid.iter_mut().zip(grid) {
@@ -156,22 +158,22 @@ impl Warps {
         }
     }
 
-    /// A block gets shared memory.
-    pub fn share(&mut self, bytes: u64) {
+    /// Adds shared memory of the running block.
+    pub fn add_shared(&mut self, bytes: u64) {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.held += bytes;
             launch.cost.shared = launch.cost.shared.max(launch.held);
         }
     }
 
-    /// A block gives shared memory back.
-    pub fn give_back(&mut self, bytes: u64) {
+    /// Frees shared memory of the running block.
+    pub fn free_shared(&mut self, bytes: u64) {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.held = launch.held.saturating_sub(bytes);
         }
     }
 
-    /// A block comes to a barrier.
+    /// Counts a barrier of the running block.
     pub fn barrier(&mut self) {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.cost.barriers += 1;
@@ -181,7 +183,7 @@ impl Warps {
         }
     }
 
-    /// A thread of the block goes on.
+    /// Switches to a thread of the block.
     pub fn run_thread(&mut self, number: u32) {
         self.thread = number;
         if let Some(pace) = &mut self.pace {
@@ -189,8 +191,8 @@ impl Warps {
         }
     }
 
-    /// The running thread touches some bytes of a buffer; `part` is the lane of a vector whose lanes have addresses of
-    /// their own.
+    /// Counts an access of the running thread; `part` is the lane of a vector whose lanes have separate
+    /// addresses.
     pub fn access(
         &mut self,
         (stmt, part): (&Stmt, u16),
@@ -217,7 +219,7 @@ impl Warps {
         }
     }
 
-    /// All threads have come to a barrier, or to the end.
+    /// Adds up the accesses since all threads last met.
     pub fn meet(&mut self, function: &Function) {
         self.times.clear();
         for ((key, ..), lanes) in std::mem::take(&mut self.open) {
@@ -235,7 +237,7 @@ impl Warps {
         }
     }
 
-    /// What each launch costs, in the order of their first runs. `text` is a statement's.
+    /// Costs of each launch, in the order of their first runs. `text` prints a statement.
     pub fn costs(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<LaunchCost> {
         let stmts = statements(function);
         let of = |key: &Key| {
@@ -250,14 +252,14 @@ impl Warps {
                 pieces,
             })
         };
-        let launch = |launch: &Launched| LaunchCost {
+        let launch = |launch: &LaunchCounts| LaunchCost {
             accesses: launch.order.iter().filter_map(of).collect(),
             ..launch.cost.clone()
         };
         self.launches.iter().map(launch).collect()
     }
 
-    /// The same of the blocks that were run, with what else they did.
+    /// Samples of each launch, in the order of their first runs.
     pub fn samples(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<LaunchSample> {
         let work = |number| self.pace.as_ref().map(|pace| pace.work(number)).unwrap_or_default();
         let with = |(number, cost)| {
@@ -277,8 +279,8 @@ fn statements(function: &Function) -> HashMap<Key, &Stmt> {
     all
 }
 
-/// As many as the busiest bank has different words to deliver.
-fn wavefronts(lanes: &[Touched]) -> u64 {
+/// Number of distinct words in the busiest bank.
+fn wavefronts(lanes: &[ByteRange]) -> u64 {
     let words: BTreeSet<u64> =
         lanes.iter().flat_map(|(start, end)| start / WORD..end.div_ceil(WORD)).collect();
     let mut busy = [0u64; BANKS as usize];
@@ -288,8 +290,8 @@ fn wavefronts(lanes: &[Touched]) -> u64 {
     busy.into_iter().max().unwrap_or(0)
 }
 
-/// How many sectors are touched.
-fn sectors(lanes: &[Touched]) -> u64 {
+/// Number of distinct sectors.
+fn sectors(lanes: &[ByteRange]) -> u64 {
     let touched: BTreeSet<u64> =
         lanes.iter().flat_map(|(start, end)| start / SECTOR..end.div_ceil(SECTOR)).collect();
     touched.len() as u64
@@ -299,13 +301,13 @@ fn sectors(lanes: &[Touched]) -> u64 {
 mod tests {
     use super::*;
 
-    fn lanes(of: impl Fn(u64) -> u64, bytes: u64) -> Vec<Touched> {
+    fn lanes(of: impl Fn(u64) -> u64, bytes: u64) -> Vec<ByteRange> {
         (0..32).map(|lane| (of(lane), of(lane) + bytes)).collect()
     }
 
     #[test]
     fn banks_deliver_a_word_at_a_time() {
-        let cases: [(&str, Vec<Touched>, u64); 7] = [
+        let cases: [(&str, Vec<ByteRange>, u64); 7] = [
             ("neighbours", lanes(|lane| 4 * lane, 4), 1),
             ("one word for all", lanes(|_| 64, 4), 1),
             ("bytes of few words", lanes(|lane| lane, 1), 1),

@@ -1,4 +1,4 @@
-//! Builds functions statement by statement, folding constants on the way so that LIR stays readable.
+//! Function builder, which appends statements and folds constants, so that LIR stays readable.
 
 use super::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
@@ -14,13 +14,13 @@ pub struct Builder {
     blocks: Vec<Block>,
     /// Integer constants by value, for folding.
     ints: HashMap<Value, i64>,
-    /// Constants made at the function's start, shared by all uses.
+    /// Constants at the function's start, shared by all uses.
     interned: HashMap<(Ty, i64), Value>,
     constants: Block,
     rows: Option<Value>,
-    /// Groups of loads that are reloaded.
+    /// Number of groups of loads with [`Keep::Reload`].
     reloads: u32,
-    /// The names of launches.
+    /// Names of launches so far.
     launches: Vec<String>,
 }
 
@@ -52,7 +52,8 @@ impl Builder {
         self.function
     }
 
-    /// Declares a buffer. One that is not temporary is declared once; a name that is taken gets a number.
+    /// Declares a buffer. Equal buffers that are not temporary share one declaration. A name in use
+    /// gets a number.
     pub fn buffer(&mut self, name: &str, space: Space, element: Scalar) -> BufferId {
         let made = matches!(space, Space::Private | Space::Shared);
         let same = |b: &Buffer| !made && b.space == space && b.element == element;
@@ -76,7 +77,7 @@ impl Builder {
 
     fn fresh(&mut self, ty: Ty) -> Value {
         self.function.types.push(ty);
-        self.function.origins.made();
+        self.function.origins.record();
         Value(self.function.types.len() as u32 - 1)
     }
 
@@ -101,12 +102,12 @@ impl Builder {
         Ty::of(self.function.index)
     }
 
-    /// The type of numbers of nodes and elements: an index for a single walk, and 32 bits in vectors.
+    /// Type of node and element numbers: an index for a single walk, `i32` in vectors.
     pub fn index_type(&self, lanes: u16) -> Ty {
         if lanes == 1 { self.index() } else { Ty::vector(Scalar::I32, lanes) }
     }
 
-    /// Unsigned numbers as numbers of nodes and elements, widened or cut.
+    /// Converts unsigned integers to the type of node and element numbers, zero-extended or truncated.
     pub fn to_index(&mut self, value: Value) -> Value {
         let from = self.ty(value);
         let to = self.index_type(from.lanes);
@@ -114,7 +115,7 @@ impl Builder {
         self.cast(cast, value, to)
     }
 
-    /// An index that is constant.
+    /// An integer constant of the index type.
     pub fn int(&mut self, n: i64) -> Value {
         self.int_of(self.index(), n)
     }
@@ -249,7 +250,7 @@ impl Builder {
         }
     }
 
-    /// A conversion; none if the type is right already.
+    /// A conversion, or the value itself if it has the type already.
     pub fn cast(&mut self, cast: Cast, value: Value, ty: Ty) -> Value {
         if self.ty(value) == ty { value } else { self.define(ty, Op::Cast(cast, value)) }
     }
@@ -259,8 +260,8 @@ impl Builder {
         self.define(self.ty(value), Op::Math(math, value))
     }
 
-    /// The address `elements` elements further: its offset grows, which costs no instruction, unless that would
-    /// get too large.
+    /// The address `elements` elements further. The offset grows, which costs no instruction, unless it
+    /// would exceed 31 bits.
     pub fn beyond(&mut self, at: Address, elements: i64) -> Address {
         let bytes =
             elements.checked_mul(at.stride.into()).and_then(|bytes| bytes.checked_add(at.offset.into()));
@@ -270,29 +271,29 @@ impl Builder {
         }
     }
 
-    /// A load of what may be kept.
+    /// A load that may reuse earlier ones as long as memory does not change.
     pub fn load(&mut self, ty: Ty, address: Address) -> Value {
         self.load_and(Keep::Invariant, ty, address)
     }
 
-    /// A load of what is to be kept in some way.
+    /// A load with the given reuse of loaded values.
     pub fn load_and(&mut self, keep: Keep, ty: Ty, address: Address) -> Value {
         self.define(ty, Op::Load(address, keep))
     }
 
-    /// What a group of loads says that reads memory anew.
+    /// A new group of loads that reload memory.
     pub fn reload(&mut self) -> Keep {
         self.reloads += 1;
         Keep::Reload(self.reloads)
     }
 
-    /// A load of an integer, widened with zeros to an index.
+    /// A load of an integer, zero-extended to an index.
     pub fn load_index(&mut self, scalar: Scalar, address: Address) -> Value {
         let value = self.load(Ty::of(scalar), address);
         self.cast(Cast::ZExt, value, self.index())
     }
 
-    /// A load of some lanes.
+    /// A load of the lanes that the mask selects.
     pub fn load_masked(&mut self, ty: Ty, address: Address, mask: Value) -> Value {
         self.define(ty, Op::LoadMasked(address, mask))
     }
@@ -319,7 +320,7 @@ impl Builder {
         value
     }
 
-    /// A store of some lanes.
+    /// A store of the lanes that the mask selects.
     pub fn store_masked(&mut self, address: Address, value: Value, mask: Value) {
         self.push(Stmt::StoreMasked(address, value, mask));
     }
@@ -344,7 +345,7 @@ impl Builder {
         self.push(Stmt::Barrier);
     }
 
-    /// Statements that have been made before.
+    /// Appends finished statements.
     pub fn append(&mut self, block: Block) {
         block.into_iter().for_each(|stmt| self.push(stmt));
     }
@@ -366,27 +367,27 @@ impl Builder {
     }
 }
 
-/// The name, with a number behind it if it is taken.
+/// The name, with a number if it is taken.
 fn unused(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|n| format!("{name}{n}"));
     std::iter::once(name.to_string()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
 }
 
-/// Structured statements. Bodies are closures over whatever owns the builder, so that a lowering pass can
-/// keep its own state beside it.
+/// Structured statements. Bodies are closures over the owner of the builder, so that a lowering pass
+/// can keep its own state beside it.
 pub trait Build: Sized {
     /// The builder.
     fn builder(&mut self) -> &mut Builder;
 
-    /// Collects the statements that `body` makes.
+    /// Collects the statements that `body` appends.
     fn nested<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> (Block, R) {
         self.builder().blocks.push(Vec::new());
         let result = body(self);
         (self.builder().blocks.pop().unwrap_or_default(), result)
     }
 
-    /// A counted loop. `body` gets the counter and the carried values and returns their next values; the
-    /// values after the loop are returned.
+    /// A counted loop. `body` gets the counter and the carried values, and returns the values for the
+    /// next iteration. The result is the values after the loop.
     fn for_loop(
         &mut self,
         (lo, hi, step): (Value, Value, i64),
@@ -404,8 +405,8 @@ pub trait Build: Sized {
         after
     }
 
-    /// A loop with a test, of walks of which so much is known. `test` returns the condition, `body` the next
-    /// carried values.
+    /// A loop with a test, for walks with these step counts. `test` returns the condition, `body` the
+    /// carried values for the next iteration.
     fn while_loop(
         &mut self,
         walks: WalkSteps,
@@ -423,7 +424,7 @@ pub trait Build: Sized {
         after
     }
 
-    /// A choice; both arms return the values that are joined.
+    /// A branch. Both arms return the values that the result joins.
     fn if_else(
         &mut self,
         cond: Value,
@@ -461,7 +462,7 @@ pub trait Build: Sized {
         self.builder().push(Stmt::Parallel(Box::new(Parallel { iv, trip, body: block })));
     }
 
-    /// Code of a GPU: `body` makes what each thread does. A name that is taken gets a number.
+    /// Code of a GPU: `body` appends the statements of a thread. A name in use gets a number.
     fn launch(&mut self, name: &str, grid: [Value; 3], block: [u32; 3], body: impl FnOnce(&mut Self)) {
         let (body, ()) = self.nested(body);
         let launches = &mut self.builder().launches;
@@ -470,12 +471,12 @@ pub trait Build: Sized {
         self.builder().push(Stmt::Launch(Box::new(Launch { name, grid, block, body })));
     }
 
-    /// Temporary memory for `body`, of one thread if it is inside a launch.
+    /// Temporary memory for `body`, of one thread inside a launch.
     fn alloc(&mut self, name: &str, element: Scalar, bytes: Value, body: impl FnOnce(&mut Self, BufferId)) {
         self.alloc_in(Space::Private, name, element, bytes, body);
     }
 
-    /// Temporary memory of a space for `body`.
+    /// Temporary memory in the given space for `body`.
     fn alloc_in(
         &mut self,
         space: Space,

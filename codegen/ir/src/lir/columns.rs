@@ -1,63 +1,64 @@
-//! The columns that kernels read in place of a model's features, where some test of the model is not numeric.
+//! Derived columns: the inputs of kernels in place of a model's features, if some test of the model is
+//! not numeric.
 //!
-//! What they mean is said by [`Prepared`](sched_forest::Prepared). Here they are tables, by which the runtime makes them
-//! from a row: for each feature its columns of one kind. Categories that no set tells apart are one class, so that all
-//! sets of a feature are one look-up of bits.
+//! [`Prepared`](sched_forest::Prepared) defines the columns. This module encodes them as tables, from
+//! which the runtime derives columns from a row: for each feature, its columns by kind. Categories that
+//! are in the same sets form a class, so that one look-up of bits answers all sets of a feature.
 
 use super::table::Table;
 use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe, SetTests};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How rows of a model become rows of its kernels.
+/// Conversion of a model's rows to rows of its kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowColumns {
     source: Arc<Forest>,
     prepared: Arc<Prepared>,
-    /// The same as tables.
+    /// Encoded columns.
     pub tables: ColumnTables,
-    /// The first one of them among the module's tables.
+    /// Number of the first of these tables in the module.
     pub first_table: u32,
 }
 
 /// Columns as tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnTables {
-    /// Columns in order, as parts of one feature and kind each.
+    /// Parts in the order of the columns, each with the columns of one feature and kind.
     pub parts: Vec<ColumnPart>,
-    /// Values that values are compared with, by column of such parts.
+    /// Comparison values of [`ColumnKind::Equal`], by column.
     pub values: Vec<f64>,
-    /// For each category of such parts, from 0 on, its class among those that are not of missing values.
+    /// For each category from 0 on its class, not counting the class of missing values.
     pub classes: Vec<u32>,
-    /// For each class of such parts a bit for each column: 1 where its categories are in no set of that column.
+    /// For each class a bit per column: 1 if the column's set does not have its categories.
     pub bits: Vec<u64>,
 }
 
-/// Columns of one feature and kind, side by side; of neighbouring features, where there is one of each.
+/// Consecutive columns of one feature and kind, or one column of each of several consecutive features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnPart {
-    /// The feature.
+    /// First feature.
     pub feature: u32,
-    /// How they are made.
+    /// Derivation of the columns.
     pub kind: ColumnKind,
-    /// How many there are.
+    /// Number of columns.
     pub count: u32,
-    /// Categories that have a class of their own; all others are in class 0.
+    /// Categories with an entry in the table of classes; all others are in class 0.
     pub categories: u32,
-    /// The first entry in the table of values or of bits.
+    /// Index of the first entry in the table of values or of bits.
     pub first: u64,
-    /// The first entry in the table of classes.
+    /// Index of the first entry in the table of classes.
     pub first_class: u64,
 }
 
 impl ColumnPart {
-    /// Whether another part can be added to this one.
-    fn goes_on_with(&self, next: &ColumnPart) -> bool {
+    /// Whether the next part can be merged into this one.
+    fn continues_with(&self, next: &ColumnPart) -> bool {
         let of_features = matches!(self.kind, ColumnKind::Value | ColumnKind::ZeroIsMissing);
         of_features && self.kind == next.kind && next.feature == self.feature + self.count
     }
 
-    /// As the runtime reads it, `schedc_column_part` in C.
+    /// Bytes of a `schedc_column_part` in C.
     fn to_bytes(self) -> Vec<u8> {
         let words = [self.feature, self.kind as u32, self.count, self.categories];
         let words = words.into_iter().flat_map(u32::to_le_bytes);
@@ -65,42 +66,42 @@ impl ColumnPart {
     }
 }
 
-/// How columns are made. The runtime knows them by these numbers.
+/// Derivation of columns from a feature's value. The runtime uses the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ColumnKind {
-    /// The value of as many features from this one on as there are columns.
+    /// Values of `count` features from the part's feature on.
     Value = 0,
-    /// The same, or missing where that is nearly zero.
+    /// As [`ColumnKind::Value`], with missing in place of values near zero.
     ZeroIsMissing = 1,
-    /// 0 where the value is the one in the table, else 1.
+    /// 0 if the value equals the one in the table, else 1.
     Equal = 2,
-    /// The bits of the value's class.
+    /// One bit of the value's class per column.
     Member = 3,
-    /// Two: the byte that the bit of the value's class is in, and that bit.
+    /// Two columns: the byte index of the class's bit, and that bit as a number.
     Class = 4,
 }
 
-/// Why there are no tables of columns.
+/// Error for column tables that exceed their limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnsTooLarge {
-    /// What would need them.
+    /// Cause of the size.
     pub what: String,
-    /// What they may take.
+    /// Limit in MiB.
     pub mebibytes: u64,
 }
 
-/// The most bytes that tables of columns may take.
+/// Most bytes of all column tables.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// The most categories that a table counts through.
+/// Most categories of a feature.
 const MOST_CATEGORIES: u32 = 1 << 24;
 
 impl RowColumns {
     /// The columns of a model, if some of its tests is not numeric.
     ///
     /// # Errors
-    /// Where their tables would be too large.
+    /// If their tables would be too large.
     pub fn of(source: &Arc<Forest>, tested: SetTests) -> Result<Option<RowColumns>, ColumnsTooLarge> {
         let Some(prepared) = source.prepared_for(tested) else { return Ok(None) };
         let tables = ColumnTables::of(source, &prepared)?;
@@ -126,7 +127,7 @@ impl RowColumns {
         &self.prepared.forest
     }
 
-    /// How a value becomes a category, as the runtime knows it: a number, and a bound.
+    /// Conversion of a value to a category, as the runtime numbers it, with its bound.
     pub fn rule(&self) -> (i32, f64) {
         match self.source.category_rule {
             CategoryRule::Truncated => (0, 0.0),
@@ -135,18 +136,18 @@ impl RowColumns {
         }
     }
 
-    /// How many columns say whether a category is in one set.
+    /// Number of columns that test a single set.
     pub fn sets(&self) -> u64 {
         let is_set = |column: &&Column| matches!(column.recipe, Recipe::Member(_));
         self.prepared.columns.iter().filter(is_set).count() as u64
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub fn count(&self) -> usize {
         self.prepared.columns.len()
     }
 
-    /// The columns of rows, which have the model's features and its input type.
+    /// Columns of rows with the model's features and input type.
     pub fn rows(&self, rows: &[f64]) -> Vec<f64> {
         let mut columns = Vec::new();
         for row in rows.chunks(self.source.num_features) {
@@ -192,19 +193,19 @@ impl ColumnTables {
                     let Some(classes) = prepared.classes.get(number as usize) else { continue };
                     part.first_class = tables.classes.len() as u64;
                     part.categories = classes.of_categories.len() as u32;
-                    // Class 0 has the missing values: here are those of categories, less one.
+                    // The table does not count class 0, which is that of missing values.
                     tables.classes.extend(classes.of_categories.iter().map(|class| class.saturating_sub(1)));
                 }
             }
             match tables.parts.last_mut() {
-                Some(last) if last.goes_on_with(&part) => last.count += 1,
+                Some(last) if last.continues_with(&part) => last.count += 1,
                 _ => tables.parts.push(part),
             }
         }
         Ok(tables)
     }
 
-    /// Adds the classes and bits of columns of sets; returns how many categories have an entry.
+    /// Adds the classes and bits of columns of sets; returns the number of categories with an entry.
     fn add_sets(&mut self, forest: &Forest, group: &[Column]) -> Result<u32, ColumnsTooLarge> {
         let words = group.len().div_ceil(64);
         let sets = group.iter().map(|column| match column.recipe {
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_that_no_set_tells_apart_are_one_class() {
+    fn categories_in_the_same_sets_are_one_class() {
         let member = |set| Predicate::Member { set };
         let forest = stumps(vec![member(0), member(1)], vec![vec![1, 2, 5], vec![1, 2, 4]]);
         let columns = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
@@ -301,7 +302,7 @@ mod tests {
         let by_class = RowColumns::of(&forest, SetTests::OfClasses).expect("small tables").expect("sets");
         let kinds: Vec<_> = by_class.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
         assert_eq!(kinds, [(ColumnKind::Class, 2)]);
-        // Categories 6 to 8 are in no set, which is class 1 of all and 0 of those in the table.
+        // Categories 6 to 8 are in no set: class 1 of all classes, and class 0 of those in the table.
         assert_eq!(by_class.tables.classes, [1, 2, 3, 4, 5, 6, 0, 0, 0, 7]);
         assert_eq!(
             by_class.rows(&[f64::NAN, 7.0, 0.0, 5.0, 9.0]),

@@ -1,24 +1,24 @@
-//! What a builder's values are made for.
+//! Origins of the values that a builder makes.
 
 use super::builder::Builder;
 use super::origin::Origin;
 
-/// Where the origin of values is changed back to.
+/// The origin to which [`Builder::leave`] returns.
 #[derive(Clone, Copy, Debug)]
-pub struct Outer(u32);
+pub struct OuterOrigin(u32);
 
 impl Builder {
-    /// What is made from here on is for this, until [`Builder::leave`].
-    pub fn enter(&mut self, origin: Origin) -> Outer {
-        Outer(self.origins_mut().begin(origin))
+    /// Assigns an origin to all values until [`Builder::leave`].
+    pub fn enter(&mut self, origin: Origin) -> OuterOrigin {
+        OuterOrigin(self.origins_mut().begin(origin))
     }
 
-    /// What is made from here on is for what it was for before.
-    pub fn leave(&mut self, outer: Outer) {
-        self.origins_mut().go_on(outer.0);
+    /// Restores the earlier origin.
+    pub fn leave(&mut self, outer: OuterOrigin) {
+        self.origins_mut().set_next(outer.0);
     }
 
-    /// What values are made for here.
+    /// Origin of the next value.
     pub fn origin(&mut self) -> Origin {
         self.origins_mut().next()
     }

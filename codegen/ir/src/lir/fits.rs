@@ -1,39 +1,39 @@
-//! Which types fit together: the words that the table of operations speaks of types in.
+//! Type rules: predicates that the table of operations uses.
 
 use super::{Address, Bin, Cast, Cmp, Gather, Scalar, Ty, Value};
 
-/// The most elements of a lookup's table: an index of 8 bits reaches all of them, and they fit in registers.
+/// Most elements of a look-up table, all of which an 8-bit index reaches and registers hold.
 pub const MAX_LOOKUP: u16 = 256;
 
-/// What is known of an operand that is a value.
+/// Type and constant of an operand value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    /// Its type.
+pub(crate) struct OperandType {
+    /// Type of the value.
     pub(crate) ty: Ty,
-    /// Its value, if it is an integer constant.
+    /// Value of an integer constant.
     pub(crate) constant: Option<i64>,
 }
 
-/// The checks of operands that depend on where an operation stands.
+/// Checks of operands that depend on the operation's position in the function.
 pub(crate) trait Rules {
-    /// The type of indices.
+    /// Type of indices.
     fn index(&self) -> Ty;
-    /// Whether it stands in a launch.
+    /// Whether the operation is in a launch.
     fn in_launch(&self) -> bool;
-    /// A value that is used.
-    fn value(&self, value: Value) -> Result<Known, String>;
-    /// An address that is read.
+    /// Looks up a value that the operation uses.
+    fn value(&self, value: Value) -> Result<OperandType, String>;
+    /// Checks an address that the operation reads.
     fn address(&self, address: &Address) -> Result<(), String>;
-    /// The addresses that a gather of `lanes` lanes reads.
+    /// Checks the addresses that a gather of `lanes` lanes reads.
     fn gather(&self, gather: &Gather, lanes: u16) -> Result<(), String>;
 }
 
-/// Bits of a number.
+/// Width of a scalar in bits.
 pub(crate) fn bits(scalar: Scalar) -> u32 {
     if scalar == Scalar::I1 { 1 } else { scalar.bytes() * 8 }
 }
 
-/// Whether it is an integer type with arithmetic.
+/// Whether a scalar is an integer type with arithmetic.
 pub(crate) fn is_number(scalar: Scalar) -> bool {
     !scalar.is_float() && scalar != Scalar::I1
 }
@@ -49,8 +49,9 @@ pub(super) fn lookup_fits(ty: Ty, table: Ty, index: Ty) -> bool {
     length && is_number(index.scalar) && index.lanes > 1 && ty == index.with(element)
 }
 
-/// Truth values have no arithmetic and no order. `b` is the second operand.
-pub(super) fn bin_fits(op: Bin, scalar: Scalar, b: Known) -> bool {
+/// Whether an operation accepts an element type; truth values have no arithmetic and no order. `b` is
+/// the second operand.
+pub(super) fn bin_fits(op: Bin, scalar: Scalar, b: OperandType) -> bool {
     match op {
         Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => scalar != Scalar::I1,
         Bin::Div => scalar.is_float(),
@@ -74,7 +75,7 @@ pub(super) fn cast_fits(cast: Cast, from: Scalar, to: Scalar) -> bool {
         Cast::ZExt | Cast::SExt => integers && bits(from) < bits(to),
         Cast::Trunc => integers && bits(from) > bits(to),
         Cast::Float => from.is_float() && to.is_float() && from != to,
-        // A truth value would become -1.
+        // Excludes truth values, since a true one would become -1.
         Cast::IntToFloat => is_number(from) && to.is_float(),
         Cast::Bits => bits(from) == bits(to) && from != to,
     }

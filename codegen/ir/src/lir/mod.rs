@@ -1,20 +1,22 @@
-//! LIR: what the back ends translate. Structured, typed, in SSA form, with explicit memory.
+//! LIR: the input of the back ends. Structured, typed, in SSA form, with explicit memory.
 //!
 //! # Semantics
 //!
-//! A [`Function`] is a tree of [`Stmt`]s over [`Value`]s, each defined once and visible in the blocks below
-//! its definition. Loops carry values explicitly, so there is no mutable state but memory.
+//! A [`Function`] is a tree of [`Stmt`]s over [`Value`]s, each defined once and visible in the blocks
+//! below its definition. Loops carry values explicitly, so memory is the only mutable state.
 //!
-//! Memory is a set of buffers. An access names a buffer and an [`Address`]: byte `index * stride + offset`
-//! from the buffer's start. Buffers do not overlap. A buffer in [`Space::Input`], [`Space::Order`] or [`Space::Model`] is never
-//! written. The memory of [`Stmt::Alloc`] is uninitialised and lives as long as its body.
+//! Memory is a set of buffers. An access names a buffer and an [`Address`]: byte `index * stride +
+//! offset` from the buffer's start. Buffers do not overlap. Buffers in [`Space::Input`],
+//! [`Space::Order`] and [`Space::Model`] are read only. The memory of [`Stmt::Alloc`] is uninitialised
+//! and lives as long as its body.
 //!
-//! Integers wrap; comparisons of integers are signed but for one. Floating-point operations round once, in
-//! the given order, and are never contracted or reassociated: that is what makes margins bit-equal to the
+//! Integers wrap. Comparisons of integers are signed, except for one. Floating-point operations round
+//! once, in the given order, and are never contracted or reassociated; so margins are bit-equal to the
 //! trainer's.
 //!
-//! The iterations of [`Stmt::Parallel`] may run at the same time. Two of them may touch the same bytes only
-//! by loads or by [`Stmt::AtomicAdd`]. The code of GPUs stands in launches, whose semantics are in `launch.rs`.
+//! The iterations of [`Stmt::Parallel`] may run at the same time. Two of them may touch the same bytes
+//! only by loads or by [`Stmt::AtomicAdd`]. Code of GPUs is in launches, whose semantics are in
+//! `launch.rs`.
 
 mod builder;
 mod columns;
@@ -33,10 +35,10 @@ mod vectors;
 
 pub use builder::{Build, Builder};
 pub use columns::{ColumnKind, ColumnPart, ColumnTables, ColumnsTooLarge, RowColumns};
-pub use entering::Outer;
+pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;
-pub(crate) use fits::{Known, Rules, bits};
-pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, Place};
+pub(crate) use fits::{OperandType, Rules, bits};
+pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, ProcessorKind};
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};
@@ -104,7 +106,7 @@ impl Ty {
         Ty { scalar, lanes }
     }
 
-    /// The same shape with another element.
+    /// The type with another element and the same lanes.
     pub fn with(self, scalar: Scalar) -> Ty {
         Ty { scalar, lanes: self.lanes }
     }
@@ -119,18 +121,17 @@ impl Ty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferId(pub u32);
 
-/// Where a buffer's memory comes from.
+/// Origin of a buffer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
     /// The input of the call. Read only.
     Input,
-    /// In which order [`Space::Input`] has the values of rows, as numbers of 64 bits. The first one is 0 where rows follow each
-    /// other. Else the one after it, and so on, says for each feature which element is its value in row 0; that of row 1
-    /// follows. Read only.
+    /// Describes the input as `i64` words. Word 0 is 0 for row-major input. Otherwise word `1 + f` is
+    /// the element of feature `f` in row 0, and the rows of a feature are contiguous. Read only.
     Order,
     /// The output of the call.
     Output,
-    /// The model's table with this number. Read only.
+    /// The model's table of this number. Read only.
     Model(u32),
     /// Memory of one [`Stmt::Alloc`]; inside a launch, of one thread.
     Private,
@@ -138,14 +139,14 @@ pub enum Space {
     Shared,
 }
 
-/// A buffer's name and place.
+/// Declaration of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
     /// A name for printing, unique in the function.
     pub name: String,
-    /// Where its memory comes from.
+    /// Origin of its memory.
     pub space: Space,
-    /// What it holds, mostly for printing; accesses carry their own type.
+    /// Element of the buffer, mostly for printing; accesses have their own types.
     pub element: Scalar,
 }
 
@@ -196,7 +197,7 @@ pub enum Bin {
     Max,
 }
 
-/// Comparisons, lane by lane. Integers are signed where nothing else is said.
+/// Comparisons, lane by lane. Integer comparisons are signed except for [`Cmp::UnsignedLt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cmp {
     /// Integer equality.
@@ -207,7 +208,7 @@ pub enum Cmp {
     Lt,
     /// Integer less or equal.
     Le,
-    /// Integer less, without signs.
+    /// Unsigned integer less.
     UnsignedLt,
     /// Float less, false on NaN.
     OLt,
@@ -245,7 +246,7 @@ pub enum Math {
     Exp,
     /// `logf` or `log`.
     Log,
-    /// `log1pf` or `log1p`: the logarithm of one more.
+    /// `log1pf` or `log1p`: the logarithm of one plus the operand.
     LogOnePlus,
     /// `exp2f` or `exp2`.
     PowerOfTwo,
@@ -253,18 +254,17 @@ pub enum Math {
     Sqrt,
 }
 
-/// How long what was loaded may be kept in a register, in place of loading it again.
+/// Permission to reuse a loaded value in a register instead of loading it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Keep {
-    /// As long as memory does not change; it may be loaded ahead of where it stands, too.
+    /// Reuse as long as memory does not change. The load may also move ahead.
     #[default]
     Invariant,
-    /// Until a load that says [`Keep::Reload`]: neither are loads merged across that one, nor is this one
-    /// moved ahead of it.
+    /// Reuse until a load with [`Keep::Reload`]. Loads on both sides of that one are not merged, and
+    /// this load does not move ahead of it.
     UntilReload,
-    /// It is loaded where it stands, whatever has been loaded before, so that registers are free for other
-    /// values. Loads with one number are one group, which is reloaded as a whole: they may be merged with
-    /// each other.
+    /// No reuse of earlier loads, so that registers are free for other values. Loads with the same
+    /// number form a group, and may be merged with each other.
     Reload(u32),
 }
 
@@ -275,13 +275,13 @@ pub struct Gather {
     pub buffer: BufferId,
     /// Element number that all lanes start from, a scalar index.
     pub base: Value,
-    /// Each lane's distance from there in elements, a vector of `i32`, signed.
+    /// Signed distance of each lane from `base` in elements, a vector of `i32`.
     pub index: Value,
     /// Bytes between elements.
     pub stride: u32,
     /// Bytes from the element's start.
     pub offset: u32,
-    /// Which lanes are read; the others are zero. All, if there is none.
+    /// Mask of the lanes that are read; the others are zero. `None` reads all lanes.
     pub mask: Option<Value>,
 }
 
@@ -292,7 +292,7 @@ pub enum Stmt {
     Let(Value, Op),
     /// Writes a value; a vector goes to consecutive bytes.
     Store(Address, Value),
-    /// Writes those lanes of a vector that the mask (the last operand) names.
+    /// Writes the lanes of a vector that the mask (the last operand) selects.
     StoreMasked(Address, Value, Value),
     /// Adds a scalar float to memory in one indivisible step.
     AtomicAdd(Address, Value),
@@ -302,7 +302,7 @@ pub enum Stmt {
     For(Box<For>),
     /// A loop with a test before each iteration.
     While(Box<While>),
-    /// A choice.
+    /// Two alternative blocks.
     If(Box<If>),
     /// Independent iterations.
     Parallel(Box<Parallel>),
@@ -310,7 +310,7 @@ pub enum Stmt {
     Alloc(Box<Alloc>),
     /// Code of a GPU.
     Launch(Box<Launch>),
-    /// All threads of a block come here before one goes on, and see what the others have written until then.
+    /// All threads of a block wait for each other here, and then see each other's earlier writes.
     Barrier,
 }
 
@@ -322,11 +322,11 @@ pub type Block = Vec<Stmt>;
 pub struct Carried {
     /// The value inside an iteration.
     pub inside: Value,
-    /// Before the first iteration.
+    /// Value before the first iteration.
     pub first: Value,
-    /// For the next iteration; defined in the body.
+    /// Value for the next iteration; defined in the body.
     pub next: Value,
-    /// After the loop: what the last iteration passed on, or `first`.
+    /// Value after the loop: `next` of the last iteration, or `first`.
     pub after: Value,
 }
 
@@ -343,16 +343,16 @@ pub struct For {
     pub step: i64,
     /// Values carried from iteration to iteration.
     pub carried: Vec<Carried>,
-    /// What is repeated.
+    /// The repeated statements.
     pub body: Block,
 }
 
-/// What is known of the steps that walks take in a loop.
+/// Step counts of the walks in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkSteps {
-    /// Steps that all have taken before it.
+    /// Steps of all walks before the loop.
     pub taken: u32,
-    /// Levels of a tree that a step goes down at most.
+    /// Most levels of a tree that one step descends.
     pub levels: u32,
 }
 
@@ -361,13 +361,13 @@ pub struct WalkSteps {
 pub struct While {
     /// Values carried; `inside` is visible in `test` and `body`, `after` equals `inside` of the failing test.
     pub carried: Vec<Carried>,
-    /// How many iterations to expect; it changes no result.
+    /// Step counts, from which the cost model estimates the iterations; without effect on results.
     pub walks: WalkSteps,
-    /// Computes the condition.
+    /// Statements that compute the condition.
     pub test: Block,
     /// The condition, an `i1` defined in `test`.
     pub cond: Value,
-    /// What is repeated.
+    /// The repeated statements.
     pub body: Block,
 }
 
@@ -376,22 +376,22 @@ pub struct While {
 pub struct Joined {
     /// The value after the choice.
     pub after: Value,
-    /// What it is if the condition holds.
+    /// Value if the condition holds.
     pub then: Value,
-    /// What it is otherwise.
+    /// Value otherwise.
     pub otherwise: Value,
 }
 
-/// A choice.
+/// Two alternative blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct If {
-    /// An `i1`.
+    /// Condition, an `i1`.
     pub cond: Value,
-    /// Run if it holds.
+    /// Block for a true condition.
     pub then: Block,
-    /// Run otherwise.
+    /// Block for a false condition.
     pub otherwise: Block,
-    /// Values defined by both.
+    /// Values that both blocks define.
     pub joined: Vec<Joined>,
 }
 
@@ -402,42 +402,42 @@ pub struct Parallel {
     pub iv: Value,
     /// Number of iterations; none if negative.
     pub trip: Value,
-    /// One iteration.
+    /// Statements of one iteration.
     pub body: Block,
 }
 
-/// Temporary memory of `bytes` bytes for the body. When memory cannot be had the body is skipped and the call
-/// fails.
+/// Temporary memory of `bytes` bytes for the body. If the allocation fails, the body is skipped and the
+/// call fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alloc {
-    /// The buffer made.
+    /// The allocated buffer.
     pub buffer: BufferId,
-    /// Its size, an index.
+    /// Size in bytes, an index.
     pub bytes: Value,
-    /// Where it can be used.
+    /// Statements that can use the buffer.
     pub body: Block,
 }
 
 /// A function: one kernel of the compiled model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Its name, a C identifier.
+    /// Name, a C identifier.
     pub name: String,
-    /// The type of indices, counters and numbers of rows and bytes: `i64` on CPUs, `i32` where addresses are
-    /// built from 32 bits.
+    /// Type of indices, counters and numbers of rows and bytes: `i64` on CPUs, `i32` on machines with
+    /// 32-bit registers.
     pub index: Scalar,
     /// The type of each value, by number.
     pub types: Vec<Ty>,
-    /// What each value is made for.
+    /// Origin of each value in the schedule.
     pub origins: Origins,
     /// All buffers, by number.
     pub buffers: Vec<Buffer>,
-    /// What it does.
+    /// Statements of the function.
     pub body: Block,
 }
 
 impl Function {
-    /// A function that does nothing.
+    /// A function without statements.
     pub fn empty(name: String, index: Scalar) -> Function {
         let (types, buffers, body) = (Vec::new(), Vec::new(), Block::new());
         Function { name, index, types, origins: Origins::default(), buffers, body }

@@ -1,9 +1,9 @@
-//! What LIR is of a whole model.
+//! Kernels and tables of a whole model.
 
-use super::{BinTransfer, Function, Place, RowColumns, Scalar, Table};
+use super::{BinTransfer, Function, ProcessorKind, RowColumns, Scalar, Table};
 use sched_nest::Variants;
 
-/// Which job a kernel does; the entry points of an artefact pick by it.
+/// Function that a kernel computes; the entry points of an artefact select kernels by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelKind {
     /// Rows to margins.
@@ -14,9 +14,9 @@ pub enum KernelKind {
     Class,
     /// Rows to leaf indices.
     Leaf,
-    /// Rows to what the leaf of each tree adds.
+    /// Rows to leaf values, one per tree.
     Tree,
-    /// Rows to predictions, on devices: margins are finished where they would be stored.
+    /// Rows to predictions, on devices: margins are transformed before they are stored.
     Direct,
     /// Rows to bins, on the host, for a [`BinTransfer`].
     Quantize,
@@ -26,16 +26,17 @@ pub enum KernelKind {
     DirectOfBins,
 }
 
-/// The element types of what callers and kernels hand each other. Class numbers are `f32`, leaf indices
-/// `i32`.
+/// Element types between callers and kernels. Class numbers are `f32`, leaf indices `i32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Of the rows that [`KernelKind::Raw`], [`KernelKind::Leaf`] and [`KernelKind::Tree`] read.
+    /// Element of the rows that [`KernelKind::Raw`], [`KernelKind::Leaf`] and [`KernelKind::Tree`]
+    /// read.
     pub rows: Scalar,
-    /// Of the margins that [`KernelKind::Raw`] writes and [`KernelKind::Value`] and [`KernelKind::Class`] read, and of what
-    /// [`KernelKind::Tree`] writes.
+    /// Element of the margins that [`KernelKind::Raw`] writes and [`KernelKind::Value`] and
+    /// [`KernelKind::Class`] read, and of the leaf values that [`KernelKind::Tree`] writes.
     pub margins: Scalar,
-    /// Of the predictions that [`KernelKind::Value`] writes, and of all that callers get of margins.
+    /// Element of the predictions that [`KernelKind::Value`] writes, and of all margins that callers
+    /// get.
     pub results: Scalar,
 }
 
@@ -45,7 +46,7 @@ impl Interface {
         Interface { rows: scalar, margins: scalar, results: scalar }
     }
 
-    /// What a kernel reads and what it writes.
+    /// Elements that a kernel reads and writes.
     pub fn of(&self, kernel: KernelKind) -> (Scalar, Scalar) {
         match kernel {
             KernelKind::Raw => (self.rows, self.margins),
@@ -68,18 +69,19 @@ pub struct Module {
     pub kernels: Vec<(KernelKind, Function)>,
     /// The model's tables, by the number in [`Space::Model`](super::Space::Model).
     pub tables: Vec<Table>,
-    /// What the kernels read and write.
+    /// Element types between callers and kernels.
     pub types: Interface,
-    /// A call must be cut into runs of at most this many rows: there is no memory, or no code, for more.
+    /// Most rows of a run, to which memory or code is limited. Longer calls are cut into runs.
     pub rows_per_run: Option<i64>,
-    /// Where runs of so many rows take place. Leaves are told apart where the variant for the largest runs is.
-    pub places: Variants<Place>,
-    /// The columns that kernels read in place of a model's features, if these are not they.
+    /// Processor for runs by number of rows. Leaf indices are computed where the variant for the
+    /// largest runs is.
+    pub places: Variants<ProcessorKind>,
+    /// Derived columns that kernels read, if they do not read the model's features.
     pub columns: Option<RowColumns>,
-    /// Runs of so many rows and more may be handed columns, as [`Space::Order`](super::Space::Order) says; if there is none,
-    /// all are handed rows.
+    /// Fewest rows of runs that accept columns, described by [`Space::Order`](super::Space::Order);
+    /// `None` if all runs need rows.
     pub columns_from: Option<i64>,
-    /// Whether rows of the host travel to devices as bins. All three kernels for that are there, but
-    /// [`KernelKind::DirectOfBins`] only where [`KernelKind::Direct`] is.
+    /// Transfer of rows to devices as bins, if the schedule allows it. The module then has the kernels
+    /// for it; [`KernelKind::DirectOfBins`] only if it has [`KernelKind::Direct`].
     pub transfer: Option<BinTransfer>,
 }

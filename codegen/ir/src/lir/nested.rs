@@ -1,9 +1,9 @@
-//! The statements inside others, for passes that look at all of them alike.
+//! Access to nested statements, for passes that treat all statements alike.
 
 use super::{Block, Stmt};
 
 impl Stmt {
-    /// The blocks directly inside, in the order in which they run.
+    /// Blocks directly inside, in the order in which they run.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
             Stmt::For(stmt) => vec![&stmt.body],
@@ -21,7 +21,7 @@ impl Stmt {
         }
     }
 
-    /// The same, to change.
+    /// Mutable blocks directly inside, in the order in which they run.
     pub fn blocks_mut(&mut self) -> Vec<&mut Block> {
         match self {
             Stmt::For(stmt) => vec![&mut stmt.body],
@@ -39,7 +39,8 @@ impl Stmt {
         }
     }
 
-    /// Calls `see` with each statement of a block and of all that is inside. A worklist, so that deep nests cost no stack.
+    /// Calls `see` with each statement of a block, nested ones included. A worklist saves the stack in
+    /// deep nests.
     pub fn visit_all<'s>(block: &'s Block, mut see: impl FnMut(&'s Stmt)) {
         let mut left = vec![block];
         while let Some(block) = left.pop() {

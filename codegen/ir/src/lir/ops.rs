@@ -1,56 +1,56 @@
-//! The operations of LIR, each declared once.
+//! Operations of LIR, each declared once.
 //!
-//! A line of the table below says what an operation is called, what its operands are, how it is printed, and
-//! which types fit: an expression over the type of the result and the operands, of which values stand for
-//! their types. From the table follow the operations themselves, their text, the values and the buffer that
-//! they use, and the verifier's check. The interpreter and the back ends go over all operations without a
-//! catch-all, so that they fail to compile when one is missing. An operation has no effect; it reads memory
-//! exactly if it has an address among its operands.
+//! A line of the table below has an operation's name, its operands, its text and its type rule. The
+//! type rule is an expression over the types of the result and of the operands. The operations
+//! themselves, their text, the values and the buffer that they use, and the verifier's check follow
+//! from the table. The interpreter and the back ends match all operations without a catch-all, so that
+//! a missing one fails to compile. An operation has no effect; it reads memory exactly if it has an
+//! address operand.
 
-use super::fits::{Known, Rules, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits};
+use super::fits::{OperandType, Rules, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits};
 use super::{Address, Bin, BufferId, Cast, Cmp, Gather, Keep, Math, Scalar, Ty, Value};
 use sched_nest::GpuDimension;
 use std::fmt::{Debug, Display};
 
-/// What an operand of some sort is for the table.
-trait Operand {
-    /// What it is for the expressions about types.
-    type Known;
+/// Interface of operand kinds for the table.
+trait OperandKind {
+    /// Representation of the operand in type rules.
+    type InRule;
 
-    /// Checks it as an operand of an operation with a result of type `ty`.
-    fn known(&self, ty: Ty, rules: &impl Rules) -> Result<Self::Known, String>;
+    /// Checks the operand in an operation with a result of type `ty`.
+    fn in_rule(&self, ty: Ty, rules: &impl Rules) -> Result<Self::InRule, String>;
 
-    /// Calls `visit` with each value that it uses.
+    /// Calls `visit` with each value that the operand uses.
     fn values(&self, _: &mut impl FnMut(Value)) {}
 
-    /// The buffer that it is in.
+    /// Buffer that the operand accesses.
     fn buffer(&self) -> Option<BufferId> {
         None
     }
 
-    /// The same, to be changed.
+    /// Mutable buffer that the operand accesses.
     fn buffer_mut(&mut self) -> Option<&mut BufferId> {
         None
     }
 
-    /// Its text.
+    /// Text of the operand.
     fn text(&self, names: &impl Names) -> String;
 }
 
-/// The names of values and addresses in a text.
+/// Names of values and addresses in a text.
 pub(super) trait Names {
-    /// The name of a value.
+    /// Name of a value.
     fn value(&self, value: Value) -> String;
-    /// The text of an address.
+    /// Text of an address.
     fn address(&self, address: &Address) -> String;
-    /// The text of the addresses of a gather.
+    /// Text of the addresses of a gather.
     fn gather(&self, gather: &Gather) -> String;
 }
 
-impl Operand for Value {
-    type Known = Known;
+impl OperandKind for Value {
+    type InRule = OperandType;
 
-    fn known(&self, _: Ty, rules: &impl Rules) -> Result<Known, String> {
+    fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<OperandType, String> {
         rules.value(*self)
     }
 
@@ -63,10 +63,10 @@ impl Operand for Value {
     }
 }
 
-impl Operand for Address {
-    type Known = ();
+impl OperandKind for Address {
+    type InRule = ();
 
-    fn known(&self, _: Ty, rules: &impl Rules) -> Result<(), String> {
+    fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<(), String> {
         rules.address(self)
     }
 
@@ -87,10 +87,10 @@ impl Operand for Address {
     }
 }
 
-impl Operand for Gather {
-    type Known = ();
+impl OperandKind for Gather {
+    type InRule = ();
 
-    fn known(&self, ty: Ty, rules: &impl Rules) -> Result<(), String> {
+    fn in_rule(&self, ty: Ty, rules: &impl Rules) -> Result<(), String> {
         rules.gather(self, ty.lanes)
     }
 
@@ -111,13 +111,13 @@ impl Operand for Gather {
     }
 }
 
-/// What is part of the operation itself.
+/// Operands that are part of the operation itself.
 macro_rules! immediate {
     ($($ty:ty => $text:expr;)*) => { $(
-        impl Operand for $ty {
-            type Known = $ty;
+        impl OperandKind for $ty {
+            type InRule = $ty;
 
-            fn known(&self, _: Ty, _: &impl Rules) -> Result<$ty, String> {
+            fn in_rule(&self, _: Ty, _: &impl Rules) -> Result<$ty, String> {
                 Ok(*self)
             }
 
@@ -148,7 +148,7 @@ immediate! {
     GpuDimension => shown;
 }
 
-/// A name for what only the table's line reads.
+/// Marks operands as used that only the text of a line reads.
 macro_rules! used {
     ($($name:ident)*) => { $( let _ = &$name; )* };
 }
@@ -158,64 +158,67 @@ macro_rules! operations {
         $(#[$doc:meta])*
         $name:ident $(($($operand:ident: $kind:ty),*))? => $text:literal if $fits:expr;
     )*) => {
-        /// What defines a value.
+        /// Operation that defines a value.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Op {
             $( $(#[$doc])* $name $(($($kind),*))?, )*
         }
 
         impl Op {
-            /// Its name.
+            /// Name of the operation.
             pub fn name(&self) -> &'static str {
                 match self {
                     $( Op::$name $(($(operations!(@ignore $operand)),*))? => stringify!($name), )*
                 }
             }
 
-            /// Calls `visit` with each value that it uses.
+            /// Calls `visit` with each value that the operation uses.
             pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
                 // Operations without operands do not visit.
                 let _ = &mut visit;
                 match self {
                     $( Op::$name $(($($operand),*))? => {
-                        $($( Operand::values($operand, &mut visit); )*)?
+                        $($( OperandKind::values($operand, &mut visit); )*)?
                     } )*
                 }
             }
 
-            /// The buffer that it reads; an operation has no other effect.
+            /// Buffer that the operation reads; it has no other effect.
             pub fn buffer(&self) -> Option<BufferId> {
                 let none: Option<BufferId> = None;
                 match self {
-                    $( Op::$name $(($($operand),*))? => none$($(.or(Operand::buffer($operand)))*)?, )*
+                    $( Op::$name $(($($operand),*))? => none$($(.or(OperandKind::buffer($operand)))*)?, )*
                 }
             }
 
-            /// The same, to be changed.
+            /// Mutable buffer that the operation reads.
             pub(super) fn buffer_mut(&mut self) -> Option<&mut BufferId> {
                 let none: Option<&mut BufferId> = None;
                 match self {
                     $( Op::$name $(($($operand),*))? => {
-                        none$($(.or(Operand::buffer_mut($operand)))*)?
+                        none$($(.or(OperandKind::buffer_mut($operand)))*)?
                     } )*
                 }
             }
 
-            /// Its text.
+            /// Text of the operation.
             pub(super) fn text(&self, names: &impl Names) -> String {
                 match self {
                     $( Op::$name $(($($operand),*))? => {
-                        $($( let $operand = Operand::text($operand, names); )*)?
+                        $($( let $operand = OperandKind::text($operand, names); )*)?
                         format!($text)
                     } )*
                 }
             }
 
-            /// Whether its result can have a type. The error says what is wrong with an operand.
+            /// Whether the result can have the type. The error says why an operand is invalid.
             pub(crate) fn fits(&self, $ty: Ty, $rules: &impl Rules) -> Result<bool, String> {
                 Ok(match self {
                     $( Op::$name $(($($operand),*))? => {
-                        $($( let $operand = Operand::known($operand, $ty, $rules)?; )* used!($($operand)*);)?
+                        $(
+                            $( let $operand = OperandKind::in_rule($operand, $ty, $rules)?; )*
+                            used!($($operand)*);
+                        )?
                         $fits
                     } )*
                 })
@@ -232,7 +235,8 @@ operations! { |ty, rules|
     Float(x: f64) => "{x}" if ty.scalar.is_float();
     /// Number of rows of the call, an index.
     Rows => "n_rows" if ty == rules.index();
-    /// The number of the thread's block in its grid, or of the thread in its block, from 0, an index. Inside a launch.
+    /// Number of the block in its grid or of the thread in its block, from 0, an index. Inside a
+    /// launch.
     Id(dimension: GpuDimension) => "id {dimension}" if ty == rules.index() && rules.in_launch();
     /// Arithmetic.
     Bin(op: Bin, a: Value, b: Value) => "{op} {a}, {b}"
@@ -250,7 +254,7 @@ operations! { |ty, rules|
     Math(math: Math, v: Value) => "{math} {v}" if v.ty == ty && ty.scalar.is_float();
     /// A load of the result's type; a vector comes from consecutive bytes.
     Load(at: Address, keep: Keep) => "load {at}{keep}" if true;
-    /// A load of a vector of which only the lanes that the mask names are read; the others are zero.
+    /// A load of the lanes that the mask selects; the others are zero.
     LoadMasked(at: Address, mask: Value) => "load {at} where {mask}"
         if ty.lanes > 1 && mask.ty == ty.with(Scalar::I1);
     /// One load per lane.
@@ -265,13 +269,13 @@ operations! { |ty, rules|
     /// The low (0) or the high (1) 32 bits of each lane of a vector of 64-bit integers.
     ExtractHalf(v: Value, number: u16) => "half {number} of {v}"
         if v.ty.lanes > 1 && v.ty.scalar == Scalar::I64 && number < 2 && ty == v.ty.with(Scalar::I32);
-    /// The bytes of a vector of integers as narrower ones, those of its lowest bits first.
+    /// The bytes of a vector of integers as narrower integers, lowest bits first.
     BitcastNarrow(v: Value) => "bitcast {v}" if bitcast_fits(v.ty, ty);
     /// The lanes of one vector or scalar, then those of another of the same type.
     Concat(a: Value, b: Value) => "concat {a}, {b}"
         if a.ty == b.ty && ty.scalar == a.ty.scalar && u32::from(ty.lanes) == 2 * u32::from(a.ty.lanes);
-    /// A step of transposing a square that lies in two vectors, in blocks of `size` lanes: the even (0) or the
-    /// odd (1) blocks of both, interleaved.
+    /// A step that transposes a square stored in two vectors, in blocks of `size` lanes: the even (0)
+    /// or the odd (1) blocks of both, interleaved.
     TransposeStep(a: Value, b: Value, size: u16, number: u16)
         => "transpose {a}, {b}: part {number} in blocks of {size}"
         if [a.ty, b.ty] == [ty; 2] && size.is_power_of_two() && number < 2
@@ -279,16 +283,16 @@ operations! { |ty, rules|
     /// The lanes of a vector of integers, shifted down by `distance` lanes; the highest ones are 0.
     LaneShift(v: Value, distance: u16) => "shift lanes of {v} down by {distance}"
         if v.ty == ty && is_number(ty.scalar) && distance < ty.lanes;
-    /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length is a
-    /// power of two; the result has as many lanes as the index. Elements of an integer table are widened with
-    /// zeros to the index's element, others keep their type.
+    /// `table[index mod length]` for each lane of an integer vector. The table is a vector whose length
+    /// is a power of two; the result has the lanes of the index. Elements of an integer table are
+    /// zero-extended to the index's element, others keep their type.
     Lookup(table: Value, index: Value) => "lookup {table}, {index}" if lookup_fits(ty, table.ty, index.ty);
     /// Whether any lane of a mask holds, an `i1`.
     Any(mask: Value) => "any {mask}" if ty == Ty::I1 && mask.ty.scalar == Scalar::I1 && mask.ty.lanes > 1;
-    /// How many bits of an `i64` are set, an `i64`.
+    /// Number of set bits of an `i64`, an `i64`.
     PopCount(bits: Value) => "popcount {bits}" if [bits.ty, ty] == [Ty::I64; 2];
-    /// The lanes of a mask, at most 64, as the bits of an `i64`: lane 0 is the lowest bit, those above the
-    /// last are 0.
+    /// The lanes of a mask, at most 64, as the bits of an `i64`: lane 0 is the lowest bit, and unused
+    /// bits are 0.
     MaskBits(mask: Value) => "bits of {mask}"
         if ty == Ty::I64 && mask.ty.scalar == Scalar::I1 && (2..=64).contains(&mask.ty.lanes);
 }

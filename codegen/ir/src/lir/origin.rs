@@ -1,43 +1,43 @@
-//! What the values of a function are made for: which loop of the nest, and what is done there. It changes no result; it tells
-//! people where time goes, and which instructions belong to which line of their schedule.
+//! Origins of a function's values: the loop of the nest, and the task in it. They change no result.
+//! Profiles use them to show where time goes, and which instructions a line of the schedule causes.
 
 use super::value::Value;
 
-/// What is done for a loop.
+/// Task that a loop's code performs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Task {
-    /// Its iterations: walks, in a leaf loop.
+    /// Iterations; walks in a leaf loop.
     #[default]
     Iterations,
-    /// Rows are copied, or quantized, for the loops inside.
+    /// Copies or quantization of rows for the loops inside.
     Copies,
-    /// Sums are begun, added to, or written back.
+    /// Start, addition and storage of sums.
     Sums,
 }
 
-/// A loop of the nest, and what is done for it.
+/// A loop of the nest, with a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// The loop's name; empty outside of all loops.
+    /// Name of the loop; empty outside of all loops.
     pub name: String,
-    /// Most rows of the calls that its schedule is for, if it is not for all others.
+    /// Most rows of the calls for which its schedule variant is, if it is not the last variant.
     pub max_rows: Option<u32>,
-    /// What is done.
+    /// Task of the code.
     pub task: Task,
 }
 
-/// The origins of all values of a function.
+/// Origins of all values of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origins {
     all: Vec<Origin>,
-    /// The number of each value's origin.
+    /// Number of each value's origin.
     of: Vec<u32>,
-    /// The number of the origin of the values that are made next.
+    /// Number of the next values' origin.
     next: u32,
 }
 
 impl Default for Origins {
-    /// Those of a function without values: what is made first is for no loop.
+    /// Origins of a function without values. The first values belong to no loop.
     fn default() -> Origins {
         Origins { all: vec![Origin::default()], of: Vec::new(), next: 0 }
     }
@@ -49,7 +49,7 @@ impl Origins {
         &self.all
     }
 
-    /// The number of a value's origin. Values of functions that nothing is known of have none.
+    /// Number of a value's origin, if it was recorded.
     pub fn number(&self, value: Value) -> Option<usize> {
         let number = *self.of.get(value.0 as usize)? as usize;
         (number < self.all.len()).then_some(number)
@@ -60,22 +60,22 @@ impl Origins {
         self.all.get(self.number(value)?)
     }
 
-    /// One more value.
-    pub(super) fn made(&mut self) {
+    /// Records the origin of a new value.
+    pub(super) fn record(&mut self) {
         self.of.push(self.next);
     }
 
-    /// The origin of what is made next.
+    /// Origin of the next value.
     pub(super) fn next(&self) -> Origin {
         self.all.get(self.next as usize).cloned().unwrap_or_default()
     }
 
-    /// What is made from here on is for what has a number.
-    pub(super) fn go_on(&mut self, number: u32) {
+    /// Sets the origin of the next values by its number.
+    pub(super) fn set_next(&mut self, number: u32) {
         self.next = number;
     }
 
-    /// What is made from here on is for this. The number of what it was for before is returned.
+    /// Sets the origin of the next values. Returns the number of the earlier origin.
     pub(super) fn begin(&mut self, origin: Origin) -> u32 {
         let known = self.all.iter().position(|known| *known == origin);
         let number = known.unwrap_or_else(|| {

@@ -68,7 +68,8 @@ impl Display for Function {
     }
 }
 
-/// Constants are shown where they are used; other values are numbered in order of definition.
+/// Names of values in the text: constants appear as their value, other values are numbered in order of
+/// definition.
 struct NamesOfValues(Vec<String>);
 
 impl NamesOfValues {

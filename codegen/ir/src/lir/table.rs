@@ -5,6 +5,6 @@
 pub struct Table {
     /// A name for printing, unique in the module.
     pub name: String,
-    /// Its content, little-endian.
+    /// Content of the table, little-endian.
     pub bytes: Vec<u8>,
 }

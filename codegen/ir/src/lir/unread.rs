@@ -1,13 +1,13 @@
-//! Leaves out the tables that no kernel loads from.
+//! Removal of tables that no kernel loads.
 //!
-//! Layouts and quantizers make all the tables that some way to walk may want, and what a plan asks for reads some of
-//! them: an artefact need not carry the others.
+//! Layouts and quantizers make tables for every way of walking, and a plan reads only some of them.
+//! Artefacts need not carry the others.
 
 use super::{Block, BufferId, Function, Module, Space, Stmt};
 use std::collections::BTreeSet;
 
 impl Module {
-    /// The module without tables that no kernel loads from. To bring a table near is not to load from it.
+    /// The module without tables that no kernel loads. Prefetches do not count as loads.
     #[must_use]
     pub fn without_unread_tables(mut self) -> Module {
         let read: BTreeSet<u32> =
@@ -24,7 +24,7 @@ impl Module {
     }
 }
 
-/// The numbers of the tables that a function loads from.
+/// Numbers of the tables that a function loads.
 fn tables_read(function: &Function) -> BTreeSet<u32> {
     let mut read = BTreeSet::new();
     Stmt::visit_all(&function.body, |stmt| {
@@ -36,7 +36,7 @@ fn tables_read(function: &Function) -> BTreeSet<u32> {
     read
 }
 
-/// Numbers tables by their places among those that are read, and leaves the buffers of others out.
+/// Renumbers the tables that are read, and removes the buffers of others.
 fn keep(function: &mut Function, read: &BTreeSet<u32>) {
     let mut numbers: Vec<Option<BufferId>> = Vec::with_capacity(function.buffers.len());
     let mut kept = Vec::with_capacity(function.buffers.len());
@@ -57,7 +57,7 @@ fn keep(function: &mut Function, read: &BTreeSet<u32>) {
     }
 }
 
-/// Gives buffers their new numbers. What brings one near that is gone goes with it, and so do loops that do nothing else.
+/// Renumbers buffers. Removes prefetches of removed buffers, and loops that contain nothing else.
 fn renumber(block: &mut Block, numbers: &[Option<BufferId>]) {
     block.retain_mut(|stmt| {
         stmt.blocks_mut().into_iter().for_each(|block| renumber(block, numbers));

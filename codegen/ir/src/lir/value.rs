@@ -1,4 +1,4 @@
-//! The names of values.
+//! Names of values.
 
 /// An SSA value of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

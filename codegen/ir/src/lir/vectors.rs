@@ -1,4 +1,4 @@
-//! Operations on vectors, for the builder.
+//! Vector operations of the builder.
 
 use super::{Builder, Op, Scalar, Ty, Value};
 
@@ -30,8 +30,8 @@ impl Builder {
         self.define(ty, Op::ExtractHalf(value, number))
     }
 
-    /// The bytes of an integer vector as narrower integers, lowest bits first; the vector itself if they are
-    /// as wide.
+    /// The bytes of an integer vector as narrower integers, lowest bits first; the vector itself if the
+    /// widths are equal.
     pub fn bitcast_narrow(&mut self, value: Value, scalar: Scalar) -> Value {
         let ty = self.ty(value);
         let pieces = (ty.scalar.bytes() / scalar.bytes()) as u16;
@@ -58,7 +58,7 @@ impl Builder {
         self.define(self.ty(value), Op::LaneShift(value, distance))
     }
 
-    /// Looks each lane of `index` up in a table.
+    /// Table element for each lane of `index`.
     pub fn lookup(&mut self, table: Value, index: Value) -> Value {
         let (element, at) = (self.ty(table).scalar, self.ty(index));
         let ty = if element.is_float() { at.with(element) } else { at };
@@ -75,7 +75,7 @@ impl Builder {
         self.define(Ty::I64, Op::MaskBits(mask))
     }
 
-    /// How many bits of an `i64` are set.
+    /// Number of set bits of an `i64`.
     pub fn pop_count(&mut self, bits: Value) -> Value {
         self.define(Ty::I64, Op::PopCount(bits))
     }

@@ -1,11 +1,11 @@
-//! Launches over the elements of a list.
+//! Launches with one thread per element.
 
 use crate::lir::{Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 
-/// Threads of a block.
+/// Threads per block.
 const THREADS: u32 = 256;
 
-/// A launch with a thread for each number below `count`.
+/// Emits a launch with a thread for each number below `count`.
 pub fn launch_over<B: Build>(k: &mut B, name: &str, count: Value, body: impl FnOnce(&mut B, Value)) {
     let threads = i64::from(THREADS);
     let b = k.builder();

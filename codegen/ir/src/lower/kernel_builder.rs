@@ -1,23 +1,29 @@
 //! A kernel under construction.
 
-use super::output::Formula;
-use super::ports::{Ports, Results};
-use super::scope::{InScope, Scope};
-use crate::lir::{BufferId, Build, Builder, Origin, Place, Task, Value};
-use crate::mir::Var;
+use super::ports::Ports;
+use super::row_source::RowCopy;
+use super::scope::{InScope, Scope, WindowRows};
+use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
+use crate::lir::{Build, Builder, Origin, ProcessorKind, Task, Value};
+use crate::mir::{Accumulator, Affine, CacheId, Iter, PrivateId, Target, Var, Window};
+use crate::repr::{Buffers, Storage};
 
-/// A kernel under construction: where statements go, what it reads and writes, and what is in scope.
+/// A kernel under construction: its builder, its buffers and its scope. The code of each statement is
+/// in the file of its [`Emit`].
 pub struct KernelBuilder<'a> {
-    /// Statements go where it stands.
+    /// Builder of the kernel's function.
     pub b: Builder,
-    /// The buffers of the call and of the model.
+    /// Buffers of the call and of the model.
     pub ports: &'a Ports<'a>,
-    /// What is in scope.
-    pub scope: Scope,
-    /// Whether memory is a device's, which only launches work on.
-    pub on_device: bool,
-    /// The threads of a block of the launch that is being made.
-    pub threads: Option<[u32; 3]>,
+    scope: Scope,
+    on_device: bool,
+    threads: Option<[u32; 3]>,
+}
+
+/// A statement of MIR with its code.
+pub(super) trait Emit {
+    /// Emits the code of the statement.
+    fn emit(&self, k: &mut KernelBuilder);
 }
 
 impl Build for KernelBuilder<'_> {
@@ -29,22 +35,72 @@ impl Build for KernelBuilder<'_> {
 impl<'a> KernelBuilder<'a> {
     /// A kernel with nothing in scope.
     pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
-        let on_device = ports.lowering.place() == Place::Device;
+        let on_device = ports.lowering.place() == ProcessorKind::Device;
         KernelBuilder { b, ports, scope: Scope::default(), on_device, threads: None }
     }
 
-    /// What is stored for a sum that is complete: the sum, or what becomes of it.
-    pub fn finished(&mut self, buffer: BufferId, sum: Value) -> Value {
-        if self.ports.results != Results::Predictions || buffer != self.ports.out {
-            return sum;
-        }
-        let output = &self.ports.lowering.hir.forest.output;
-        let mut formula = Formula { element: self.ports.accumulator, b: &mut self.b };
-        let margin = formula.all(&output.raw, sum, 0);
-        formula.all(&output.value, margin, 0)
+    /// Variables, copies and sums in scope.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
     }
 
-    /// What `body` makes is for the loop of a variable.
+    /// Whether memory is a device's, which only launches access.
+    pub fn is_on_device(&self) -> bool {
+        self.on_device
+    }
+
+    /// Threads of a block, inside a launch.
+    pub fn block_threads(&self) -> Option<[u32; 3]> {
+        self.threads
+    }
+}
+
+/// Values of variables in scope.
+impl KernelBuilder<'_> {
+    /// Value of a sum of variables.
+    pub fn affine(&mut self, sum: &Affine) -> Value {
+        self.scope.affine(&mut self.b, sum)
+    }
+
+    /// Value of a variable.
+    pub fn variable(&mut self, var: Var) -> Value {
+        self.scope.value(&mut self.b, var)
+    }
+
+    /// Number of the current iteration of the loop with a variable.
+    pub fn iteration(&mut self, var: Var) -> Value {
+        self.scope.iteration(&mut self.b, var)
+    }
+
+    /// Exclusive end of a loop.
+    pub fn stop(&mut self, iter: &Iter) -> Value {
+        self.scope.stop(&mut self.b, iter)
+    }
+
+    /// Number of iterations of a loop, at least 0.
+    pub fn trip(&mut self, iter: &Iter) -> Value {
+        self.scope.trip(&mut self.b, iter)
+    }
+
+    /// Rows of a window.
+    pub fn window(&mut self, window: &Window) -> WindowRows {
+        self.scope.window(&mut self.b, window)
+    }
+
+    /// Buffer and position of a target's sums.
+    pub fn sums(&mut self, target: &Target) -> SumTarget {
+        self.scope.sums(&mut self.b, self.ports, target)
+    }
+
+    /// Index of the current row among those whose sums the thread keeps, if it is known at compile time.
+    pub fn place_of_row(&self, accumulator: Accumulator) -> Option<i64> {
+        self.scope.place_of_row(&self.b, accumulator)
+    }
+}
+
+/// Scopes around `body`, which end after it.
+impl KernelBuilder<'_> {
+    /// Attributes the code of `body` to the loop of a variable.
     pub fn for_loop_of(&mut self, var: Var, body: impl FnOnce(&mut Self)) {
         let name = self.ports.lowering.mir.vars.get(var.0 as usize).map(|info| info.name.clone());
         let around = self.b.origin();
@@ -54,7 +110,7 @@ impl<'a> KernelBuilder<'a> {
         self.b.leave(outer);
     }
 
-    /// What `body` makes is this, for the loop around.
+    /// Attributes the code of `body` to a task of the enclosing loop.
     pub fn doing<R>(&mut self, task: Task, body: impl FnOnce(&mut Self) -> R) -> R {
         let around = self.b.origin();
         let outer = self.b.enter(Origin { task, ..around });
@@ -65,11 +121,55 @@ impl<'a> KernelBuilder<'a> {
 
     /// Runs `body` with a variable in scope.
     pub fn with_var(&mut self, var: Var, bound: InScope, body: impl FnOnce(&mut Self)) {
-        let outer = self.scope.vars.insert(var, bound);
+        let outer = self.scope.set_var(var, Some(bound));
         body(self);
-        match outer {
-            Some(outer) => self.scope.vars.insert(var, outer),
-            None => self.scope.vars.remove(&var),
-        };
+        self.scope.set_var(var, outer);
+    }
+
+    /// Runs `body` with a copy of rows in scope.
+    pub fn with_copy(&mut self, id: CacheId, copy: RowCopy, body: impl FnOnce(&mut Self)) {
+        self.scope.set_copy(id, Some(copy));
+        body(self);
+        self.scope.set_copy(id, None);
+    }
+
+    /// Runs `body` with a private buffer in scope.
+    pub fn with_private(&mut self, id: PrivateId, buffer: PrivateBuffer, body: impl FnOnce(&mut Self)) {
+        self.scope.set_private(id, Some(buffer));
+        body(self);
+        self.scope.set_private(id, None);
+    }
+
+    /// Runs `body` with copies of sums, to which walks add instead of the output.
+    pub fn with_copied_sums(&mut self, sums: CopiedSums, body: impl FnOnce(&mut Self)) {
+        let outer = self.scope.set_copied_sums(Some(sums));
+        body(self);
+        self.scope.set_copied_sums(outer);
+    }
+
+    /// Runs `body` with sums that the thread keeps.
+    pub fn with_kept_sums(&mut self, sums: KeptSums, body: impl FnOnce(&mut Self)) {
+        let outer = self.scope.set_kept_sums(Some(sums));
+        body(self);
+        self.scope.set_kept_sums(outer);
+    }
+
+    /// Runs `body` with copies of trees, which replace the tables of their storages.
+    pub fn with_trees<R>(
+        &mut self,
+        copies: impl IntoIterator<Item = (Storage, Buffers)>,
+        body: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let outer = self.scope.add_trees(copies);
+        let result = body(self);
+        self.scope.set_trees(outer);
+        result
+    }
+
+    /// Runs `body` inside a launch with blocks of these threads.
+    pub fn in_launch(&mut self, threads: [u32; 3], body: impl FnOnce(&mut Self)) {
+        self.threads = Some(threads);
+        body(self);
+        self.threads = None;
     }
 }

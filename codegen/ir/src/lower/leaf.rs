@@ -1,188 +1,202 @@
-//! What happens with the leaves that walks end in: their values are added up, or their numbers stored.
+//! Use of the leaves: their values are added to sums, or their indices stored.
 
 use super::kernel_builder::KernelBuilder;
+use super::linear;
 use super::ports::Results;
 use super::sum_target::SumTarget;
-use super::walk::{Lane, WalkContext};
+use super::walk::{WalkContext, WalkLane};
 use crate::lir::{Address, BufferId, Build, Gather, Scalar, Ty, Value};
-use crate::plan::SumAccess;
 use crate::repr::{LeafValue, WalkEnd, add_pieces};
 use sched_nest::Axis;
 
-/// Margins whose additions are written out one after the other; where there are more, they are repeated in a loop.
+/// Most margins whose additions are written out; more run in a loop.
 const WRITTEN_OUT: i64 = 4;
 
-/// A single walk at its end.
+/// Use of a lane's leaves, decided before any of its code is emitted.
+enum LeafAction {
+    /// Stores the leaf index or the leaf value of each walk, in kernels without sums.
+    Store,
+    /// Adds leaf vectors to the sums of a vector of rows, which are stored margin by margin.
+    AddMargins { sums: SumTarget, vectors: BufferId },
+    /// Adds a vector of values to contiguous sums of a vector of rows.
+    AddVector { sums: SumTarget },
+    /// Adds a vector of values to the carried sums of a vector of rows.
+    CarryVector { sums: SumTarget, sum: Value },
+    /// Adds the leaves of the walks to a carried sum, one after the other.
+    CarryInOrder { sums: SumTarget, sum: Value },
+    /// Adds the leaf of each walk to sums in memory, one after the other.
+    AddEach { sums: SumTarget },
+}
+
+/// Summand of a leaf, or summands of a vector of leaves.
+enum Addend {
+    /// One value for one margin.
+    Number(Value),
+    /// A vector of values for all margins: its index in the table of leaf vectors.
+    Vector(Value),
+}
+
+/// A single walk at its leaf.
 #[derive(Clone, Copy)]
-struct Ended {
-    /// The row's number.
+struct EndedWalk {
+    /// Number of the row.
     number: Value,
     tree: Value,
-    /// The row's place among those whose sums the thread keeps.
+    /// Index of the row among those whose sums the thread keeps.
     place: Option<i64>,
 }
 
-impl KernelBuilder<'_> {
-    /// Uses the leaves of a lane. `sum` is the sum carried in a register, if there is one: of a row, or a vector of those of a
-    /// vector of rows.
+impl LeafAction {
+    /// Action for a lane. `sum` is the sum that is carried in a register, if there is one.
+    fn of(k: &KernelBuilder, context: &WalkContext, lane: &WalkLane, sum: Option<Value>) -> LeafAction {
+        let Some(sums) = context.sums else { return LeafAction::Store };
+        let rows_together = lane.walk.width > 1 && context.adds_vectors();
+        match (rows_together, k.ports.vectors, sum) {
+            (true, Some(vectors), _) => LeafAction::AddMargins { sums, vectors },
+            (true, None, None) => LeafAction::AddVector { sums },
+            (true, None, Some(sum)) => LeafAction::CarryVector { sums, sum },
+            (false, _, Some(sum)) => LeafAction::CarryInOrder { sums, sum },
+            (false, _, None) => LeafAction::AddEach { sums },
+        }
+    }
+}
+
+impl WalkContext<'_> {
+    /// Uses the leaves of a lane. `sum` is the sum that is carried in a register, if there is one: that
+    /// of a row, or a vector of those of the lane's rows. Returns the next carried sum.
     pub(super) fn use_leaf(
-        &mut self,
-        context: &WalkContext,
-        lane: &Lane,
+        &self,
+        k: &mut KernelBuilder,
+        lane: &WalkLane,
         node: Value,
         sum: Option<Value>,
     ) -> Option<Value> {
-        let end = WalkEnd { node, steps: context.plan.steps.to_leaf() };
-        let state = &lane.walk.state;
-        let Some(sums) = context.sums else {
-            let found = match self.ports.results {
-                Results::TreeValues => self.leaf_value(context, lane, end),
-                _ => context.layout.leaf_index(&mut self.b, context.buffers, state, end),
-            };
-            self.each(context, lane, found, |k, ended, found| k.store_of_tree(ended, found));
-            return None;
-        };
-        let rows_together = lane.walk.width > 1 && context.plan.sums == SumAccess::Vector;
-        if let Some(vectors) = self.ports.vectors.filter(|_| rows_together) {
-            self.add_by_margin(context, (&sums, vectors), lane, end);
-            return None;
-        }
-        let leaf = match context.layout.leaf(&mut self.b, context.buffers, state, end) {
-            LeafValue::Linear(leaf) => LeafValue::Scalar(self.linear_value(context, lane, leaf)),
-            value => value,
-        };
-        match (leaf, sum) {
-            (LeafValue::Scalar(value), None) if rows_together => {
-                let index = sums.column(&mut self.b, lane.number, lane.tree);
-                sums.add_vector(&mut self.b, index, value, lane.mask);
+        let end = WalkEnd { node, steps: self.plan.steps.to_leaf() };
+        match LeafAction::of(k, self, lane, sum) {
+            LeafAction::Store => {
+                let result = match k.ports.results {
+                    Results::TreeValues => self.addend(k, lane, end).value(),
+                    _ => self.layout.leaf_index(&mut k.b, self.buffers, &lane.walk.state, end),
+                };
+                self.each_walk(k, lane, result, store_of_tree);
+                None
             }
-            (LeafValue::Scalar(value), Some(sum)) if rows_together => {
-                return Some(sums.sum(&mut self.b, sum, value));
+            LeafAction::AddMargins { sums, vectors } => {
+                self.add_margins(k, (&sums, vectors), lane, end);
+                None
             }
-            (LeafValue::Scalar(value), None) => self.each(context, lane, value, |k, ended, value| {
-                let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
-                sums.add(&mut k.b, index, value);
-            }),
-            (LeafValue::Vector(place), None) => self.each(context, lane, place, |k, ended, place| {
-                let place = k.b.to_index(place);
-                k.add_leaf_vector(&sums, ended, place);
-            }),
-            (LeafValue::Linear(_), None) => {}
-            (
-                LeafValue::Scalar(values) | LeafValue::Vector(values) | LeafValue::Linear(values),
-                Some(mut sum),
-            ) => {
-                // In order, so that the sum is the one that a single walk after the other makes.
-                for walk in 0..lane.count {
-                    let mut value = self.walk_of(lane, values, walk);
-                    if matches!(leaf, LeafValue::Vector(_)) {
-                        let (place, lanes) = (self.b.to_index(value), self.b.ty(sum).lanes);
-                        value = self.vector_elements(place, lanes);
-                    }
-                    sum = sums.sum(&mut self.b, sum, value);
+            LeafAction::AddVector { sums } => {
+                let value = self.addend(k, lane, end).value();
+                let index = sums.column(&mut k.b, lane.number, lane.tree);
+                sums.add_vector(&mut k.b, index, value, lane.mask);
+                None
+            }
+            LeafAction::CarryVector { sums, sum } => {
+                let value = self.addend(k, lane, end).value();
+                Some(sums.sum(&mut k.b, sum, value))
+            }
+            LeafAction::CarryInOrder { sums, sum } => Some(self.carry_in_order(k, &sums, lane, end, sum)),
+            LeafAction::AddEach { sums } => {
+                match self.addend(k, lane, end) {
+                    Addend::Number(value) => self.each_walk(k, lane, value, |k, ended, value| {
+                        let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
+                        sums.add(&mut k.b, index, value);
+                    }),
+                    Addend::Vector(place) => self.each_walk(k, lane, place, |k, ended, place| {
+                        let place = k.b.to_index(place);
+                        add_leaf_vector(k, &sums, ended, place);
+                    }),
                 }
-                return Some(sum);
+                None
             }
         }
-        None
     }
 
-    /// What leaves add that hold no vectors.
-    fn leaf_value(&mut self, context: &WalkContext, lane: &Lane, end: WalkEnd) -> Value {
-        match context.layout.leaf(&mut self.b, context.buffers, &lane.walk.state, end) {
-            LeafValue::Linear(leaf) => self.linear_value(context, lane, leaf),
-            LeafValue::Scalar(value) | LeafValue::Vector(value) => value,
+    /// Loads the summands of a lane's leaves, and evaluates linear leaves.
+    fn addend(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Addend {
+        match self.layout.leaf(&mut k.b, self.buffers, &lane.walk.state, end) {
+            LeafValue::Scalar(value) => Addend::Number(value),
+            LeafValue::Linear(leaf) => Addend::Number(linear::values(k, self, lane, leaf)),
+            LeafValue::Vector(place) => Addend::Vector(place),
         }
     }
 
-    /// One walk's part of a lane's value.
-    fn walk_of(&mut self, lane: &Lane, value: Value, walk: u16) -> Value {
-        if lane.walk.width > 1 { self.b.extract(value, walk) } else { value }
+    /// Adds the leaves of a lane's walks to a carried sum, in order, so that it is bit-equal to the sum
+    /// of single walks.
+    fn carry_in_order(
+        &self,
+        k: &mut KernelBuilder,
+        sums: &SumTarget,
+        lane: &WalkLane,
+        end: WalkEnd,
+        mut sum: Value,
+    ) -> Value {
+        let addend = self.addend(k, lane, end);
+        for walk in 0..lane.count {
+            let value = match &addend {
+                Addend::Number(values) => walk_of(k, lane, *values, walk),
+                Addend::Vector(places) => {
+                    let place = walk_of(k, lane, *places, walk);
+                    let (place, lanes) = (k.b.to_index(place), k.b.ty(sum).lanes);
+                    vector_elements(k, place, lanes)
+                }
+            };
+            sum = sums.sum(&mut k.b, sum, value);
+        }
+        sum
     }
 
-    /// Uses the walks of a lane one after the other.
-    fn each(
-        &mut self,
-        context: &WalkContext,
-        lane: &Lane,
+    /// Calls `body` for each walk of a lane in order.
+    fn each_walk<'a>(
+        &self,
+        k: &mut KernelBuilder<'a>,
+        lane: &WalkLane,
         value: Value,
-        mut body: impl FnMut(&mut Self, Ended, Value),
+        mut body: impl FnMut(&mut KernelBuilder<'a>, EndedWalk, Value),
     ) {
         for walk in 0..lane.count {
-            let value = self.walk_of(lane, value, walk);
-            let ahead = context.walks.iter.step * i64::from(walk);
-            let (rows, trees) = if context.walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
-            let ended = Ended {
-                number: self.b.add_int(lane.number, rows),
-                tree: self.b.add_int(lane.tree, trees),
+            let value = walk_of(k, lane, value, walk);
+            let ahead = self.walks.iter.step * i64::from(walk);
+            let (rows, trees) = if self.walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
+            let ended = EndedWalk {
+                number: k.b.add_int(lane.number, rows),
+                tree: k.b.add_int(lane.tree, trees),
                 place: lane.place.map(|place| place + rows),
             };
             match lane.mask {
-                None => body(self, ended, value),
+                None => body(k, ended, value),
                 Some(mask) => {
-                    let exists = self.b.extract(mask, walk);
-                    self.when(exists, |k| body(k, ended, value));
+                    let exists = k.b.extract(mask, walk);
+                    k.when(exists, |k| body(k, ended, value));
                 }
             }
         }
     }
 
-    /// Some elements of the table of leaf vectors.
-    fn vector_elements(&mut self, index: Value, lanes: u16) -> Value {
-        let ty = Ty::vector(self.ports.accumulator, lanes);
-        match self.ports.vectors {
-            Some(vectors) => self.b.load(ty, Address::element(vectors, index, ty.scalar)),
-            None => self.b.float(ty, 0.0),
-        }
-    }
-
-    /// Adds a leaf's vector to all margins of the row: in pieces as wide as registers, or one by one where additions are
-    /// atomic or threads of a GPU make them.
-    fn add_leaf_vector(&mut self, sums: &SumTarget, ended: Ended, first: Value) {
-        let to = sums.row(&mut self.b, ended.number, ended.place);
-        if sums.atomic || self.on_device {
-            let (zero, end) = (self.b.int(0), self.b.int(sums.margins));
-            self.for_loop((zero, end, 1), &[], |k, margin, _| {
-                let source = k.b.add(first, margin);
-                let value = k.vector_elements(source, 1);
-                let index = k.b.add(to, margin);
-                sums.add(&mut k.b, index, value);
-                Vec::new()
-            });
-            return;
-        }
-        for (margin, lanes) in add_pieces(sums.margins, sums.element.bytes()) {
-            let source = self.b.add_int(first, margin);
-            let value = self.vector_elements(source, lanes);
-            let index = self.b.add_int(to, margin);
-            sums.add_vector(&mut self.b, index, value, None);
-        }
-    }
-
-    /// Adds the leaf vectors of a vector of rows, whose sums lie margin by margin.
-    fn add_by_margin(
-        &mut self,
-        context: &WalkContext,
+    /// Adds the leaf vectors of a vector of rows, whose sums are stored margin by margin.
+    fn add_margins(
+        &self,
+        k: &mut KernelBuilder,
         (sums, vectors): (&SumTarget, BufferId),
-        lane: &Lane,
+        lane: &WalkLane,
         end: WalkEnd,
     ) {
-        let first = sums.column(&mut self.b, lane.number, lane.tree);
+        let first = sums.column(&mut k.b, lane.number, lane.tree);
         let rows = i64::from(sums.block.unwrap_or(1));
-        let one = |k: &mut Self, margin: Value| {
+        let one = |k: &mut KernelBuilder, margin: Value| {
             let state = &lane.walk.state;
-            let found = context.layout.leaf_margin(&mut k.b, context.buffers, state, end, margin);
-            let value = found.unwrap_or_else(|| k.gathered_margin(context, vectors, lane, end, margin));
+            let found = self.layout.leaf_margin(&mut k.b, self.buffers, state, end, margin);
+            let value = found.unwrap_or_else(|| self.gathered_margin(k, vectors, lane, end, margin));
             let ahead = k.b.mul_int(margin, rows);
             let index = k.b.add(first, ahead);
             sums.add_vector(&mut k.b, index, value, lane.mask);
         };
-        // Several at a time, so that what all of them need of the leaves' numbers is found once.
+        // Several margins per iteration, which share the computations on leaf indices.
         let several = sums.margins / WRITTEN_OUT * WRITTEN_OUT;
         let looped = if several > WRITTEN_OUT { several } else { 0 };
         if looped > 0 {
-            let (zero, end) = (self.b.int(0), self.b.int(looped));
-            self.for_loop((zero, end, WRITTEN_OUT), &[], |k, first, _| {
+            let (zero, end) = (k.b.int(0), k.b.int(looped));
+            k.for_loop((zero, end, WRITTEN_OUT), &[], |k, first, _| {
                 for ahead in 0..WRITTEN_OUT {
                     let margin = k.b.add_int(first, ahead);
                     one(k, margin);
@@ -191,50 +205,86 @@ impl KernelBuilder<'_> {
             });
         }
         for margin in looped..sums.margins {
-            let margin = self.b.int(margin);
-            one(self, margin);
+            let margin = k.b.int(margin);
+            one(k, margin);
         }
     }
 
-    /// One margin of the leaf vectors of a vector of walks, from the table of all leaf vectors.
+    /// Gathers one margin of the leaf vectors of a vector of walks from the table of all leaf vectors.
     fn gathered_margin(
-        &mut self,
-        context: &WalkContext,
+        &self,
+        k: &mut KernelBuilder,
         vectors: BufferId,
-        lane: &Lane,
+        lane: &WalkLane,
         end: WalkEnd,
         margin: Value,
     ) -> Value {
-        match context.layout.leaf(&mut self.b, context.buffers, &lane.walk.state, end) {
-            // Leaves are not linear beside leaf vectors.
-            LeafValue::Scalar(value) | LeafValue::Linear(value) => value,
-            LeafValue::Vector(index) => {
-                let element = self.ports.accumulator;
-                let from = Gather {
-                    buffer: vectors,
-                    base: margin,
-                    index,
-                    stride: element.bytes(),
-                    offset: 0,
-                    mask: None,
-                };
-                self.b.gather(element, from)
+        match self.addend(k, lane, end) {
+            Addend::Number(value) => value,
+            Addend::Vector(index) => {
+                let element = k.ports.accumulator;
+                let (buffer, base, stride) = (vectors, margin, element.bytes());
+                k.b.gather(element, Gather { buffer, base, index, stride, offset: 0, mask: None })
             }
         }
     }
+}
 
-    /// Stores what was found of a tree's leaf, in the model's order of trees.
-    fn store_of_tree(&mut self, ended: Ended, found: Value) {
-        let trees = self.ports.lowering.hir.forest.trees.len() as i64;
-        let column = match self.ports.sources {
-            Some(sources) => {
-                self.b.load_index(Scalar::I32, Address::element(sources, ended.tree, Scalar::I32))
-            }
-            None => ended.tree,
-        };
-        let row = self.b.mul_int(ended.number, trees);
-        let index = self.b.add(row, column);
-        let element = self.b.ty(found).scalar;
-        self.b.store(Address::element(self.ports.out, index, element), found);
+impl Addend {
+    /// The number, or the index of the vector.
+    fn value(self) -> Value {
+        match self {
+            Addend::Number(value) | Addend::Vector(value) => value,
+        }
     }
+}
+
+/// One walk's part of a lane's value.
+fn walk_of(k: &mut KernelBuilder, lane: &WalkLane, value: Value, walk: u16) -> Value {
+    if lane.walk.width > 1 { k.b.extract(value, walk) } else { value }
+}
+
+/// Loads consecutive elements of the table of leaf vectors.
+fn vector_elements(k: &mut KernelBuilder, index: Value, lanes: u16) -> Value {
+    let ty = Ty::vector(k.ports.accumulator, lanes);
+    match k.ports.vectors {
+        Some(vectors) => k.b.load(ty, Address::element(vectors, index, ty.scalar)),
+        None => k.b.float(ty, 0.0),
+    }
+}
+
+/// Adds a leaf vector to all margins of the row, in pieces as wide as registers. Atomic additions, and
+/// those of a GPU's threads, are one by one.
+fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, first: Value) {
+    let to = sums.row(&mut k.b, ended.number, ended.place);
+    if sums.atomic || k.is_on_device() {
+        let (zero, end) = (k.b.int(0), k.b.int(sums.margins));
+        k.for_loop((zero, end, 1), &[], |k, margin, _| {
+            let source = k.b.add(first, margin);
+            let value = vector_elements(k, source, 1);
+            let index = k.b.add(to, margin);
+            sums.add(&mut k.b, index, value);
+            Vec::new()
+        });
+        return;
+    }
+    for (margin, lanes) in add_pieces(sums.margins, sums.element.bytes()) {
+        let source = k.b.add_int(first, margin);
+        let value = vector_elements(k, source, lanes);
+        let index = k.b.add_int(to, margin);
+        sums.add_vector(&mut k.b, index, value, None);
+    }
+}
+
+/// Stores the result of a tree's leaf, in the model's order of trees.
+fn store_of_tree(k: &mut KernelBuilder, ended: EndedWalk, result: Value) {
+    let trees = k.ports.lowering.hir.forest.trees.len() as i64;
+    let column = match k.ports.sources {
+        Some(sources) => k.b.load_index(Scalar::I32, Address::element(sources, ended.tree, Scalar::I32)),
+        None => ended.tree,
+    };
+    let row = k.b.mul_int(ended.number, trees);
+    let index = k.b.add(row, column);
+    let element = k.b.ty(result).scalar;
+    k.b.store(Address::element(k.ports.out, index, element), result);
 }

@@ -1,90 +1,93 @@
-//! Linear leaves: what a leaf adds is a constant and, term by term, a coefficient times the value of a feature.
+//! Linear leaves, which add a constant and, term by term, a coefficient times the value of a feature.
 //!
-//! Walks end with the number of a leaf. Its terms are added in their order, each operation rounded, from the row of the
-//! call itself: copies may hold bins, and only the features that some node tests. For a vector of walks there are as many
-//! rounds as the longest leaf has terms; lanes whose leaves are shorter keep their sums.
+//! Walks end with the index of a leaf. Its terms are added in their order, each operation rounded.
+//! Values come from the row of the call itself, since copies may hold bins, and only the features that
+//! some node tests. A vector of walks runs as many rounds as the longest leaf has terms; lanes with
+//! shorter leaves keep their sums.
 
 use super::kernel_builder::KernelBuilder;
 use super::row_source::distances;
-use super::walk::{Lane, WalkContext};
+use super::walk::{WalkContext, WalkLane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::rows::{Row, RowLanes};
 use sched_nest::Axis;
 
-impl KernelBuilder<'_> {
-    /// What leaves add, given their numbers: for a single walk, or for a vector of walks.
-    pub(super) fn linear_value(&mut self, context: &WalkContext, lane: &Lane, leaf: Value) -> Value {
-        let width = lane.walk.width;
-        let sums = self.ports.accumulator;
-        let Some(tables) = self.ports.linear else { return self.b.float(ty_of(sums, width), 0.0) };
-        let b = &mut self.b;
-        let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
-        let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
-        let bytes = sums.bytes();
-        let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
-        let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
-        let rounds = self.rounds(context, lane, count, tables.most);
-        let row = self.row_of_call(context, lane);
-        let number = self.b.index_type(width);
-        let none_missing = self.b.int_of(number.with(Scalar::I1), 0);
-        let zero = self.b.int(0);
-        let ended = self.for_loop((zero, rounds, 1), &[constant, none_missing], |k, round, inside| {
-            let (sum, missing) = (inside[0], inside[1]);
-            let b = &mut k.b;
-            let (at, exists) = term(b, round, first, count);
-            let feature = load(b, tables.features, Scalar::I32, (4, 0), at);
-            let coefficient = load(b, tables.coefficients, sums, (bytes, 0), at);
-            let value = row.load(b, feature);
-            let is_missing = b.cmp(Cmp::Uno, value, value);
-            let next = plus(b, sum, coefficient, value);
-            match exists {
-                None => vec![next, b.bin(Bin::Or, missing, is_missing)],
-                Some(exists) => {
-                    let is_missing = b.bin(Bin::And, is_missing, exists);
-                    vec![b.select(exists, next, sum), b.bin(Bin::Or, missing, is_missing)]
-                }
+/// Values of leaves given by their indices, for a single walk or for a vector of walks.
+pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane, leaf: Value) -> Value {
+    let width = lane.walk.width;
+    let sums = k.ports.accumulator;
+    let Some(tables) = k.ports.linear else { return k.b.float(ty_of(sums, width), 0.0) };
+    let b = &mut k.b;
+    let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
+    let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
+    let bytes = sums.bytes();
+    let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
+    let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
+    let rounds = rounds(k, context, lane, count, tables.most);
+    let row = row_of_call(k, context, lane);
+    let number = k.b.index_type(width);
+    let none_missing = k.b.int_of(number.with(Scalar::I1), 0);
+    let zero = k.b.int(0);
+    let ended = k.for_loop((zero, rounds, 1), &[constant, none_missing], |k, round, inside| {
+        let (sum, missing) = (inside[0], inside[1]);
+        let b = &mut k.b;
+        let (at, exists) = term(b, round, first, count);
+        let feature = load(b, tables.features, Scalar::I32, (4, 0), at);
+        let coefficient = load(b, tables.coefficients, sums, (bytes, 0), at);
+        let value = row.load(b, feature);
+        let is_missing = b.cmp(Cmp::Uno, value, value);
+        let next = plus(b, sum, coefficient, value);
+        match exists {
+            None => vec![next, b.bin(Bin::Or, missing, is_missing)],
+            Some(exists) => {
+                let is_missing = b.bin(Bin::And, is_missing, exists);
+                vec![b.select(exists, next, sum), b.bin(Bin::Or, missing, is_missing)]
             }
-        });
-        if seeded(Fault::LinearForgetsMissing) {
-            return ended[0];
         }
-        self.b.select(ended[1], plain, ended[0])
+    });
+    if seeded(Fault::LinearForgetsMissing) {
+        return ended[0];
     }
+    k.b.select(ended[1], plain, ended[0])
+}
 
-    /// How many terms the longest leaf of a lane has.
-    fn rounds(&mut self, context: &WalkContext, lane: &Lane, count: Value, most: BufferId) -> Value {
-        if lane.walk.width == 1 {
-            return count;
-        }
-        let b = &mut self.b;
-        if context.walks.over == Axis::Row {
-            return b.load_index(Scalar::I32, Address::element(most, lane.tree, Scalar::I32));
-        }
-        let terms = self.ports.lowering.hir.forest.linear.iter().flatten().map(|leaf| leaf.terms.len());
-        b.int(terms.max().unwrap_or(0) as i64)
+/// Number of terms of the longest leaf of a lane.
+fn rounds(
+    k: &mut KernelBuilder,
+    context: &WalkContext,
+    lane: &WalkLane,
+    count: Value,
+    most: BufferId,
+) -> Value {
+    if lane.walk.width == 1 {
+        return count;
     }
+    if context.walks.over == Axis::Row {
+        return k.b.load_index(Scalar::I32, Address::element(most, lane.tree, Scalar::I32));
+    }
+    let terms = k.ports.lowering.hir.forest.linear.iter().flatten().map(|leaf| leaf.terms.len());
+    k.b.int(terms.max().unwrap_or(0) as i64)
+}
 
-    /// The row of a walk, or the rows of a vector of walks, as the call has them.
-    fn row_of_call(&mut self, context: &WalkContext, lane: &Lane) -> Row {
-        let (columns, width) = (self.ports.features(), lane.walk.width);
-        let b = &mut self.b;
-        let index = b.mul_int(lane.number, columns);
-        let lanes = (width > 1).then(|| {
-            let distance = context.rows.step.map(|step| distances(b, step * columns, width));
-            RowLanes { distance, adjacent: false, mask: lane.mask }
-        });
-        let (buffer, element) = (self.ports.rows, self.ports.input);
-        Row { buffer, index, offset: 0, element, stride: 1, lanes, table: None }
-    }
+/// Row of a walk, or rows of a vector of walks, in the input of the call.
+fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane) -> Row {
+    let (columns, width) = (k.ports.features(), lane.walk.width);
+    let index = k.b.mul_int(lane.number, columns);
+    let lanes = (width > 1).then(|| {
+        let distance = context.rows.step.map(|step| distances(&mut k.b, step * columns, width));
+        RowLanes { distance, adjacent: false, mask: lane.mask }
+    });
+    let (buffer, element) = (k.ports.rows, k.ports.input);
+    Row { buffer, index, offset: 0, element, stride: 1, lanes, table: None }
 }
 
 fn ty_of(scalar: Scalar, width: u16) -> Ty {
     if width == 1 { Ty::of(scalar) } else { Ty::vector(scalar, width) }
 }
 
-/// Numbers of a table at some records, given the bytes of a record and the first one of the number. Integers come as
-/// numbers of elements.
+/// Loads numbers from records of a table, which have `stride` bytes and the number at `offset`.
+/// Integers are converted to element numbers.
 fn load(
     b: &mut Builder,
     buffer: BufferId,
@@ -100,8 +103,8 @@ fn load(
     if scalar.is_float() { b.load(Ty::of(scalar), at) } else { b.load_index(scalar, at) }
 }
 
-/// The places of the terms of a round, and which lanes have one; lanes without one read the first term. A single walk has a
-/// term in each of its rounds.
+/// Indices of the terms of a round, and the mask of the lanes that have one; other lanes read term 0. A
+/// single walk has a term in each of its rounds.
 fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Option<Value>) {
     let ty = b.ty(first);
     if ty.lanes == 1 {
@@ -114,7 +117,8 @@ fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Op
     (b.select(exists, at, zero), Some(exists))
 }
 
-/// `sum + coefficient * value`, each operation rounded to the type of sums. Products are made in the wider type of both.
+/// `sum + coefficient * value`, each operation rounded to the type of sums. Products are computed in
+/// the wider type of both factors.
 fn plus(b: &mut Builder, sum: Value, coefficient: Value, value: Value) -> Value {
     let sums = b.ty(sum);
     let wide = if b.ty(value).scalar == Scalar::F64 { b.ty(value) } else { sums };

@@ -1,27 +1,27 @@
-//! The tables of linear leaves: for each leaf of the forest a constant and its terms.
+//! Tables of linear leaves: a constant and terms for each leaf of the forest.
 
 use crate::bytes::{floats, ints, scalar};
 use crate::lir::{BufferId, Builder, Scalar, Space};
 use sched_forest::{Forest, Leaf, LinearLeaf};
 
-/// What leaves add where some of them are linear.
+/// Tables of linear leaves, as data, as table numbers or as buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearTables<T> {
-    /// For each leaf of the forest its first term and how many it has, two `i32`.
+    /// For each leaf its first term and its number of terms, two `i32`.
     pub terms: T,
-    /// For each leaf the constant, and what it adds where a feature is missing. Both are the value of a leaf that is not
-    /// linear.
+    /// For each leaf the constant, and the value if a feature is missing. Leaves that are not linear
+    /// have their value in both.
     pub values: T,
-    /// The feature of each term, an `i32`.
+    /// Feature of each term, an `i32`.
     pub features: T,
-    /// The coefficient of each term.
+    /// Coefficient of each term.
     pub coefficients: T,
-    /// For each tree the most terms of its leaves, an `i32`.
+    /// Largest number of terms of each tree's leaves, an `i32`.
     pub most: T,
 }
 
 impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
-    /// The tables of a forest: their names, elements and bytes.
+    /// Tables of a forest: names, elements and bytes.
     pub fn of(forest: &Forest) -> Self {
         let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
         let (mut features, mut coefficients) = (Vec::new(), Vec::new());
@@ -41,7 +41,7 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
                 coefficients.extend(leaf.terms.iter().map(|(_, coefficient)| *coefficient));
             }
         }
-        // Lanes without a term read the first one.
+        // Lanes without a term read term 0.
         if features.is_empty() {
             (features, coefficients) = (vec![0], vec![0.0]);
         }
@@ -57,7 +57,7 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
 }
 
 impl<T> LinearTables<T> {
-    /// The same of each table.
+    /// Applies a function to each table.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> LinearTables<U> {
         LinearTables {
             terms: f(self.terms),
@@ -70,7 +70,7 @@ impl<T> LinearTables<T> {
 }
 
 impl LinearTables<u32> {
-    /// Declares the tables in a kernel.
+    /// Declares the tables as buffers of a kernel.
     pub fn declare(self, b: &mut Builder, sums: Scalar) -> LinearTables<BufferId> {
         let mut table = |name, number, element| b.buffer(name, Space::Model(number), element);
         LinearTables {

@@ -1,48 +1,48 @@
-//! What all kernels of a model share under one schedule: the stages before, and the numbers of the model's
-//! tables.
+//! Data that all kernels of a model share under one schedule: the earlier stages, and the numbers of
+//! the model's tables.
 
 use super::linear_tables::LinearTables;
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::hir::Hir;
-use crate::lir::{Place, Scalar, Table};
+use crate::lir::{ProcessorKind, Scalar, Table};
 use crate::mir::Mir;
 use crate::mir::mapped::any_mapped;
 use crate::plan::Plan;
-use crate::quantize::encode::Tables;
+use crate::quantize::encode::QuantizerTables;
 use crate::repr::Storage;
 use sched_forest::{Forest, Target};
 use std::collections::BTreeMap;
 
-/// Tables that exist once, whatever the layouts.
+/// Tables that exist once, independent of layouts.
 #[derive(Clone, Copy, Debug)]
-pub struct Shared {
-    /// The base values, one per margin. Absent with a single margin, whose base is a constant in the code.
+pub struct SharedNumbers {
+    /// Base values, one per margin. Absent with a single margin, whose base is a constant in the code.
     pub base: Option<u32>,
-    /// The margin of each tree. Absent with a single margin or vector leaves.
+    /// Margin of each tree. Absent with a single margin or vector leaves.
     pub targets: Option<(u32, Scalar)>,
-    /// The vectors of all leaves, if some tree has vector leaves.
+    /// Vectors of all leaves, if some tree has vector leaves.
     pub vectors: Option<u32>,
-    /// What leaves add where some of them are linear.
+    /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<u32>>,
-    /// The model's number of each tree in the order of the nest, for results that are told tree by tree.
+    /// The model's number of each tree in the order of the nest, for results per tree.
     pub sources: Option<u32>,
-    /// What rows are quantized by.
-    pub quantizer: Option<Tables<u32>>,
-    /// The first feature of each piece of transposed copies.
+    /// Search tables for the quantization of rows.
+    pub quantizer: Option<QuantizerTables<u32>>,
+    /// First feature of each piece of transposed copies.
     pub pieces: Option<u32>,
 }
 
-/// The numbers of the model's tables under one schedule.
+/// Numbers of the model's tables under one schedule.
 #[derive(Clone, Debug)]
 pub struct Numbers {
-    /// Those of each storage.
+    /// Tables of each storage.
     pub of_storages: BTreeMap<Storage, Vec<u32>>,
-    /// Those that exist once.
-    pub shared: Shared,
+    /// Tables that exist once.
+    pub shared: SharedNumbers,
 }
 
 impl Numbers {
-    /// Builds the tables, which join those that other schedules have made already.
+    /// Builds the tables and adds them to those of other schedules.
     pub fn of_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> Numbers {
         let mut of_storages = BTreeMap::new();
         for (storage, stored) in &plan.storages {
@@ -53,22 +53,22 @@ impl Numbers {
     }
 }
 
-/// What the kernels of one model under one schedule share.
+/// Input of the kernels of one model under one schedule.
 pub struct Lowering<'a> {
     /// The forest and its nest.
     pub hir: &'a Hir,
     /// The legalised nest.
     pub mir: &'a Mir,
-    /// How it runs.
+    /// Plan of the nest.
     pub plan: &'a Plan,
-    /// The numbers of the tables.
+    /// Numbers of the tables.
     pub numbers: &'a Numbers,
-    /// Rows of the largest call or run, if there is a limit: code that more would need is left out.
+    /// Most rows of a call or run, if they are limited; code for more rows is omitted.
     pub max_rows: Option<i64>,
 }
 
 impl<'a> Lowering<'a> {
-    /// Lowers the variant for calls of at most `max_rows` rows, or for all others.
+    /// Lowering of the variant for calls of at most `max_rows` rows, or for all others.
     pub fn new(
         hir: &'a Hir,
         mir: &'a Mir,
@@ -80,13 +80,13 @@ impl<'a> Lowering<'a> {
         Lowering { hir, mir, plan, numbers, max_rows }
     }
 
-    /// Where its code runs.
-    pub fn place(&self) -> Place {
-        if any_mapped(&self.mir.body) { Place::Device } else { Place::Host }
+    /// Processor that runs the code.
+    pub fn place(&self) -> ProcessorKind {
+        if any_mapped(&self.mir.body) { ProcessorKind::Device } else { ProcessorKind::Host }
     }
 }
 
-/// The number of a table among others. One with the same content is the same table.
+/// Number of a table in the module. Tables with equal content are shared.
 fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
     let name = table.name.clone();
     let mut n = 1;
@@ -101,7 +101,7 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
     tables.len() as u32 - 1
 }
 
-fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> Shared {
+fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedNumbers {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
@@ -123,7 +123,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
         .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {
         let column = |feature| plan.subset.as_ref().map_or(0, |subset| subset.column(feature));
-        Tables {
+        QuantizerTables {
             thresholds: add("bin_thresholds", bins.thresholds()),
             ordered: add("ordered_thresholds", bins.ordered()),
             features: add("bin_features", ints(bins.features().map(u64::from), Scalar::I32)),
@@ -136,11 +136,12 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     let pieces = plan.subset.as_ref().map(|subset| {
         add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    Shared { base, targets, vectors, linear, sources, quantizer, pieces }
+    SharedNumbers { base, targets, vectors, linear, sources, quantizer, pieces }
 }
 
-/// All leaves as vectors over the margins. A tree for one margin leaves the others as they are: adding -0.0
-/// changes no number, not even the sign of a zero. Behind the last one there is room for a vector of a power of two.
+/// All leaves as vectors over the margins. A tree for one margin adds -0.0 to the others, which changes
+/// no number, not even the sign of a zero. The end is padded, so that vectors with a power of two of
+/// lanes stay inside.
 fn leaf_vectors(forest: &Forest) -> Vec<f64> {
     let mut vectors = Vec::new();
     for tree in &forest.trees {

@@ -1,26 +1,40 @@
-//! MIR and its plan to LIR: loops get bounds, walks get code, targets get addresses.
+//! MIR and its plan to LIR: bounds for loops, code for walks, addresses for sums.
 //!
-//! Nothing is chosen here: what could be done in several ways is in the plan.
+//! Lowering makes no choices; the plan contains them all.
 //!
-//! [`Lowering`] holds what all kernels share: the stages before, and the numbers of the model's tables. Each
-//! kernel is lowered by a `KernelBuilder` of its own: the LIR builder, its `ports::Ports`, and what is in
-//! `scope::Scope`.
+//! [`Lowering`] holds the data that all kernels share: the earlier stages, and the numbers of the
+//! model's tables. Each kernel has its own `KernelBuilder`: the LIR builder, the kernel's
+//! `ports::Ports`, and the current `scope::Scope`.
+//!
+//! Each statement of MIR implements `kernel_builder::Emit` in one file: loops and cases in `nest`,
+//! launches in `launch`, copies of rows in `row_copy` and `shared_rows`, copies of trees in
+//! `shared_trees`, leaf loops in `leaf_loop`, tree loops with several trees at once in
+//! `unroll_and_jam`, private sums and folds in `sums`, sums of threads in `thread_sums`.
+//!
+//! A leaf loop makes one `walk::WalkContext`. The context runs `group::Group`s of walks, and uses
+//! their leaves by a `LeafAction` (`leaf`).
 
+mod carried_sum;
 mod device_sums;
 mod elements;
+mod group;
 mod kernel_builder;
 mod launch;
 mod leaf;
+mod leaf_loop;
 mod linear;
 mod linear_tables;
 mod lowering;
 mod nest;
+mod opening;
 mod output;
 mod ports;
 mod row_copy;
 mod row_source;
 mod scope;
 mod shared;
+mod shared_rows;
+mod shared_sums;
 mod shared_trees;
 mod sum_target;
 mod sums;
@@ -29,24 +43,26 @@ mod transfer;
 mod unroll_and_jam;
 mod walk;
 
-use self::kernel_builder::KernelBuilder;
+use self::kernel_builder::{Emit, KernelBuilder};
 use self::ports::{Ports, Results};
-use crate::lir::{BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, Place, Space, Stmt};
+use crate::lir::{
+    BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, ProcessorKind, Space, Stmt,
+};
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
 pub use output::{class_columns, interface, needs_library, value_columns};
 pub(crate) use shared::check as check_shared;
 
-/// The function of one kernel, which chooses among the variants of the schedule by the number of rows. Leaves are
-/// found under the last variant, whatever the size. None if the model has no such output, and for kernels of bins where rows
-/// do not travel as these.
+/// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
+/// Leaf indices and leaf values always use the last variant. `None` if the model has no such output, or
+/// for kernels of bins if rows are not transferred as bins.
 pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
     let rest = variants.rest();
     let (all, places) = (variants.bounded(), places(variants));
     match kernel {
         KernelKind::Raw => Some(walks("raw", (all, rest), (Results::Margins, None), &places)),
-        // The numbers of leaves are large tables, and small calls for them rare.
+        // Leaf indices are large tables, and small calls for them are rare.
         KernelKind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), &places)),
         KernelKind::Tree => {
             let has_values = rest.hir.forest.num_tree_values() > 0;
@@ -68,12 +84,12 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// A function that walks trees, under one of some variants or else under another one. Its rows are values, or bins.
+/// A function that walks trees under the variant for its number of rows. Its rows are values, or bins.
 fn walks(
     name: &str,
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
     (results, bins): (Results, Option<BinTransfer>),
-    places: &Variants<Place>,
+    places: &Variants<ProcessorKind>,
 ) -> Function {
     let mut b = Builder::with_index(name, rest.plan.index);
     choose(&mut b, bounded, rest, (results, bins));
@@ -83,8 +99,9 @@ fn walks(
     b.finish()
 }
 
-/// The function from rows to predictions, for devices: each margin is finished where it is stored. None where a prediction
-/// needs several margins, where some variant runs on the host, and where sums are read again after they were stored.
+/// The function from rows to predictions, for devices, which transforms each margin before it stores
+/// it. `None` if a prediction needs several margins, if some variant runs on the host, or if stored
+/// sums are read again.
 fn direct(
     name: &str,
     variants: &Variants<Lowering>,
@@ -92,7 +109,7 @@ fn direct(
     bins: Option<BinTransfer>,
 ) -> Option<Function> {
     let rest = variants.rest();
-    let on_devices = places(variants).iter().all(|(_, place)| *place == Place::Device);
+    let on_devices = places(variants).iter().all(|(_, place)| *place == ProcessorKind::Device);
     if !on_devices || !output::is_by_margin(&rest.hir.forest) {
         return None;
     }
@@ -109,7 +126,7 @@ fn direct(
     (!reads).then_some(function)
 }
 
-/// The rows from which on all variants that a run may take read columns, too.
+/// Fewest rows from which on all variants also read columns.
 pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
     let takes = |lowering: &Lowering| lowering.plan.takes_columns;
     if !takes(variants.rest()) {
@@ -119,12 +136,12 @@ pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
     Some(last.map_or(0, |variant| i64::from(variant.max_rows) + 1))
 }
 
-/// Where each variant runs.
-fn places(variants: &Variants<Lowering>) -> Variants<Place> {
+/// Processor that runs each variant.
+fn places(variants: &Variants<Lowering>) -> Variants<ProcessorKind> {
     variants.as_ref().map(|_, lowering| lowering.place())
 }
 
-/// The first variant whose bound covers the call.
+/// Emits the first variant that covers the number of rows of the call.
 fn choose(
     b: &mut Builder,
     bounded: &[Bounded<Lowering>],
@@ -153,6 +170,6 @@ fn emit(lowering: &Lowering, b: &mut Builder, results: Results, bins: Option<Bin
     let ports = Ports::declare(lowering, b, results, bins);
     // The builder moves into the kernel and back.
     let mut kernel = KernelBuilder::new(std::mem::replace(b, Builder::new("")), &ports);
-    kernel.block(&lowering.mir.body);
+    lowering.mir.body.emit(&mut kernel);
     *b = kernel.b;
 }

@@ -1,194 +1,127 @@
-//! Loops, cases, row copies and prefetches.
+//! Loops and cases of the host and of threads, and the dispatch of statements.
 
-use super::kernel_builder::KernelBuilder;
-use super::row_copy::Copying;
-use super::row_source::RowCopy;
-use super::scope::InScope;
-use crate::lir::{Bin, Build, Cmp, Task};
-use crate::mir::{CacheRows, CacheTrees, Limit, Loop, Mode, Stmt, Var};
-use crate::quantize::encode::TAIL;
-use crate::rows::{Copied, Places};
+use super::kernel_builder::{Emit, KernelBuilder};
+use super::scope::{InScope, constant_stop};
+use super::unroll_and_jam::TreeLoop;
+use super::{launch, sums};
+use crate::lir::{Build, Cmp, Task};
+use crate::mir::{Loop, Mode, Stmt, Var};
 
-impl KernelBuilder<'_> {
-    /// Emits statements. Where no sums are wanted the walks only store what they found at their ends.
-    pub(super) fn block(&mut self, stmts: &[Stmt]) {
-        for stmt in stmts {
-            self.stmt(stmt);
-        }
+/// Most arms of a case that are tested one after the other; more are halved first.
+const FEW_ARMS: usize = 8;
+
+impl Emit for [Stmt] {
+    fn emit(&self, k: &mut KernelBuilder) {
+        self.iter().for_each(|stmt| stmt.emit(k));
     }
+}
 
-    fn stmt(&mut self, stmt: &Stmt) {
-        let sums = self.ports.results.are_sums();
-        match stmt {
-            Stmt::Loop(this) => self.for_loop_of(this.iter.var, |k| k.nest_loop(this)),
-            Stmt::Walks(walks) => self.for_loop_of(walks.iter.var, |k| k.walks(walks)),
-            Stmt::Case(var, arms) => self.case(*var, arms),
-            Stmt::CacheRows(cache) => match (cache.shared, cache.window.high) {
-                (Some(threads), Some(high)) => self.share_rows(cache, threads, high - cache.window.low),
-                _ => self.cache_rows(cache),
-            },
-            Stmt::CacheTrees(cache) => self.cache_trees(cache),
-            Stmt::ShareTrees(copy) if sums => self.share_trees(copy),
-            Stmt::ShareTrees(copy) => self.block(&copy.body),
-            Stmt::Base(window) if sums => self.doing(Task::Sums, |k| k.fill_base(window)),
-            Stmt::Launch(launch) => self.device_code(launch),
-            Stmt::When(guards, body) => self.guarded(guards, |k| k.block(body)),
-            Stmt::ThreadSums(thread) if sums => self.thread_sums(thread),
-            Stmt::ThreadSums(thread) => self.block(&thread.body),
-            Stmt::Private(private) if sums => self.private(private),
-            Stmt::Private(private) => self.block(&private.body),
-            Stmt::Zero(id, var) if sums => self.doing(Task::Sums, |k| k.zero(*id, *var)),
-            Stmt::ZeroAll(id) if sums => self.doing(Task::Sums, |k| k.zero_all(*id)),
-            Stmt::Fold(fold) if sums => self.doing(Task::Sums, |k| k.fold(fold)),
+impl Emit for Stmt {
+    /// Emits a statement. Kernels without sums skip the statements that set, keep or fold sums.
+    fn emit(&self, k: &mut KernelBuilder) {
+        let are_sums = k.ports.results.are_sums();
+        match self {
+            Stmt::Loop(this) => k.for_loop_of(this.iter.var, |k| this.emit(k)),
+            Stmt::Walks(walks) => k.for_loop_of(walks.iter.var, |k| walks.emit(k)),
+            Stmt::Case(var, arms) => case(k, *var, arms),
+            Stmt::CacheRows(cache) => cache.emit(k),
+            Stmt::CacheTrees(cache) => cache.emit(k),
+            Stmt::ShareTrees(copy) if are_sums => copy.emit(k),
+            Stmt::ShareTrees(copy) => copy.body.emit(k),
+            Stmt::Base(window) if are_sums => k.doing(Task::Sums, |k| sums::fill_base(k, window)),
+            Stmt::Launch(launch) => launch.emit(k),
+            Stmt::When(guards, body) => launch::guarded(k, guards, |k| body.emit(k)),
+            Stmt::ThreadSums(thread) if are_sums => thread.emit(k),
+            Stmt::ThreadSums(thread) => thread.body.emit(k),
+            Stmt::Private(private) if are_sums => private.emit(k),
+            Stmt::Private(private) => private.body.emit(k),
+            Stmt::Zero(id, var) if are_sums => k.doing(Task::Sums, |k| sums::zero(k, *id, *var)),
+            Stmt::ZeroAll(id) if are_sums => k.doing(Task::Sums, |k| sums::zero_all(k, *id)),
+            Stmt::Fold(fold) if are_sums => k.doing(Task::Sums, |k| fold.emit(k)),
             Stmt::Base(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
+}
 
-    fn nest_loop(&mut self, this: &Loop) {
-        let var = this.iter.var;
-        match this.mode {
-            Mode::Serial => self.serial(this),
-            Mode::UnrollAndJam => match self.tree_loop(this) {
-                Some(trees) => self.unroll_and_jam(trees),
-                None => self.serial(this),
+impl Emit for Loop {
+    fn emit(&self, k: &mut KernelBuilder) {
+        match self.mode {
+            Mode::Serial => serial(k, self),
+            Mode::UnrollAndJam => match TreeLoop::of(k, self) {
+                Some(trees) => trees.emit(k),
+                None => serial(k, self),
             },
-            Mode::Parallel => {
-                let trip = self.scope.trip(&mut self.b, &this.iter);
-                self.parallel(trip, |k, iteration| {
-                    let offset = k.b.mul_int(iteration, this.iter.step);
-                    let value = k.b.add_int(offset, this.iter.start);
-                    let bound = InScope { value, iteration: Some(iteration) };
-                    k.with_var(var, bound, |k| k.block(&this.body));
-                });
-            }
-            Mode::Unrolled => self.unrolled(this),
-            Mode::Mapped(mapping) => self.mapped(this, mapping),
+            Mode::Parallel => parallel(k, self),
+            Mode::Unrolled => unrolled(k, self),
+            Mode::Mapped(mapping) => launch::mapped(k, self, mapping),
         }
     }
+}
 
-    fn serial(&mut self, this: &Loop) {
-        let (lo, hi) = (self.b.int(this.iter.start), self.scope.stop(&mut self.b, &this.iter));
-        self.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
-            k.with_var(this.iter.var, InScope::value(value), |k| k.block(&this.body));
+fn serial(k: &mut KernelBuilder, this: &Loop) {
+    let (lo, hi) = (k.b.int(this.iter.start), k.stop(&this.iter));
+    k.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
+        k.with_var(this.iter.var, InScope::value(value), |k| this.body.emit(k));
+        Vec::new()
+    });
+}
+
+fn parallel(k: &mut KernelBuilder, this: &Loop) {
+    let trip = k.trip(&this.iter);
+    k.parallel(trip, |k, iteration| {
+        let bound = InScope::of_iteration(&mut k.b, &this.iter, iteration);
+        k.with_var(this.iter.var, bound, |k| this.body.emit(k));
+    });
+}
+
+/// Emits each iteration as code of its own, guarded if the end is not a constant.
+fn unrolled(k: &mut KernelBuilder, this: &Loop) {
+    let stop = k.stop(&this.iter);
+    let end = constant_stop(&this.iter);
+    let mut at = this.iter.start;
+    while at < end {
+        let value = k.b.int(at);
+        let runs = k.b.cmp(Cmp::Lt, value, stop);
+        k.when(runs, |k| {
+            k.with_var(this.iter.var, InScope::value(value), |k| this.body.emit(k));
+        });
+        at += this.iter.step;
+    }
+}
+
+/// Emits the body for the variable's value. The last value needs no test, since one of them holds. Many
+/// values are tested by halves first, to limit nesting and the number of tests.
+fn case(k: &mut KernelBuilder, var: Var, arms: &[(i64, Vec<Stmt>)]) {
+    if arms.len() > FEW_ARMS
+        && let (low, high) = arms.split_at(arms.len() / 2)
+        && let Some((first, _)) = high.first()
+    {
+        let current = k.variable(var);
+        let first = k.b.int(*first);
+        let is_low = k.b.cmp(Cmp::Lt, current, first);
+        let half = |half: &[(i64, Vec<Stmt>)], k: &mut KernelBuilder| {
+            case(k, var, half);
             Vec::new()
-        });
-    }
-
-    /// Each iteration as code of its own, guarded where the end is not a constant.
-    fn unrolled(&mut self, this: &Loop) {
-        let stop = self.scope.stop(&mut self.b, &this.iter);
-        let constant = |stop: &crate::mir::Bound| match stop.limit {
-            Limit::Const(n) => Some(n - stop.less.plus),
-            Limit::Rows => None,
         };
-        let end = this.iter.stops.iter().filter_map(constant).min().unwrap_or(this.iter.start);
-        let mut at = this.iter.start;
-        while at < end {
-            let value = self.b.int(at);
-            let runs = self.b.cmp(Cmp::Lt, value, stop);
-            self.when(runs, |k| {
-                k.with_var(this.iter.var, InScope::value(value), |k| k.block(&this.body));
-            });
-            at += this.iter.step;
-        }
+        k.if_else(is_low, |k| half(low, k), |k| half(high, k));
+        return;
     }
-
-    /// The body of the variable's value. The last one needs no test: the values are all there are. Many are
-    /// halved first, so that neither nesting nor the number of tests grows with them.
-    fn case(&mut self, var: Var, arms: &[(i64, Vec<Stmt>)]) {
-        const FEW: usize = 8;
-        if arms.len() > FEW
-            && let (low, high) = arms.split_at(arms.len() / 2)
-            && let Some((first, _)) = high.first()
-        {
-            let current = self.scope.value(&mut self.b, var);
-            let first = self.b.int(*first);
-            let is_low = self.b.cmp(Cmp::Lt, current, first);
-            let half = |half: &[(i64, Vec<Stmt>)], k: &mut Self| {
-                k.case(var, half);
-                Vec::new()
-            };
-            self.if_else(is_low, |k| half(low, k), |k| half(high, k));
-            return;
-        }
-        let Some(((value, body), rest)) = arms.split_first() else { return };
-        if rest.is_empty() {
-            return self.block(body);
-        }
-        let current = self.scope.value(&mut self.b, var);
-        let this = self.b.int(*value);
-        let is_this = self.b.cmp(Cmp::Eq, current, this);
-        self.if_else(
-            is_this,
-            |k| {
-                k.block(body);
-                Vec::new()
-            },
-            |k| {
-                k.case(var, rest);
-                Vec::new()
-            },
-        );
+    let Some(((value, body), rest)) = arms.split_first() else { return };
+    if rest.is_empty() {
+        return body.emit(k);
     }
-
-    /// Copies the window's rows to local memory and uses the copy inside.
-    fn cache_rows(&mut self, cache: &CacheRows) {
-        let window = self.scope.window(&mut self.b, &cache.window);
-        let (first_row, count) = (window.first, window.count);
-        let plan = self.ports.lowering.plan.copies.get(&cache.id).copied().unwrap_or_default();
-        let quantizer = self.ports.quantizer().filter(|_| cache.quantized);
-        let transpose = self.ports.transpose().filter(|_| plan.blocks.is_some());
-        let (element, columns) = match (&quantizer, &transpose) {
-            (Some(quantizer), _) => (quantizer.bins.element(), i64::from(quantizer.bins.columns())),
-            (None, Some(transpose)) => (self.ports.input, transpose.columns()),
-            (None, None) => (self.ports.input, self.ports.features()),
-        };
-        let mut held = count;
-        if let Some(width) = plan.blocks {
-            // Whole blocks, so that a vector never reaches beyond the copy.
-            let more = self.b.add_int(count, i64::from(width) - 1);
-            let width = self.b.int(i64::from(width));
-            let blocks = self.b.bin(Bin::IDiv, more, width);
-            held = self.b.mul(blocks, width);
-        }
-        let elements = self.b.mul_int(held, columns);
-        let mut bytes = self.b.mul_int(elements, i64::from(element.bytes()));
-        if quantizer.is_some() {
-            bytes = self.b.add_int(bytes, TAIL);
-        }
-        let name = if quantizer.is_some() { "quantized_rows" } else { "cached_rows" };
-        let rows = Copied { first: first_row, count, held };
-        self.alloc(name, element, bytes, |k, buffer| {
-            let copying = Copying { quantizer, transpose, blocks: plan.blocks, buffer, rows };
-            k.doing(Task::Copies, |k| k.fill_copy(&copying, elements));
-            let (blocks, places) = (plan.blocks, Places::IN_ORDER);
-            let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
-            k.scope.copies.insert(cache.id, copy);
-            match plan.blocks {
-                Some(block) if plan.sums && k.ports.results.are_sums() => {
-                    k.cache_sums(rows, block, |k| k.block(&cache.body));
-                }
-                _ => k.block(&cache.body),
-            }
-            k.scope.copies.remove(&cache.id);
-        });
-    }
-
-    fn cache_trees(&mut self, cache: &CacheTrees) {
-        let from = self.scope.affine(&mut self.b, &cache.from);
-        let all = self.b.int(self.ports.lowering.hir.forest.trees.len() as i64);
-        let end = self.b.add_int(from, cache.count);
-        let end = self.b.min(end, all);
-        let (plan, tables) = (self.ports.lowering.plan, &self.ports.tables);
-        for storage in plan.storages_of(&cache.walks) {
-            let (Some(stored), Some(buffers)) = (plan.storages.get(&storage), tables.get(&storage)) else {
-                continue;
-            };
-            let layout = &*stored.layout;
-            self.b.for_loop((from, end, 1), &[], |b, tree, _| {
-                layout.prefetch(b, buffers, tree);
-                Vec::new()
-            });
-        }
-    }
+    let current = k.variable(var);
+    let this = k.b.int(*value);
+    let is_this = k.b.cmp(Cmp::Eq, current, this);
+    k.if_else(
+        is_this,
+        |k| {
+            body.emit(k);
+            Vec::new()
+        },
+        |k| {
+            case(k, var, rest);
+            Vec::new()
+        },
+    );
 }

@@ -1,22 +1,22 @@
 //! Output stages: kernels from margins to predictions and to class numbers.
 //!
-//! The formulas, the order of operations and the types are those of the reference in `sched-forest`, so that results are
-//! equal bit for bit.
+//! Formulas, order of operations and types are those of the reference in `sched-forest`, so that
+//! results are bit-equal.
 
 mod formula;
 
 use super::elements::launch_over;
 use crate::bytes::scalar;
 use crate::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, Place, Scalar, Space, Ty,
-    Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, ProcessorKind, Scalar,
+    Space, Ty, Value,
 };
 use sched_forest::{ClassRule, Forest, Softmax, Transform, Types};
 use sched_nest::{Bounded, Variants};
 
 pub use formula::Formula;
 
-/// What the kernels of a model with these types read and write.
+/// Element types between callers and the kernels of a model with these types.
 pub fn interface(types: &Types) -> Interface {
     let Types { input, threshold: _, accumulator, output } = *types;
     Interface { rows: scalar(input), margins: scalar(accumulator), results: scalar(output) }
@@ -27,15 +27,15 @@ pub fn value_columns(forest: &Forest) -> usize {
     forest.num_outputs()
 }
 
-/// Columns of class output: one where the model has classes, else none.
+/// Columns of class output: one if the model has classes, else none.
 pub fn class_columns(forest: &Forest) -> usize {
     usize::from(forest.is_classifier() && forest.num_classes_out() == 1)
 }
 
-/// The kernel from margins to predictions; none where predictions are the margins.
-pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
+/// The kernel from margins to predictions; `None` if predictions are the margins.
+pub fn values(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
     let stage = Stage::new(forest, ("value", index), scalar(forest.types.output), places);
-    let steps = Steps::of(&forest.output.value);
+    let steps = OutputSteps::of(&forest.output.value);
     Some(match steps.last {
         None if steps.by_value.is_empty() && stage.element == stage.result => return None,
         None => stage.each(steps.by_value),
@@ -46,11 +46,11 @@ pub fn values(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Optio
     })
 }
 
-/// The kernel from margins to class numbers; none where the model has no classes.
-pub fn classes(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Option<Function> {
+/// The kernel from margins to class numbers; `None` if the model has no classes.
+pub fn classes(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
     let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
     let stage = Stage::new(forest, ("class", index), Scalar::F32, places);
-    let steps = Steps::of(&forest.output.value);
+    let steps = OutputSteps::of(&forest.output.value);
     Some(match (classes.rule, steps.last) {
         (ClassRule::MarginAbove(bound), _) => stage.above(&[], bound),
         (ClassRule::ValueAbove(bound), _) => stage.above(steps.by_value, bound),
@@ -63,8 +63,8 @@ pub fn classes(forest: &Forest, index: Scalar, places: &Variants<Place>) -> Opti
     })
 }
 
-/// From sums to margins, in place: what the kernel of margins ends with.
-pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<Place>) {
+/// Transforms sums to margins, in place, at the end of the kernel of margins.
+pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<ProcessorKind>) {
     if forest.output.raw.is_empty() {
         return;
     }
@@ -77,29 +77,29 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<Place>
     *b = stage.b;
 }
 
-/// Steps from margins to predictions: those that take each value by itself, and one that takes all of a row.
-struct Steps<'a> {
+/// Steps from margins to predictions: those on single values, and a last one on all values of a row.
+struct OutputSteps<'a> {
     by_value: &'a [Transform],
     last: Option<&'a Transform>,
 }
 
-impl<'a> Steps<'a> {
-    fn of(steps: &'a [Transform]) -> Steps<'a> {
+impl<'a> OutputSteps<'a> {
+    fn of(steps: &'a [Transform]) -> OutputSteps<'a> {
         let count = steps.iter().position(|step| !step.is_by_value()).unwrap_or(steps.len());
-        Steps { by_value: &steps[..count], last: steps.get(count) }
+        OutputSteps { by_value: &steps[..count], last: steps.get(count) }
     }
 }
 
 /// An output stage under construction.
 struct Stage<'a> {
     b: Builder,
-    /// Where runs take place.
-    places: &'a Variants<Place>,
+    /// Processor of each run.
+    places: &'a Variants<ProcessorKind>,
     margins: BufferId,
     out: BufferId,
-    /// The element of margins.
+    /// Element of margins.
     element: Scalar,
-    /// The element of results.
+    /// Element of results.
     result: Scalar,
     per_row: i64,
 }
@@ -110,13 +110,13 @@ impl Build for Stage<'_> {
     }
 }
 
-/// What the exponentials of a row have in common.
+/// Common part of the exponentials of a row.
 #[derive(Clone, Copy)]
 struct Exponentials {
     form: Softmax,
-    /// The largest value.
+    /// Largest value of the row.
     largest: Value,
-    /// The exponential of minus the largest value, where values near zero are put aside.
+    /// Exponential of the negated largest value, for softmax that treats values near zero separately.
     aside: Option<Value>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Stage<'a> {
         forest: &Forest,
         (name, index): (&str, Scalar),
         result: Scalar,
-        places: &'a Variants<Place>,
+        places: &'a Variants<ProcessorKind>,
     ) -> Self {
         let element = scalar(forest.types.accumulator);
         let mut b = Builder::with_index(name, index);
@@ -138,7 +138,8 @@ impl<'a> Stage<'a> {
         self.b.load(Ty::of(self.element), Address::element(self.margins, index, self.element))
     }
 
-    /// A margin after steps that take each value by itself. It is the one of this number in its row, if that matters.
+    /// A margin after steps on single values. `margin` is its number in the row, for steps that depend
+    /// on it.
     fn value(&mut self, steps: &[Transform], index: Value, margin: usize) -> Value {
         let x = self.load(index);
         self.formula().all(steps, x, margin)
@@ -183,7 +184,7 @@ impl<'a> Stage<'a> {
         });
     }
 
-    /// 1 for each margin that is above the bound after the steps, else 0.
+    /// 1 for each margin that exceeds the bound after the steps, else 0.
     fn above(mut self, steps: &[Transform], bound: f64) -> Function {
         self.each_margin(steps, |s, index, y| {
             let one = s.formula().positive(y, bound);
@@ -207,8 +208,8 @@ impl<'a> Stage<'a> {
         self.b.finish()
     }
 
-    /// Each value adds its step to the one before it. Results may be the margins' own buffer: a margin is read before its
-    /// result is written.
+    /// Running sums of the steps between values. The result may be in the buffer of the margins: each
+    /// margin is read before its result is written.
     fn ascending(mut self, steps: &[Transform]) -> Function {
         let rows = self.b.rows();
         self.for_all(rows, |s, row| {
@@ -228,7 +229,7 @@ impl<'a> Stage<'a> {
         self.b.finish()
     }
 
-    /// 1 where the margin is larger than its complement, else 0.
+    /// 1 if the margin is larger than its complement, else 0.
     fn larger_half(mut self, steps: &[Transform]) -> Function {
         let rows = self.b.rows();
         self.for_all(rows, |s, row| {
@@ -242,7 +243,7 @@ impl<'a> Stage<'a> {
         self.b.finish()
     }
 
-    /// A body for each number below `count`, where the run takes place.
+    /// Calls `body` for each number below `count`, on the processor of the run.
     fn for_all(&mut self, count: Value, mut body: impl FnMut(&mut Self, Value)) {
         let places = self.places;
         self.choose(places.bounded(), *places.rest(), count, &mut body);
@@ -250,8 +251,8 @@ impl<'a> Stage<'a> {
 
     fn choose(
         &mut self,
-        bounded: &[Bounded<Place>],
-        rest: Place,
+        bounded: &[Bounded<ProcessorKind>],
+        rest: ProcessorKind,
         count: Value,
         body: &mut impl FnMut(&mut Self, Value),
     ) {
@@ -266,10 +267,10 @@ impl<'a> Stage<'a> {
         self.when(more, |s| s.choose(larger, rest, count, body));
     }
 
-    fn for_all_at(&mut self, place: Place, count: Value, body: &mut impl FnMut(&mut Self, Value)) {
+    fn for_all_at(&mut self, place: ProcessorKind, count: Value, body: &mut impl FnMut(&mut Self, Value)) {
         match place {
-            Place::Device => launch_over(self, "rows", count, body),
-            Place::Host => {
+            ProcessorKind::Device => launch_over(self, "rows", count, body),
+            ProcessorKind::Host => {
                 let zero = self.b.int(0);
                 self.for_loop((zero, count, 1), &[], |s, number, _| {
                     body(s, number);
@@ -279,8 +280,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The index of the largest value of a row, the first one of equals, as a float. Values are the margins after the
-    /// steps, or their softmax.
+    /// Index of the largest value of a row, the first of equal ones, as a float. Values are the margins
+    /// after the steps, or their softmax.
     fn arg_max(mut self, steps: &[Transform], softmax: Option<Softmax>) -> Function {
         let rows = self.b.rows();
         self.for_all(rows, |s, row| {
@@ -310,10 +311,10 @@ impl<'a> Stage<'a> {
         self.b.finish()
     }
 
-    /// Exponentials of the distances to the largest value, over their sum.
+    /// Exponentials of the distances to the largest value, divided by their sum.
     ///
-    /// Results of the margins' type may be the margins' own buffer: the exponentials are parked in them. Where results
-    /// have another type, the exponentials are computed twice.
+    /// Results of the margins' type may be in the buffer of the margins, which then holds the
+    /// exponentials meanwhile. With another result type, the exponentials are computed twice.
     fn softmax(mut self, steps: &[Transform], form: Softmax) -> Function {
         let rows = self.b.rows();
         let park = self.element == self.result;
@@ -337,8 +338,8 @@ impl<'a> Stage<'a> {
         self.b.finish()
     }
 
-    /// What the exponentials of a row need, and their sum in the element of margins. They are stored, if they are to be
-    /// parked.
+    /// Common part of a row's exponentials, and their sum in the element of margins. With `park`, the
+    /// exponentials are stored.
     fn exponentials(
         &mut self,
         steps: &[Transform],
@@ -382,7 +383,7 @@ impl<'a> Stage<'a> {
         (all, self.b.cast(Cast::Float, sum[0], Ty::of(self.element)))
     }
 
-    /// The exponential of a value's distance to the largest one, or what stands for it.
+    /// Exponential of a value's distance to the largest one, or the product that replaces it near zero.
     fn exponential(&mut self, all: Exponentials, x: Value) -> Value {
         let distance = self.b.sub(x, all.largest);
         let power = self.b.math(Math::Exp, distance);
@@ -402,7 +403,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Whether a step does the same to each margin.
+/// Whether a step transforms each margin alike.
 fn is_uniform(step: &Transform) -> bool {
     match step {
         Transform::Scale { bias, .. } => bias.iter().all(|other| Some(other) == bias.first()),
@@ -417,7 +418,7 @@ pub fn is_by_margin(forest: &Forest) -> bool {
     same && steps().next().is_some() && steps().all(|step| step.is_by_value() && is_uniform(step))
 }
 
-/// Functions of the C library that results need beside the exponential.
+/// Whether results need functions of the C library other than the exponential.
 pub fn needs_library(forest: &Forest) -> bool {
     forest.output.raw.iter().chain(&forest.output.value).any(|step| {
         matches!(

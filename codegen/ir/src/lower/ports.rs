@@ -1,10 +1,11 @@
-//! What a kernel reads and writes outside its own memory: rows, result, and the model's tables. Nothing here
-//! changes while the kernel is made.
+//! Buffers of a kernel outside its own memory: rows, result, and the model's tables. They do not change
+//! while the kernel is built.
 
 use super::linear_tables::LinearTables;
 use super::lowering::Lowering;
+use super::output::Formula;
 use crate::bytes::scalar;
-use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space};
+use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space, Ty, Value};
 use crate::mir::Iter;
 use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
@@ -12,67 +13,67 @@ use crate::rows::input::InputColumns;
 use crate::rows::transpose::Transpose;
 use std::collections::BTreeMap;
 
-/// What walks produce.
+/// Results of the walks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
     /// Sums of leaf values.
     Margins,
-    /// What becomes of these sums, where each does so by itself.
+    /// Predictions, if each one follows from a single sum.
     Predictions,
-    /// The number of each leaf reached.
+    /// Index of each leaf that a row reaches.
     LeafIndices,
-    /// What each leaf reached adds.
+    /// Value of each leaf that a row reaches.
     TreeValues,
 }
 
 impl Results {
-    /// Whether leaf values are added up.
+    /// Whether walks add leaf values.
     pub fn are_sums(self) -> bool {
         matches!(self, Results::Margins | Results::Predictions)
     }
 }
 
-/// The table of the margin that each tree adds to.
+/// Table of the margin that each tree adds to.
 #[derive(Clone, Copy, Debug)]
 pub struct Targets {
-    /// Its buffer.
+    /// Buffer of the table.
     pub buffer: BufferId,
-    /// Its element.
+    /// Element of the table.
     pub element: Scalar,
 }
 
-/// The stages that a kernel is made of, and its declared buffers.
+/// Stages and declared buffers of a kernel.
 pub struct Ports<'a> {
     /// The stages.
     pub lowering: &'a Lowering<'a>,
-    /// What walks produce.
+    /// Results of the walks.
     pub results: Results,
-    /// The element of rows.
+    /// Element of rows.
     pub input: Scalar,
-    /// The element of margins.
+    /// Element of margins.
     pub accumulator: Scalar,
-    /// The rows.
+    /// Buffer of the rows.
     pub rows: BufferId,
-    /// How they lie there as bins. Else they are values, one row after the other.
+    /// Layout of the rows as bins; `None` if they are values, one row after the other.
     pub bins: Option<BinTransfer>,
-    /// The order of the call's rows, if they may be columns.
+    /// Order of the call's rows, if they may be columns.
     pub order: Option<BufferId>,
-    /// The result.
+    /// Buffer of the results.
     pub out: BufferId,
-    /// The tables of each storage.
+    /// Tables of each storage.
     pub tables: BTreeMap<Storage, Buffers>,
-    /// The base values, if there are several margins.
+    /// Base values, if there are several margins.
     pub base: Option<BufferId>,
-    /// The margin of each tree, if there are several and leaves hold one value.
+    /// Margin of each tree, if there are several and leaves hold one value.
     pub targets: Option<Targets>,
-    /// The vectors of all leaves, if some leaf has one.
+    /// Vectors of all leaves, if some leaf has one.
     pub vectors: Option<BufferId>,
-    /// What leaves add where some of them are linear.
+    /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<BufferId>>,
     /// The model's number of each tree.
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
-    quantizer: Option<encode::Tables<BufferId>>,
+    quantizer: Option<encode::QuantizerTables<BufferId>>,
 }
 
 impl<'a> Ports<'a> {
@@ -152,26 +153,42 @@ impl<'a> Ports<'a> {
         self.lowering.hir.forest.num_features as i64
     }
 
-    /// How rows are transposed, if some copy is.
+    /// Value to store for a complete sum: the sum, or the prediction that it becomes.
+    pub fn finished(&self, b: &mut Builder, buffer: BufferId, sum: Value) -> Value {
+        if self.results != Results::Predictions || buffer != self.out {
+            return sum;
+        }
+        let output = &self.lowering.hir.forest.output;
+        let mut formula = Formula { element: self.accumulator, b };
+        let margin = formula.all(&output.raw, sum, 0);
+        formula.all(&output.value, margin, 0)
+    }
+
+    /// -0.0, which leaves the first summand unchanged, even another -0.0.
+    pub fn nothing(&self, b: &mut Builder) -> Value {
+        b.float(Ty::of(self.accumulator), -0.0)
+    }
+
+    /// Transposition of rows, if some copy is transposed.
     pub fn transpose(&self) -> Option<Transpose<'a>> {
         let (subset, pieces) = (self.lowering.plan.subset.as_ref()?, self.pieces?);
         let (rows, input, features) = (self.rows, self.input, self.features());
         Some(Transpose { rows, input, features, subset, pieces })
     }
 
-    /// The call's rows as columns, if they may be such.
+    /// The call's rows as columns, if they may be columns.
     pub fn columns(&self) -> Option<InputColumns> {
         self.order.map(|order| InputColumns { values: self.rows, order, element: self.input })
     }
 
-    /// How rows are quantized, if some are.
+    /// Quantizer of rows, if some copy is quantized.
     pub fn quantizer(&self) -> Option<Quantizer<'a>> {
         let (bins, tables) = (self.lowering.hir.bins.as_deref()?, self.quantizer?);
         let (rows, input, features) = (self.rows, self.input, self.features());
         Some(Quantizer { bins, tables, rows, input, features, transpose: self.transpose() })
     }
 
-    /// The largest exclusive end of a loop, if one is known.
+    /// Largest exclusive end of a loop, if it is bounded.
     pub fn most(&self, iter: &Iter) -> Option<i64> {
         let Lowering { mir, max_rows, .. } = self.lowering;
         iter.stops.iter().filter_map(|stop| stop.most(&mir.vars, *max_rows)).min()

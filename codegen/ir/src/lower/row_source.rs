@@ -1,64 +1,64 @@
-//! Where the rows of a leaf loop are read from.
+//! Source of the rows of a leaf loop.
 
 use crate::lir::{Address, Bin, BufferId, Builder, Cmp, Scalar, Ty, Value};
 use crate::plan::RowTable;
-use crate::rows::{Places, Row, RowLanes};
+use crate::rows::{Row, RowLanes, RowPlacement};
 
-/// Rows in scope: the call's, or a copy of some of them.
+/// Rows in scope: those of the call, or a copy of some of them.
 #[derive(Clone, Copy, Debug)]
 pub struct RowCopy {
     /// The buffer.
     pub buffer: BufferId,
-    /// The first row that it holds.
+    /// First row of the buffer.
     pub first_row: Value,
-    /// Rows per block, if a block lies feature by feature.
+    /// Rows per block, if blocks are stored feature by feature.
     pub blocks: Option<u32>,
-    /// What it holds of a row: values of features, or bins.
+    /// Element: values of features, or bins.
     pub element: Scalar,
-    /// How many of them.
+    /// Elements per row.
     pub columns: i64,
     /// Whether all rows are in one block.
     pub single_block: bool,
-    /// Where in the block a row's elements are.
-    pub places: Places,
+    /// Order of the rows in the block.
+    pub places: RowPlacement,
 }
 
-/// The row that all lanes read, as a table to look up.
+/// Look-up table with the row that all lanes read.
 #[derive(Clone, Copy, Debug)]
-pub enum Table {
-    /// There is none.
+pub enum RowTableSource {
+    /// No table.
     None,
-    /// It is loaded once, before the loop. Vectors look it up.
+    /// Loaded once before the loop, for vectors.
     Loaded(Value),
-    /// Each walk loads that of its row.
+    /// Loaded by each walk, from its row.
     OfRow(RowTable),
 }
 
-/// The rows that a leaf loop reads.
+/// Rows that a leaf loop reads.
 #[derive(Clone, Copy, Debug)]
 pub struct RowSource {
-    /// Where they lie.
+    /// Buffer of the rows.
     pub copy: RowCopy,
-    /// Rows from one iteration to the next, if the loop counts rows.
+    /// Distance between the rows of consecutive iterations, if the loop counts rows.
     pub step: Option<i64>,
-    /// The row as a table.
-    pub table: Table,
+    /// Look-up table of the row.
+    pub table: RowTableSource,
 }
 
-/// The rows of one vector of walks, or the row of a single one.
+/// Rows of one vector of walks, or the row of a single walk.
 #[derive(Clone, Copy, Debug)]
 pub struct RowsWanted {
-    /// The first row of the group.
+    /// First row of the group.
     pub first: Value,
-    /// How many rows further this vector begins.
+    /// Distance of this vector's first row from `first`.
     pub ahead: i64,
     /// Lanes.
     pub width: u16,
-    /// Which lanes have a row; all, if there is none.
+    /// Mask of the lanes that have a row; `None` if all have one.
     pub mask: Option<Value>,
 }
 
-/// A row relative to the first one of a copy in blocks, and bytes to add.
+/// A row relative to the first one of a copy in blocks, with an offset in bytes.
 #[derive(Clone, Copy)]
 struct InBlocks {
     relative: Value,
@@ -67,7 +67,7 @@ struct InBlocks {
 }
 
 impl RowCopy {
-    /// A row as a table to look up.
+    /// Loads the look-up table at an address.
     pub fn table(&self, b: &mut Builder, table: RowTable, at: Address) -> Value {
         let ty = Ty::vector(self.element, table.length);
         if !table.masked {
@@ -79,7 +79,7 @@ impl RowCopy {
         b.load_masked(ty, at, mask)
     }
 
-    /// The table of the row with a number.
+    /// Loads the look-up table of a row.
     pub fn table_of(&self, b: &mut Builder, table: RowTable, row: Value) -> Value {
         let row = b.sub(row, self.first_row);
         let index = b.mul_int(row, self.columns);
@@ -88,16 +88,16 @@ impl RowCopy {
 }
 
 impl RowSource {
-    /// The table that traversals look up themselves.
+    /// The table that was loaded before the loop.
     pub fn loaded_table(&self) -> Option<Value> {
         match self.table {
-            Table::Loaded(table) => Some(table),
-            Table::None | Table::OfRow(_) => None,
+            RowTableSource::Loaded(table) => Some(table),
+            RowTableSource::None | RowTableSource::OfRow(_) => None,
         }
     }
 
-    /// Where rows are. Constant distances become offsets, so that the lanes of a group share one base
-    /// address.
+    /// Address of the rows. Constant distances become offsets, so that the lanes of a group share one
+    /// base address.
     pub fn row(&self, b: &mut Builder, wanted: RowsWanted) -> Row {
         let RowsWanted { first, ahead, width, mask } = wanted;
         let RowCopy { buffer, first_row, blocks, element, columns, single_block, .. } = self.copy;
@@ -118,9 +118,9 @@ impl RowSource {
             RowLanes { distance, adjacent: false, mask }
         });
         let table = match self.table {
-            Table::None => None,
-            Table::Loaded(table) => Some(table).filter(|_| width > 1),
-            Table::OfRow(table) => {
+            RowTableSource::None => None,
+            RowTableSource::Loaded(table) => Some(table).filter(|_| width > 1),
+            RowTableSource::OfRow(table) => {
                 let stride = element.bytes();
                 Some(self.copy.table(b, table, Address { buffer, index, stride, offset }))
             }
@@ -128,8 +128,8 @@ impl RowSource {
         Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
 
-    /// A row of a copy in blocks. A vector of walks is one block; a single walk finds its block and its place
-    /// in it.
+    /// Address of a row in a copy with blocks. A vector of walks is one block; a single walk computes
+    /// its block and its position in it.
     fn row_of_block(&self, b: &mut Builder, at: InBlocks, width: u16) -> Row {
         let InBlocks { relative, offset, block } = at;
         let RowCopy { buffer, element, columns, .. } = self.copy;

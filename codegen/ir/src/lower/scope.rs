@@ -1,4 +1,4 @@
-//! What is in scope at a place of a nest: values of loop variables, copies of rows, private sums.
+//! Scope of a point in a nest: values of loop variables, copies of rows, private sums.
 
 use super::ports::Ports;
 use super::row_source::RowCopy;
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// A variable in scope.
 #[derive(Clone, Copy, Debug)]
 pub struct InScope {
-    /// Its value.
+    /// Value of the variable.
     pub value: Value,
-    /// The number of the iteration, for loops that own slots.
+    /// Number of the iteration, for loops that own slots.
     pub iteration: Option<Value>,
 }
 
@@ -23,36 +23,115 @@ impl InScope {
     pub fn value(value: Value) -> InScope {
         InScope { value, iteration: None }
     }
+
+    /// The variable of a loop in the iteration of this number, which owns a slot of sums.
+    pub fn of_iteration(b: &mut Builder, iter: &Iter, iteration: Value) -> InScope {
+        let offset = b.mul_int(iteration, iter.step);
+        let value = b.add_int(offset, iter.start);
+        InScope { value, iteration: Some(iteration) }
+    }
 }
 
-/// The rows of a window.
+/// Rows of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowRows {
-    /// The first one.
+    /// First row.
     pub first: Value,
-    /// How many, at least 0.
+    /// Number of rows, at least 0.
     pub count: Value,
 }
 
-/// What is in scope.
-#[derive(Clone, Debug, Default)]
+/// Variables, copies and sums that the current statements can use.
+#[derive(Debug, Default)]
 pub struct Scope {
-    /// The loop variables.
-    pub vars: BTreeMap<Var, InScope>,
-    /// The private sums.
-    pub privates: BTreeMap<PrivateId, PrivateBuffer>,
-    /// The copies of rows.
-    pub copies: BTreeMap<CacheId, RowCopy>,
-    /// Copies of some trees, in place of the tables of a storage.
-    pub trees: BTreeMap<Storage, Buffers>,
-    /// The sums that walks add to instead of the output.
-    pub copied_sums: Option<CopiedSums>,
-    /// The sums that a thread keeps to itself.
-    pub kept_sums: Option<KeptSums>,
+    /// Loop variables.
+    vars: BTreeMap<Var, InScope>,
+    /// Private sums.
+    privates: BTreeMap<PrivateId, PrivateBuffer>,
+    /// Copies of rows.
+    copies: BTreeMap<CacheId, RowCopy>,
+    /// Copies of some trees, which replace the tables of a storage.
+    trees: BTreeMap<Storage, Buffers>,
+    /// Copied sums, to which walks add instead of the output.
+    copied_sums: Option<CopiedSums>,
+    /// Sums that a thread keeps.
+    kept_sums: Option<KeptSums>,
+}
+
+/// Changes of the scope, each of which returns the earlier state.
+impl Scope {
+    /// Binds a variable, or removes it.
+    pub fn set_var(&mut self, var: Var, bound: Option<InScope>) -> Option<InScope> {
+        match bound {
+            Some(bound) => self.vars.insert(var, bound),
+            None => self.vars.remove(&var),
+        }
+    }
+
+    /// Adds a copy of rows, or removes it.
+    pub fn set_copy(&mut self, id: CacheId, copy: Option<RowCopy>) {
+        match copy {
+            Some(copy) => self.copies.insert(id, copy),
+            None => self.copies.remove(&id),
+        };
+    }
+
+    /// Adds a private buffer, or removes it.
+    pub fn set_private(&mut self, id: PrivateId, buffer: Option<PrivateBuffer>) {
+        match buffer {
+            Some(buffer) => self.privates.insert(id, buffer),
+            None => self.privates.remove(&id),
+        };
+    }
+
+    /// Replaces the copied sums.
+    pub fn set_copied_sums(&mut self, sums: Option<CopiedSums>) -> Option<CopiedSums> {
+        std::mem::replace(&mut self.copied_sums, sums)
+    }
+
+    /// Replaces the sums that the thread keeps.
+    pub fn set_kept_sums(&mut self, sums: Option<KeptSums>) -> Option<KeptSums> {
+        std::mem::replace(&mut self.kept_sums, sums)
+    }
+
+    /// Adds copies of trees.
+    pub fn add_trees(
+        &mut self,
+        copies: impl IntoIterator<Item = (Storage, Buffers)>,
+    ) -> BTreeMap<Storage, Buffers> {
+        let outer = self.trees.clone();
+        self.trees.extend(copies);
+        outer
+    }
+
+    /// Replaces the copies of trees.
+    pub fn set_trees(&mut self, trees: BTreeMap<Storage, Buffers>) {
+        self.trees = trees;
+    }
 }
 
 impl Scope {
-    /// The value of a sum of variables.
+    /// A copy of rows in scope.
+    pub fn copy(&self, id: CacheId) -> Option<RowCopy> {
+        self.copies.get(&id).copied()
+    }
+
+    /// A private buffer in scope.
+    pub fn private(&self, id: PrivateId) -> Option<&PrivateBuffer> {
+        self.privates.get(&id)
+    }
+
+    /// Copies of trees that replace the tables of a storage.
+    pub fn trees(&self, storage: Storage) -> Option<&Buffers> {
+        self.trees.get(&storage)
+    }
+
+    /// Whether the thread keeps the sums of an accumulator.
+    pub fn keeps(&self, accumulator: Accumulator) -> bool {
+        self.kept_sums.as_ref().is_some_and(|kept| kept.of == accumulator)
+    }
+
+    /// Value of a sum of variables.
     pub fn affine(&self, b: &mut Builder, sum: &Affine) -> Value {
         let mut total = b.int(sum.plus);
         for var in &sum.vars {
@@ -62,7 +141,7 @@ impl Scope {
         total
     }
 
-    /// The value of a variable.
+    /// Value of a variable.
     pub fn value(&self, b: &mut Builder, var: Var) -> Value {
         match self.vars.get(&var) {
             Some(bound) => bound.value,
@@ -70,13 +149,13 @@ impl Scope {
         }
     }
 
-    /// The number of the current iteration of the loop with a variable.
+    /// Number of the current iteration of the loop with a variable.
     pub fn iteration(&self, b: &mut Builder, var: Var) -> Value {
         let bound = self.vars.get(&var).and_then(|bound| bound.iteration);
         bound.unwrap_or_else(|| b.int(0))
     }
 
-    /// The exclusive end of a loop.
+    /// Exclusive end of a loop.
     pub fn stop(&self, b: &mut Builder, iter: &Iter) -> Value {
         let mut least = None;
         for bound in &iter.stops {
@@ -98,7 +177,7 @@ impl Scope {
         b.sub(limit, less)
     }
 
-    /// How many iterations a loop has; not below zero.
+    /// Number of iterations of a loop, at least 0.
     pub fn trip(&self, b: &mut Builder, iter: &Iter) -> Value {
         let stop = self.stop(b, iter);
         let length = b.add_int(stop, iter.step - 1 - iter.start);
@@ -108,7 +187,7 @@ impl Scope {
         b.bin(Bin::Max, trip, zero)
     }
 
-    /// The rows of a window.
+    /// Rows of a window.
     pub fn window(&self, b: &mut Builder, window: &Window) -> WindowRows {
         let base = self.affine(b, &window.base);
         let first = b.add_int(base, window.low);
@@ -122,7 +201,8 @@ impl Scope {
         WindowRows { first, count: b.bin(Bin::Max, count, zero) }
     }
 
-    /// The place of the current row among those whose sums the thread keeps, if it is known at compile time.
+    /// Index of the current row among those whose sums the thread keeps, if it is known at compile
+    /// time.
     pub fn place_of_row(&self, b: &Builder, accumulator: Accumulator) -> Option<i64> {
         let kept = self.kept_sums.as_ref().filter(|kept| kept.of == accumulator)?;
         kept.loops
@@ -130,7 +210,7 @@ impl Scope {
             .try_fold(0, |place, (var, start)| Some(place + b.as_int(self.vars.get(var)?.value)? - start))
     }
 
-    /// Where additions to a target go.
+    /// Buffer and position of a target's sums.
     pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &Target) -> SumTarget {
         let (element, margins, targets) = (ports.accumulator, ports.margins(), ports.targets);
         let (buffer, origin) = (ports.out, b.int(0));
@@ -169,4 +249,14 @@ impl Scope {
             },
         }
     }
+}
+
+/// Least constant end of a loop, or its start if it has none. Other variables in its bounds do not
+/// count.
+pub fn constant_stop(iter: &Iter) -> i64 {
+    let constant = |stop: &Bound| match stop.limit {
+        Limit::Const(n) => Some(n - stop.less.plus),
+        Limit::Rows => None,
+    };
+    iter.stops.iter().filter_map(constant).min().unwrap_or(iter.start)
 }

@@ -1,15 +1,15 @@
-//! Whether the memory that the threads of a block share suffices.
+//! Limit of the shared memory of a block.
 
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Function, Stmt};
 
-/// So many bytes, or what is more than any block has and 31 bits count.
+/// `bytes`, limited to 31 bits, which exceeds the shared memory of any block.
 pub(super) fn most_shared(bytes: i64) -> i64 {
     bytes.min(i64::from(i32::MAX))
 }
 
-/// Refuses launches that share more than `most` bytes.
+/// Refuses launches with more than `most` bytes of shared memory.
 pub(crate) fn check(function: &Function, most: u64) -> Result<(), CompileError> {
     let mut result = Ok(());
     Stmt::visit_all(&function.body, |stmt| {
@@ -24,11 +24,13 @@ pub(crate) fn check(function: &Function, most: u64) -> Result<(), CompileError> 
         result = Err(CompileError::new(
             codes::SHARED_MEMORY,
             format!(
-                "the launch of `{}` needs {total} bytes of shared memory for one block ({}), and the GPU has {most}",
+                "the launch of `{}` needs {total} bytes of shared memory for one block ({}), and the \
+                 GPU has {most}",
                 launch.name,
                 each.join(", ")
             ),
-            "use smaller tiles for what is cached or summed up in a block, or a layout with smaller nodes",
+            "use smaller tiles in the loops that cache or sum in shared memory, or a layout with \
+             smaller nodes",
         ));
     });
     result

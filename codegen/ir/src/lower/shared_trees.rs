@@ -1,88 +1,91 @@
-//! Copies of trees that the threads of a block make together.
+//! Cooperative copies of trees in shared memory, and prefetches of trees.
 
-use super::kernel_builder::KernelBuilder;
+use super::kernel_builder::{Emit, KernelBuilder};
+use super::launch::team;
 use super::shared::most_shared;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Alloc, Block, BufferId, Build, Op, Scalar, Space, Stmt, Ty, Value};
-use crate::mir::ShareTrees;
+use crate::lir::{Address, Alloc, Bin, Block, BufferId, Build, Op, Scalar, Space, Stmt, Ty, Value};
+use crate::mir::{CacheTrees, ShareTrees};
 use crate::repr::{Buffers, Span};
 use crate::rows::Team;
 
-/// A piece of a table, and its copy.
+/// A range of a table with its copy.
 #[derive(Clone, Copy)]
-struct Copy {
+struct TreeCopy {
     span: Span,
-    /// The table.
+    /// Buffer of the table.
     from: BufferId,
     to: BufferId,
-    /// The first record, and the one behind the last.
+    /// First record and exclusive end.
     first: Value,
     end: Value,
 }
 
-impl KernelBuilder<'_> {
-    /// Copies of trees for the statements inside. Tables that nothing in there reads are not copied.
-    pub(super) fn share_trees(&mut self, share: &ShareTrees) {
-        let all = self.b.int(self.ports.lowering.hir.forest.trees.len() as i64);
-        let from = self.scope.affine(&mut self.b, &share.trees.from);
-        let from = self.b.min(from, all);
-        let count = share.trees.count.min(self.ports.lowering.hir.forest.trees.len() as i64);
-        let end = self.b.add_int(from, count);
-        let end = self.b.min(end, all);
-        let (plan, ports) = (self.ports.lowering.plan, self.ports);
-        let outer = self.scope.trees.clone();
-        let mut copies = Vec::new();
-        for storage in plan.storages_of(&share.trees.walks) {
+impl Emit for ShareTrees {
+    /// Copies trees for the statements inside, and emits these. Tables that they do not read are not copied.
+    fn emit(&self, k: &mut KernelBuilder) {
+        let (plan, ports) = (k.ports.lowering.plan, k.ports);
+        let trees = ports.lowering.hir.forest.trees.len() as i64;
+        let all = k.b.int(trees);
+        let from = k.affine(&self.trees.from);
+        let from = k.b.min(from, all);
+        let count = self.trees.count.min(trees);
+        let end = k.b.add_int(from, count);
+        let end = k.b.min(end, all);
+        let (mut copies, mut tables_of) = (Vec::new(), Vec::new());
+        for storage in plan.storages_of(&self.trees.walks) {
             let stored = plan.storages.get(&storage).and_then(|stored| stored.layout.spans());
             let (Some(spans), Some(tables)) = (stored, ports.tables.get(&storage)) else { continue };
-            let first = spans.first(&mut self.b, tables, from);
-            let end = spans.first(&mut self.b, tables, end);
+            let first = spans.first(&mut k.b, tables, from);
+            let end = spans.first(&mut k.b, tables, end);
             let mut places = Vec::new();
             for span in spans.of(count as u64) {
                 let name = format!("shared_{}", span.name);
-                let to = self.b.buffer(&name, Space::Shared, span.element);
-                copies.push(Copy { span, from: tables[span.table], to, first, end });
+                let to = k.b.buffer(&name, Space::Shared, span.element);
+                copies.push(TreeCopy { span, from: tables[span.table], to, first, end });
                 places.push((span.table, to));
             }
-            self.scope.trees.insert(storage, Buffers::copied(tables, places, first));
+            tables_of.push((storage, Buffers::copied(tables, places, first)));
         }
-        let (body, ()) = self.nested(|k| k.block(&share.body));
-        self.scope.trees = outer;
+        let (body, ()) = k.with_trees(tables_of, |k| k.nested(|k| self.body.emit(k)));
         copies.retain(|copy| reads(&body, copy.to));
-        let team = self.team(share.threads);
-        self.around(&copies, |k| {
-            copies.iter().for_each(|copy| k.copy_piece(copy, &team));
+        let team = team(k, self.threads);
+        allocate(k, &copies, |k| {
+            copies.iter().for_each(|copy| copy.fill(k, &team));
             if !copies.is_empty() && !seeded(Fault::BarrierDropped) {
                 k.b.barrier();
             }
             k.b.append(body);
             if !copies.is_empty() {
-                // The next copies may be made where these lie.
+                // Later copies may reuse this memory.
                 k.b.barrier();
             }
         });
     }
+}
 
-    /// The memory of copies, around what is done with it.
-    fn around(&mut self, copies: &[Copy], body: impl FnOnce(&mut Self)) {
-        let Some((copy, others)) = copies.split_first() else { return body(self) };
-        let bytes = i64::try_from(copy.span.most).unwrap_or(i64::MAX);
-        let bytes = self.b.int(most_shared(bytes));
-        let (body, ()) = self.nested(|k| k.around(others, body));
-        self.b.append(vec![Stmt::Alloc(Box::new(Alloc { buffer: copy.to, bytes, body }))]);
-    }
+/// Allocates the memory of copies around `body`.
+fn allocate<'a>(k: &mut KernelBuilder<'a>, copies: &[TreeCopy], body: impl FnOnce(&mut KernelBuilder<'a>)) {
+    let Some((copy, others)) = copies.split_first() else { return body(k) };
+    let bytes = i64::try_from(copy.span.most).unwrap_or(i64::MAX);
+    let bytes = k.b.int(most_shared(bytes));
+    let (body, ()) = k.nested(|k| allocate(k, others, body));
+    k.b.append(vec![Stmt::Alloc(Box::new(Alloc { buffer: copy.to, bytes, body }))]);
+}
 
-    fn copy_piece(&mut self, copy: &Copy, team: &Team) {
-        let Copy { span, from, to, first, end } = *copy;
-        let piece = |k: &mut Self, record: Value| {
+impl TreeCopy {
+    /// Copies the range piece by piece.
+    fn fill(&self, k: &mut KernelBuilder, team: &Team) {
+        let TreeCopy { span, from, to, first, end } = *self;
+        let piece = |k: &mut KernelBuilder, record: Value| {
             let bytes = k.b.mul_int(record, span.stride.into());
             let size = k.b.int(span.piece.into());
-            k.b.bin(crate::lir::Bin::IDiv, bytes, size)
+            k.b.bin(Bin::IDiv, bytes, size)
         };
-        let (first, end) = (piece(self, first), piece(self, end));
-        let mut count = self.b.sub(end, first);
+        let (first, end) = (piece(k, first), piece(k, end));
+        let mut count = k.b.sub(end, first);
         if seeded(Fault::CopyStopsShort) {
-            count = self.b.add_int(count, -1);
+            count = k.b.add_int(count, -1);
         }
         let ty = match span.piece {
             1 => Ty::of(Scalar::I8),
@@ -90,7 +93,7 @@ impl KernelBuilder<'_> {
             4 => Ty::of(Scalar::I32),
             bytes => Ty::vector(Scalar::I32, (bytes / 4) as u16),
         };
-        self.for_loop((team.thread, count, team.count), &[], |k, number, _| {
+        k.for_loop((team.thread, count, team.count), &[], |k, number, _| {
             let source = k.b.add(first, number);
             let at = |buffer, index| Address { buffer, index, stride: span.piece, offset: 0 };
             let value = k.b.load(ty, at(from, source));
@@ -100,7 +103,28 @@ impl KernelBuilder<'_> {
     }
 }
 
-/// Whether something in a block reads a buffer.
+impl Emit for CacheTrees {
+    /// Prefetches trees.
+    fn emit(&self, k: &mut KernelBuilder) {
+        let from = k.affine(&self.from);
+        let all = k.b.int(k.ports.lowering.hir.forest.trees.len() as i64);
+        let end = k.b.add_int(from, self.count);
+        let end = k.b.min(end, all);
+        let (plan, tables) = (k.ports.lowering.plan, &k.ports.tables);
+        for storage in plan.storages_of(&self.walks) {
+            let (Some(stored), Some(buffers)) = (plan.storages.get(&storage), tables.get(&storage)) else {
+                continue;
+            };
+            let layout = &*stored.layout;
+            k.b.for_loop((from, end, 1), &[], |b, tree, _| {
+                layout.prefetch(b, buffers, tree);
+                Vec::new()
+            });
+        }
+    }
+}
+
+/// Whether a block of statements reads a buffer.
 fn reads(block: &Block, buffer: BufferId) -> bool {
     let mut reads = false;
     Stmt::visit_all(block, |stmt| {

@@ -1,26 +1,26 @@
-//! Where leaves are added up.
+//! Targets of sums in memory.
 
 use super::ports::Targets;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Value};
 use crate::mir::{Accumulator, Var};
 
-/// Where leaves are added up: sums of rows `[rows][margins]`.
+/// Target of leaf values: sums of rows, `[rows][margins]`.
 #[derive(Clone, Copy, Debug)]
 pub struct SumTarget {
     /// The buffer.
     pub buffer: BufferId,
-    /// The element of row 0's first margin; the buffer may begin with a later row.
+    /// Index of row 0's first margin; the buffer may begin with a later row.
     pub origin: Value,
     /// Whether additions are atomic.
     pub atomic: bool,
-    /// Rows of a block, if sums lie in blocks, and margin by margin within a block.
+    /// Rows per block, if sums are stored in blocks, margin by margin within a block.
     pub block: Option<u32>,
-    /// The element of sums.
+    /// Element of sums.
     pub element: Scalar,
-    /// Margins of a row.
+    /// Margins per row.
     pub margins: i64,
-    /// The margin of each tree, if there are several.
+    /// Table of each tree's margin, if there are several margins.
     pub targets: Option<Targets>,
 }
 
@@ -31,42 +31,43 @@ pub struct PrivateBuffer {
     pub buffer: BufferId,
     /// Number of slots.
     pub slots: Value,
-    /// The loops whose iterations have a slot each, outermost first, and how many iterations they have.
+    /// Loops whose iterations have a slot each, outermost first, with their numbers of iterations.
     pub loops: Vec<(Var, Value)>,
-    /// The first row that it holds.
+    /// First row of the buffer.
     pub first_row: Value,
     /// Elements per slot: rows times margins.
     pub slot_size: Value,
-    /// Those of them that are sums of rows of the call.
+    /// Elements per slot that are sums of existing rows.
     pub held: Value,
 }
 
-/// Sums of copied rows in scope, in blocks as the rows are.
+/// Sums of copied rows in scope, in blocks like the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct CopiedSums {
     /// The buffer.
     pub buffer: BufferId,
-    /// The first row that it holds.
+    /// First row of the buffer.
     pub first_row: Value,
-    /// Rows per block; a block lies margin by margin.
+    /// Rows per block, which is stored margin by margin.
     pub block: u32,
 }
 
-/// The sums of its rows that a thread keeps: `[rows][margins]`.
+/// Sums of its rows that a thread keeps: `[rows][margins]`.
 #[derive(Clone, Debug)]
 pub struct KeptSums {
-    /// Where they are stored at the end.
+    /// Accumulator to which they are stored at the end.
     pub of: Accumulator,
     /// The buffer.
     pub buffer: BufferId,
-    /// The first row.
+    /// First row.
     pub first_row: Value,
-    /// The loops over the rows, and where they begin.
+    /// Row loops with their first values.
     pub loops: Vec<(Var, i64)>,
 }
 
 impl SumTarget {
-    /// The first margin of a row, which is at a known place among those that the thread keeps if there is a `place`.
+    /// Index of a row's first margin. `place` is the row's index among those that the thread keeps, if
+    /// it is known.
     pub fn row(&self, b: &mut Builder, row: Value, place: Option<i64>) -> Value {
         if let Some(place) = place {
             return b.int(place * self.margins);
@@ -79,7 +80,7 @@ impl SumTarget {
         b.load_index(targets.element, Address::element(targets.buffer, tree, targets.element))
     }
 
-    /// The margin of a row that a tree adds to.
+    /// Index of the margin of a row that a tree adds to.
     pub fn margin(&self, b: &mut Builder, row: Value, tree: Value, place: Option<i64>) -> Value {
         let first = self.row(b, row, place);
         let Some(targets) = self.targets else { return first };
@@ -87,7 +88,7 @@ impl SumTarget {
         b.add(first, margin)
     }
 
-    /// The sums that a vector of rows, from this one on, adds a tree's leaves to.
+    /// Index of the sums to which a tree adds for a vector of rows from this one on.
     pub fn column(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
         let first = self.row(b, row, None);
         let (Some(block), Some(targets)) = (self.block, self.targets) else { return first };
@@ -96,7 +97,7 @@ impl SumTarget {
         b.add(first, column)
     }
 
-    /// Adds a value to memory, atomically if the target asks for it.
+    /// Adds a value to memory, atomically if the target is atomic.
     pub fn add(&self, b: &mut Builder, index: Value, value: Value) {
         let at = Address::element(self.buffer, index, self.element);
         if self.atomic {
@@ -108,7 +109,7 @@ impl SumTarget {
         }
     }
 
-    /// The sum of two numbers, or of two vectors of them.
+    /// Sum of two numbers, or of two vectors.
     pub fn sum(&self, b: &mut Builder, x: Value, y: Value) -> Value {
         let sum = b.add(x, y);
         if !seeded(Fault::SumsRounded) || self.element == Scalar::F32 {
@@ -118,7 +119,7 @@ impl SumTarget {
         b.cast(Cast::Float, narrow, b.ty(sum))
     }
 
-    /// Adds a vector of values to sums that lie side by side, where the mask holds if there is one.
+    /// Adds a vector to contiguous sums, in the lanes that the mask selects.
     pub fn add_vector(&self, b: &mut Builder, index: Value, value: Value, mask: Option<Value>) {
         let at = Address::element(self.buffer, index, self.element);
         let ty = b.ty(value);

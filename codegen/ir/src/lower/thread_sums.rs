@@ -1,114 +1,121 @@
-//! The sums of a thread: opened once, kept in registers while trees are walked, stored once.
+//! Sums of a thread: started once, kept in registers during the walks, stored once.
 
-use super::kernel_builder::KernelBuilder;
+use super::kernel_builder::{Emit, KernelBuilder};
+use super::launch::guarded;
+use super::opening::{is_first, opened};
 use super::scope::InScope;
 use super::sum_target::{KeptSums, SumTarget};
 use crate::lir::{Address, BufferId, Build, Cmp, Ty, Value};
 use crate::mir::{Iter, Opening, Seed, ThreadSums};
 use crate::plan::KeptRows;
 
-impl KernelBuilder<'_> {
-    /// Walks of a thread, and around them what begins and ends their sums.
-    pub(super) fn thread_sums(&mut self, sums: &ThreadSums) {
-        let target = self.scope.sums(&mut self.b, self.ports, &sums.target);
-        match self.ports.lowering.plan.thread_sums.get(&sums.id).copied() {
-            Some(kept) => self.kept(sums, &target, kept),
+impl Emit for ThreadSums {
+    /// Emits the walks of a thread, and the start and the end of their sums.
+    fn emit(&self, k: &mut KernelBuilder) {
+        let target = k.sums(&self.target);
+        match k.ports.lowering.plan.thread_sums.get(&self.id).copied() {
+            Some(kept) => KeptInThread { sums: self, target, kept }.emit(k),
             None => {
-                self.begin_in_memory(sums, &target);
-                self.block(&sums.body);
+                begin_in_memory(k, self, &target);
+                self.body.emit(k);
             }
         }
     }
+}
 
-    /// Sums in memory of the thread's own. All places in it are constants, where walks say so too, so that it becomes
-    /// registers.
-    fn kept(&mut self, sums: &ThreadSums, target: &SumTarget, kept: KeptRows) {
-        let (element, margins) = (target.element, target.margins);
-        let atomic = Opening::Seed(Seed::Nothing, Vec::new());
-        let opening = if target.atomic { &atomic } else { &sums.opening };
-        let mut first_row = self.scope.affine(&mut self.b, &sums.row_around());
-        first_row = self.b.add_int(first_row, sums.loops.iter().map(|iter| iter.start).sum());
-        let bytes = self.b.int(kept.rows * margins * i64::from(element.bytes()));
-        self.alloc("thread_sums", element, bytes, |k, buffer| {
-            k.begin_kept(sums, opening, target, buffer, kept);
+/// Sums of a thread in memory of its own. All indices are constants, in walks too, so that the memory
+/// becomes registers.
+struct KeptInThread<'s> {
+    sums: &'s ThreadSums,
+    target: SumTarget,
+    kept: KeptRows,
+}
+
+impl Emit for KeptInThread<'_> {
+    fn emit(&self, k: &mut KernelBuilder) {
+        let KeptInThread { sums, target, kept } = self;
+        let mut first_row = k.affine(&sums.row_around());
+        first_row = k.b.add_int(first_row, sums.loops.iter().map(|iter| iter.start).sum());
+        let bytes = k.b.int(kept.rows * target.margins * i64::from(target.element.bytes()));
+        k.alloc("thread_sums", target.element, bytes, |k, buffer| {
+            self.begin(k, buffer);
             let of = sums.target.accumulator;
             let loops = sums.loops.iter().map(|iter| (iter.var, iter.start)).collect();
-            let outer = k.scope.kept_sums.replace(KeptSums { of, buffer, first_row, loops });
-            k.block(&sums.body);
-            k.scope.kept_sums = outer;
-            k.guarded(&sums.guards, |k| {
-                k.each_kept(sums, target, |k, at, outside| {
-                    let value = k.kept_sum(buffer, at, target);
-                    let outside = Address::element(target.buffer, outside, element);
-                    if target.atomic {
-                        k.b.atomic_add(outside, value);
-                    } else {
-                        let value = k.finished(target.buffer, value);
-                        k.b.store(outside, value);
-                    }
-                });
-            });
+            k.with_kept_sums(KeptSums { of, buffer, first_row, loops }, |k| sums.body.emit(k));
+            self.store(k, buffer);
         });
     }
+}
 
-    fn kept_sum(&mut self, buffer: BufferId, at: i64, target: &SumTarget) -> Value {
-        let at = self.b.int(at);
-        self.b.load(Ty::of(target.element), Address::element(buffer, at, target.element))
-    }
-
-    fn begin_kept(
-        &mut self,
-        sums: &ThreadSums,
-        opening: &Opening,
-        target: &SumTarget,
-        buffer: BufferId,
-        kept: KeptRows,
-    ) {
+impl KeptInThread<'_> {
+    /// Starts the sums: with a seed, or with those in memory.
+    fn begin(&self, k: &mut KernelBuilder, buffer: BufferId) {
+        let KeptInThread { sums, target, kept } = self;
+        let atomic = Opening::Seed(Seed::Nothing, Vec::new());
+        let opening = if target.atomic { &atomic } else { &sums.opening };
         let (seed, firsts) = match opening {
             Opening::Seed(seed, firsts) => (*seed, firsts.as_slice()),
             Opening::Memory => (Seed::Nothing, [].as_slice()),
         };
         let always = Opening::Seed(seed, Vec::new());
         for at in 0..kept.rows * target.margins {
-            let value = self.opened(&always, |k| k.b.int(at % target.margins), |k| k.nothing());
-            let at = self.b.int(at);
-            self.b.store(Address::element(buffer, at, target.element), value);
+            let margin = |k: &mut KernelBuilder| k.b.int(at % target.margins);
+            let value = opened(k, &always, margin, |k| k.ports.nothing(&mut k.b));
+            let at = k.b.int(at);
+            k.b.store(Address::element(buffer, at, target.element), value);
         }
-        let from_memory = |k: &mut Self| {
-            k.guarded(&sums.guards, |k| {
-                k.each_kept(sums, target, |k, at, outside| {
-                    let outside = Address::element(target.buffer, outside, target.element);
-                    let value = k.b.load(Ty::of(target.element), outside);
-                    let at = k.b.int(at);
-                    k.b.store(Address::element(buffer, at, target.element), value);
-                });
-            });
-        };
         if *opening == Opening::Memory {
-            return from_memory(self);
+            return self.load(k, buffer);
         }
-        if let Some(first) = self.is_first(firsts) {
-            self.if_else(
+        if let Some(first) = is_first(k, firsts) {
+            k.if_else(
                 first,
                 |_| Vec::new(),
                 |k| {
-                    from_memory(k);
+                    self.load(k, buffer);
                     Vec::new()
                 },
             );
         }
     }
 
-    /// Calls `body` for each sum of the rows that the thread walks: its place among those that it keeps, and in the
-    /// target.
-    fn each_kept(
-        &mut self,
-        sums: &ThreadSums,
-        target: &SumTarget,
-        mut body: impl FnMut(&mut Self, i64, Value),
-    ) {
-        self.each_kept_row(&sums.loops, 0, &mut |k, place| {
-            let row = k.scope.affine(&mut k.b, &sums.row);
+    /// Loads the sums of existing rows from the target.
+    fn load(&self, k: &mut KernelBuilder, buffer: BufferId) {
+        let element = self.target.element;
+        guarded(k, &self.sums.guards, |k| {
+            self.each(k, |k, at, outside| {
+                let outside = Address::element(self.target.buffer, outside, element);
+                let value = k.b.load(Ty::of(element), outside);
+                let at = k.b.int(at);
+                k.b.store(Address::element(buffer, at, element), value);
+            });
+        });
+    }
+
+    /// Stores or adds the sums of existing rows to the target.
+    fn store(&self, k: &mut KernelBuilder, buffer: BufferId) {
+        let SumTarget { buffer: to, element, atomic, .. } = self.target;
+        guarded(k, &self.sums.guards, |k| {
+            self.each(k, |k, at, outside| {
+                let at = k.b.int(at);
+                let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
+                let outside = Address::element(to, outside, element);
+                if atomic {
+                    k.b.atomic_add(outside, value);
+                } else {
+                    let value = k.ports.finished(&mut k.b, to, value);
+                    k.b.store(outside, value);
+                }
+            });
+        });
+    }
+
+    /// Calls `body` for each sum of the rows that the thread walks, with its index among the kept sums
+    /// and in the target.
+    fn each<'a>(&self, k: &mut KernelBuilder<'a>, mut body: impl FnMut(&mut KernelBuilder<'a>, i64, Value)) {
+        let KeptInThread { sums, target, .. } = self;
+        each_row(k, &sums.loops, 0, &mut |k, place| {
+            let row = k.affine(&sums.row);
             let first = target.row(&mut k.b, row, None);
             for margin in 0..target.margins {
                 let outside = k.b.add_int(first, margin);
@@ -116,53 +123,66 @@ impl KernelBuilder<'_> {
             }
         });
     }
+}
 
-    fn each_kept_row(&mut self, loops: &[Iter], place: i64, body: &mut dyn FnMut(&mut Self, i64)) {
-        let Some((iter, inner)) = loops.split_first() else { return body(self, place) };
-        let stop = self.scope.stop(&mut self.b, iter);
-        let most = self.ports.most(iter).unwrap_or(iter.start);
-        let mut at = iter.start;
-        while at < most {
-            let value = self.b.int(at);
-            let exists = self.b.cmp(Cmp::Lt, value, stop);
-            let place = place + at - iter.start;
-            self.when(exists, |k| {
-                k.with_var(iter.var, InScope::value(value), |k| k.each_kept_row(inner, place, body));
-            });
-            at += iter.step;
-        }
+/// Calls `body` for each row of some loops that exists, with its index among the kept rows.
+fn each_row<'a>(
+    k: &mut KernelBuilder<'a>,
+    loops: &[Iter],
+    place: i64,
+    body: &mut dyn FnMut(&mut KernelBuilder<'a>, i64),
+) {
+    let Some((iter, inner)) = loops.split_first() else { return body(k, place) };
+    let stop = k.stop(iter);
+    let most = k.ports.most(iter).unwrap_or(iter.start);
+    let mut at = iter.start;
+    while at < most {
+        let value = k.b.int(at);
+        let exists = k.b.cmp(Cmp::Lt, value, stop);
+        let place = place + at - iter.start;
+        k.when(exists, |k| {
+            k.with_var(iter.var, InScope::value(value), |k| each_row(k, inner, place, body));
+        });
+        at += iter.step;
     }
+}
 
-    /// Sets sums in memory to what they begin with.
-    fn begin_in_memory(&mut self, sums: &ThreadSums, target: &SumTarget) {
-        let Opening::Seed(seed, firsts) = &sums.opening else { return };
-        let always = Opening::Seed(*seed, Vec::new());
-        let begin =
-            |k: &mut Self| k.guarded(&sums.guards, |k| k.begin_rows(sums, &sums.loops, &always, target));
-        match self.is_first(firsts) {
-            None => begin(self),
-            Some(first) => self.when(first, begin),
-        }
+/// Sets sums in memory to their start.
+fn begin_in_memory(k: &mut KernelBuilder, sums: &ThreadSums, target: &SumTarget) {
+    let Opening::Seed(seed, firsts) = &sums.opening else { return };
+    let always = Opening::Seed(*seed, Vec::new());
+    let begin = |k: &mut KernelBuilder| {
+        guarded(k, &sums.guards, |k| begin_rows(k, sums, &sums.loops, &always, target));
+    };
+    match is_first(k, firsts) {
+        None => begin(k),
+        Some(first) => k.when(first, begin),
     }
+}
 
-    fn begin_rows(&mut self, sums: &ThreadSums, loops: &[Iter], opening: &Opening, target: &SumTarget) {
-        if let Some((iter, inner)) = loops.split_first() {
-            let (lo, hi) = (self.b.int(iter.start), self.scope.stop(&mut self.b, iter));
-            self.for_loop((lo, hi, iter.step), &[], |k, value, _| {
-                k.with_var(iter.var, InScope::value(value), |k| k.begin_rows(sums, inner, opening, target));
-                Vec::new()
-            });
-            return;
-        }
-        let row = self.scope.affine(&mut self.b, &sums.row);
-        let first = target.row(&mut self.b, row, None);
-        let (zero, end) = (self.b.int(0), self.b.int(target.margins));
-        self.for_loop((zero, end, 1), &[], |k, margin, _| {
-            let value = k.opened(opening, |_| margin, |k| k.nothing());
-            let at = k.b.add(first, margin);
-            let value = k.finished(target.buffer, value);
-            k.b.store(Address::element(target.buffer, at, target.element), value);
+fn begin_rows(
+    k: &mut KernelBuilder,
+    sums: &ThreadSums,
+    loops: &[Iter],
+    opening: &Opening,
+    target: &SumTarget,
+) {
+    if let Some((iter, inner)) = loops.split_first() {
+        let (lo, hi) = (k.b.int(iter.start), k.stop(iter));
+        k.for_loop((lo, hi, iter.step), &[], |k, value, _| {
+            k.with_var(iter.var, InScope::value(value), |k| begin_rows(k, sums, inner, opening, target));
             Vec::new()
         });
+        return;
     }
+    let row = k.affine(&sums.row);
+    let first = target.row(&mut k.b, row, None);
+    let (zero, end) = (k.b.int(0), k.b.int(target.margins));
+    k.for_loop((zero, end, 1), &[], |k, margin, _| {
+        let value = opened(k, opening, |_| margin, |k| k.ports.nothing(&mut k.b));
+        let at = k.b.add(first, margin);
+        let value = k.ports.finished(&mut k.b, target.buffer, value);
+        k.b.store(Address::element(target.buffer, at, target.element), value);
+        Vec::new()
+    });
 }

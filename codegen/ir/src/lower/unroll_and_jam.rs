@@ -1,83 +1,88 @@
-//! Unroll-and-jam: several trees at once where rows are few, of a loop over trees whose body is one leaf loop
+//! Unroll-and-jam: several trees at once if rows are few, for a tree loop whose body is one leaf loop
 //! over vectors of rows.
 //!
-//! `interleave` says how many vectors advance together. Rows that fill such groups go through all trees first.
-//! Those that are left go through the trees after them, half as many vectors at a time, and so on, and the vectors of
-//! several trees make up the number. Every row's sum still adds the trees in their order.
+//! `interleave` sets the number of vectors that advance together. Rows that fill such groups go through
+//! all trees first. The remainder runs in groups of a half, a quarter, ... of the vectors; each group
+//! interleaves 2, 4, ... trees, so that the same number of vectors is in flight. Every row's sum still
+//! adds the trees in their order.
 
-use super::kernel_builder::KernelBuilder;
+use super::group::Group;
+use super::kernel_builder::{Emit, KernelBuilder};
 use super::scope::InScope;
-use super::walk::{Group, Lane, WalkContext};
+use super::walk::{WalkContext, WalkLane, tables_of};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Build, Cmp, Task, Ty, Value};
 use crate::mir::{Accumulator, Loop, Stmt, Walks};
-use crate::plan::SumAccess;
+use crate::plan::{SumAccess, WalkPlan};
+use crate::repr::Buffers;
 use crate::repr::traverse::Traversal;
 use crate::rows::lanes_below;
 
-/// Rows that go through the trees: as many vectors of each tree at a time, from this number on.
+/// Rows that go through the trees: `count` vectors from row `first` on.
 #[derive(Clone, Copy)]
 struct Vectors {
     first: Value,
-    /// The first number that is no row.
+    /// Exclusive end of the rows.
     stop: Value,
     count: i64,
 }
 
-/// The sums of a vector of rows in memory.
+/// Sums of a vector of rows in memory.
 #[derive(Clone, Copy)]
 struct VectorOfSums {
     at: Address,
     ty: Ty,
-    /// Which lanes are rows.
+    /// Mask of the lanes that are rows.
     mask: Value,
 }
 
-/// A loop over trees, and the leaf loop over rows that it repeats.
-#[derive(Clone, Copy)]
+/// A tree loop with the leaf loop over rows that it repeats.
 pub(super) struct TreeLoop<'m> {
     this: &'m Loop,
-    /// What else is done for each tree before its walks.
+    /// Statements before the walks of each tree.
     before: &'m [Stmt],
     walks: &'m Walks,
+    plan: &'m WalkPlan,
+    buffers: Buffers,
 }
 
-impl KernelBuilder<'_> {
-    /// The leaf loop of a loop whose trees are walked together where rows are few. Where no sums are wanted they
-    /// are not.
-    pub(super) fn tree_loop<'m>(&self, this: &'m Loop) -> Option<TreeLoop<'m>> {
+impl<'m> TreeLoop<'m> {
+    /// The tree loop to unroll and jam, if the plan requests it. Kernels without sums do not.
+    pub(super) fn of<'k: 'm>(k: &KernelBuilder<'k>, this: &'m Loop) -> Option<TreeLoop<'m>> {
         let (before, walks) = this.only_walks()?;
-        let plan = self.ports.lowering.plan.walks.get(&walks.id)?;
-        let unroll_and_jam = self.ports.results.are_sums() && plan.unroll_and_jam > 1;
-        unroll_and_jam.then_some(TreeLoop { this, before, walks })
+        let plan = k.ports.lowering.plan.walks.get(&walks.id)?;
+        let buffers = tables_of(k, walks)?;
+        let unroll_and_jam = k.ports.results.are_sums() && plan.unroll_and_jam > 1;
+        unroll_and_jam.then_some(TreeLoop { this, before, walks, plan, buffers })
     }
+}
 
-    /// The loop over trees, several times: with the rows that fill whole groups; then with those that are left, in
-    /// halves of a group, and so on, of several trees at once.
-    pub(super) fn unroll_and_jam(&mut self, tree_loop: TreeLoop) {
-        let walks = tree_loop.walks;
+impl Emit for TreeLoop<'_> {
+    /// Emits the tree loop several times: with the rows that fill whole groups, then with the remainder
+    /// in groups of a half, a quarter, ... of the vectors, with several trees at once.
+    fn emit(&self, k: &mut KernelBuilder) {
+        let walks = self.walks;
         let lanes = i64::from(walks.lanes);
         let in_group = i64::from(walks.group) * lanes;
-        let stop = self.scope.stop(&mut self.b, &walks.iter);
-        let most = self.ports.most(&walks.iter).map(|end| end - walks.iter.start);
-        let mut at = self.b.int(walks.iter.start);
-        // A sweep takes so long for a tree that masks count for little: one row of the last vector is enough.
-        let plan = self.ports.lowering.plan.walks.get(&walks.id);
-        let is_masked = plan.is_some_and(|plan| plan.traversal == Traversal::NodeSweep);
+        let stop = k.stop(&walks.iter);
+        let most = k.ports.most(&walks.iter).map(|end| end - walks.iter.start);
+        let mut at = k.b.int(walks.iter.start);
+        // A sweep takes so long per tree that masks hardly matter: one row of the last vector is enough.
+        let is_masked = self.plan.traversal == Traversal::NodeSweep;
         let missing = if is_masked { lanes - 1 } else { 0 };
         if most.is_none_or(|most| most + missing >= in_group) {
-            let zero = self.b.int(0);
-            let rows = self.b.sub(stop, at);
-            let rows = self.b.add_int(rows, missing);
-            let rows = self.b.bin(Bin::Max, rows, zero);
-            let size = self.b.int(in_group);
-            let groups = self.b.bin(Bin::IDiv, rows, size);
-            let grouped = self.b.mul(groups, size);
-            let end = self.b.add(at, grouped);
-            let any = self.b.cmp(Cmp::Lt, at, end);
+            let zero = k.b.int(0);
+            let rows = k.b.sub(stop, at);
+            let rows = k.b.add_int(rows, missing);
+            let rows = k.b.bin(Bin::Max, rows, zero);
+            let size = k.b.int(in_group);
+            let groups = k.b.bin(Bin::IDiv, rows, size);
+            let grouped = k.b.mul(groups, size);
+            let end = k.b.add(at, grouped);
+            let any = k.b.cmp(Cmp::Lt, at, end);
             let group = Group::full(i64::from(walks.group), walks.lanes as u16);
             let group = if is_masked { group.below(stop) } else { group };
-            self.when(any, |k| k.in_groups(tree_loop, end, group));
+            k.when(any, |k| self.whole_groups(k, end, group));
             at = end;
         }
         if seeded(Fault::RemainderDropped) {
@@ -89,29 +94,30 @@ impl KernelBuilder<'_> {
             if most.is_some_and(|most| most <= before_last) {
                 continue;
             }
-            let end = self.b.add_int(stop, -before_last);
-            let after = self.for_loop((at, end, count * lanes), &[at], |k, first, _| {
-                k.together(tree_loop, Vectors { first, stop, count });
+            let end = k.b.add_int(stop, -before_last);
+            let after = k.for_loop((at, end, count * lanes), &[at], |k, first, _| {
+                self.remainder(k, Vectors { first, stop, count });
                 vec![k.b.add_int(first, count * lanes)]
             });
             at = after[0];
         }
     }
+}
 
-    /// The loop over trees with groups of rows, the last of which ends at number `stop`.
-    fn in_groups(&mut self, tree_loop: TreeLoop, stop: Value, group: Group) {
-        let TreeLoop { this, before, walks } = tree_loop;
-        let Some(buffers) = self.tables_of(walks) else { return };
-        let start = self.b.int(walks.iter.start);
+impl TreeLoop<'_> {
+    /// Emits the tree loop with groups of rows up to row `stop`.
+    fn whole_groups(&self, k: &mut KernelBuilder, stop: Value, group: Group) {
+        let TreeLoop { this, before, walks, buffers, .. } = self;
+        let start = k.b.int(walks.iter.start);
         let in_group = i64::from(walks.group) * i64::from(walks.lanes);
-        let trees = (self.b.int(this.iter.start), self.scope.stop(&mut self.b, &this.iter), this.iter.step);
-        self.for_loop(trees, &[], |k, tree, _| {
+        let trees = (k.b.int(this.iter.start), k.stop(&this.iter), this.iter.step);
+        k.for_loop(trees, &[], |k, tree, _| {
             k.with_var(this.iter.var, InScope::value(tree), |k| {
-                k.block(before);
+                before.emit(k);
                 k.for_loop_of(walks.iter.var, |k| {
-                    let Some(context) = k.context(walks, &buffers) else { return };
+                    let Some(context) = WalkContext::new(k, walks, buffers) else { return };
                     k.for_loop((start, stop, in_group), &[], |k, row, _| {
-                        k.group(&context, row, group, None);
+                        context.group(k, row, group, None);
                         Vec::new()
                     });
                 });
@@ -120,59 +126,51 @@ impl KernelBuilder<'_> {
         });
     }
 
-    /// The loop over trees, as many at once as make up a group; then the trees that are left one by one.
-    fn together(&mut self, tree_loop: TreeLoop, vectors: Vectors) {
-        let TreeLoop { this, walks, .. } = tree_loop;
+    /// Emits the tree loop with as many trees at once as make up a group, then with the remaining trees
+    /// one by one.
+    fn remainder(&self, k: &mut KernelBuilder, vectors: Vectors) {
+        let (this, walks) = (self.this, self.walks);
         let trees = i64::from(walks.group) / vectors.count;
-        let stop = self.scope.stop(&mut self.b, &this.iter);
+        let stop = k.stop(&this.iter);
         let step = this.iter.step;
-        let start = self.b.int(this.iter.start);
-        let end = self.b.add_int(stop, step - step * trees);
-        let places = self.places_of_sums(tree_loop, vectors);
-        let open = |place: &VectorOfSums| self.b.load_masked(place.ty, place.at, place.mask);
+        let start = k.b.int(this.iter.start);
+        let end = k.b.add_int(stop, step - step * trees);
+        let places = self.sums_in_registers(k, vectors);
+        let open = |place: &VectorOfSums| k.b.load_masked(place.ty, place.at, place.mask);
         let sums: Vec<Value> = places.iter().map(open).collect();
         let carried: Vec<Value> = std::iter::once(start).chain(sums).collect();
-        let mut after = self.for_loop((start, end, step * trees), &carried, |k, first, inside| {
+        let mut after = k.for_loop((start, end, step * trees), &carried, |k, first, inside| {
             let mut sums = inside.get(1..).unwrap_or_default().to_vec();
-            k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, (first, trees), &mut sums));
+            k.for_loop_of(walks.iter.var, |k| self.trees(k, vectors, (first, trees), &mut sums));
             std::iter::once(k.b.add_int(first, step * trees)).chain(sums).collect()
         });
-        let known = self.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
+        let known = k.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
         let is_done = seeded(Fault::RemainderDropped) || known.is_some_and(|count| count % trees == 0);
         let next = after.remove(0);
         if !is_done {
-            after = self.for_loop((next, stop, step), &after, |k, first, inside| {
+            after = k.for_loop((next, stop, step), &after, |k, first, inside| {
                 let mut sums = inside.to_vec();
-                k.for_loop_of(walks.iter.var, |k| k.trees(tree_loop, vectors, (first, 1), &mut sums));
+                k.for_loop_of(walks.iter.var, |k| self.trees(k, vectors, (first, 1), &mut sums));
                 sums
             });
         }
         for (place, sum) in places.into_iter().zip(after) {
-            self.b.store_masked(place.at, sum, place.mask);
+            k.b.store_masked(place.at, sum, place.mask);
         }
     }
 
-    /// Where the sums of vectors of rows are, if all trees add to the same ones: they are in registers meanwhile. In memory,
-    /// what a mask has kept from being stored whole is not to be had again until it is in the cache.
-    fn places_of_sums(&mut self, tree_loop: TreeLoop, vectors: Vectors) -> Vec<VectorOfSums> {
-        let TreeLoop { this, walks, .. } = tree_loop;
-        let plan = self.ports.lowering.plan.walks.get(&walks.id);
-        let are_vectors = plan.is_some_and(|plan| plan.sums == SumAccess::Vector);
-        let of_trees = match walks.target.accumulator {
-            Accumulator::Slot(id, _) => self
-                .scope
-                .privates
-                .get(&id)
-                .is_some_and(|private| private.loops.iter().any(|(var, _)| *var == this.iter.var)),
-            Accumulator::Output => false,
-        };
-        if !are_vectors || of_trees || self.ports.vectors.is_some() || self.ports.targets.is_some() {
+    /// Addresses of the sums of vectors of rows that all trees add to. They stay in registers
+    /// meanwhile: masked stores do not forward to later loads.
+    fn sums_in_registers(&self, k: &mut KernelBuilder, vectors: Vectors) -> Vec<VectorOfSums> {
+        let walks = self.walks;
+        let are_vectors = self.plan.sums == SumAccess::Vector;
+        if !are_vectors || self.has_own_slots(k) || k.ports.vectors.is_some() || k.ports.targets.is_some() {
             return Vec::new();
         }
         let mut places = Vec::new();
-        self.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
-            let sums = k.scope.sums(&mut k.b, k.ports, &walks.target);
-            let first_row = k.scope.affine(&mut k.b, &walks.row);
+        k.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
+            let sums = k.sums(&walks.target);
+            let first_row = k.affine(&walks.row);
             let lanes = i64::from(walks.lanes);
             for ahead in (0..vectors.count).map(|vector| vector * lanes) {
                 let number = k.b.add_int(first_row, ahead);
@@ -187,28 +185,34 @@ impl KernelBuilder<'_> {
         places
     }
 
-    /// Walks some trees, from a value of their loop on. The sums of the vectors are carried on, if there are any; else they
-    /// are in memory.
+    /// Whether each tree adds to a slot of its own.
+    fn has_own_slots(&self, k: &KernelBuilder) -> bool {
+        let Accumulator::Slot(id, _) = self.walks.target.accumulator else { return false };
+        let private = k.scope().private(id);
+        private.is_some_and(|private| private.loops.iter().any(|(var, _)| *var == self.this.iter.var))
+    }
+
+    /// Walks `trees` trees from a value of their loop on. `sums` are the carried sums of the vectors;
+    /// if it is empty, sums are in memory.
     fn trees(
-        &mut self,
-        tree_loop: TreeLoop,
+        &self,
+        k: &mut KernelBuilder,
         vectors: Vectors,
         (first, trees): (Value, i64),
         sums: &mut [Value],
     ) {
-        let TreeLoop { this, before, walks } = tree_loop;
+        let TreeLoop { this, before, walks, buffers, .. } = self;
         let group = Group::full(vectors.count, walks.lanes as u16).below(vectors.stop);
-        let Some(buffers) = self.tables_of(walks) else { return };
-        self.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
+        k.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
             let mut contexts: Vec<(WalkContext, usize)> = Vec::new();
-            let mut lanes: Vec<Lane> = Vec::new();
+            let mut lanes: Vec<WalkLane> = Vec::new();
             for tree in 0..trees {
                 let ahead = if seeded(Fault::TogetherRepeatsTree) { 0 } else { tree * this.iter.step };
                 let value = k.b.add_int(first, ahead);
                 k.with_var(this.iter.var, InScope::value(value), |k| {
-                    k.block(before);
-                    let Some(context) = k.context(walks, &buffers) else { return };
-                    let of_tree = k.lanes(&context, group);
+                    before.emit(k);
+                    let Some(context) = WalkContext::new(k, walks, buffers) else { return };
+                    let of_tree = context.lanes(k, group);
                     contexts.push((context, of_tree.len()));
                     lanes.extend(of_tree);
                 });
@@ -219,7 +223,7 @@ impl KernelBuilder<'_> {
             for (context, count) in &contexts {
                 for (vector, (lane, node)) in nodes.by_ref().take(*count).enumerate() {
                     let sum = sums.get(vector).copied();
-                    let next = k.doing(Task::Sums, |k| k.use_leaf(context, lane, node, sum));
+                    let next = k.doing(Task::Sums, |k| context.use_leaf(k, lane, node, sum));
                     if let (Some(sum), Some(next)) = (sums.get_mut(vector), next) {
                         *sum = next;
                     }

@@ -1,6 +1,6 @@
 //! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
 
-use super::window::{Bytes, spread, window_of};
+use super::window::{ScratchBytes, spread, window_of};
 use super::{
     Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mapping, Mir,
     Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
@@ -18,19 +18,19 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 ///
-/// When the nest depends on facts that are not known, or cached rows exceed the budget.
+/// If a loop's range is not a constant, or if cached rows exceed the budget.
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
-    let mut builder = Build {
+    let mut builder = MirBuilder {
         hir,
         vars: Vec::new(),
         caches: 0,
         uses: Uses::default(),
         on_gpu: hir.nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some()),
         fixed: Vec::new(),
-        scratch: Bytes::new(budget),
+        scratch: ScratchBytes::new(budget),
     };
     let quantized = hir.bins.is_some().then(|| builder.cache());
-    let scope = Scope { quantized, ..Scope::default() };
+    let scope = NestScope { quantized, ..NestScope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
     let all = builder.uses.since(0);
     let mut body = builder.quantized(quantized, &Affine::default(), &all, body)?;
@@ -42,18 +42,18 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     Ok(Mir { vars: builder.vars, body, uses: builder.uses, rows_per_run })
 }
 
-/// The value of a loop at a place inside it.
+/// Value of a loop's variable inside the loop.
 #[derive(Clone, Copy)]
-enum At {
+enum LoopValue {
     Var(Var),
     /// One case of a specialised loop.
     Const(i64),
 }
 
-/// What surrounds a place of the nest.
+/// Loops and row copies around a part of the nest.
 #[derive(Clone, Default)]
-struct Scope {
-    loops: BTreeMap<LoopId, At>,
+struct NestScope {
+    loops: BTreeMap<LoopId, LoopValue>,
     row: Affine,
     tree: Affine,
     /// The innermost copy of rows.
@@ -62,8 +62,8 @@ struct Scope {
     quantized: Option<CacheId>,
 }
 
-impl Scope {
-    fn enter(&self, id: LoopId, axis: Axis, at: At) -> Scope {
+impl NestScope {
+    fn enter(&self, id: LoopId, axis: Axis, at: LoopValue) -> NestScope {
         let mut inner = self.clone();
         inner.loops.insert(id, at);
         let sum = match axis {
@@ -71,31 +71,31 @@ impl Scope {
             Axis::Tree => &mut inner.tree,
         };
         match at {
-            At::Var(var) => sum.vars.push(var),
-            At::Const(value) => sum.plus += value,
+            LoopValue::Var(var) => sum.vars.push(var),
+            LoopValue::Const(value) => sum.plus += value,
         }
         inner
     }
 }
 
-struct Build<'a> {
+struct MirBuilder<'a> {
     hir: &'a Hir,
     vars: Vec<VarInfo>,
     caches: u32,
     uses: Uses,
     /// Whether some loop is mapped to the blocks or threads of a GPU.
     on_gpu: bool,
-    /// The variables of specialised loops around, in the current case.
+    /// Variables of the enclosing specialised loops, with their values in the current case.
     fixed: Vec<(Var, i64)>,
-    scratch: Bytes,
+    scratch: ScratchBytes,
 }
 
-impl Build<'_> {
-    fn sequence(&mut self, ids: &[LoopId], scope: &Scope) -> Result<Vec<Stmt>, CompileError> {
+impl MirBuilder<'_> {
+    fn sequence(&mut self, ids: &[LoopId], scope: &NestScope) -> Result<Vec<Stmt>, CompileError> {
         ids.iter().map(|id| self.nest_loop(*id, scope)).collect()
     }
 
-    fn nest_loop(&mut self, id: LoopId, scope: &Scope) -> Result<Stmt, CompileError> {
+    fn nest_loop(&mut self, id: LoopId, scope: &NestScope) -> Result<Stmt, CompileError> {
         let this = self.hir.nest.get(id);
         let iter = self.iter(id, scope)?;
         let first_walk = self.uses.count();
@@ -114,7 +114,7 @@ impl Build<'_> {
                     let mut arms = Vec::new();
                     for (k, case) in cases.iter().enumerate() {
                         let value = first + step * k as i64;
-                        let mut at = scope.enter(id, this.axis, At::Const(value));
+                        let mut at = scope.enter(id, this.axis, LoopValue::Const(value));
                         (at.cached, at.quantized) = (inner.cached, inner.quantized);
                         build.fixed.push((var, value));
                         arms.push((value, build.sequence(case, &at)?));
@@ -128,8 +128,8 @@ impl Build<'_> {
         Ok(Stmt::Loop(Loop { iter, mode, reduce, walks, body }))
     }
 
-    /// A leaf loop. One that is parallel, unrolled or cached becomes a loop over groups of walks.
-    fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &Scope) -> Result<Stmt, CompileError> {
+    /// Builds a leaf loop. A parallel, unrolled or cached one becomes a loop over groups of walks.
+    fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &NestScope) -> Result<Stmt, CompileError> {
         let hir = self.hir;
         let this = hir.nest.get(id);
         let Some(leaf_loop) = hir.leaf_loops.get(&id) else { return Err(unknown_leaf()) };
@@ -141,7 +141,7 @@ impl Build<'_> {
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
             let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
-            // A group of one is there where the loop over groups is.
+            // A group of one iteration exists whenever the outer loop has the iteration.
             if group > 1 {
                 let rest = |stop: &Bound| Bound { less: stop.less.with(outer.var), ..stop.clone() };
                 stops.extend(iter.stops.iter().map(rest));
@@ -156,14 +156,15 @@ impl Build<'_> {
         Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.annotations.reduce, walks, body }))
     }
 
-    fn walks(&mut self, over: Axis, iter: Iter, leaf_loop: &LeafLoop, scope: &Scope) -> Walks {
+    fn walks(&mut self, over: Axis, iter: Iter, leaf_loop: &LeafLoop, scope: &NestScope) -> Walks {
         let (row, tree) = match over {
             Axis::Row => (scope.row.with(iter.var), scope.tree.clone()),
             Axis::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         let lanes = self.lanes(leaf_loop, iter.step);
         let (lanes, group, packed) = match self.on_gpu {
-            // Rows of a vector are walks of a group, which share words where they are neighbours.
+            // On a GPU, the rows of a vector are walks of a group. Neighbouring ones share packed words
+            // of bins.
             true => {
                 let shares = iter.step == 1 && self.multiple(&row, iter.var, i64::from(lanes));
                 (1, leaf_loop.group * lanes, if shares { lanes } else { 1 })
@@ -203,8 +204,8 @@ impl Build<'_> {
         }
     }
 
-    /// Lanes of a leaf loop's vectors. Distances between the rows of a vector must fit 32 bits; where steps are so
-    /// large that they do not, walks stay scalar.
+    /// Lanes of a leaf loop's vectors. Offsets between the rows of a vector must fit 32 bits; for
+    /// larger steps the walks stay scalar.
     fn lanes(&self, leaf_loop: &LeafLoop, step: i64) -> u32 {
         let distance = step
             .saturating_mul(i64::from(leaf_loop.lanes))
@@ -212,7 +213,7 @@ impl Build<'_> {
         if distance > i64::from(i32::MAX) { 1 } else { leaf_loop.lanes }
     }
 
-    /// Whether a sum is a multiple of `lanes` wherever a vector of the leaf loop with this variable begins.
+    /// Whether the sum is a multiple of `lanes` at the first iteration of each vector of the leaf loop.
     fn multiple(&self, sum: &Affine, leaf: Var, lanes: i64) -> bool {
         let even = |var: &Var| {
             let VarInfo { least, step, .. } = self.vars[var.0 as usize];
@@ -221,17 +222,18 @@ impl Build<'_> {
         sum.plus % lanes == 0 && sum.vars.iter().all(even)
     }
 
-    /// The body of a loop, behind a copy of its rows or a prefetch of its trees if the schedule asks for it.
+    /// Builds the body of a loop, inside a copy of its rows or behind a prefetch of its trees if the
+    /// schedule caches them.
     fn cached(
         &mut self,
         id: LoopId,
         var: Var,
-        scope: &Scope,
-        body: impl FnOnce(&mut Self, &Scope) -> Result<Vec<Stmt>, CompileError>,
+        scope: &NestScope,
+        body: impl FnOnce(&mut Self, &NestScope) -> Result<Vec<Stmt>, CompileError>,
     ) -> Result<Vec<Stmt>, CompileError> {
         let this = self.hir.nest.get(id);
         let first_walk = self.uses.count();
-        let mut inner = scope.enter(id, this.axis, At::Var(var));
+        let mut inner = scope.enter(id, this.axis, LoopValue::Var(var));
         let quantized = (this.axis == Axis::Row && self.quantizes_here(id, scope)).then(|| self.cache());
         inner.quantized = quantized.or(inner.quantized);
         match (this.annotations.cache, this.axis) {
@@ -276,16 +278,17 @@ impl Build<'_> {
         CacheId(self.caches - 1)
     }
 
-    /// Where the walks of a leaf loop read rows.
-    fn rows(&self, leaf_loop: &LeafLoop, scope: &Scope) -> Rows {
+    /// Source of the rows that a leaf loop reads.
+    fn rows(&self, leaf_loop: &LeafLoop, scope: &NestScope) -> Rows {
         let copy = if leaf_loop.layout.is_coded() { scope.quantized } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)
     }
 
-    /// Whether rows are quantized at the start of an iteration of a loop over rows: where they are copied, or
-    /// else once for all trees, by the thread that walks them, and as late as that allows. A GPU's threads share what is
-    /// quantized, so that it is only where they copy rows.
-    fn quantizes_here(&self, id: LoopId, scope: &Scope) -> bool {
+    /// Whether each iteration of the row loop quantizes its rows. On CPUs this happens once for all
+    /// trees, in the thread that walks the rows, in the innermost loop that allows it, and wherever
+    /// rows are copied. On GPUs, threads share quantized rows, so this happens only where rows are
+    /// copied.
+    fn quantizes_here(&self, id: LoopId, scope: &NestScope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
         let below_trees = scope.loops.keys().any(|around| nest.get(*around).axis == Axis::Tree);
@@ -293,7 +296,7 @@ impl Build<'_> {
         self.hir.bins.is_some() && (this.annotations.cache || first)
     }
 
-    /// The body behind its quantized rows, if some walk in it reads them.
+    /// Wraps a body in its quantized rows, if a walk in it reads them.
     fn quantized(
         &mut self,
         id: Option<CacheId>,
@@ -329,8 +332,9 @@ impl Build<'_> {
         Var(self.vars.len() as u32 - 1)
     }
 
-    /// The values of a loop: its own range, cut by the constraints whose innermost loop it is.
-    fn iter(&mut self, id: LoopId, scope: &Scope) -> Result<Iter, CompileError> {
+    /// Builds the values of a loop: its own range, and the constraints of which it is the innermost
+    /// loop.
+    fn iter(&mut self, id: LoopId, scope: &NestScope) -> Result<Iter, CompileError> {
         let this = self.hir.nest.get(id);
         let (start, step) = (known(&this.start)?, known(&this.step)?);
         let mut stops = vec![Bound { limit: limit(&this.stop)?, less: Affine::default() }];
@@ -343,8 +347,8 @@ impl Build<'_> {
             let mut less = Affine::default();
             for other in others() {
                 match scope.loops[other] {
-                    At::Var(var) => less.vars.push(var),
-                    At::Const(value) => less.plus += value,
+                    LoopValue::Var(var) => less.vars.push(var),
+                    LoopValue::Const(value) => less.plus += value,
                 }
             }
             let bound = Bound { limit: limit(&constraint.bound)?, less };
@@ -361,7 +365,7 @@ impl Build<'_> {
     }
 }
 
-/// Whether an iteration of a loop over rows has several rows for each of several trees.
+/// Whether each iteration of a row loop covers several rows and has a tree loop around some of them.
 fn is_block(nest: &Nest, id: LoopId) -> bool {
     let rows = |id: &LoopId| nest.get(*id).axis == Axis::Row;
     let inside = children(nest, id);
@@ -394,7 +398,7 @@ fn mode_of(annotations: &Annotations) -> Mode {
     }
 }
 
-/// Of several constant bounds only the least matters.
+/// Merges constant bounds into the least one.
 fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
     let constant = |stop: &Bound| match stop.limit {
         Limit::Const(n) if stop.less.vars.is_empty() => Some(n - stop.less.plus),
@@ -405,8 +409,8 @@ fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
     constants.into_iter().chain(stops.into_iter().filter(|stop| constant(stop).is_none())).collect()
 }
 
-/// Straight-line steps as far as padding or the shallowest leaf allows, tested ones as far as asked, then a
-/// loop.
+/// Steps of the walks: `unroll` or at most the shallowest leaf as straight-line steps, the rest of
+/// `peel` with leaf tests, then a loop if trees are deeper.
 fn steps(leaf_loop: &LeafLoop, depths: &[(u32, u32)]) -> Steps {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);

@@ -1,14 +1,14 @@
-//! The code of a GPU: each outermost loop that `gpuDimension` maps becomes a launch, and what is around it stays code
-//! of the host (SilvanForge, section 4.3).
+//! Separates the code of a GPU: each outermost loop that `gpuDimension` maps becomes a launch. The code
+//! around it runs on the host (SilvanForge, section 4.3).
 //!
-//! The extents of a launch are those of its longest loops. A loop of which there may be more blocks or threads than
-//! iterations is guarded.
+//! A launch has the extents of its longest loops. A loop is guarded if there may be more blocks or
+//! threads than iterations.
 //!
-//! Sums begin with the base values. Whoever adds to them first begins with these, if that is plain
-//! (`mir/thread_sums.rs`); otherwise a launch of their own sets them before.
+//! Sums begin with the base values. The first addition to a sum starts from its base value if that
+//! addition is known (`mir/thread_sums.rs`). Otherwise a separate launch sets the base values before.
 
-use super::mapped::{any_mapped, no_code_yet};
-use super::threads::{Share, only_firsts};
+use super::mapped::{any_mapped, unsupported};
+use super::threads::{Share, guard_unmapped};
 use super::{
     Affine, Bound, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
     Window,
@@ -19,39 +19,39 @@ use crate::error::CompileError;
 use crate::lir::MAX_THREADS;
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
 
-/// Threads of a block that sets base values.
+/// Threads of a block in the launch that sets base values.
 const BASE_THREADS: u32 = 256;
 
-/// Makes launches of the loops of a nest that are mapped. A nest without such loops stays as it is.
+/// Turns the outermost mapped loops of a nest into launches. A nest without such loops stays unchanged.
 ///
 /// # Errors
 ///
-/// When walks stand outside the launches of a nest that has some, when the number of a block's threads is not known,
-/// or when trees are mapped.
+/// If walks are outside all launches of a nest that has some, or if a block's number of threads is
+/// unknown. Also if a launch shares data in a way that GPU code does not support.
 pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
     if !any_mapped(&mir.body) {
         return Ok(mir);
     }
     let Mir { mut vars, body, uses, rows_per_run } = mir;
     let pass = Separate { vars: &vars };
-    let mut body = body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()?;
+    let mut body = body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()?;
     let seeded = thread_sums::open(&mut body, &vars);
     body.retain(|stmt| !(seeded && matches!(stmt, Stmt::Base(_))));
-    let mut body = body.into_iter().map(|stmt| base_apart(stmt, &mut vars)).collect::<Vec<_>>();
+    let mut body = body.into_iter().map(|stmt| base_launch(stmt, &mut vars)).collect::<Vec<_>>();
     finish(&mut body, &vars)?;
     Ok(Mir { vars, body, uses, rows_per_run })
 }
 
-/// Says in each launch what only some blocks and threads do.
+/// Adds the guards of blocks and threads to each launch.
 fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     stmts.iter_mut().try_for_each(|stmt| match stmt {
         Stmt::Launch(launch) => {
             let pass = Separate { vars };
-            let mut body = only_firsts(std::mem::take(&mut launch.body), &used(launch), &mut Vec::new());
+            let mut body = guard_unmapped(std::mem::take(&mut launch.body), &used(launch), &mut Vec::new());
             owners::check(&body, vars)?;
-            pass.at_least_first(&body, &mut launch.grid);
+            pass.keep_first_block(&body, &mut launch.grid);
             pass.guards(&mut body, launch);
-            launch.body = settle::settle(body, vars)?;
+            launch.body = settle::place_guards(body, vars)?;
             Ok(())
         }
         Stmt::Loop(this) => finish(&mut this.body, vars),
@@ -61,7 +61,7 @@ fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     })
 }
 
-/// The directions in which a launch has more than one block or thread.
+/// Directions in which a launch has more than one block or thread.
 fn used(launch: &Launch) -> Vec<GpuDimension> {
     let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
     let grid = axes.iter().filter(|axis| !launch.grid[number(**axis)].is_empty());
@@ -70,8 +70,8 @@ fn used(launch: &Launch) -> Vec<GpuDimension> {
     grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
 }
 
-/// Base values that no launch of the walks sets: a launch of their own, a row for each thread.
-fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
+/// Turns base values that no launch of walks sets into a separate launch, with one row per thread.
+fn base_launch(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     let Stmt::Base(_) = stmt else { return stmt };
     let threads = i64::from(BASE_THREADS);
     let mut var = |name: &str, most: Option<i64>, step: i64| {
@@ -101,7 +101,7 @@ fn base_apart(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     })
 }
 
-/// The blocks and threads that a launch needs.
+/// Blocks and threads that a launch needs.
 #[derive(Default)]
 struct Extents {
     grid: [Vec<Iter>; 3],
@@ -125,10 +125,10 @@ impl Separate<'_> {
         &self.vars[var.0 as usize]
     }
 
-    /// A statement of the host. Its loops run one after the other: so do launches.
-    fn of_host(&self, stmt: Stmt) -> Result<Stmt, CompileError> {
+    /// Converts a statement of the host. Its loops, and so its launches, run one after the other.
+    fn host_stmt(&self, stmt: Stmt) -> Result<Stmt, CompileError> {
         let all = |pass: &Self, body: Vec<Stmt>| {
-            body.into_iter().map(|stmt| pass.of_host(stmt)).collect::<Result<Vec<_>, _>>()
+            body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()
         };
         Ok(match stmt {
             Stmt::Loop(this) if matches!(this.mode, Mode::Mapped(_)) => Stmt::Launch(self.launch(this)?),
@@ -144,15 +144,15 @@ impl Separate<'_> {
                 let name = &self.info(walks.iter.var).name;
                 return Err(CompileError::new(
                     codes::GPU,
-                    format!("the walks of `{name}` are in no launch, beside others that are"),
-                    "map a loop around them with gpuDimension, too, or none at all",
+                    format!("the walks of `{name}` are outside all launches, but other walks are inside"),
+                    "map a loop around these walks with gpuDimension too, or map no loop",
                 ));
             }
             Stmt::CacheRows(copy) if copy.quantized => {
-                return Err(no_code_yet("rows that are quantized outside launches"));
+                return Err(unsupported("rows that are quantized outside launches"));
             }
             Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {
-                return Err(no_code_yet("copies that all launches share"));
+                return Err(unsupported("copies that all launches share"));
             }
             Stmt::Private(mut private) => {
                 private.body = all(self, private.body)?;
@@ -169,7 +169,7 @@ impl Separate<'_> {
         })
     }
 
-    /// The launch of an outermost mapped loop.
+    /// Builds the launch of an outermost mapped loop.
     fn launch(&self, this: Loop) -> Result<Launch, CompileError> {
         let (name, walks) = (self.name(this.iter.var), this.walks.clone());
         let body = vec![Stmt::Loop(this)];
@@ -181,22 +181,23 @@ impl Separate<'_> {
             return Err(CompileError::new(
                 codes::GPU,
                 format!(
-                    "the launch of `{name}` has blocks of {threads} threads; a GPU has {MAX_THREADS} at most"
+                    "the launch of `{name}` has blocks of {threads} threads; GPUs allow at most {MAX_THREADS}"
                 ),
-                "make loops that stand beside each other and are mapped to one dimension equally long, or smaller tiles",
+                "use smaller tiles, or give sibling loops that are mapped to one dimension the same length",
             ));
         }
         let body = Share { vars: self.vars, block, threads: Vec::new() }.all(body)?;
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
-    /// The name of a loop as a C identifier.
+    /// Name of a loop as a C identifier.
     fn name(&self, var: Var) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         self.info(var).name.chars().map(plain).collect()
     }
 
-    /// Finds the longest loops of each dimension. `inside` are the variables of the launch so far.
+    /// Collects the longest loops of each dimension. `inside` are the launch's own variables around the
+    /// statements.
     fn extents(
         &self,
         stmts: &[Stmt],
@@ -257,31 +258,32 @@ impl Separate<'_> {
         Ok(())
     }
 
-    /// Makes sure that there is a first block for what it alone does, though a loop that is mapped may have no iteration.
-    fn at_least_first(&self, stmts: &[Stmt], grid: &mut [Vec<Iter>; 3]) {
+    /// Ensures that the grid has a first block if only that block runs some statement, even if all
+    /// mapped loops are empty.
+    fn keep_first_block(&self, stmts: &[Stmt], grid: &mut [Vec<Iter>; 3]) {
         for stmt in stmts {
             match stmt {
                 Stmt::When(guards, body) => {
                     for guard in guards {
                         if let Guard::First(GpuDimension { level: GpuLevel::Grid, axis }) = guard {
-                            self.at_least_one(&mut grid[number(*axis)]);
+                            self.keep_one_block(&mut grid[number(*axis)]);
                         }
                     }
-                    self.at_least_first(body, grid);
+                    self.keep_first_block(body, grid);
                 }
-                Stmt::Loop(this) => self.at_least_first(&this.body, grid),
-                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.at_least_first(body, grid)),
-                Stmt::CacheRows(copy) => self.at_least_first(&copy.body, grid),
-                Stmt::ShareTrees(copy) => self.at_least_first(&copy.body, grid),
-                Stmt::Private(private) => self.at_least_first(&private.body, grid),
-                Stmt::ThreadSums(sums) => self.at_least_first(&sums.body, grid),
+                Stmt::Loop(this) => self.keep_first_block(&this.body, grid),
+                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.keep_first_block(body, grid)),
+                Stmt::CacheRows(copy) => self.keep_first_block(&copy.body, grid),
+                Stmt::ShareTrees(copy) => self.keep_first_block(&copy.body, grid),
+                Stmt::Private(private) => self.keep_first_block(&private.body, grid),
+                Stmt::ThreadSums(sums) => self.keep_first_block(&sums.body, grid),
                 _ => {}
             }
         }
     }
 
-    /// Adds a loop of one iteration to those of a direction, if all of these may be empty.
-    fn at_least_one(&self, loops: &mut Vec<Iter>) {
+    /// Adds a loop with one iteration to the loops of a direction, if all of these may be empty.
+    fn keep_one_block(&self, loops: &mut Vec<Iter>) {
         if loops.iter().all(|iter| self.may_be_empty(iter))
             && let Some(first) = loops.first()
         {
@@ -290,7 +292,7 @@ impl Separate<'_> {
         }
     }
 
-    /// Whether the number of rows decides whether a loop has an iteration.
+    /// Whether the loop may have no iteration, depending on the number of rows or on other variables.
     fn may_be_empty(&self, iter: &Iter) -> bool {
         let constant = |stop: &Bound| match stop.limit {
             Limit::Const(end) if stop.less.vars.is_empty() => Some(end - stop.less.plus),
@@ -299,7 +301,8 @@ impl Separate<'_> {
         !iter.stops.iter().all(|stop| constant(stop).is_some_and(|end| end > iter.start))
     }
 
-    /// A loop whose end is as far as it gets, whatever the variables `inside` the launch are.
+    /// The loop with its end replaced by an upper bound over all values of the variables `inside` the
+    /// launch.
     fn longest(&self, iter: &Iter, inside: &[Var]) -> Iter {
         let mut longest = iter.clone();
         for stop in &mut longest.stops {
@@ -310,7 +313,7 @@ impl Separate<'_> {
         longest
     }
 
-    /// Takes the guards off loops that have exactly as many iterations as there are blocks or threads.
+    /// Removes the guards of loops that have exactly as many iterations as there are blocks or threads.
     fn guards(&self, stmts: &mut [Stmt], launch: &Launch) {
         for stmt in stmts {
             match stmt {

@@ -24,8 +24,8 @@ pub fn any_mapped(stmts: &[Stmt]) -> bool {
     })
 }
 
-/// Refuses what no code generator for GPUs has.
-pub(super) fn no_code_yet(what: &str) -> CompileError {
+/// Refuses a construct that GPU code does not support.
+pub(super) fn unsupported(what: &str) -> CompileError {
     CompileError::new(
         codes::GPU,
         format!("there is no code for {what} on GPUs yet"),

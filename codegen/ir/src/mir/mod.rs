@@ -1,19 +1,19 @@
-//! MIR: the explicit loop nest with abstract operations on trees and rows. A walk names the layout that the
-//! schedule asks for; how trees are stored and walked is not visible, and decided by the plan
-//! ([`crate::plan`]).
+//! MIR: the explicit loop nest with abstract operations on trees and rows. A walk names the layout that
+//! the schedule asks for. The plan ([`crate::plan`]) decides later how trees are stored and walked.
 //!
-//! A [`Walks`] statement is a leaf loop: for each iteration it walks one tree with one row and reduces the
-//! leaf's values into its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]); a loop's end
-//! is the least of several [`Bound`]s, which is how partial tiles stay in range.
+//! A [`Walks`] statement is a leaf loop: each iteration walks one tree with one row and adds the leaf's
+//! values to its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]). A loop ends at
+//! the least of several [`Bound`]s, which is how partial tiles stay in range.
 //!
-//! [`build()`] makes the nest with every reduction aimed at the output. [`reduce::legalise`] then privatises
-//! reductions below parallel tree loops (SilvanForge section 5): each such loop gets a [`Private`] buffer
-//! with one slot per iteration, which is folded after the loop, in iteration order. The buffer of an inner
-//! loop lives inside one iteration of the outer one and is folded into that iteration's slot. A fold works on
-//! all rows between the first and the last that its loop touches; where parallel iterations of a row loop
-//! interleave their rows, it is moved behind that loop.
+//! [`build()`] makes the nest with every reduction aimed at the output. [`reduce::legalise`] then
+//! privatises reductions below parallel tree loops (SilvanForge section 5). Each such loop gets a
+//! [`Private`] buffer with one slot per iteration, which is folded after the loop, in iteration order.
+//! The buffer of an inner loop lives inside one iteration of the outer loop and is folded into that
+//! iteration's slot. A fold covers all rows between the first and the last that its loop touches. If
+//! parallel iterations of a row loop interleave their rows, the fold moves behind that loop.
 //!
-//! [`launch::separate`] then finds the code of a GPU: each outermost loop with a `gpuDimension` becomes a [`Launch`].
+//! [`launch::separate`] then separates the code of a GPU from the host's: each outermost loop with a
+//! `gpuDimension` becomes a [`Launch`].
 
 mod build;
 pub mod launch;
@@ -30,7 +30,7 @@ mod window;
 
 pub use build::build;
 pub use uses::{LeafUse, Uses, WalkRange};
-pub(crate) use window::Bytes;
+pub(crate) use window::ScratchBytes;
 
 use crate::repr::traverse::Steps;
 use sched_nest::{Axis, GpuDimension, Layout, Reduce};
@@ -40,18 +40,18 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Var(pub u32);
 
-/// What is known of a variable at compile time.
+/// Compile-time facts about a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VarInfo {
     /// The loop's name in the schedule.
     pub name: String,
     /// Whether it counts rows or trees.
     pub axis: Axis,
-    /// Its least value.
+    /// Least value.
     pub least: i64,
-    /// Its largest value, unless only the number of rows bounds it.
+    /// Largest value, unless only the number of rows bounds it.
     pub most: Option<i64>,
-    /// The distance between its values.
+    /// Distance between consecutive values.
     pub step: i64,
 }
 
@@ -64,7 +64,7 @@ pub struct Affine {
     pub plus: i64,
 }
 
-/// What a bound starts from.
+/// Starting point of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A constant.
@@ -76,9 +76,9 @@ pub enum Limit {
 /// `limit - less`: an exclusive end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// What it starts from.
+    /// The number from which `less` is subtracted.
     pub limit: Limit,
-    /// What is subtracted.
+    /// The sum that is subtracted from `limit`.
     pub less: Affine,
 }
 
@@ -95,54 +95,55 @@ pub struct Iter {
     pub stops: Vec<Bound>,
 }
 
-/// How iterations run.
+/// Execution mode of a loop's iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One after the other.
     Serial,
     /// In parallel.
     Parallel,
-    /// One after the other, each as code of its own.
+    /// One after the other, each as code of its own (`unroll`).
     Unrolled,
-    /// One after the other, or several together where the leaf loop inside has few rows.
+    /// One after the other, or several together if the leaf loop inside has few rows.
     UnrollAndJam,
     /// As blocks of a grid, or as threads of a block.
     Mapped(Mapping),
 }
 
-/// What runs the iterations of a loop of a GPU's code.
+/// Blocks or threads of a GPU that run the iterations of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Where its blocks or threads are counted.
+    /// The grid's or block's dimension that counts the iterations.
     pub dimension: GpuDimension,
-    /// Whether there may be more of them than iterations, so that each must look whether it has one.
+    /// Whether there may be more blocks or threads than iterations, so that each must test whether it
+    /// has one.
     pub guarded: bool,
 }
 
 /// A loop around other statements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
-    /// Its values.
+    /// The loop's variable and bounds.
     pub iter: Iter,
-    /// How iterations run.
+    /// Execution mode of the iterations.
     pub mode: Mode,
-    /// How partial sums of its iterations are combined; meaningful for parallel tree loops.
+    /// Combination of the iterations' partial sums; meaningful for parallel tree loops.
     pub reduce: Option<Reduce>,
     /// The leaf loops in it.
     pub walks: WalkRange,
-    /// What is repeated.
+    /// The repeated statements.
     pub body: Vec<Stmt>,
 }
 
 impl Loop {
-    /// The leaf loop that is all it repeats, behind the prefetches of its trees.
+    /// The leaf loop, with the tree prefetches before it, if the body has nothing else.
     pub fn only_walks(&self) -> Option<(&[Stmt], &Walks)> {
         let (Stmt::Walks(walks), before) = self.body.split_last()? else { return None };
         before.iter().all(|stmt| matches!(stmt, Stmt::CacheTrees(_))).then_some((before, walks))
     }
 }
 
-/// Where rows are read from.
+/// Source of the rows that walks read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// The call's input.
@@ -159,17 +160,17 @@ pub struct CacheId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PrivateId(pub u32);
 
-/// Where sums are accumulated.
+/// Memory in which sums are accumulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accumulator {
     /// The call's output.
     Output,
-    /// A slot of a private buffer: that of the current iteration of the loop with this variable, and of the loops
-    /// around it that have slots of the buffer.
+    /// Slot of a private buffer for the current iteration of the loop with this variable, and of the
+    /// loops around it that share the buffer.
     Slot(PrivateId, Var),
 }
 
-/// Where a walk's leaf values go.
+/// Destination of a walk's leaf values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The accumulator.
@@ -185,7 +186,7 @@ pub struct WalkId(pub u32);
 /// A leaf loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walks {
-    /// Its name.
+    /// Name.
     pub id: WalkId,
     /// The leaf loop's values.
     pub iter: Iter,
@@ -211,25 +212,26 @@ pub struct Walks {
     pub tile: u32,
     /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
     pub aligned: bool,
-    /// Where rows are read from.
+    /// Source of the rows.
     pub rows: Rows,
-    /// Where leaf values are added.
+    /// Target of the leaf values.
     pub target: Target,
 }
 
-/// Code of a GPU: the outermost loop that is mapped, and what is in it.
+/// Code of a GPU: the outermost mapped loop with its body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// What profilers call it: the name of the loop. Launches of one kernel that have the same name get numbers.
+    /// Name that profilers show: that of the loop. Launches of one kernel with equal names get numbers.
     pub name: String,
-    /// For each direction of the grid, the loops that are mapped to it: there are as many blocks as the longest one
-    /// has iterations, whatever the blocks and threads around it do. One block if there is none.
+    /// Loops mapped to each direction of the grid. The number of blocks in a direction is that of the
+    /// iterations of the longest loop, for any values of the launch's variables around it. One block if
+    /// no loop is mapped.
     pub grid: [Vec<Iter>; 3],
     /// Threads of a block in each direction.
     pub block: [u32; 3],
     /// The leaf loops in it.
     pub walks: WalkRange,
-    /// What each thread does.
+    /// Code of one thread.
     pub body: Vec<Stmt>,
 }
 
@@ -238,27 +240,27 @@ pub struct Launch {
 pub struct Window {
     /// The sum of the row loops around.
     pub base: Affine,
-    /// First row, relative.
+    /// First row, relative to `base`.
     pub low: i64,
-    /// Exclusive end, relative; none where only the number of rows bounds it.
+    /// Exclusive end, relative to `base`; `None` if only the number of rows bounds it.
     pub high: Option<i64>,
 }
 
 /// A local copy of rows for the statements inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheRows {
-    /// Its name.
+    /// Name.
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,
     /// Whether rows are quantized: bins are stored instead of the values.
     pub quantized: bool,
-    /// In a launch: the threads of a block, which copy the rows together into memory that they share. They lie
-    /// feature by feature.
+    /// In a launch: the threads of a block, which copy the rows together into shared memory, feature by
+    /// feature.
     pub shared: Option<[u32; 3]>,
     /// The leaf loops in it.
     pub walks: WalkRange,
-    /// Where the copy is used.
+    /// The statements that read the copy.
     pub body: Vec<Stmt>,
 }
 
@@ -267,7 +269,7 @@ pub struct CacheRows {
 pub struct CacheTrees {
     /// The first tree.
     pub from: Affine,
-    /// How many, at most; the end of the forest cuts them.
+    /// Largest number of trees; the end of the forest cuts them.
     pub count: i64,
     /// The leaf loops that walk them.
     pub walks: WalkRange,
@@ -280,35 +282,35 @@ pub struct ShareTrees {
     pub trees: CacheTrees,
     /// The threads of a block.
     pub threads: [u32; 3],
-    /// Where the copies are walked.
+    /// The statements that walk the copies.
     pub body: Vec<Stmt>,
 }
 
-/// What sums begin with.
+/// Initial value of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
     /// The base values.
     Base,
-    /// Nothing: -0.0, which leaves whatever is added first as it is.
+    /// -0.0, which leaves the first summand unchanged.
     Nothing,
 }
 
-/// How sums begin.
+/// Start of sums.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Opening {
-    /// With a seed in the first iteration of all these loops, of which each is a loop around; with what is in memory in
-    /// later ones.
+    /// A seed in the first iteration of all these enclosing loops, the value in memory in later
+    /// iterations.
     Seed(Seed, Vec<Iter>),
-    /// With what is in memory.
+    /// The value in memory.
     Memory,
 }
 
-/// What must hold for a thread to do something.
+/// Condition under which a thread runs statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Guard {
-    /// The loop has the iteration that the thread is in.
+    /// The loop has an iteration for this thread.
     Exists(Iter),
-    /// It is the first block or thread of a direction.
+    /// The thread is in the first block, or is the first thread, of a direction.
     First(GpuDimension),
 }
 
@@ -319,36 +321,37 @@ pub struct ThreadSumsId(pub u32);
 /// The sums of all rows that one thread of a GPU walks, opened once and stored once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadSums {
-    /// Their name.
+    /// Name.
     pub id: ThreadSumsId,
     /// The row, the variables of `loops` included.
     pub row: Affine,
-    /// The loops over rows inside, outermost first.
+    /// Row loops inside, outermost first.
     pub loops: Vec<Iter>,
-    /// Where they are stored; that is also where walks inside add to.
+    /// Memory that the sums are stored to, which is also the target of the walks inside.
     pub target: Target,
-    /// What they begin with.
+    /// Start of the sums.
     pub opening: Opening,
-    /// What must hold for the thread to read and store them.
+    /// Conditions under which the thread reads and stores the sums.
     pub guards: Vec<Guard>,
-    /// The walks.
+    /// The statements that walk.
     pub body: Vec<Stmt>,
 }
 
-/// One slot of sums per iteration of a parallel tree loop, or of several in each other that run as blocks and
-/// threads.
+/// Slots of sums, one per iteration of a parallel tree loop. Nested tree loops that run as blocks and
+/// threads share one buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Private {
-    /// Its name.
+    /// Name.
     pub id: PrivateId,
-    /// The loop's values: one slot for each. Where loops in it have slots of the same buffer, too, one for each of
-    /// their values together.
+    /// Tree loops with slots, outermost first. The buffer has one slot for each combination of their
+    /// values.
     pub slots: Vec<Iter>,
-    /// How many of the slots are folded, from the first one on, if others have no iteration.
+    /// Number of slots that walks write, from the first one on, if the later ones stay empty. Only
+    /// these are folded.
     pub filled: Option<i64>,
     /// The rows summed inside the loop.
     pub window: Window,
-    /// Whether it lies in memory that the threads of a block share, which fold it together.
+    /// Whether the buffer is in the shared memory of a block, whose threads fold it together.
     pub shared: bool,
     /// The loop and the fold.
     pub body: Vec<Stmt>,
@@ -359,11 +362,11 @@ pub struct Private {
 pub struct Fold {
     /// The private buffer.
     pub from: PrivateId,
-    /// Where the sums go.
+    /// Target of the sums.
     pub into: Target,
-    /// What the target begins with.
+    /// Start of the target's sums.
     pub opening: Opening,
-    /// Sums added with one instruction.
+    /// Number of sums that one instruction adds.
     pub width: u32,
 }
 
@@ -378,7 +381,7 @@ pub enum Stmt {
     Base(Window),
     /// Code of a GPU.
     Launch(Launch),
-    /// What only some blocks or threads do, in a launch.
+    /// In a launch: statements that only some blocks or threads run.
     When(Vec<Guard>, Vec<Stmt>),
     /// The sums of a thread.
     ThreadSums(ThreadSums),
@@ -396,7 +399,7 @@ pub enum Stmt {
     Zero(PrivateId, Var),
     /// Sets all slots to zero.
     ZeroAll(PrivateId),
-    /// The end of a private buffer.
+    /// Adds the slots of a private buffer into their target.
     Fold(Fold),
 }
 
@@ -407,15 +410,15 @@ pub struct Mir {
     pub vars: Vec<VarInfo>,
     /// The nest.
     pub body: Vec<Stmt>,
-    /// What the leaf loops use of rows and trees.
+    /// Rows and trees that each leaf loop uses.
     pub uses: Uses,
-    /// A call must be cut into runs of at most this many rows.
+    /// Most rows of a run. Longer calls are cut into runs.
     pub rows_per_run: Option<i64>,
 }
 
 impl Bound {
-    /// The largest value it can take; none if the number of rows decides and nothing is known of that. `rows`
-    /// is its largest.
+    /// Largest value of the bound, where `rows` is the largest number of rows; `None` if the number of
+    /// rows decides and has no known limit.
     pub fn most(&self, vars: &[VarInfo], rows: Option<i64>) -> Option<i64> {
         let limit = match self.limit {
             Limit::Const(limit) => limit,
@@ -427,19 +430,19 @@ impl Bound {
 }
 
 impl ThreadSums {
-    /// The sum of the row loops around.
+    /// Sum of the row loops around the thread.
     pub fn row_around(&self) -> Affine {
         let mut row = self.row.clone();
         row.vars.truncate(row.vars.len() - self.loops.len().min(row.vars.len()));
         row
     }
 
-    /// How many rows there are at most, if that is known.
+    /// Largest number of rows, unless the number of rows of the call decides.
     pub fn rows_in_all(&self, vars: &[VarInfo]) -> Option<i64> {
         self.loops.iter().try_fold(1, |rows: i64, iter| rows.checked_mul(iter.most_trips(vars)?))
     }
 
-    /// Whether no other rows lie among them, where all loops run to their ends.
+    /// Whether the rows are consecutive if all loops run to their ends.
     pub fn is_dense(&self, vars: &[VarInfo]) -> bool {
         let last = |iter: &Iter| (iter.most_trips(vars)? - 1).checked_mul(iter.step);
         let span = self.loops.iter().try_fold(1, |span: i64, iter| span.checked_add(last(iter)?));
@@ -448,7 +451,7 @@ impl ThreadSums {
 }
 
 impl Iter {
-    /// The most iterations it has, if the number of rows does not decide.
+    /// Largest number of iterations, unless the number of rows decides.
     pub fn most_trips(&self, vars: &[VarInfo]) -> Option<i64> {
         let stop = self.stops.iter().filter_map(|stop| stop.most(vars, None)).min()?;
         Some(((stop - self.start + self.step - 1) / self.step).max(0))
@@ -473,7 +476,7 @@ impl Affine {
         Affine { vars: vec![var], plus: 0 }
     }
 
-    /// The sum where one variable has become a constant.
+    /// The sum with `value` in place of a variable.
     pub fn fixed(&self, var: Var, value: i64) -> Affine {
         let mut sum = self.clone();
         if let Some(at) = sum.vars.iter().position(|v| *v == var) {

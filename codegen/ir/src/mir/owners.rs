@@ -1,6 +1,6 @@
-//! Which threads of a launch add to a row's sums. No barrier stands between leaf loops, so those that add to the same sums
-//! must do it in the same threads. All threads of a block wait for each other before and after a fold of its slots, so
-//! that a fold and what adds to the same sums only need the same blocks.
+//! Checks which threads of a launch add to a row's sums. There is no barrier between leaf loops, so
+//! leaf loops that add to the same sums must run in the same threads. A block waits before and after it
+//! folds its slots, so a fold only needs the same blocks as other additions to its target.
 
 use super::window::spread;
 use super::{Accumulator, Affine, Guard, Mode, Private, Stmt, Target, Var, VarInfo, Window};
@@ -8,12 +8,13 @@ use crate::codes;
 use crate::error::CompileError;
 use sched_nest::{Axis, GpuDimension, GpuLevel};
 
-/// What decides which blocks or threads of a dimension run a leaf loop.
+/// Assignment of a leaf loop's iterations to the blocks or threads of a dimension.
 #[derive(Clone, PartialEq)]
 enum Owner {
-    /// Each has an iteration of a loop: from `start` on, `step` apart, up to `most` if that is known.
+    /// One iteration per block or thread: values from `start`, `step` apart, up to `most` if that is
+    /// known.
     Each { dimension: GpuDimension, start: i64, step: i64, most: Option<i64> },
-    /// The first one.
+    /// Only the first block or thread.
     First(GpuDimension),
 }
 
@@ -25,57 +26,64 @@ impl Owner {
     }
 }
 
-/// A leaf loop, or a fold of slots that a block shares.
+/// A statement that adds to sums: a leaf loop, or a fold of slots that a block shares.
 struct Adder<'m> {
     name: &'m str,
     target: Target,
-    /// The rows: a sum of variables, and the range of what is added to them.
+    /// Row numbers: a sum of variables plus `low..=high`.
     base: &'m Affine,
     low: i64,
     high: Option<i64>,
     owners: Vec<Owner>,
-    /// Whether the threads of a block do it together.
+    /// Whether the threads of a block run it together.
     together: bool,
 }
 
-/// Refuses leaf loops and folds that add to the same sums of the same rows in different threads.
+/// Refuses leaf loops and folds in different threads that add to the same sums of the same rows.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
-    let mut find =
-        Find { vars, owners: Vec::new(), blocks: Vec::new(), adders: Vec::new(), overlapping: None };
+    let mut find = AdderCollector {
+        vars,
+        owners: Vec::new(),
+        blocks: Vec::new(),
+        adders: Vec::new(),
+        overlapping: None,
+    };
     find.all(stmts);
     if let Some(name) = find.overlapping {
         return Err(CompileError::new(
             codes::GPU,
-            format!("blocks that share the slots of `{name}` have rows of other blocks between their own"),
-            "give each block rows that lie together, with tiles of sizes that divide each other, or leave sharedReduce out",
+            format!(
+                "the rows of blocks that share the slots of `{name}` interleave with rows of other blocks"
+            ),
+            "give each block consecutive rows, by tile sizes that divide each other, or remove sharedReduce",
         ));
     }
     let adders = find.adders;
     for (at, one) in adders.iter().enumerate() {
-        let conflict = adders[at + 1..].iter().find(|other| one.disturbs(other, vars));
+        let conflict = adders[at + 1..].iter().find(|other| one.conflicts_with(other, vars));
         if let Some(other) = conflict {
             return Err(CompileError::new(
                 codes::GPU,
                 format!("`{}` and `{}` add to the same rows in different threads", one.name, other.name),
-                "map the loops over rows around both in the same way, or use atomicReduce where trees are mapped",
+                "map the row loops around both alike, or use atomicReduce on the mapped tree loops",
             ));
         }
     }
     Ok(())
 }
 
-struct Find<'m> {
+struct AdderCollector<'m> {
     vars: &'m [VarInfo],
-    /// Those of the loops around.
+    /// Owners of the enclosing mapped loops.
     owners: Vec<Owner>,
-    /// The variables of those over rows whose iterations are blocks.
+    /// Variables of the enclosing row loops whose iterations are blocks.
     blocks: Vec<Var>,
     adders: Vec<Adder<'m>>,
-    /// The loop over trees whose slots are folded into rows of several blocks.
+    /// First tree loop found whose slots are folded into rows of several blocks.
     overlapping: Option<&'m str>,
 }
 
-impl<'m> Find<'m> {
+impl<'m> AdderCollector<'m> {
     fn all(&mut self, stmts: &'m [Stmt]) {
         stmts.iter().for_each(|stmt| self.stmt(stmt));
     }
@@ -127,7 +135,7 @@ impl<'m> Find<'m> {
         self.blocks.truncate(blocks);
     }
 
-    /// Slots, and the fold that reads them.
+    /// Adds the fold of a private buffer, and the leaf loops inside.
     fn private(&mut self, private: &'m Private) {
         let Window { base, low, high } = &private.window;
         let name = private.slots.first().map_or("", |slot| &self.vars[slot.var.0 as usize].name);
@@ -149,8 +157,8 @@ impl<'m> Find<'m> {
         self.all(&private.body);
     }
 
-    /// Whether rows of a window may be another block's: whether they, or those of what surrounds them in the block, reach
-    /// further than from one block to the next.
+    /// Whether rows of the window may belong to another block: the block's inner loops and the window
+    /// together reach further than the step between blocks.
     fn overlaps(&self, window: &Window) -> bool {
         self.blocks.iter().any(|block| {
             let inside = window.base.vars.iter().skip_while(|var| *var != block).skip(1).copied().collect();
@@ -163,10 +171,10 @@ impl<'m> Find<'m> {
 }
 
 impl Adder<'_> {
-    /// Whether both may add to one sum at the same time.
-    fn disturbs(&self, other: &Adder, vars: &[VarInfo]) -> bool {
+    /// Whether two additions may write one sum at the same time.
+    fn conflicts_with(&self, other: &Adder, vars: &[VarInfo]) -> bool {
         let (one, two) = (self.target, other.target);
-        // A loop around others that have slots uses their first ones.
+        // A loop around others with slots addresses the first slots of the buffer.
         let same_buffer = match (one.accumulator, two.accumulator) {
             (Accumulator::Slot(id, _), Accumulator::Slot(other, _)) => id == other,
             (one, two) => one == two,
@@ -177,11 +185,11 @@ impl Adder<'_> {
             let counts = |owner: &&Owner| !blocks_only || owner.dimension().level == GpuLevel::Grid;
             adder.owners.iter().filter(counts).cloned().collect()
         };
-        same_sums && !same(&owners(self), &owners(other)) && self.meets(other, vars)
+        same_sums && !same(&owners(self), &owners(other)) && self.shares_rows(other, vars)
     }
 
-    /// Whether both have rows in common.
-    fn meets(&self, other: &Adder, vars: &[VarInfo]) -> bool {
+    /// Whether two additions have rows in common.
+    fn shares_rows(&self, other: &Adder, vars: &[VarInfo]) -> bool {
         let common = self.base.vars.iter().copied().filter(|var| other.base.vars.contains(var)).collect();
         let common = Affine { vars: common, ..Affine::default() };
         let rows = |adder: &Adder| {
@@ -194,7 +202,7 @@ impl Adder<'_> {
     }
 }
 
-/// Whether the same threads run both, in whatever order their loops stand.
+/// Whether the same threads run both, regardless of the order of their loops.
 fn same(one: &[Owner], other: &[Owner]) -> bool {
     one.len() == other.len() && one.iter().all(|owner| other.contains(owner))
 }

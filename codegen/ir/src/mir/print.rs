@@ -54,7 +54,7 @@ impl Printer<'_> {
         format!("{} in {}..{stop}{step}", self.name(iter.var), iter.start)
     }
 
-    /// As many as the longest of some loops has iterations.
+    /// Extent of a grid's direction: the number of iterations of the longest of some loops.
     fn extent(&self, loops: &[Iter]) -> String {
         let counts: Vec<String> = loops.iter().map(|iter| format!("#({})", self.iter(iter))).collect();
         match counts.as_slice() {
@@ -77,7 +77,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What sums begin with, if that is not what is in memory.
+    /// Suffix of sums that begin with a seed; empty if they begin with the value in memory.
     fn opening(&self, opening: &Opening) -> String {
         let Opening::Seed(seed, first) = opening else { return String::new() };
         let seed = match seed {

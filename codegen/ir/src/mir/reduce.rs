@@ -9,11 +9,12 @@
 //! }
 //! ```
 //!
-//! Iterations own their slots, threads do not: results do not depend on how many threads there are. A loop with
-//! `atomicReduce` adds to the outer target with atomic instructions instead, in whatever order threads come.
+//! Slots belong to iterations, not to threads, so results do not depend on the number of threads. A
+//! loop with `atomicReduce` instead adds to the outer target with atomic instructions, in the order in
+//! which threads arrive.
 
 use super::mapped::any_mapped;
-use super::window::{Bytes, window_of};
+use super::window::{ScratchBytes, window_of};
 use super::{
     Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mapping, Mir, Mode, Opening, Private, PrivateId,
     Stmt, Target, Uses, Var, VarInfo, Window,
@@ -24,12 +25,13 @@ use crate::error::CompileError;
 use sched_nest::{Axis, GpuLevel, Reduce};
 use std::collections::BTreeMap;
 
-/// Privatises every reduction that parallel tree loops make conflict. `row_bytes` is the size of one row of
-/// sums.
+/// Privatises every reduction in which parallel tree loops would conflict. `row_bytes` is the size of
+/// one row of sums in bytes.
 ///
 /// # Errors
 ///
-/// When the private sums of a single row exceed the budget.
+/// If the private sums of a single row exceed the budget, or a GPU's loops cannot share sums as
+/// requested.
 pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, CompileError> {
     let mut pass = Legalise {
         vars: &mir.vars,
@@ -37,7 +39,7 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
         privates: 0,
         row_bytes,
         slots: 1,
-        scratch: Bytes::new(budget),
+        scratch: ScratchBytes::new(budget),
         in_launch: false,
         in_block: false,
         hoisted: BTreeMap::new(),
@@ -45,7 +47,7 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
     let output = Target { accumulator: Accumulator::Output, atomic: false };
     let mut body = mir.body;
     if any_mapped(&body) {
-        one_after_the_other(&mut body);
+        make_serial(&mut body);
     }
     let body = pass.block(body, output, &Affine::default())?;
     let rows_per_run = [mir.rows_per_run, pass.scratch.rows_per_run()].into_iter().flatten().min();
@@ -57,13 +59,14 @@ struct Legalise<'a> {
     uses: &'a Uses,
     privates: u32,
     row_bytes: u64,
-    /// Slots of the private loops around, multiplied: how many inner buffers may exist at once.
+    /// Product of the enclosing private loops' slots: the number of inner buffers that may exist at
+    /// once.
     slots: u64,
-    scratch: Bytes,
+    scratch: ScratchBytes,
     in_launch: bool,
-    /// Whether a loop over threads of a block is around.
+    /// Whether a loop over the threads of a block encloses the statements.
     in_block: bool,
-    /// Buffers that were made outside a parallel row loop around the tree loop with this variable.
+    /// Buffers by the variable of their tree loop, if they were made outside a loop around it.
     hoisted: BTreeMap<Var, PrivateId>,
 }
 
@@ -122,7 +125,7 @@ impl Legalise<'_> {
         }
     }
 
-    /// The loop with what is inside made legal.
+    /// Legalises the body of a loop.
     fn around(&mut self, mut this: Loop, target: Target, row: &Affine) -> Result<Loop, CompileError> {
         let var = this.iter.var;
         let counts_rows = self.vars[var.0 as usize].axis == Axis::Row;
@@ -131,11 +134,12 @@ impl Legalise<'_> {
         Ok(this)
     }
 
-    /// A parallel tree loop: each iteration sums into a slot of its own.
+    /// Legalises a parallel tree loop: each iteration adds to its own slot.
     fn private_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let var = this.iter.var;
         if let Some(id) = self.hoisted.get(&var).copied() {
-            // In a launch, the iterations of a loop with `atomicReduce` around this one share its slots.
+            // In a launch, iterations of an enclosing loop with `atomicReduce` share the slots of this
+            // one.
             let atomic = self.in_launch && target.atomic;
             let slot = Target { accumulator: Accumulator::Slot(id, var), atomic };
             return self.around(this, slot, row).map(Stmt::Loop);
@@ -153,9 +157,9 @@ impl Legalise<'_> {
         Ok(Stmt::Private(Private { id, slots, filled: None, window, shared: false, body }))
     }
 
-    /// The outermost loop that runs as blocks or threads. All tree loops in it that do so, too, get their slots
-    /// outside: launches come one after the other, so that sums are folded when all threads are done. Those that
-    /// threads of a block fold in shared memory are left to [`Legalise::threads`].
+    /// Legalises the outermost loop that runs as blocks or threads. The mapped tree loops inside get
+    /// slots outside the launch, which are folded after it, when all threads are done.
+    /// [`Legalise::threads`] handles those whose slots a block folds in shared memory.
     fn launch(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let outer = self.slots;
@@ -169,21 +173,21 @@ impl Legalise<'_> {
             }
             let id = self.fresh();
             for inner in &chain {
-                self.slots = self.slots.saturating_mul(self.trip(inner) as u64);
+                self.slots = self.slots.saturating_mul(self.most_trips(inner) as u64);
                 self.hoisted.insert(inner.iter.var, id);
             }
             self.scratch.add(&window, self.slots.saturating_mul(self.row_bytes))?;
             self.slots = outer;
             wraps.push(self.slots_of(id, &chain));
         }
-        // Threads that add beside others must do it as these do.
+        // If some threads add atomically, all threads of the launch must.
         let atomic = target.atomic || adds_atomically(&this, self.vars);
         let stmt = self.nest_loop(this, Target { atomic, ..target }, row)?;
         Ok(self.folded(stmt, wraps, &window, target, false))
     }
 
-    /// The outermost loop over threads of a block. Tree loops in it whose slots are to be in shared memory get them
-    /// outside of it.
+    /// Legalises the outermost loop over the threads of a block. Tree loops inside with slots in shared
+    /// memory get these around it.
     fn threads(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let mut wraps = Vec::new();
@@ -193,9 +197,10 @@ impl Legalise<'_> {
                 return Err(CompileError::new(
                     codes::GPU,
                     format!(
-                        "the threads of `{name}` have rows without end, and shared memory cannot hold all their sums"
+                        "the threads of `{name}` walk an unlimited number of rows, whose sums do not \
+                         fit shared memory"
                     ),
-                    "tile the loop over rows and map the outer one to the grid, or leave sharedReduce out",
+                    "tile the loop over rows and map the outer loop to the grid, or remove sharedReduce",
                 ));
             }
             let id = self.fresh();
@@ -211,7 +216,7 @@ impl Legalise<'_> {
         (id, slots, chain.last().map_or(1, |inner| width(inner)))
     }
 
-    /// A statement with slots outside it, which are folded after it.
+    /// Wraps a statement in buffers of slots that are set to zero before it and folded after it.
     fn folded(
         &self,
         mut stmt: Stmt,
@@ -228,8 +233,9 @@ impl Legalise<'_> {
         stmt
     }
 
-    /// A parallel row loop. If its iterations interleave their rows, a fold inside would touch rows of other
-    /// iterations, so the buffers of the tree loops inside are made and folded outside.
+    /// Legalises a parallel row loop. If its iterations interleave their rows, a fold inside would
+    /// touch rows of other iterations. Then the buffers of the tree loops inside are made and folded
+    /// around this loop.
     fn row_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let mine = window_of(self.uses.of(&this.walks), &row.with(this.iter.var), self.vars);
         let apart = mine.high.is_some_and(|high| high - mine.low <= this.iter.step);
@@ -257,40 +263,42 @@ impl Legalise<'_> {
         PrivateId(self.privates - 1)
     }
 
-    /// Most iterations of a tree loop.
-    fn trip(&self, this: &Loop) -> i64 {
+    /// Largest number of iterations of a tree loop.
+    fn most_trips(&self, this: &Loop) -> i64 {
         let most = self.vars[this.iter.var.0 as usize].most;
         most.map_or(1, |most| (most - this.iter.start).max(0) / this.iter.step + 1)
     }
 
-    /// A slot for every iteration that the loop can have, whatever surrounds it.
+    /// One slot for each iteration that the loop can have, independent of enclosing loops.
     fn all_slots(&self, this: &Loop) -> Iter {
-        let stop = this.iter.start + self.trip(this) * this.iter.step;
+        let stop = this.iter.start + self.most_trips(this) * this.iter.step;
         let stops = vec![Bound { limit: Limit::Const(stop), less: Affine::default() }];
         Iter { stops, ..this.iter.clone() }
     }
 
     fn reserve(&mut self, this: &Loop, window: &Window) -> Result<(), CompileError> {
-        self.slots = self.slots.saturating_mul(self.trip(this) as u64);
+        self.slots = self.slots.saturating_mul(self.most_trips(this) as u64);
         self.scratch.add(window, self.slots.saturating_mul(self.row_bytes))
     }
 }
 
-/// A buffer of slots: its name, the loops that have them, and how many sums are folded with one instruction.
+/// A buffer of slots: its name, the loops that have slots, and the number of sums that one instruction
+/// folds.
 type Slots = (PrivateId, Vec<Iter>, u32);
 
-/// In code of a GPU, launches come one after the other, and so do the iterations that a thread has.
-fn one_after_the_other(stmts: &mut [Stmt]) {
+/// Makes parallel loops serial in a nest with mapped loops: launches, and iterations of one thread, run
+/// one after the other.
+fn make_serial(stmts: &mut [Stmt]) {
     for stmt in stmts {
         match stmt {
             Stmt::Loop(this) => {
                 if this.mode == Mode::Parallel {
                     this.mode = Mode::Serial;
                 }
-                one_after_the_other(&mut this.body);
+                make_serial(&mut this.body);
             }
-            Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| one_after_the_other(body)),
-            Stmt::CacheRows(copy) => one_after_the_other(&mut copy.body),
+            Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| make_serial(body)),
+            Stmt::CacheRows(copy) => make_serial(&mut copy.body),
             _ => {}
         }
     }
@@ -301,7 +309,8 @@ fn is_on_block(this: &Loop) -> bool {
     matches!(this.mode, Mode::Mapped(Mapping { dimension, .. }) if dimension.level == GpuLevel::Block)
 }
 
-/// Whether the threads of a block fold the slots of a chain: if one of its loops asks for that.
+/// Whether the threads of a block fold the slots of a chain, which holds if one of its loops requests
+/// it.
 fn is_shared(chain: &[&Loop]) -> bool {
     chain.iter().any(|inner| inner.reduce == Some(Reduce::Shared))
 }
@@ -313,14 +322,16 @@ fn width(this: &Loop) -> u32 {
     }
 }
 
-/// The tree loops below a loop, itself included, that run as blocks or threads and need slots: each with those in it.
+/// Chains of tree loops in a loop, itself included, that run as blocks or threads and need slots. A
+/// chain is a tree loop with the mapped tree loops inside it.
 fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, CompileError> {
     let mut below = Vec::new();
     for stmt in &this.body {
         chains_of(stmt, vars, &mut below)?;
     }
     let trees = vars[this.iter.var.0 as usize].axis == Axis::Tree;
-    // Threads that add to one slot atomically would have to do so in the loops inside, too.
+    // An atomic loop needs no slots unless loops inside it have slots, to which its iterations would
+    // add.
     let atomic = this.reduce == Some(Reduce::Atomic) && below.is_empty();
     if !trees || !matches!(this.mode, Mode::Mapped(_)) || atomic {
         return Ok(below);
@@ -337,7 +348,7 @@ fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, Co
     Ok(vec![chain])
 }
 
-/// Whether some mapped tree loop in a loop, itself included, adds atomically.
+/// Whether some mapped tree loop, in the loop or the loop itself, adds atomically.
 fn adds_atomically(this: &Loop, vars: &[VarInfo]) -> bool {
     fn any(stmts: &[Stmt], vars: &[VarInfo]) -> bool {
         stmts.iter().any(|stmt| match stmt {
@@ -369,7 +380,7 @@ fn chains_of<'m>(
     Ok(())
 }
 
-/// The outermost parallel tree loops that need slots.
+/// Collects the outermost parallel tree loops that need slots.
 fn conflicts<'m>(stmts: &'m [Stmt], vars: &[VarInfo], into: &mut Vec<&'m Loop>) {
     for stmt in stmts {
         match stmt {

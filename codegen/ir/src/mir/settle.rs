@@ -1,45 +1,45 @@
-//! Brings the threads of a block together where they work together, and keeps them apart elsewhere.
+//! Places guards in a launch such that all threads of a block reach its barriers.
 //!
-//! Copies that all threads of a block make stand where all threads come by. So what only some threads have an iteration
-//! of is not said around such a copy, but further in, of what stands beside it; and a serial loop around it whose end
-//! differs between threads runs to the largest of its ends.
+//! Every thread of a block must reach a cooperative copy. Guards for missing iterations are therefore
+//! sunk below the copy, onto the statements beside it. A serial loop around the copy whose end differs
+//! between threads runs to the largest end.
 
 use super::{Guard, Iter, Loop, Mapping, Mode, Stmt, Var, VarInfo};
 use crate::codes;
 use crate::error::CompileError;
 use sched_nest::GpuLevel;
 
-/// Settles the statements of a launch.
-pub(super) fn settle(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Result<Vec<Stmt>, CompileError> {
-    Settle { vars, threads: Vec::new(), guards: Vec::new() }.all(stmts)
+/// Places the guards in the statements of a launch.
+pub(super) fn place_guards(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Result<Vec<Stmt>, CompileError> {
+    GuardPlacement { vars, threads: Vec::new(), guards: Vec::new() }.all(stmts)
 }
 
-struct Settle<'a> {
+struct GuardPlacement<'a> {
     vars: &'a [VarInfo],
-    /// The variables around that differ between the threads of a block.
+    /// Enclosing variables that differ between the threads of a block.
     threads: Vec<Var>,
-    /// What is not said around, though it must hold.
+    /// Guards that were sunk, which must enclose each statement without barriers.
     guards: Vec<Guard>,
 }
 
-impl Settle<'_> {
+impl GuardPlacement<'_> {
     fn all(&mut self, stmts: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
         let mut done = Vec::with_capacity(stmts.len());
         let mut apart = Vec::new();
         for stmt in stmts {
-            if meets(&stmt) {
-                self.guarded(&mut apart, &mut done);
-                done.extend(self.together(stmt)?);
+            if has_barrier(&stmt) {
+                self.push_guarded(&mut apart, &mut done);
+                done.extend(self.with_barrier(stmt)?);
             } else {
                 apart.push(stmt);
             }
         }
-        self.guarded(&mut apart, &mut done);
+        self.push_guarded(&mut apart, &mut done);
         Ok(done)
     }
 
-    /// Statements that threads run by themselves, if they are to.
-    fn guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
+    /// Moves statements that threads run separately to `done`, inside the sunk guards.
+    fn push_guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
         let stmts = std::mem::take(apart);
         if self.guards.is_empty() {
             done.extend(stmts);
@@ -48,8 +48,8 @@ impl Settle<'_> {
         }
     }
 
-    /// A statement in which the threads of a block meet.
-    fn together(&mut self, stmt: Stmt) -> Result<Vec<Stmt>, CompileError> {
+    /// Places guards in a statement in which the threads of a block meet.
+    fn with_barrier(&mut self, stmt: Stmt) -> Result<Vec<Stmt>, CompileError> {
         Ok(match stmt {
             Stmt::Loop(this) => vec![Stmt::Loop(self.nest_loop(this)?)],
             Stmt::Case(var, arms) => {
@@ -106,7 +106,7 @@ impl Settle<'_> {
         Ok(this)
     }
 
-    /// A loop that ends where the threads of a block do that go furthest, if they differ.
+    /// The loop with the largest end that any thread of the block has, if ends differ between threads.
     fn longest(&self, iter: &Iter) -> Option<Iter> {
         let differs = |var: &Var| self.threads.contains(var);
         if !iter.stops.iter().any(|stop| stop.less.vars.iter().any(differs)) {
@@ -121,7 +121,7 @@ impl Settle<'_> {
         Some(longest)
     }
 
-    /// What only some blocks, or only some threads, come by.
+    /// Sinks the guards of threads. Guards of whole blocks stay around the statements.
     fn when(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
         let of_blocks = |guard: &Guard| matches!(guard, Guard::First(at) if at.level == GpuLevel::Grid);
         let (blocks, threads): (Vec<Guard>, Vec<Guard>) = guards.into_iter().partition(of_blocks);
@@ -136,15 +136,17 @@ impl Settle<'_> {
         let name = &self.vars[var.0 as usize].name;
         CompileError::new(
             codes::GPU,
-            format!("the threads of a block go different ways in `{name}`, and cannot copy together there"),
+            format!(
+                "the threads of a block diverge in `{name}`, so they cannot make a cooperative copy there"
+            ),
             "cache outside the specialized loop, or do not specialize a loop over threads",
         )
     }
 }
 
-/// Whether all threads of a block must come to some place in a statement.
-fn meets(stmt: &Stmt) -> bool {
-    let any = |body: &[Stmt]| body.iter().any(meets);
+/// Whether a statement contains a barrier, which all threads of a block must reach.
+fn has_barrier(stmt: &Stmt) -> bool {
+    let any = |body: &[Stmt]| body.iter().any(has_barrier);
     match stmt {
         Stmt::CacheRows(copy) => copy.shared.is_some() || any(&copy.body),
         Stmt::Private(private) => private.shared || any(&private.body),

@@ -1,33 +1,33 @@
-//! Which slots of a buffer walks come by.
+//! Finds the slots of a buffer that walks write.
 //!
-//! Slots stand in the order of iterations, those of the innermost loop next to each other. Where only the last tile of a
-//! loop is shorter than the others, walks come by all slots up to some number and by none behind it: then nobody needs to
-//! empty them, and the others are not folded.
+//! Slots are in iteration order, with those of the innermost loop consecutive. If only the last tile of
+//! a loop is shorter than the others, walks write all slots up to some number and none behind it. Then
+//! no slot must be set to zero, and the empty ones are not folded.
 
 use super::{Iter, Limit, Var};
 
-/// How many slots walks come by, from the first one on, if they come by no others. `all` are the loops as far as they have
-/// slots, `loops` the iterations that they have, both with the outermost first.
+/// Number of slots that walks write, if these are the first ones of the buffer. `all` are the loops for
+/// which slots are allocated, `loops` the iterations that run, both outermost first.
 pub(super) fn filled(all: &[Iter], loops: &[&Iter]) -> Option<i64> {
     let mut prefix = Prefix { filled: 0, ended: false };
     prefix.extend(all, loops, &mut Vec::new())?;
     Some(prefix.filled)
 }
 
-/// How many slots loops have.
+/// Number of slots of a buffer with these loops.
 pub(super) fn count(all: &[Iter]) -> Option<i64> {
     filled(all, &all.iter().collect::<Vec<_>>())
 }
 
-/// The slots up to the first one that no walk comes by.
+/// Slots before the first empty one.
 struct Prefix {
     filled: i64,
     ended: bool,
 }
 
 impl Prefix {
-    /// Adds the slots of the iterations of some loops; `around` are the values of the loops around them. None if a slot
-    /// behind an empty one is filled, or if that is not known.
+    /// Adds the slots of some loops' iterations, where `around` are the values of the enclosing loops.
+    /// `None` if a slot behind an empty one is filled, or if a bound is unknown.
     fn extend(&mut self, all: &[Iter], loops: &[&Iter], around: &mut Vec<(Var, i64)>) -> Option<()> {
         let (Some((slots, all)), Some((this, loops))) = (all.split_first(), loops.split_first()) else {
             return (!self.ended).then(|| self.filled += 1);
@@ -50,7 +50,7 @@ impl Prefix {
     }
 }
 
-/// How many iterations a loop has where those around it have these values.
+/// Number of iterations of a loop for given values of the enclosing loops.
 fn trips(iter: &Iter, around: &[(Var, i64)]) -> Option<i64> {
     let mut end = None;
     for stop in &iter.stops {
@@ -88,15 +88,15 @@ mod tests {
 
     #[test]
     fn slots_behind_empty_ones_are_not_counted() {
-        // The loops of a tile the other way round: the last slot of the last iteration is empty, or those of
-        // several ones.
+        // Loops of a tile in reverse order. First only the last slot of the last iteration is empty,
+        // then slots of several iterations are.
         let all = [iter(1, 1, &[(4, &[])]), iter(0, 4, &[(11, &[])])];
         let inner = iter(0, 4, &[(11, &[1])]);
         assert_eq!(filled(&all, &[&all[0], &inner]), Some(11));
         let all = [iter(1, 1, &[(4, &[])]), iter(0, 4, &[(9, &[])])];
         let inner = iter(0, 4, &[(9, &[1])]);
         assert_eq!(filled(&all, &[&all[0], &inner]), None);
-        // A loop around that has no slots.
+        // An enclosing loop without slots.
         let inner = iter(0, 4, &[(9, &[7])]);
         assert_eq!(filled(&all[1..], &[&inner]), None);
     }

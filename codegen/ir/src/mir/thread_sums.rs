@@ -1,9 +1,9 @@
-//! Opens the sums of a launch where threads have them: each thread begins its rows' sums, adds its trees to them, and
-//! stores them once.
+//! Finds the sums that one thread of a launch owns. The thread starts the sums of its rows, adds its
+//! trees to them, and stores them once.
 //!
-//! Sums that several walks add to one after the other, as in a loop over trees around the threads, begin with what is
-//! in memory in all iterations but the first. Where that order is not plain, memory is set before: by a launch of its
-//! own.
+//! If a loop outside the threads adds to a sum repeatedly, every iteration but the first starts from
+//! the value in memory. If the order of the additions is unknown, a separate launch sets the memory
+//! before.
 
 use super::mapped::any_mapped;
 use super::slots;
@@ -13,57 +13,59 @@ use super::{
 };
 use sched_nest::Axis;
 
-/// Opens all sums of a nest with launches. Whether no base values need be set before.
+/// Finds the thread sums of all launches. Returns whether they start from the base values, so that no
+/// other launch must set these.
 pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo]) -> bool {
-    let mut pass = Open { vars, opened: 0 };
+    let mut pass = SumOpener { vars, opened: 0 };
     let output = Accumulator::Output;
     let seeded = pass.is_chain(body, output, false);
     let opening = if seeded { Opening::Seed(Seed::Base, Vec::new()) } else { Opening::Memory };
     let whole = std::mem::take(body);
     let openings = vec![(output, opening)];
-    *body = pass.all(whole, &Way { row: Affine::default(), openings, in_launch: false });
+    *body = pass.all(whole, &OpenScope { row: Affine::default(), openings, in_launch: false });
     seeded
 }
 
-struct Open<'a> {
+struct SumOpener<'a> {
     vars: &'a [VarInfo],
     opened: u32,
 }
 
-/// What is known on the way down.
+/// Context of the statements that [`SumOpener`] visits.
 #[derive(Clone)]
-struct Way {
-    /// The row loops around.
+struct OpenScope {
+    /// Sum of the enclosing row loops.
     row: Affine,
-    /// How the sums begin that are added to.
+    /// Start of each accumulator's sums.
     openings: Vec<(Accumulator, Opening)>,
     in_launch: bool,
 }
 
-impl Way {
-    /// How sums begin that are added to with this target. Others may have added to those of atomic additions.
+impl OpenScope {
+    /// Start of the sums of a target. Atomic sums start from memory, since other threads may have added
+    /// to them.
     fn opening(&self, target: Target) -> Opening {
         let known = self.openings.iter().find(|(of, _)| same(*of, target.accumulator) && !target.atomic);
         known.map_or(Opening::Memory, |(_, opening)| opening.clone())
     }
 }
 
-/// Where a leaf loop of a thread adds to, and the thread's loops over rows around it, itself included.
+/// A leaf loop's target, and the row loops of the thread around the walks, its own included.
 #[derive(Clone)]
-struct Walked {
+struct ThreadWalks {
     target: Target,
     loops: Vec<Iter>,
 }
 
-impl Open<'_> {
-    fn all(&mut self, stmts: Vec<Stmt>, way: &Way) -> Vec<Stmt> {
+impl SumOpener<'_> {
+    fn all(&mut self, stmts: Vec<Stmt>, way: &OpenScope) -> Vec<Stmt> {
         if way.in_launch && !any_mapped(&stmts) {
             return self.of_thread(stmts, way);
         }
         stmts.into_iter().map(|stmt| self.stmt(stmt, way)).collect()
     }
 
-    fn stmt(&mut self, stmt: Stmt, way: &Way) -> Stmt {
+    fn stmt(&mut self, stmt: Stmt, way: &OpenScope) -> Stmt {
         match stmt {
             Stmt::Loop(mut this) => {
                 this.body = self.all(std::mem::take(&mut this.body), &self.inside(&this, way));
@@ -71,7 +73,7 @@ impl Open<'_> {
             }
             Stmt::Case(var, arms) => {
                 let arm = |(value, body)| {
-                    let way = Way { row: way.row.fixed(var, value), ..way.clone() };
+                    let way = OpenScope { row: way.row.fixed(var, value), ..way.clone() };
                     (value, self.all(body, &way))
                 };
                 Stmt::Case(var, arms.into_iter().map(arm).collect())
@@ -85,7 +87,7 @@ impl Open<'_> {
                 Stmt::ShareTrees(copy)
             }
             Stmt::Launch(mut launch) => {
-                launch.body = self.all(launch.body, &Way { in_launch: true, ..way.clone() });
+                launch.body = self.all(launch.body, &OpenScope { in_launch: true, ..way.clone() });
                 Stmt::Launch(launch)
             }
             Stmt::Private(private) => Stmt::Private(self.private(private, way)),
@@ -93,11 +95,11 @@ impl Open<'_> {
         }
     }
 
-    fn inside(&self, this: &Loop, way: &Way) -> Way {
+    fn inside(&self, this: &Loop, way: &OpenScope) -> OpenScope {
         let mut inside = way.clone();
         match self.axis(&this.iter) {
             Axis::Row => inside.row.vars.push(this.iter.var),
-            // What has one iteration is in its first one.
+            // A loop with one iteration is always in its first one.
             Axis::Tree if this.iter.most_trips(self.vars) == Some(1) => {}
             Axis::Tree => {
                 for (_, opening) in &mut inside.openings {
@@ -110,11 +112,11 @@ impl Open<'_> {
         inside
     }
 
-    /// Slots: they begin with nothing if walks come by each of them, and the target with what its fold is told.
-    fn private(&mut self, mut private: Private, way: &Way) -> Private {
+    /// Sets how slots and their fold start. Slots start empty if walks write each of them.
+    fn private(&mut self, mut private: Private, way: &OpenScope) -> Private {
         let own = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
-        let all_rows = self.is_chain(&private.body, own, way.in_launch) && self.fills(&private);
-        let written = if all_rows { written(&private, own) } else { None };
+        let all_rows = self.is_chain(&private.body, own, way.in_launch) && self.fills_window(&private);
+        let written = if all_rows { written_slots(&private, own) } else { None };
         let opening = match written {
             Some(count) => {
                 private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
@@ -136,9 +138,9 @@ impl Open<'_> {
         private
     }
 
-    /// The sums of what a thread does by itself.
-    fn of_thread(&mut self, body: Vec<Stmt>, way: &Way) -> Vec<Stmt> {
-        let Some(Walked { target, loops }) = self.walked(&body) else { return body };
+    /// Wraps the statements of one thread in its sums.
+    fn of_thread(&mut self, body: Vec<Stmt>, way: &OpenScope) -> Vec<Stmt> {
+        let Some(ThreadWalks { target, loops }) = self.thread_walks(&body) else { return body };
         let opening = way.opening(target);
         let row = loops.iter().fold(way.row.clone(), |row, iter| row.with(iter.var));
         let id = ThreadSumsId(self.opened);
@@ -146,12 +148,12 @@ impl Open<'_> {
         vec![Stmt::ThreadSums(ThreadSums { id, row, loops, target, opening, guards: Vec::new(), body })]
     }
 
-    /// What the leaf loops of a thread have in common, if they walk the same rows.
-    fn walked(&self, body: &[Stmt]) -> Option<Walked> {
+    /// Target and row loops of a thread's leaf loops, if all agree.
+    fn thread_walks(&self, body: &[Stmt]) -> Option<ThreadWalks> {
         let mut all = Vec::new();
         self.collect(body, &mut Vec::new(), &mut all);
         let first = all.first()?.clone();
-        let same = |other: &Walked| {
+        let same = |other: &ThreadWalks| {
             other.target == first.target
                 && other.loops.len() == first.loops.len()
                 && first
@@ -163,13 +165,13 @@ impl Open<'_> {
         all.iter().all(same).then_some(first)
     }
 
-    fn collect(&self, stmts: &[Stmt], rows: &mut Vec<Iter>, into: &mut Vec<Walked>) {
+    fn collect(&self, stmts: &[Stmt], rows: &mut Vec<Iter>, into: &mut Vec<ThreadWalks>) {
         for stmt in stmts {
             match stmt {
                 Stmt::Walks(walks) => {
                     let own = (walks.over == Axis::Row).then_some(&walks.iter);
                     let loops = rows.iter().chain(own).cloned().collect();
-                    into.push(Walked { target: walks.target, loops });
+                    into.push(ThreadWalks { target: walks.target, loops });
                 }
                 Stmt::Loop(this) => {
                     let around = rows.len();
@@ -187,16 +189,16 @@ impl Open<'_> {
         }
     }
 
-    /// Whether each sum is added to in one place of the text, by one thread after the other, so that it is known which
-    /// comes first.
+    /// Whether one statement alone adds to each sum, in one thread after the other, so that the first
+    /// addition is known.
     fn is_chain(&self, stmts: &[Stmt], of: Accumulator, in_launch: bool) -> bool {
         if in_launch && !any_mapped(stmts) {
-            return self.walked(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
+            return self.thread_walks(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
         }
         let mut adding = stmts.iter().filter(|stmt| adds(stmt, of, false));
         let (Some(one), None) = (adding.next(), adding.next()) else { return false };
         match one {
-            Stmt::Loop(this) => self.comes_by(this) && self.is_chain(&this.body, of, in_launch),
+            Stmt::Loop(this) => self.has_first_iteration(this) && self.is_chain(&this.body, of, in_launch),
             Stmt::Case(_, arms) => arms.iter().all(|(_, body)| self.is_chain(body, of, in_launch)),
             Stmt::CacheRows(copy) => self.is_chain(&copy.body, of, in_launch),
             Stmt::ShareTrees(copy) => self.is_chain(&copy.body, of, in_launch),
@@ -207,7 +209,7 @@ impl Open<'_> {
                 let mut fold = private.body.iter().filter(folds);
                 let adding = private.body.iter().filter(|stmt| adds(stmt, of, false)).count();
                 match fold.next() {
-                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic && self.fills(private),
+                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic && self.fills_window(private),
                     _ => self.is_chain(&private.body, of, in_launch),
                 }
             }
@@ -215,9 +217,10 @@ impl Open<'_> {
         }
     }
 
-    /// Whether the loops inside walk all rows of a buffer of slots, so that no row in it is another's: each begins where
-    /// the one inside of it ends, and none ends sooner than elsewhere, but for the end of all rows.
-    fn fills(&self, private: &Private) -> bool {
+    /// Whether the inner loops walk exactly the rows of a buffer's window, so that no row in it belongs
+    /// to others. Each loop's step must be the extent of the loops inside it, and only the number of
+    /// rows may end a loop early.
+    fn fills_window(&self, private: &Private) -> bool {
         let mut rows = Vec::new();
         if !self.row_loops(&private.body, &mut rows) {
             return false;
@@ -246,7 +249,8 @@ impl Open<'_> {
         }
     }
 
-    /// The loops over rows in some statements, if all leaf loops in there have the same ones around them.
+    /// Collects the row loops in some statements. Returns whether all leaf loops in them have the same
+    /// ones.
     fn row_loops<'m>(&self, stmts: &'m [Stmt], into: &mut Vec<&'m Iter>) -> bool {
         let mut own = stmts.iter().map(|stmt| {
             let mut rows = Vec::new();
@@ -284,14 +288,14 @@ impl Open<'_> {
         true
     }
 
-    /// Whether no loop over rows is in some statements.
+    /// Whether some statements have no loop over rows.
     fn is_rowless(&self, stmts: &[Stmt]) -> bool {
         let mut rows = Vec::new();
         self.row_loops(stmts, &mut rows) && rows.is_empty()
     }
 
-    /// Whether a loop has an iteration, as far as its first one begins sums.
-    fn comes_by(&self, this: &Loop) -> bool {
+    /// Whether the loop surely has its first iteration, in which sums start.
+    fn has_first_iteration(&self, this: &Loop) -> bool {
         let ends_behind = |iter: &Iter| {
             iter.stops.iter().all(|stop| match stop.limit {
                 Limit::Const(limit) if stop.less.vars.is_empty() => limit - stop.less.plus > iter.start,
@@ -310,7 +314,7 @@ fn is_mapped(this: &Loop) -> bool {
     matches!(this.mode, Mode::Mapped(_))
 }
 
-/// Whether two accumulators are one buffer.
+/// Whether two accumulators are in the same buffer.
 fn same(a: Accumulator, b: Accumulator) -> bool {
     match (a, b) {
         (Accumulator::Output, Accumulator::Output) => true,
@@ -319,7 +323,7 @@ fn same(a: Accumulator, b: Accumulator) -> bool {
     }
 }
 
-/// Whether a statement adds to some sums; `atomically`, if that is asked.
+/// Whether a statement adds to an accumulator; with `atomically`, whether it does so atomically.
 fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     let any = |body: &[Stmt]| body.iter().any(|stmt| adds(stmt, of, atomically));
     let here = |target: &Target| same(target.accumulator, of) && (target.atomic || !atomically);
@@ -338,20 +342,20 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     }
 }
 
-/// How many slots of a buffer walks come by, from the first one on, if they come by no others.
-fn written(private: &Private, of: Accumulator) -> Option<i64> {
+/// Number of slots that walks write, if these are the first ones of the buffer.
+fn written_slots(private: &Private, of: Accumulator) -> Option<i64> {
     let loops =
         private.slots.iter().map(|slot| loop_of(&private.body, of, slot)).collect::<Option<Vec<_>>>()?;
     slots::filled(&private.slots, &loops)
 }
 
-/// The loop that has some slots, if all that adds to these is in it.
+/// The loop with the given slots, if all additions to `of` are inside it.
 fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
     let inside = |body: &'m Vec<Stmt>| loop_of(body, of, slots);
-    the_one(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
+    common(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
         Stmt::Loop(this) if this.iter.var == slots.var => Some(&this.iter),
         Stmt::Loop(this) => inside(&this.body),
-        Stmt::Case(_, arms) => the_one(arms.iter().map(|(_, body)| inside(body))),
+        Stmt::Case(_, arms) => common(arms.iter().map(|(_, body)| inside(body))),
         Stmt::CacheRows(copy) => inside(&copy.body),
         Stmt::ShareTrees(copy) => inside(&copy.body),
         Stmt::Launch(launch) => inside(&launch.body),
@@ -360,13 +364,13 @@ fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m I
     }))
 }
 
-/// What all of them are.
-fn the_one<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
+/// The common value of all items, if they have one.
+fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// A loop with the variables of some loops in place of those of others.
+/// The loop with each variable of `from` replaced by that of `to`.
 fn renamed(iter: &Iter, from: &[Iter], to: &[Iter]) -> Iter {
     let other = |var: &Var| from.iter().position(|iter| iter.var == *var).map_or(*var, |at| to[at].var);
     let mut renamed = Iter { var: other(&iter.var), ..iter.clone() };

@@ -1,16 +1,17 @@
-//! What the threads of a launch do together, and what only some of them do.
+//! Divides work between the threads of a launch: cooperative copies, and statements for one block or
+//! thread.
 
-use super::mapped::{any_mapped, no_code_yet};
+use super::mapped::{any_mapped, unsupported};
 use super::{Affine, CacheTrees, Guard, Mapping, Mode, ShareTrees, Stmt, Var, VarInfo};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
 
-/// Makes the threads of a block copy rows and trees together. They copy rows where all of them come by: outside the loops
-/// over threads.
+/// Turns the copies of rows and trees in a launch into cooperative ones. Row copies must be outside the
+/// loops over threads, where all threads of the block arrive.
 pub(super) struct Share<'a> {
     pub(super) vars: &'a [VarInfo],
     pub(super) block: [u32; 3],
-    /// The variables around that differ between the threads of a block.
+    /// Enclosing variables that differ between the threads of a block.
     pub(super) threads: Vec<Var>,
 }
 
@@ -20,7 +21,7 @@ impl Share<'_> {
         let mut rest = stmts.into_iter();
         while let Some(stmt) = rest.next() {
             if let Stmt::CacheTrees(trees) = stmt {
-                // All that comes behind it in its loop walks the copies.
+                // All later statements of the loop walk the copies.
                 let body = self.all(rest.collect())?;
                 let trees = self.of_block(trees);
                 done.push(Stmt::ShareTrees(ShareTrees { trees, threads: self.block, body }));
@@ -34,7 +35,7 @@ impl Share<'_> {
     fn stmt(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
         Ok(match stmt {
             Stmt::CacheRows(copy) if !self.threads.is_empty() || copy.window.high.is_none() => {
-                return Err(no_code_yet("rows that are cached by single threads"));
+                return Err(unsupported("rows that are cached by single threads"));
             }
             Stmt::CacheRows(mut copy) => {
                 copy.shared = Some(self.block);
@@ -63,7 +64,7 @@ impl Share<'_> {
         })
     }
 
-    /// The trees that all threads of a block walk together.
+    /// The union of the trees that the threads of a block walk.
     fn of_block(&self, trees: CacheTrees) -> CacheTrees {
         let (own, shared): (Vec<Var>, _) = trees.from.vars.iter().partition(|var| self.threads.contains(var));
         let info = |var: &Var| &self.vars[var.0 as usize];
@@ -74,9 +75,10 @@ impl Share<'_> {
     }
 }
 
-/// Leaves to the first block or thread of a direction what stands in no loop that is mapped to it: the others come by, too.
-/// `used` are the directions with several blocks or threads, `covered` those of the loops around.
-pub(super) fn only_firsts(
+/// Restricts a statement to the first block or thread of each direction that no enclosing loop is
+/// mapped to, since all blocks and threads run it. `used` are the directions with several blocks or
+/// threads, `covered` those of the enclosing loops.
+pub(super) fn guard_unmapped(
     stmts: Vec<Stmt>,
     used: &[GpuDimension],
     covered: &mut Vec<GpuDimension>,
@@ -86,7 +88,7 @@ pub(super) fn only_firsts(
         if !is_shared(&stmt) {
             let missing: Vec<GpuDimension> =
                 used.iter().copied().filter(|dimension| !covered.contains(dimension)).collect();
-            done.push(only(missing, stmt));
+            done.push(guard_first(missing, stmt));
             continue;
         }
         done.push(match stmt {
@@ -95,20 +97,20 @@ pub(super) fn only_firsts(
                 if let Mode::Mapped(mapping) = this.mode {
                     covered.push(mapping.dimension);
                 }
-                this.body = only_firsts(this.body, used, covered);
+                this.body = guard_unmapped(this.body, used, covered);
                 covered.truncate(before);
                 Stmt::Loop(this)
             }
             Stmt::Case(var, arms) => {
-                let arms = arms.into_iter().map(|(value, body)| (value, only_firsts(body, used, covered)));
+                let arms = arms.into_iter().map(|(value, body)| (value, guard_unmapped(body, used, covered)));
                 Stmt::Case(var, arms.collect())
             }
             Stmt::CacheRows(mut copy) => {
-                copy.body = only_firsts(copy.body, used, covered);
+                copy.body = guard_unmapped(copy.body, used, covered);
                 Stmt::CacheRows(copy)
             }
             Stmt::ShareTrees(mut copy) => {
-                copy.body = only_firsts(copy.body, used, covered);
+                copy.body = guard_unmapped(copy.body, used, covered);
                 Stmt::ShareTrees(copy)
             }
             Stmt::Private(mut private) => {
@@ -121,12 +123,12 @@ pub(super) fn only_firsts(
                 for stmt in private.body {
                     match stmt {
                         Stmt::ZeroAll(_) | Stmt::Fold(_) => body.push(stmt),
-                        stmt => body.extend(only_firsts(vec![stmt], used, covered)),
+                        stmt => body.extend(guard_unmapped(vec![stmt], used, covered)),
                     }
                 }
                 private.body = body;
                 covered.truncate(before);
-                only(missing, Stmt::Private(private))
+                guard_first(missing, Stmt::Private(private))
             }
             other => other,
         });
@@ -134,8 +136,8 @@ pub(super) fn only_firsts(
     done
 }
 
-/// A statement for the first block or thread of some directions.
-fn only(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
+/// Restricts a statement to the first block or thread of some directions.
+fn guard_first(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
     let guards: Vec<Guard> = dimensions.into_iter().map(Guard::First).collect();
     if guards.is_empty() { stmt } else { Stmt::When(guards, vec![stmt]) }
 }

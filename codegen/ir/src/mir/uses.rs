@@ -1,7 +1,8 @@
-//! What leaf loops use of rows and trees, collected once while the nest is built.
+//! Rows and trees that leaf loops use, collected once while the nest is built.
 //!
-//! Leaf loops are numbered in the order of the nest, so that what is inside a loop or a copy is a range of
-//! numbers. The passes that ask which rows a part of the nest touches, or who reads a copy, look there.
+//! Leaf loops are numbered in nest order, so the leaf loops inside a loop or a copy are a range of
+//! numbers. Passes find the rows that a part of the nest touches, and the readers of a copy, by such
+//! ranges.
 
 use super::{Affine, Rows, Var, WalkId};
 use sched_nest::Axis;
@@ -11,12 +12,12 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalkRange(pub Range<u32>);
 
-/// What a leaf loop uses.
+/// Rows and trees that a leaf loop uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafUse {
     /// Whether it counts rows or trees.
     pub over: Axis,
-    /// Its variable.
+    /// Variable of the leaf loop.
     pub var: Var,
     /// The variable's first value.
     pub start: i64,
@@ -32,13 +33,13 @@ pub struct LeafUse {
     pub row: Affine,
     /// The tree walked.
     pub tree: Affine,
-    /// Where rows are read from.
+    /// Source of the rows.
     pub rows: Rows,
-    /// The variables of specialised loops around it, which are constants in the sums.
+    /// Variables of enclosing specialised loops, which are constants in the sums.
     pub fixed: Vec<(Var, i64)>,
 }
 
-/// What all leaf loops of a nest use, by their numbers.
+/// The [`LeafUse`] of each leaf loop of a nest, by its number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Uses(Vec<LeafUse>);
 
@@ -50,30 +51,30 @@ impl WalkRange {
 }
 
 impl Uses {
-    /// How many leaf loops there are so far.
+    /// Number of leaf loops so far.
     pub fn count(&self) -> u32 {
         self.0.len() as u32
     }
 
-    /// Adds a leaf loop, and numbers it.
+    /// Adds a leaf loop and returns its number.
     pub fn add(&mut self, leaf: LeafUse) -> WalkId {
         self.0.push(leaf);
         WalkId(self.count() - 1)
     }
 
-    /// The leaf loops from a number on, which are those so far of the part of the nest that began there.
+    /// The leaf loops numbered `first` or later.
     pub fn since(&self, first: u32) -> WalkRange {
         WalkRange(first..self.count())
     }
 
-    /// What some leaf loops use.
+    /// The uses of some leaf loops.
     pub fn of(&self, walks: &WalkRange) -> &[LeafUse] {
         self.0.get(walks.0.start as usize..walks.0.end as usize).unwrap_or_default()
     }
 }
 
 impl LeafUse {
-    /// A part of its sums as it is for this leaf loop: variables of specialised loops are constants.
+    /// `base`, a part of this leaf loop's sums, with the variables of specialised loops as constants.
     pub fn fixed(&self, base: &Affine) -> Affine {
         self.fixed.iter().fold(base.clone(), |base, (var, value)| base.fixed(*var, *value))
     }

@@ -1,4 +1,4 @@
-//! How many rows a part of the nest touches, and what buffers over them cost.
+//! Rows that a part of the nest touches, and the size of buffers for them.
 
 use super::{Affine, LeafUse, VarInfo, Window};
 use crate::budget::Budget;
@@ -15,7 +15,7 @@ pub fn spread(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64
     })
 }
 
-/// The rows that leaf loops touch, relative to the row loops around them, whose sum is `base`.
+/// Rows that leaf loops touch, relative to `base`, the sum of the enclosing row loops.
 pub fn window_of(uses: &[LeafUse], base: &Affine, vars: &[VarInfo]) -> Window {
     let mut hull: Option<(i64, Option<i64>)> = None;
     for leaf in uses {
@@ -30,21 +30,21 @@ pub fn window_of(uses: &[LeafUse], base: &Affine, vars: &[VarInfo]) -> Window {
     Window { base: base.clone(), low, high }
 }
 
-/// Adds up the scratch memory of a nest and finds how many rows a run may have.
+/// Sum of a nest's scratch memory, which limits the rows of a run.
 #[derive(Clone, Debug)]
-pub struct Bytes {
+pub struct ScratchBytes {
     budget: u64,
     per_row: u64,
 }
 
-impl Bytes {
-    /// Nothing yet.
-    pub fn new(budget: &Budget) -> Bytes {
-        Bytes { budget: budget.scratch, per_row: 0 }
+impl ScratchBytes {
+    /// No scratch memory yet.
+    pub fn new(budget: &Budget) -> ScratchBytes {
+        ScratchBytes { budget: budget.scratch, per_row: 0 }
     }
 
-    /// A buffer of `per_row` bytes for each row of the window. One that is too large at the window's full
-    /// length limits the rows of a run instead.
+    /// Adds a buffer of `per_row` bytes for each row of the window. If the whole window is too large,
+    /// the buffer limits the rows of a run instead.
     pub fn add(&mut self, window: &Window, per_row: u64) -> Result<(), CompileError> {
         let rows = window.high.map_or(u64::MAX, |high| u64::try_from(high - window.low).unwrap_or(0));
         if rows.saturating_mul(per_row) > self.budget {
@@ -54,13 +54,14 @@ impl Bytes {
             return Err(CompileError::new(
                 codes::PRIVATE_BUDGET,
                 format!("the schedule needs {} MiB of partial results for a single row", self.per_row >> 20),
-                "use larger tiles of trees in the parallel loop, or atomicReduce, so that there are fewer partial sums",
+                "use larger tiles of trees in the parallel loop, or atomicReduce, so that there are \
+                 fewer partial sums",
             ));
         }
         Ok(())
     }
 
-    /// The longest run that stays within the budget, if the buffers depend on it.
+    /// Largest number of rows of a run within the budget, if the buffers depend on it.
     pub fn rows_per_run(&self) -> Option<i64> {
         let rows = self.budget.checked_div(self.per_row)?;
         Some(i64::try_from(rows).unwrap_or(i64::MAX))

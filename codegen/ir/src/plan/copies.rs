@@ -13,7 +13,8 @@ use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::mir::mapped::any_mapped;
 use crate::mir::{
-    Accumulator, Affine, Bytes, CacheId, CacheRows, LeafUse, Limit, Mir, Mode, Rows, Stmt, Var, Walks, Window,
+    Accumulator, Affine, CacheId, CacheRows, LeafUse, Limit, Mir, Mode, Rows, ScratchBytes, Stmt, Var, Walks,
+    Window,
 };
 use sched_nest::Axis;
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub fn all(
     })?;
     let forest = &hir.forest;
     let single = !has_leaf_vectors(hir);
-    let mut scratch = Bytes::new(budget);
+    let mut scratch = ScratchBytes::new(budget);
     if forest.num_margins > 1 {
         let row_bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
         for_each_copy(&mir.body, Context::default(), &mut |copy, around| {

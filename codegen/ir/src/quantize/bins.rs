@@ -1,17 +1,18 @@
-//! The bins of a forest: small numbers in place of thresholds and feature values, which compare alike.
+//! Bins of a forest: small integers that replace thresholds and feature values in comparisons.
 //!
-//! A threshold becomes its bin among the distinct thresholds of its feature, a feature value the number of
-//! thresholds that it is right of. So a value goes left of a threshold exactly if its bin is not above the
-//! threshold's bin, and bins of 8 or 16 bits lose nothing. A missing value has the lowest bin where it goes
-//! left and the highest where it goes right: a feature with nodes of both kinds has two bins, and each node
-//! names the one that it compares with.
+//! The bin of a threshold is its index among the sorted distinct thresholds of its feature. The bin of
+//! a feature value is the number of thresholds that it goes right of. So a value goes left of a
+//! threshold exactly if its bin is at most the threshold's bin, and bins of 8 or 16 bits lose nothing.
+//! A missing value has the lowest bin at nodes that send it left, and the highest bin at nodes that
+//! send it right. A feature with nodes of both kinds has two columns of bins, and each node names the
+//! column that it compares with.
 //!
-//! A feature with more thresholds than bytes count has a bin for each run of 255 of them, as long as that
-//! does not make rows longer than bins of 16 bits would.
+//! Bins are bytes if possible. Then a feature with more than 255 thresholds has a column for each run
+//! of 255 of them, unless rows of 16-bit bins would be shorter.
 //!
-//! The bins of rows side by side are found by walking a complete tree over a feature's thresholds, those of a
-//! single row by counting the thresholds that are left of a value: of every sixteenth first, then of sixteen.
-//! Features with trees of one depth make a group, which is quantized by one loop.
+//! For vectors of rows, a binary search over each feature's thresholds finds the bins. For a single
+//! row, smaller thresholds are counted in two passes: the last of each block first, then those of one
+//! block. Features whose searches have the same depth form a group, which one loop quantizes.
 
 use super::sets::{ClassSets, set_of};
 use crate::bytes::{scalar, write_float};
@@ -22,27 +23,27 @@ use crate::lir::{Cmp, Scalar};
 use sched_forest::{Comparison, Forest, Inner, Predicate, SetTests, Types};
 use std::ops::Range;
 
-/// How the features of a forest are quantized.
+/// Columns and search tables that quantize the rows of a forest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinMap {
     element: Scalar,
     types: Types,
     comparison: Comparison,
-    /// The features that nodes test and their runs of thresholds, by group.
+    /// Features that nodes test, split into runs of thresholds, in the order of the groups.
     features: Vec<Feature>,
-    /// For each run of each of the model's features its group and its place among all.
+    /// For each feature of the model the group and the index in `features` of each of its runs.
     places: Vec<Vec<(usize, usize)>>,
     groups: Vec<SearchGroup>,
     columns: u32,
     sets: ClassSets,
 }
 
-/// What a row is when quantized.
+/// Size of a quantized row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuantizedRows {
-    /// How many bins it has.
+    /// Number of bins.
     pub columns: u32,
-    /// Whether each is a byte.
+    /// Whether each bin is a byte.
     pub in_bytes: bool,
 }
 
@@ -50,7 +51,7 @@ pub struct QuantizedRows {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Feature {
     number: u32,
-    /// Distinct, ascending.
+    /// Distinct thresholds in ascending order.
     thresholds: Vec<f64>,
     /// Whether missing values go left at some node.
     left: bool,
@@ -59,13 +60,14 @@ struct Feature {
 }
 
 impl Feature {
-    /// Steps of the search for a value's bin. Few depths make few groups.
+    /// Steps of the search for a value's bin, rounded up to one of a few depths, which gives fewer
+    /// groups.
     fn depth(&self) -> u32 {
         let needed = (self.thresholds.len() as u64 + 1).next_power_of_two().ilog2();
         SHALLOW.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
     }
 
-    /// Runs of at most `most` thresholds.
+    /// The feature split into runs of at most `most` thresholds.
     fn runs(&self, most: usize) -> impl Iterator<Item = Feature> {
         self.thresholds.chunks(most).map(|run| Feature { thresholds: run.to_vec(), ..*self })
     }
@@ -74,48 +76,52 @@ impl Feature {
 /// Depths of searches, up to the largest for bins of 8 bits.
 const SHALLOW: [u32; 5] = [1, 2, 4, 6, 8];
 
-/// Features that are quantized alike.
+/// Features whose bins one loop finds: their searches have the same depth and they store the same
+/// columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchGroup {
     /// Steps of the search.
     pub depth: u32,
-    /// Their places in the table of features.
+    /// Range of the features in [`BinMap::features`].
     pub features: Range<usize>,
-    /// The first entry of the first one's tree in the table of thresholds; each has `2^depth`.
+    /// Index of the group's first entry in the table of thresholds, where each feature has `2^depth`
+    /// entries.
     pub first_threshold: u64,
-    /// The first entry of the first one's thresholds in the table of ordered thresholds.
+    /// Index of the group's first entry in the table of ordered thresholds.
     pub first_ordered: u64,
-    /// The column of the first one's bins in which missing values go left.
+    /// First column of bins with missing values to the left; feature `i` of the group has column `left
+    /// + i`.
     pub left: Option<u32>,
-    /// The column of the first one's bins in which missing values go right.
+    /// First column of bins with missing values to the right; feature `i` of the group has column
+    /// `right + i`.
     pub right: Option<u32>,
 }
 
-/// Thresholds that are compared with a value at once.
-pub const AT_ONCE: u32 = 16;
+/// Number of thresholds that one vector comparison compares with a value of a single row.
+pub const SEARCH_WIDTH: u32 = 16;
 
 impl SearchGroup {
-    /// Thresholds of a block, of which there are as many as are compared at once: those of a feature stand in
-    /// order, behind the last one of each block. None where one look is enough.
+    /// Thresholds of a block in the ordered table, which starts with the last threshold of each of
+    /// [`SEARCH_WIDTH`] blocks. `None` if one comparison covers all thresholds.
     pub fn block(&self) -> Option<u32> {
-        (1u32 << self.depth > AT_ONCE).then(|| (1 << self.depth) / AT_ONCE)
+        (1u32 << self.depth > SEARCH_WIDTH).then(|| (1 << self.depth) / SEARCH_WIDTH)
     }
 
-    /// Entries of a feature in the table of ordered thresholds; none where there are too many to look at them
-    /// twice.
+    /// Entries of a feature in the ordered table; `None` if two comparisons do not suffice for its
+    /// thresholds.
     pub fn ordered(&self) -> Option<u32> {
-        let blocks = self.block().map_or(0, |block| block * AT_ONCE);
-        (1u32 << self.depth <= AT_ONCE * AT_ONCE).then_some(AT_ONCE + blocks)
+        let blocks = self.block().map_or(0, |block| block * SEARCH_WIDTH);
+        (1u32 << self.depth <= SEARCH_WIDTH * SEARCH_WIDTH).then_some(SEARCH_WIDTH + blocks)
     }
 }
 
 impl BinMap {
-    /// The bins for all nodes of a forest that is not padded: padding tests nothing. Its thresholds are no wider
-    /// than its rows.
+    /// Finds the bins for all nodes of a forest without padding, whose nodes test nothing. The
+    /// thresholds must not be wider than the values of rows.
     ///
     /// # Errors
     ///
-    /// When there are more columns than 16 bits count.
+    /// If there are more columns than 16 bits can number.
     pub fn of(forest: &Forest) -> Result<BinMap, CompileError> {
         let (types, comparison) = (forest.types, forest.comparison);
         let mut features: Vec<Feature> = (0..forest.num_features)
@@ -140,7 +146,7 @@ impl BinMap {
         features.retain(|feature| !feature.thresholds.is_empty());
         for feature in &mut features {
             feature.thresholds.sort_unstable_by(f64::total_cmp);
-            // Zeros of both signs are one threshold.
+            // Zeros of both signs compare equal, so they are one threshold.
             feature.thresholds.dedup();
         }
         let element = element_for(&features);
@@ -153,7 +159,8 @@ impl BinMap {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
                 format!("quantized rows have {columns} columns, more than 16 bits count"),
-                "use representation(levels) or representation(sparse), which compare the thresholds themselves",
+                "use representation(levels) or representation(sparse), which compare the thresholds \
+                 themselves",
             ));
         }
         let mut bins = BinMap {
@@ -170,7 +177,7 @@ impl BinMap {
         Ok(bins)
     }
 
-    /// Finds the groups of the features, which are sorted, and gives them their columns.
+    /// Groups the sorted features and assigns their columns.
     fn group_features(&mut self) {
         let (mut first_threshold, mut first_ordered) = (0, 0);
         let mut start = 0;
@@ -194,19 +201,20 @@ impl BinMap {
         }
     }
 
-    /// Says that a layout that needs bins has none.
+    /// Error for a quantized layout whose forest has no bins.
     pub fn missing() -> CompileError {
         CompileError::ill_formed("the model's features have no bins")
     }
 
-    /// What rows of a forest are when quantized, if they can be. Its sets of categories are tested in some way.
+    /// Size of a forest's quantized rows, where `tested` decides how sets of categories are tested.
+    /// `None` if the rows would have too many columns.
     pub fn rows_of(forest: &Forest, tested: SetTests) -> Option<QuantizedRows> {
         let prepared = forest.prepared_for(tested);
         let bins = BinMap::of(prepared.as_ref().map_or(forest, |prepared| &prepared.forest)).ok()?;
         Some(QuantizedRows { columns: bins.columns, in_bytes: bins.element == Scalar::I8 })
     }
 
-    /// The element of bins and threshold bins.
+    /// Element of bins and of threshold bins.
     pub fn element(&self) -> Scalar {
         self.element
     }
@@ -221,33 +229,34 @@ impl BinMap {
         u64::from(self.columns) * u64::from(self.element.bytes())
     }
 
-    /// The element in which values and thresholds are compared.
+    /// Element in which values and thresholds are compared.
     pub fn compared(&self) -> Scalar {
         scalar(self.types.input)
     }
 
-    /// How a threshold compares with the values that it counts for.
-    pub fn counts(&self) -> Cmp {
+    /// Comparison `threshold ? value` that holds if the value goes right of the threshold.
+    pub fn threshold_cmp(&self) -> Cmp {
         let ties = (self.comparison == Comparison::Less) != seeded(Fault::BinsFlipTies);
         if ties { Cmp::OLe } else { Cmp::OLt }
     }
 
-    /// Features that are quantized alike.
+    /// Groups of features, in the order of the tables.
     pub fn groups(&self) -> &[SearchGroup] {
         &self.groups
     }
 
-    /// The sets that nodes ask for.
+    /// Sets of classes that nodes test.
     pub fn sets(&self) -> &ClassSets {
         &self.sets
     }
 
-    /// Whether nodes that ask for sets can be told from others: bins are bytes, as those of sets are.
+    /// Whether a byte can tell nodes that test sets from others. Bins must be bytes for that, as those
+    /// of classes are.
     pub fn holds_sets(&self) -> bool {
         self.element == Scalar::I8 && self.sets.fit()
     }
 
-    /// The columns of the byte and of the bit of a class, by the feature that says the byte.
+    /// Columns of a class's byte and bit, where `feature` is the feature that holds the byte.
     pub fn class_columns(&self, feature: u32) -> [u64; 2] {
         [feature, feature + 1].map(|feature| {
             let run = self.places.get(feature as usize).and_then(|runs| runs.first());
@@ -255,16 +264,16 @@ impl BinMap {
         })
     }
 
-    /// The bin of a node's threshold, and the column of bins that it is compared with. Those of padding do
-    /// not matter. A node that asks for a set has the place of its feature among those of classes, and as its column
-    /// the set's number behind those of columns.
+    /// Threshold bin of a node and the column that it is compared with; arbitrary for padding. For a
+    /// node that tests a set: the index of its feature among those of classes, and the number of
+    /// columns plus the set's number.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
         if let Some(set) = set_of(inner) {
-            return (self.sets.place(inner), u64::from(self.columns) + u64::from(set));
+            return (self.sets.feature_index(inner), u64::from(self.columns) + u64::from(set));
         }
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
         let runs = self.places.get(inner.feature as usize).into_iter().flatten();
-        // Runs are apart from each other, so that one at most holds the threshold.
+        // Runs are disjoint, so at most one of them holds the threshold.
         let place = runs.copied().find_map(|(group, at)| {
             let thresholds = &self.features[at].thresholds;
             let threshold_bin = thresholds.partition_point(|other| *other < threshold);
@@ -274,23 +283,23 @@ impl BinMap {
         (threshold_bin as u64, self.column(&self.groups[group], at, inner.missing_left))
     }
 
-    /// The column of the bins of a group's feature, or run, in which missing values go left or right.
+    /// Column of a feature (or run) of a group in which missing values go left or right.
     fn column(&self, group: &SearchGroup, at: usize, left: bool) -> u64 {
         let first = if left { group.left.or(group.right) } else { group.right.or(group.left) };
         first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64)
     }
 
-    /// Bytes of the tables.
+    /// Size of the tables in bytes.
     pub fn footprint(&self) -> u64 {
         let thresholds: u64 =
             self.groups.iter().map(|group| (group.features.len() as u64) << group.depth).sum();
-        // In order they are as many again, and one of each block.
-        let ordered = 2 * thresholds + u64::from(AT_ONCE) * self.features.len() as u64;
+        // The ordered table holds the thresholds again, and the last one of each block.
+        let ordered = 2 * thresholds + u64::from(SEARCH_WIDTH) * self.features.len() as u64;
         (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
     }
 
-    /// The thresholds of each feature as a complete tree in level order, the root in place 1. What is left
-    /// over is infinite.
+    /// Thresholds of each feature as a complete tree in level order, with the root at index 1. Unused
+    /// entries are infinite.
     pub fn thresholds(&self) -> Vec<u8> {
         let element = self.compared();
         let size = element.bytes() as usize;
@@ -310,8 +319,8 @@ impl BinMap {
         bytes
     }
 
-    /// The thresholds of each feature in order, as [`SearchGroup::block`] says. What is left over is no
-    /// number, which no value is right of.
+    /// Thresholds of each feature in the order of [`SearchGroup::block`]. Unused entries are NaN, which
+    /// no value goes right of.
     pub fn ordered(&self) -> Vec<u8> {
         let element = self.compared();
         let size = element.bytes() as usize;
@@ -320,7 +329,7 @@ impl BinMap {
             let (Some(entries), block) = (group.ordered(), group.block()) else { continue };
             for feature in &self.features[group.features.clone()] {
                 let last = |at: u32| block.map_or(at, |block| at * block + block - 1);
-                let places = (0..AT_ONCE).map(last).chain(0..entries - AT_ONCE);
+                let places = (0..SEARCH_WIDTH).map(last).chain(0..entries - SEARCH_WIDTH);
                 for place in places {
                     let threshold = feature.thresholds.get(place as usize).copied().unwrap_or(f64::NAN);
                     let from = bytes.len();
@@ -332,14 +341,13 @@ impl BinMap {
         bytes
     }
 
-    /// The number in the model of each feature that is quantized, once for each run.
+    /// Number in the model of each quantized feature, once for each run.
     pub fn features(&self) -> impl Iterator<Item = u32> {
         self.features.iter().map(|feature| feature.number)
     }
 }
 
-/// The element of bins for features with all their thresholds: bytes, unless runs would take more than bins
-/// of 16 bits.
+/// Narrowest element for bins: bytes, unless their runs would make rows longer than 16-bit bins would.
 fn element_for(features: &[Feature]) -> Scalar {
     let runs = features.iter().map(|feature| feature.thresholds.len().div_ceil(u8::MAX.into()));
     if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }
@@ -350,7 +358,7 @@ mod tests {
     use super::*;
     use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
 
-    /// A forest of stumps on one feature, with `thresholds` thresholds.
+    /// A forest of `thresholds` stumps on one feature, each with its own threshold.
     fn stumps(thresholds: u32) -> Option<Forest> {
         let stump = |source: u32| {
             let leaf = |source| Leaf { source, values: [1.0].into() };
@@ -369,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_as_narrow_as_thresholds_allow() {
+    fn bins_are_as_narrow_as_thresholds_allow() {
         let bins = |thresholds| {
             let bins = stumps(thresholds).and_then(|forest| BinMap::of(&forest).ok());
             bins.map(|bins| (bins.element(), bins.columns()))
@@ -387,7 +395,7 @@ mod tests {
         let forest = stumps(300);
         let bins = forest.as_ref().and_then(|forest| BinMap::of(forest).ok());
         let place = |tree: usize| Some(bins.as_ref()?.of_node(forest.as_ref()?.trees[tree].inner.first()?));
-        // The shorter run is found in fewer steps and comes first.
+        // The search of the shorter run has fewer steps, so its group comes first.
         let places = [place(0), place(254), place(255), place(299)];
         assert_eq!(places, [Some((0, 1)), Some((254, 1)), Some((0, 0)), Some((44, 0))]);
     }

@@ -1,46 +1,49 @@
-//! Quantizing rows: for each feature value its bin, which is how many of the feature's thresholds it is right
-//! of ([`BinMap`]).
+//! Code that quantizes rows: finds each feature value's bin, the number of the feature's thresholds
+//! that it goes right of ([`BinMap`]).
 //!
-//! Where the copy of quantized rows lies in blocks, the values of a block are transposed first; rows are
-//! lanes then, and the thresholds of a feature are tables that all lanes look up. Else the thresholds of one
-//! feature are lanes; if they are too many, the features of a row are, and thresholds are gathered.
+//! If quantized rows are copied in blocks, the values of a block are transposed first. Lanes then are
+//! rows, which look up the thresholds of one feature in tables. Otherwise lanes are the thresholds of
+//! one feature, or, if these are too many, features of one row, whose thresholds are gathered.
 
-use super::bins::{AT_ONCE, BinMap, SearchGroup};
+use super::bins::{BinMap, SEARCH_WIDTH, SearchGroup};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
-use crate::rows::transpose::{Block, Transpose};
-use crate::rows::{Copied, Places, Team, lanes_below};
+use crate::rows::transpose::{RowBlock, Transpose};
+use crate::rows::{CopiedRows, RowPlacement, Team, lanes_below};
 
-/// Bytes behind the last bin of a copy, so that the register that begins with it can be read.
+/// Bytes behind the last bin of a copy, which allow loading a whole register at any bin.
 pub const TAIL: i64 = 64;
-/// Features of a row that are quantized in the lanes of a vector.
+/// Features of a single row that one vector quantizes by gathers.
 const FEATURES: u16 = 16;
-/// Rows of a block that are quantized together: values are wider than bins, and machine code is not.
+/// Rows of a block that are quantized together. More rows would need more registers than values of 4
+/// bytes can use; blocks of bins may have more rows.
 pub(super) const ROWS: u32 = 16;
-/// Entries of the first table of thresholds that vectors look up.
+/// Entries of the table that holds the first levels of thresholds together; deeper levels have their
+/// own tables.
 const FIRST: u32 = 16;
-/// Levels with more thresholds are loaded for each block of a column.
-const NEAR: u32 = 32;
-/// Levels with more thresholds are gathered.
+/// Largest level (in thresholds) that stays in registers during a loop over rows; larger ones are
+/// loaded for each block.
+const LARGEST_HOISTED: u32 = 32;
+/// Largest level (in thresholds) that is looked up in registers; larger ones are gathered.
 const LARGEST: u32 = 128;
 
-/// The tables by which rows are quantized.
+/// Tables for the quantization of rows, as table numbers or as declared buffers.
 #[derive(Clone, Copy, Debug)]
-pub struct Tables<T> {
+pub struct QuantizerTables<T> {
     /// The thresholds of each feature as a complete tree in level order.
     pub thresholds: T,
-    /// The thresholds of each feature in order.
+    /// The thresholds of each feature in order ([`SearchGroup::block`]).
     pub ordered: T,
     /// The number in the model of each quantized feature.
     pub features: T,
-    /// The column of each of them in transposed rows.
+    /// The column of each quantized feature in transposed rows.
     pub columns: T,
 }
 
-impl Tables<u32> {
-    /// Declares the tables with these numbers.
-    pub fn declare(self, b: &mut Builder, bins: &BinMap) -> Tables<BufferId> {
+impl QuantizerTables<u32> {
+    /// Declares the tables of these numbers as buffers.
+    pub fn declare(self, b: &mut Builder, bins: &BinMap) -> QuantizerTables<BufferId> {
         let value = bins.compared();
-        Tables {
+        QuantizerTables {
             thresholds: b.buffer("bin_thresholds", Space::Model(self.thresholds), value),
             ordered: b.buffer("ordered_thresholds", Space::Model(self.ordered), value),
             features: b.buffer("bin_features", Space::Model(self.features), Scalar::I32),
@@ -49,80 +52,80 @@ impl Tables<u32> {
     }
 }
 
-/// Quantizes rows of the input.
+/// Emits code that quantizes rows of the input.
 #[derive(Clone, Copy)]
 pub struct Quantizer<'a> {
     /// The bins.
     pub bins: &'a BinMap,
-    /// Their tables.
-    pub tables: Tables<BufferId>,
-    /// The rows, one after the other.
+    /// Tables of the bins.
+    pub tables: QuantizerTables<BufferId>,
+    /// Buffer of the rows, which are consecutive.
     pub rows: BufferId,
-    /// Their element.
+    /// Element of the rows.
     pub input: Scalar,
     /// Features of a row.
     pub features: i64,
-    /// How rows are transposed; none where no copy lies in blocks.
+    /// Transposition of rows; `None` if no copy has blocks.
     pub transpose: Option<Transpose<'a>>,
 }
 
-/// A row, and where its bins go.
+/// A row (or the first row of a block) and the destination of its bins.
 #[derive(Clone, Copy)]
-struct OfRow {
-    /// Its number in the copy.
+struct RowTarget {
+    /// Row number in the copy.
     number: Value,
-    /// Its first element.
+    /// Index of the row's first value.
     from: Value,
-    /// The element of its first bin.
+    /// Index of the row's first bin.
     to: Value,
 }
 
-/// Rows whose bins threads of a GPU share, all in one block.
+/// Rows whose bins the threads of a block share, stored as one block.
 #[derive(Clone, Copy)]
 pub struct SharedBlock {
-    /// Where bins go.
+    /// Buffer of the bins.
     pub copy: BufferId,
     /// The first row.
     pub first: Value,
-    /// How many there are.
+    /// Number of rows.
     pub count: Value,
-    /// How many there are at most.
+    /// Largest number of rows.
     pub most: i64,
-    /// How many a column has room for.
+    /// Rows for which a column has space.
     pub held: i64,
-    /// Where they are in a column.
-    pub places: Places,
+    /// Order of the rows in a column.
+    pub places: RowPlacement,
 }
 
-/// A value of a row of a shared block.
+/// One value of a shared block.
 #[derive(Clone, Copy)]
-struct OfShared {
-    /// The row's number in the block.
+struct SharedValue {
+    /// Row number in the block.
     row: Value,
-    /// The feature's place in its group.
+    /// Index of the feature in its group.
     nth: Value,
-    /// The first element of the block's first row.
+    /// Index of the first value of the block's first row.
     from: Value,
 }
 
 /// Rows of blocks that are quantized together.
-struct Part<'a> {
+struct QuantizeBlock<'a> {
     transpose: Transpose<'a>,
-    /// Their values, feature by feature.
+    /// Values of the rows, feature by feature.
     values: BufferId,
-    /// Where bins go.
+    /// Buffer of the bins.
     copy: BufferId,
-    /// How many they are: a divisor of those of a block.
+    /// Number of rows, a divisor of `width`.
     rows: u32,
     /// Rows of a block.
     width: u32,
 }
 
-/// Thresholds of one feature among those of all.
+/// Thresholds of one feature in a table of all features.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct FeatureThresholds {
     pub(super) table: BufferId,
-    /// The first entry.
+    /// Index of the feature's first entry.
     pub(super) first: Value,
 }
 
@@ -136,8 +139,8 @@ struct Nodes {
 }
 
 impl Quantizer<'_> {
-    /// Stores the bins of the rows of a copy, and of as many rows as fill the last block.
-    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, blocks: Option<u32>) {
+    /// Stores the bins of the rows of a copy, and arbitrary bins for missing rows of the last block.
+    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows, blocks: Option<u32>) {
         match blocks.zip(self.transpose) {
             Some((width, transpose)) => self.blocks(b, copy, rows, (width, transpose)),
             None => self.each_row(b, rows, 1, |b, row| {
@@ -152,31 +155,32 @@ impl Quantizer<'_> {
         self.end(b, copy, rows);
     }
 
-    /// Writes what is behind the last bin of a copy.
-    pub(super) fn end(&self, b: &mut Builder, copy: BufferId, rows: Copied) {
+    /// Stores the [`TAIL`] zeros behind the last bin of a copy.
+    pub(super) fn end(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows) {
         let columns = i64::from(self.bins.columns());
         let end = b.mul_int(rows.held, columns * i64::from(self.bins.element().bytes()));
         let nothing = b.int_of(Ty::vector(Scalar::I8, TAIL as u16), 0);
         b.store(Address::element(copy, end, Scalar::I8), nothing);
     }
 
-    /// The number in the model of a quantized feature, both indices.
+    /// Loads the number in the model of a quantized feature; both are indices.
     pub(super) fn number(&self, b: &mut Builder, feature: Value) -> Value {
         b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32))
     }
 
-    /// Stores the bins of rows in blocks of `width`: the first bin of all rows of a block, then the second one, and so on.
+    /// Stores the bins of rows in blocks of `width` rows: the first bin of all rows of a block, then
+    /// the second bin, and so on.
     pub fn blocks(
         &self,
         b: &mut Builder,
         copy: BufferId,
-        rows: Copied,
+        rows: CopiedRows,
         (width, transpose): (u32, Transpose),
     ) {
         let held = width.min(ROWS);
         let values = b.int(i64::from(held) * transpose.columns() * i64::from(self.input.bytes()));
         b.alloc("transposed_rows", self.input, values, |b, values| {
-            let part = Part { transpose, values, copy, rows: held, width };
+            let part = QuantizeBlock { transpose, values, copy, rows: held, width };
             self.each_row(b, rows, width, |b, block| {
                 let left = b.sub(rows.count, block.number);
                 self.block(b, &part, block, left);
@@ -184,9 +188,10 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Stores the bins of some rows, feature by feature: each thread of a team quantizes some values. Neighbouring threads
-    /// have neighbouring rows, so that they search the thresholds of one feature and store side by side.
-    pub fn together(&self, b: &mut Builder, block: SharedBlock, team: Team) {
+    /// Stores the bins of rows that threads share, feature by feature. Each thread of a team quantizes
+    /// some values. Neighbouring threads have neighbouring rows, so they search the thresholds of one
+    /// feature and store side by side.
+    pub fn quantize_shared(&self, b: &mut Builder, block: SharedBlock, team: Team) {
         let from = b.mul_int(block.first, self.features);
         for group in self.bins.groups() {
             let features = (group.features.end - group.features.start) as i64;
@@ -197,15 +202,15 @@ impl Quantizer<'_> {
                 let before = b.mul(nth, most);
                 let row = b.sub(number, before);
                 let exists = b.cmp(Cmp::Lt, row, block.count);
-                b.when(exists, |b| self.value(b, group, block, OfShared { row, nth, from }));
+                b.when(exists, |b| self.value(b, group, block, SharedValue { row, nth, from }));
                 Vec::new()
             });
         }
     }
 
-    /// Stores the bins of one value.
-    fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: OfShared) {
-        let OfShared { row, nth, from } = of;
+    /// Stores the bins of one value of a shared block.
+    fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: SharedValue) {
+        let SharedValue { row, nth, from } = of;
         let feature = b.add_int(nth, group.features.start as i64);
         let column = self.number(b, feature);
         let ahead = b.mul_int(row, self.features);
@@ -221,7 +226,7 @@ impl Quantizer<'_> {
             b.load(Ty::of(compared), Address::element(self.tables.thresholds, index, compared))
         });
         let place = block.places.of(b, row);
-        for (column, bin) in self.sides(b, group, x, bin) {
+        for (column, bin) in self.bins_to_store(b, group, x, bin) {
             let column = b.add_int(nth, column);
             let column = b.mul_int(column, block.held);
             let index = b.add(column, place);
@@ -229,20 +234,26 @@ impl Quantizer<'_> {
         }
     }
 
-    /// Calls `body` for every `step`-th of the rows.
-    fn each_row(&self, b: &mut Builder, rows: Copied, step: u32, mut body: impl FnMut(&mut Builder, OfRow)) {
+    /// Calls `body` for every `step`-th row.
+    fn each_row(
+        &self,
+        b: &mut Builder,
+        rows: CopiedRows,
+        step: u32,
+        mut body: impl FnMut(&mut Builder, RowTarget),
+    ) {
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(step)), &[], |b, number, _| {
             let row = b.add(rows.first, number);
             let from = b.mul_int(row, self.features);
             let to = b.mul_int(number, i64::from(self.bins.columns()));
-            body(b, OfRow { number, from, to });
+            body(b, RowTarget { number, from, to });
             Vec::new()
         });
     }
 
-    /// Quantizes a block, of which `left` rows exist, some rows at a time.
-    fn block(&self, b: &mut Builder, part: &Part, block: OfRow, left: Value) {
+    /// Quantizes a block, of which `left` rows exist, `part.rows` rows at a time.
+    fn block(&self, b: &mut Builder, part: &QuantizeBlock, block: RowTarget, left: Value) {
         let (zero, width) = (b.int(0), b.int(part.width.into()));
         b.for_loop((zero, width, i64::from(part.rows)), &[], |b, first, _| {
             let left = b.sub(left, first);
@@ -252,9 +263,9 @@ impl Quantizer<'_> {
             b.if_else(
                 some,
                 |b| {
-                    let values = Block { from, to: zero, copy: part.values, rows: part.rows };
+                    let values = RowBlock { from, to: zero, copy: part.values, rows: part.rows };
                     part.transpose.block(b, &values, left);
-                    self.bins.groups().iter().for_each(|group| self.part(b, part, group, to));
+                    self.bins.groups().iter().for_each(|group| self.quantize_group(b, part, group, to));
                     Vec::new()
                 },
                 |b| {
@@ -266,8 +277,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for rows that are transposed.
-    fn part(&self, b: &mut Builder, part: &Part, group: &SearchGroup, to: Value) {
+    /// Quantizes the features of a group for transposed rows.
+    fn quantize_group(&self, b: &mut Builder, part: &QuantizeBlock, group: &SearchGroup, to: Value) {
         self.each_feature(b, group, 1, |b, feature| {
             let column =
                 b.load_index(Scalar::I32, Address::element(self.tables.columns, feature, Scalar::I32));
@@ -277,11 +288,11 @@ impl Quantizer<'_> {
             let nth = b.add_int(feature, -(group.features.start as i64));
             let first = b.mul_int(nth, 1 << group.depth);
             let first = b.add_int(first, group.first_threshold as i64);
-            let run = Run { table: self.tables.thresholds, first };
+            let run = FeatureThresholds { table: self.tables.thresholds, first };
             let bin = self.search(b, group.depth, x, |b, node, level| {
                 self.look_up(b, run, Nodes { node, level, depth: group.depth })
             });
-            for (column, bin) in self.sides(b, group, x, bin) {
+            for (column, bin) in self.bins_to_store(b, group, x, bin) {
                 let column = b.add_int(nth, column);
                 let column = b.mul_int(column, i64::from(part.width));
                 let index = b.add(to, column);
@@ -305,8 +316,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Rows that do not exist have bins all the same, because whole blocks are read.
-    fn clear_part(&self, b: &mut Builder, part: &Part, to: Value) {
+    /// Stores zeros as bins of missing rows, because walks read whole blocks.
+    fn clear_part(&self, b: &mut Builder, part: &QuantizeBlock, to: Value) {
         let element = self.bins.element();
         let nothing = b.int_of(Ty::vector(element, part.rows as u16), 0);
         let range = (b.int(0), b.int(self.bins.columns().into()), 1);
@@ -318,9 +329,9 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, one after the other. Each has `each` entries among the
-    /// ordered thresholds.
-    fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: OfRow, copy: BufferId) {
+    /// Quantizes the features of a group for one row, one at a time, by counting. Each has `each`
+    /// entries in the ordered table.
+    fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: RowTarget, copy: BufferId) {
         self.each_feature(b, group, 1, |b, feature| {
             let number = self.number(b, feature);
             let index = b.add(row.from, number);
@@ -328,8 +339,8 @@ impl Quantizer<'_> {
             let nth = b.add_int(feature, -(group.features.start as i64));
             let first = b.mul_int(nth, each.into());
             let first = b.add_int(first, group.first_ordered as i64);
-            let bin = self.count(b, group, x, Run { table: self.tables.ordered, first });
-            for (column, bin) in self.sides(b, group, x, bin) {
+            let bin = self.count(b, group, x, FeatureThresholds { table: self.tables.ordered, first });
+            for (column, bin) in self.bins_to_store(b, group, x, bin) {
                 let column = b.add_int(nth, column);
                 let index = b.add(row.to, column);
                 b.store(Address::element(copy, index, self.bins.element()), bin);
@@ -337,8 +348,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, some at a time.
-    fn search_row(&self, b: &mut Builder, group: &SearchGroup, row: OfRow, copy: BufferId) {
+    /// Quantizes the features of a group for one row, [`FEATURES`] at a time, by binary search.
+    fn search_row(&self, b: &mut Builder, group: &SearchGroup, row: RowTarget, copy: BufferId) {
         let (input, compared) = (self.input, self.bins.compared());
         let ty = Ty::vector(Scalar::I32, FEATURES);
         let trees = b.iota(ty);
@@ -360,7 +371,7 @@ impl Quantizer<'_> {
                 let (buffer, index) = (self.tables.thresholds, b.add(trees, node));
                 b.gather(compared, Gather { buffer, base, index, stride: compared.bytes(), offset, mask })
             });
-            for (column, bin) in self.sides(b, group, x, bin) {
+            for (column, bin) in self.bins_to_store(b, group, x, bin) {
                 let column = b.add_int(nth, column);
                 let index = b.add(row.to, column);
                 let at = Address::element(copy, index, self.bins.element());
@@ -369,16 +380,22 @@ impl Quantizer<'_> {
         });
     }
 
-    /// The thresholds of one feature that vectors of rows are compared with, for nodes of a level: from a
-    /// table of the first levels, the level's own, or gathered where it is too long.
-    fn look_up(&self, b: &mut Builder, run: Run, nodes: Nodes) -> Value {
+    /// Thresholds that a vector of rows is compared with, one per lane, for nodes of a level.
+    fn look_up(&self, b: &mut Builder, run: FeatureThresholds, nodes: Nodes) -> Value {
         let table = self.level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
         self.look_up_in(b, run, table, nodes)
     }
 
-    /// The thresholds of a level: those of the root for all lanes, a table, or none where they are gathered.
-    fn level(&self, b: &mut Builder, run: Run, (level, depth): (u32, u32), lanes: u16) -> Option<Value> {
-        let Run { table: buffer, first } = run;
+    /// Thresholds of a level as a value: the root's for all lanes, or a look-up table. `None` if the
+    /// level must be gathered.
+    fn level(
+        &self,
+        b: &mut Builder,
+        run: FeatureThresholds,
+        (level, depth): (u32, u32),
+        lanes: u16,
+    ) -> Option<Value> {
+        let FeatureThresholds { table: buffer, first } = run;
         let (element, size) = (self.bins.compared(), 1u32 << level);
         let stride = element.bytes();
         if size > LARGEST {
@@ -393,9 +410,15 @@ impl Quantizer<'_> {
         Some(b.load(Ty::vector(element, length as u16), at))
     }
 
-    /// The thresholds of nodes of a level, from what [`Quantizer::level`] has of it.
-    fn look_up_in(&self, b: &mut Builder, run: Run, level: Option<Value>, nodes: Nodes) -> Value {
-        let Run { table: buffer, first } = run;
+    /// Thresholds of nodes of a level, from the value of [`Quantizer::level`].
+    fn look_up_in(
+        &self,
+        b: &mut Builder,
+        run: FeatureThresholds,
+        level: Option<Value>,
+        nodes: Nodes,
+    ) -> Value {
+        let FeatureThresholds { table: buffer, first } = run;
         let element = self.bins.compared();
         let Some(table) = level else {
             let (index, stride) = (nodes.node, element.bytes());
@@ -404,18 +427,23 @@ impl Quantizer<'_> {
         if nodes.level == 0 { table } else { b.lookup(table, nodes.node) }
     }
 
-    /// The thresholds of the first levels of a feature, before a loop over rows. Others are loaded where they are wanted:
-    /// they would not stay in registers.
-    pub(super) fn near(&self, b: &mut Builder, run: Run, (depth, lanes): (u32, u16)) -> Vec<Value> {
-        let levels = (0..depth).take_while(|level| 1 << level <= NEAR);
+    /// Loads the first levels of a feature's thresholds before a loop over rows. Deeper levels would
+    /// not stay in registers, so the loop loads them.
+    pub(super) fn hoisted_levels(
+        &self,
+        b: &mut Builder,
+        run: FeatureThresholds,
+        (depth, lanes): (u32, u16),
+    ) -> Vec<Value> {
+        let levels = (0..depth).take_while(|level| 1 << level <= LARGEST_HOISTED);
         levels.filter_map(|level| self.level(b, run, (level, depth), lanes)).collect()
     }
 
-    /// The thresholds of nodes of a level, where those of the first levels are near.
-    pub(super) fn look_up_near(
+    /// Thresholds of nodes of a level, from the levels that were loaded before the loop if possible.
+    pub(super) fn look_up_hoisted(
         &self,
         b: &mut Builder,
-        run: Run,
+        run: FeatureThresholds,
         near: &[Value],
         (node, level, depth): (Value, u32, u32),
     ) -> Value {
@@ -426,27 +454,27 @@ impl Quantizer<'_> {
         }
     }
 
-    /// The number of a feature's ordered thresholds that a value is right of, an index.
-    fn count(&self, b: &mut Builder, group: &SearchGroup, x: Value, run: Run) -> Value {
+    /// Number of a feature's ordered thresholds that a value goes right of, as an index.
+    fn count(&self, b: &mut Builder, group: &SearchGroup, x: Value, run: FeatureThresholds) -> Value {
         let among = |b: &mut Builder, index: Value, size: u32| {
             let ty = Ty::vector(self.bins.compared(), size as u16);
             let thresholds = b.load(ty, Address::element(run.table, index, self.bins.compared()));
             let x = b.splat(x, ty.lanes);
-            let right = b.cmp(self.bins.counts(), thresholds, x);
+            let right = b.cmp(self.bins.threshold_cmp(), thresholds, x);
             let bits = b.mask_bits(right);
             let count = b.pop_count(bits);
             b.to_index(count)
         };
-        let whole = among(b, run.first, AT_ONCE);
+        let whole = among(b, run.first, SEARCH_WIDTH);
         let Some(block) = group.block() else { return whole };
         let before = b.mul_int(whole, block.into());
         let index = b.add(run.first, before);
-        let index = b.add_int(index, AT_ONCE.into());
+        let index = b.add_int(index, SEARCH_WIDTH.into());
         let rest = among(b, index, block);
         b.add(before, rest)
     }
 
-    /// The number of thresholds that each value is right of: a walk down the complete tree of a feature's
+    /// Number of thresholds that each value goes right of: a walk down the complete tree of a feature's
     /// thresholds.
     pub(super) fn search(
         &self,
@@ -459,7 +487,7 @@ impl Quantizer<'_> {
         let mut node = b.int_of(ty, 1);
         for level in 0..depth {
             let threshold = threshold(b, node, level);
-            let right = b.cmp(self.bins.counts(), threshold, x);
+            let right = b.cmp(self.bins.threshold_cmp(), threshold, x);
             let right = b.cast(Cast::ZExt, right, ty);
             let left = b.add(node, node);
             node = b.add(left, right);
@@ -467,9 +495,9 @@ impl Quantizer<'_> {
         b.bits(node, 0, depth)
     }
 
-    /// The first columns that a group's bins go to, each with the bins. No comparison holds for missing
-    /// values, so that they have come out with the lowest bin.
-    pub(super) fn sides(
+    /// Bins to store for a value, each with the first column of its group. A comparison with a missing
+    /// value never holds, so `bin` is the lowest one for it.
+    pub(super) fn bins_to_store(
         &self,
         b: &mut Builder,
         group: &SearchGroup,

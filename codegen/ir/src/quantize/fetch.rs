@@ -1,30 +1,31 @@
-//! How a vector of rows gets what its nodes compare with, bins or values: there may be few nodes, or few columns.
+//! Choice of how a vector of rows fetches the bins or values that the nodes of a level compare with.
 
 use crate::budget::FetchCosts;
 
-/// Levels with more nodes are gathered: their numbers of columns are not looked up.
+/// Most nodes of a level whose columns are found by table look-up, the largest that a look-up supports.
+/// Larger levels are gathered.
 pub const LARGEST: u64 = 128;
-/// Most columns whose numbers are bytes, which tell which of all columns is meant.
+/// Most columns whose numbers fit a byte.
 const BYTE_COLUMNS: u32 = 1 << 8;
-/// Bytes of what is gathered.
+/// Bytes that one lane of a gather fetches.
 const WORD: u16 = 4;
 
-/// How a vector of rows gets what its nodes of a level compare with.
+/// Instructions by which a vector of rows fetches the operands of a level's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchStrategy {
-    /// From the columns of all nodes of the level, of which the decisions before choose.
+    /// Loads the columns of all nodes of the level; the earlier decisions select among them.
     ByNode,
-    /// From all columns that there are, of which the looked-up number of the node's column chooses.
+    /// Loads all columns; the column number, looked up by node, selects among them.
     ByColumn,
-    /// Lane by lane, by the looked-up number of the node's column.
+    /// Gathers lane by lane, at column numbers looked up by node.
     Gather,
-    /// Lane by lane, and the nodes, too: their level is too long to be looked up.
+    /// Gathers lane by lane, and gathers the nodes too, since the level is too long for a look-up.
     GatherNodes,
 }
 
 impl FetchStrategy {
-    /// The strategy that costs least to get bins of bytes for a level of `nodes` nodes in a vector of `lanes` rows with
-    /// `columns` bins.
+    /// The cheapest strategy to fetch byte-sized bins for a level of `nodes` nodes, in a vector of
+    /// `lanes` rows with `columns` bins.
     pub fn of_bins(costs: &FetchCosts, nodes: u64, columns: u32, lanes: u16) -> FetchStrategy {
         let registers = costs.registers(lanes);
         let look_up = costs.look_up(nodes, lanes);
@@ -36,7 +37,7 @@ impl FetchStrategy {
             }
             _ => f64::INFINITY,
         };
-        // Bytes become words, and what is found becomes bytes.
+        // Bytes are widened to words for the gather, and its result is narrowed again.
         let words = costs.registers(lanes.saturating_mul(WORD));
         let gather = look_up + f64::from(lanes) * costs.gather + 2.0 * words * costs.convert;
         let all = [
@@ -48,7 +49,8 @@ impl FetchStrategy {
         least.map_or(FetchStrategy::Gather, |(strategy, _)| strategy)
     }
 
-    /// The strategy that costs least to get values of so many bytes for a level of `nodes` nodes in a vector of `lanes` rows.
+    /// The cheapest strategy to fetch values of `bytes` bytes for a level of `nodes` nodes, in a vector
+    /// of `lanes` rows.
     pub fn of_values(costs: &FetchCosts, nodes: u64, lanes: u16, bytes: u16) -> FetchStrategy {
         let registers = costs.registers(lanes.saturating_mul(bytes));
         let by_node = nodes as f64 * (costs.load + registers * (costs.load + costs.choose));
@@ -56,7 +58,7 @@ impl FetchStrategy {
         if by_node <= gather { FetchStrategy::ByNode } else { FetchStrategy::Gather }
     }
 
-    /// The nodes of the first level whose bins are got in another way than by node, for vectors as long as a register.
+    /// Nodes of the first level whose bins are not fetched by node, in vectors of one register.
     pub fn first_without_nodes(costs: &FetchCosts, columns: u32) -> u64 {
         let sizes = (0..LARGEST.ilog2()).map(|level| 1 << level);
         let is_by_node = |size: &u64| {
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_are_fetched_in_the_cheapest_way() {
+    fn bins_are_fetched_by_the_cheapest_strategy() {
         let costs = FetchCosts::default();
         let levels = |columns, lanes| {
             (0..8).map(|level| FetchStrategy::of_bins(&costs, 1 << level, columns, lanes)).collect::<Vec<_>>()
@@ -79,18 +81,19 @@ mod tests {
         let first = |strategies: &[FetchStrategy], count| {
             strategies.iter().take(count).all(|strategy| *strategy == FetchStrategy::ByNode)
         };
-        // A model of 28 features: from 32 nodes on, columns are fewer.
+        // 28 columns: a level of 32 nodes or more has more nodes than columns.
         let some = levels(28, 64);
         assert!(first(&some, 5) && some[5..] == [FetchStrategy::ByColumn; 3], "{some:?}");
-        // With eight, there are as many columns as nodes before.
+        // Eight columns: levels have as many nodes from the fourth on.
         let few = levels(8, 64);
         assert!(first(&few, 3) && few[3..] == [FetchStrategy::ByColumn; 5], "{few:?}");
-        // With 600 nobody wants them all, and half of 128 nodes cost more than four gathers.
+        // 600 columns: loading all never pays, and choosing among 64 nodes costs more than four
+        // gathers.
         let many = levels(600, 64);
         assert!(first(&many, 6) && many[6..] == [FetchStrategy::Gather; 2], "{many:?}");
         let by_nodes = [28, 8, 600].map(|columns| FetchStrategy::first_without_nodes(&costs, columns));
         assert_eq!(by_nodes, [32, 8, 64]);
-        // One gather is cheaper than four.
+        // One gather of 16 lanes is cheaper than 16 loads.
         let narrow = levels(28, 16);
         assert!(first(&narrow, 4) && narrow[4..] == [FetchStrategy::Gather; 4], "{narrow:?}");
         let values =
@@ -99,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn where_gathers_are_fast_more_levels_are_gathered() {
+    fn fast_gathers_are_used_for_more_levels() {
         let by_nodes = |gather| {
             let costs = FetchCosts { gather, ..FetchCosts::default() };
             FetchStrategy::first_without_nodes(&costs, 600)

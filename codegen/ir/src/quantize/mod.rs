@@ -1,8 +1,8 @@
-//! Quantization: small numbers in place of thresholds and feature values, which compare alike.
+//! Quantization: small integers replace thresholds and feature values in comparisons.
 //!
-//! [`bins`] finds the bins of a forest's features, [`encode`] is the code that quantizes rows, and [`fetch`]
-//! and [`offsets`] say how walks get the bins that nodes compare with; [`sets`] has those that ask for categories. Nothing here knows how trees lie in
-//! memory.
+//! [`bins`] finds the bins of a forest's features, and [`encode`] emits the code that quantizes rows.
+//! [`fetch`] and [`offsets`] decide how walks load the bins that nodes compare with; [`sets`] does so
+//! for nodes that test categories. Nothing here knows the layout of trees in memory.
 
 pub mod bins;
 pub mod encode;

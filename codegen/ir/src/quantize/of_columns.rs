@@ -1,27 +1,28 @@
-//! Quantizing the columns of a call into a copy that lies in blocks, feature by feature: the thresholds of a feature are
-//! brought near once for all rows.
+//! Quantization of a call's columns into a copy of column-major blocks. The thresholds of a feature are
+//! loaded once for all rows.
 
-use super::encode::{Quantizer, Run};
+use super::encode::{FeatureThresholds, Quantizer};
 use crate::lir::{Address, BufferId, Build, Builder, Value};
 use crate::quantize::bins::SearchGroup;
 use crate::quantize::encode::ROWS;
-use crate::rows::Copied;
-use crate::rows::input::{FEATURES_AHEAD, InputColumns, Left};
+use crate::rows::CopiedRows;
+use crate::rows::input::{FEATURES_AHEAD, InputColumns, RowRange};
 
-/// Where bins go.
+/// Destination of bins: blocks of rows.
 #[derive(Clone, Copy)]
 pub struct Blocks {
     /// The copy.
     pub copy: BufferId,
     /// Rows of a block.
     pub width: u32,
-    /// Whether all of them exist in all blocks.
+    /// Whether every block has `width` existing rows.
     pub are_full: bool,
 }
 
 impl Quantizer<'_> {
-    /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second one, and so on.
-    pub fn columns(&self, b: &mut Builder, from: InputColumns, rows: Copied, to: Blocks) {
+    /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second bin,
+    /// and so on.
+    pub fn columns(&self, b: &mut Builder, from: InputColumns, rows: CopiedRows, to: Blocks) {
         for group in self.bins.groups() {
             self.each_feature(b, group, 1, |b, feature| self.column(b, group, feature, (from, rows, to)));
         }
@@ -33,7 +34,7 @@ impl Quantizer<'_> {
         b: &mut Builder,
         group: &SearchGroup,
         feature: Value,
-        (from, rows, to): (InputColumns, Copied, Blocks),
+        (from, rows, to): (InputColumns, CopiedRows, Blocks),
     ) {
         let lanes = to.width.min(ROWS);
         let number = self.number(b, feature);
@@ -42,21 +43,21 @@ impl Quantizer<'_> {
         let nth = b.add_int(feature, -(group.features.start as i64));
         let first = b.mul_int(nth, 1 << group.depth);
         let first = b.add_int(first, group.first_threshold as i64);
-        let run = Run { table: self.tables.thresholds, first };
-        let near = self.near(b, run, (group.depth, lanes as u16));
+        let run = FeatureThresholds { table: self.tables.thresholds, first };
+        let near = self.hoisted_levels(b, run, (group.depth, lanes as u16));
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(to.width)), &[], |b, block, _| {
             let before = b.mul_int(block, self.bins.columns().into());
             for ahead in (0..to.width).step_by(lanes as usize) {
                 let row = b.add_int(block, ahead.into());
                 let count = (!to.are_full).then(|| b.sub(rows.count, row));
-                let left = Left { first: b.add(rows.first, row), count };
+                let left = RowRange { first: b.add(rows.first, row), count };
                 from.prefetch(b, next, left.first, lanes);
                 let x = from.rows(b, start, left, lanes as u16);
                 let bin = self.search(b, group.depth, x, |b, node, level| {
-                    self.look_up_near(b, run, &near, (node, level, group.depth))
+                    self.look_up_hoisted(b, run, &near, (node, level, group.depth))
                 });
-                for (column, bin) in self.sides(b, group, x, bin) {
+                for (column, bin) in self.bins_to_store(b, group, x, bin) {
                     let column = b.add_int(nth, column);
                     let column = b.mul_int(column, i64::from(to.width));
                     let index = b.add(before, column);
@@ -68,7 +69,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Where a feature begins that is quantized some features later, or the last one of its group.
+    /// Element at which a later feature of the group begins, [`FEATURES_AHEAD`] features behind, or the
+    /// last one.
     fn later_start(&self, b: &mut Builder, group: &SearchGroup, feature: Value, from: InputColumns) -> Value {
         let later = b.add_int(feature, FEATURES_AHEAD);
         let last = b.int(group.features.end as i64 - 1);

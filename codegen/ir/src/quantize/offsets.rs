@@ -1,17 +1,18 @@
-//! Offsets of columns: how far into a block of rows lie the bins that the first nodes of a tree compare with.
+//! Offsets of columns: distances, in a block of rows, to the bins that the first nodes of each tree
+//! compare with.
 //!
-//! Vectors of rows read whole columns for the nodes of the first levels, the same columns for all rows. From
-//! its number, a column's address takes a multiplication for each tree and block, or a register to be kept
-//! in, of which there are too few. An offset is the number multiplied by as much as all blocks have in
-//! common; addresses multiply by the rest themselves.
+//! Vectors of rows read whole columns for the nodes of the first levels, the same columns for all rows.
+//! The address of a column is its number times the rows of a block. Computed per tree and block, that
+//! takes a multiplication, or a register for each column, and there are too few. So a table holds the
+//! number times `UNIT`, and the constant rest of the factor is part of the address.
 
 use crate::lir::{Address, Builder, Cast, Keep, Scalar, Ty, Value};
 use crate::rows::Row;
 
-/// What the numbers of columns are multiplied by: the rows of a block are a multiple.
+/// Factor of the stored offsets, in rows; the rows of a block must be a multiple of it.
 const UNIT: u32 = 8;
 
-/// The offsets of the columns that the first nodes of each tree test.
+/// Offsets of the columns that the first nodes of each tree test.
 pub struct Offsets {
     trees: u64,
     nodes: u64,
@@ -21,18 +22,18 @@ impl Offsets {
     /// The type of an offset.
     pub const ELEMENT: Scalar = Scalar::I16;
 
-    /// The offsets for the nodes with numbers below `nodes`; for none, if they are too large.
+    /// Offsets for the nodes with numbers below `nodes`; an empty table if 16 bits cannot hold them.
     pub fn new(trees: usize, nodes: u64, columns: u32) -> Offsets {
         let fit = u64::from(columns) * u64::from(UNIT) <= 1 << (8 * Offsets::ELEMENT.bytes());
         Offsets { trees: trees as u64, nodes: if fit { nodes } else { 0 } }
     }
 
-    /// Entries of the table.
+    /// Number of entries of the table.
     pub fn count(&self) -> u64 {
         self.trees.saturating_mul(self.nodes)
     }
 
-    /// The entry of a node of a tree, if the table has the node.
+    /// Index of a node's entry, if the table has the node.
     pub fn entry(&self, tree: usize, node: u64) -> Option<usize> {
         (node < self.nodes).then(|| tree * self.nodes as usize + node as usize)
     }
@@ -42,13 +43,13 @@ impl Offsets {
         column * u64::from(UNIT)
     }
 
-    /// The first offset of a tree.
+    /// Index of a tree's first offset.
     pub fn first(&self, b: &mut Builder, tree: Value) -> Value {
         b.mul_int(tree, self.nodes as i64)
     }
 
-    /// The bins of adjacent rows in the column of a node, if the table has the node. `first` is the tree's
-    /// first offset.
+    /// Loads the bins of adjacent rows in the column of a node, if the table has the node. `first` is
+    /// the address of the tree's first offset.
     pub fn load(
         &self,
         b: &mut Builder,
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_are_there_if_sixteen_bits_hold_them() {
+    fn there_are_offsets_if_sixteen_bits_hold_them() {
         let count = |columns| Offsets::new(3, 32, columns).count();
         assert_eq!((count(28), count(8192), count(8193)), (3 * 32, 3 * 32, 0));
         let offsets = Offsets::new(3, 32, 8192);

@@ -1,32 +1,33 @@
-//! Sets of classes: what nodes ask of a category whose class is in a row.
+//! Sets of classes, which nodes test for the class of a row's category.
 //!
-//! A class is two bins of a row: the number of a byte, and a bit. Both are whole numbers from 0 on, and bins of such
-//! numbers are the numbers themselves if there is a threshold below each but 0. A set is as many bytes as its feature's
-//! classes need; the class is a member if the byte has the bit.
+//! Two bins of a row hold a class: the index of a byte, and a bit. Both are small whole numbers. With a
+//! threshold below each number but 0, the bin of such a number is the number itself. A set has as many
+//! bytes as the classes of its feature need. A class is a member if its bit is set in its byte.
 
 use sched_forest::{Forest, Inner, MOST_SET_BYTES, Predicate};
 use std::collections::BTreeMap;
 
-/// The sets of classes that nodes of a forest ask for.
+/// Sets of classes that nodes of a forest test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassSets {
-    /// Bytes of the features' sets, by the feature that says the byte; the one behind it says the bit.
+    /// Bytes of each feature's sets, by the feature that holds the byte index; the next feature holds
+    /// the bit.
     features: BTreeMap<u32, u32>,
-    /// Each set's bytes, without zeros behind the last.
+    /// Bytes of each set, without trailing zeros.
     sets: Vec<Vec<u8>>,
 }
 
-/// The fewest bytes that are looked up at once.
+/// Fewest bytes of a set that one look-up reads.
 const LEAST_BYTES: u32 = 16;
 
-/// Sets take a multiple of so many bytes.
+/// The size of sets in bytes is a multiple of this.
 const WHOLE_BYTES: u32 = 8;
 
-/// Values of bits.
-const BITS: u32 = 1 << (u8::BITS - 1);
+/// Largest value of a bit in a byte, as a number below which thresholds are needed.
+const LARGEST_BIT: u32 = 1 << (u8::BITS - 1);
 
 impl ClassSets {
-    /// The sets of a forest.
+    /// Collects the sets of a forest.
     pub fn of(forest: &Forest) -> ClassSets {
         let bytes = |members: &[u32]| {
             let mut bytes: Vec<u8> = Vec::new();
@@ -50,56 +51,56 @@ impl ClassSets {
         all
     }
 
-    /// How many sets there are.
+    /// Number of sets.
     pub fn count(&self) -> u32 {
         self.sets.len() as u32
     }
 
-    /// Whether there are none.
+    /// Whether there are no sets.
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
 
-    /// Whether the sets and features can be numbered and looked up.
+    /// Whether a byte can number the features, and a look-up covers each set.
     pub fn fit(&self) -> bool {
         self.features.len() <= 1 << u8::BITS && self.features.values().all(|bytes| *bytes <= MOST_SET_BYTES)
     }
 
-    /// Bytes in which any set fits: the less, the more sets are near when rows come by.
+    /// Size of each set in bytes. Small sets keep more of them in the caches.
     pub fn bytes(&self) -> u32 {
         self.features.values().copied().fold(1, u32::max).next_multiple_of(WHOLE_BYTES)
     }
 
-    /// Bytes that are looked up, a power of two.
+    /// Bytes that a look-up reads, a power of two.
     pub fn width(&self) -> u32 {
         self.bytes().next_power_of_two().max(LEAST_BYTES)
     }
 
-    /// Each set's bytes, by number. Behind them are zeros.
+    /// Bytes of each set, by number, without trailing zeros.
     pub fn sets(&self) -> impl Iterator<Item = &[u8]> {
         self.sets.iter().map(Vec::as_slice)
     }
 
-    /// The features that say bytes, ascending.
+    /// Features that hold byte indices, ascending.
     pub fn features(&self) -> impl Iterator<Item = u32> {
         self.features.keys().copied()
     }
 
-    /// The place of a node's feature among those.
-    pub fn place(&self, inner: &Inner) -> u64 {
+    /// Index of a node's feature in [`ClassSets::features`].
+    pub fn feature_index(&self, inner: &Inner) -> u64 {
         self.features.range(..inner.feature).count() as u64
     }
 
-    /// The thresholds of the two features of each class, of which every number has its own bin.
+    /// Thresholds of the two features of each class, which give every number its own bin.
     pub fn thresholds(&self) -> impl Iterator<Item = (u32, Vec<f64>)> {
         let below = |most: u32| (0..most).map(|number| f64::from(number) + 0.5).collect();
         self.features.iter().flat_map(move |(feature, bytes)| {
-            [(*feature, below((*bytes).max(2) - 1)), (feature + 1, below(BITS))]
+            [(*feature, below((*bytes).max(2) - 1)), (feature + 1, below(LARGEST_BIT))]
         })
     }
 }
 
-/// The set that a node asks for, if it asks for one.
+/// The set that a node tests, if it tests one.
 pub fn set_of(inner: &Inner) -> Option<u32> {
     match inner.predicate {
         Predicate::Member { set } => Some(set),
@@ -114,7 +115,7 @@ mod tests {
     use crate::quantize::BinMap;
     use sched_forest::{ForestParts, Leaf, NodeRef, SetTests, Target, Tree};
 
-    /// One stump for each of `count` sets; set `n` has the categories from `n` on, below `count`.
+    /// One stump for each of `count` sets; set `n` has the categories `n..count`.
     fn stumps(count: u32) -> Forest {
         let stump = |source: u32| {
             let leaf = |source| Leaf { source, values: [1.0].into() };
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn large_sets_are_as_wide_as_is_looked_up() {
+    fn large_sets_are_as_wide_as_look_ups() {
         for (categories, width) in [(126, 16), (127, 32), (254, 32), (600, 128), (2038, 256)] {
             assert_eq!(ClassSets::of(&stumps(categories)).width(), width, "{categories}");
         }

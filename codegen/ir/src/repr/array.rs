@@ -1,15 +1,15 @@
 //! The array layout: each tree as a complete tree in level order (SilvanForge section 6).
 //!
-//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a step needs no child number. A
-//! tree of depth `d` takes `2^(d+1)` records whether its nodes exist or not.
+//! The root is node 1 and the children of node `n` are `2n` and `2n + 1`, so a step needs no child
+//! number. A tree of depth `d` takes `2^(d+1)` records, including those of missing nodes.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
 use super::order;
-use super::records::{Names, Records};
+use super::records::{Records, TableNames};
 use super::representation::Representation;
 use super::request::Request;
-use super::schema::Bytes;
+use super::schema::TableBytes;
 use super::spans::Spans;
 use super::test::Test;
 use super::traverse::Lane;
@@ -24,7 +24,8 @@ use sched_nest::footprint::complete_nodes;
 /// Complete trees in level order.
 pub struct Array(Records);
 
-const NAMES: Names = Names { nodes: "array_nodes", trees: "array_trees", leaf_indices: "array_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "array_nodes", trees: "array_trees", leaf_indices: "array_leaf_indices" };
 
 impl Array {
     /// The layout for a forest.
@@ -34,7 +35,7 @@ impl Array {
 }
 
 impl Representation for Array {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.0.fill(forest, bytes, order::complete);
     }
 

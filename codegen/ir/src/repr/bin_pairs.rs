@@ -1,20 +1,21 @@
-//! The quantized layout of GPUs: complete trees in level order whose nodes are 16 bits, the threshold's bin above the
-//! column.
+//! The quantized layout of GPUs: complete trees in level order with nodes of 16 bits, threshold bin
+//! above column.
 //!
-//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A level of 64
-//! nodes is what all banks of shared memory deliver at once, so that threads read the first seven levels without
-//! conflicts.
+//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
+//! All banks of shared memory together deliver 64 nodes, so threads read the first seven levels without
+//! bank conflicts.
 //!
-//! A step needs no choice: of the node less its row's bin in the place of the threshold's bin, the sign says that the row
-//! goes right, and is the lowest bit of the child's number.
+//! A step needs no select. The row's bin, shifted to the position of the threshold bin, is subtracted
+//! from the node. The sign of the difference is 1 if the row goes right, and is the lowest bit of the
+//! child's number.
 
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::test::{Operand, Test};
 use super::traverse::Lane;
@@ -28,7 +29,7 @@ use crate::quantize::BinMap;
 use sched_forest::Forest;
 use sched_nest::Layout;
 
-/// Trees as nodes of 16 bits and leaves.
+/// Trees as tables of 16-bit nodes and of leaves.
 pub struct BinPairs {
     schema: Schema,
     test: Test,
@@ -36,9 +37,10 @@ pub struct BinPairs {
     node: Field,
 }
 
-const NAMES: Names = Names { nodes: "pair_leaves", trees: "pair_trees", leaf_indices: "pair_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "pair_leaves", trees: "pair_trees", leaf_indices: "pair_leaf_indices" };
 
-/// Bits of a node that hold the column; those above hold the threshold's bin.
+/// Bits of a node that hold the column; the bits above hold the threshold bin.
 const COLUMN_BITS: u32 = 8;
 
 impl BinPairs {
@@ -46,7 +48,7 @@ impl BinPairs {
     ///
     /// # Errors
     ///
-    /// When there are too many nodes.
+    /// If there are too many nodes, or if the forest has no bins.
     pub fn new(request: &Request) -> Result<BinPairs, CompileError> {
         if request.bins.is_none() {
             return Err(BinMap::missing());
@@ -55,23 +57,23 @@ impl BinPairs {
         let starts = depths.starts()?;
         let mut schema = Schema::default();
         let node = schema.column("pair_nodes", Scalar::I16, starts.count());
-        // Vectors read whole words, the last one beyond its node.
+        // Vectors load 32-bit words, which at the last node reach beyond the table.
         schema.tail(node.table(), 2);
-        schema.near(node.table());
+        schema.prefetch_with_trees(node.table());
         let test = Test::of(request, Layout::Quantized);
         let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
         Ok(BinPairs { schema, test, trees, node })
     }
 
-    /// Whether bins and columns are small enough.
+    /// Whether threshold bins and columns fit a byte each.
     pub fn fits(request: &Request) -> bool {
         request.bins.is_some_and(|bins| bins.element() == Scalar::I8 && bins.columns() <= 1 << COLUMN_BITS)
     }
 
-    /// A node, or a vector of nodes, in the low bits of numbers.
+    /// A node, or a vector of nodes, in the low bits of integers.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         if b.ty(node).lanes > 1 {
-            let word = self.node.seen_as(Scalar::I32).load(b, buffers, state, node);
+            let word = self.node.with_scalar(Scalar::I32).load(b, buffers, state, node);
             return b.bits(word, 0, 16);
         }
         let pair = self.node.load(b, buffers, state, node);
@@ -80,7 +82,7 @@ impl BinPairs {
 }
 
 impl Representation for BinPairs {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, COLUMN_BITS);
             if let Operand::Bin(threshold_bin) = test.operand {
@@ -111,7 +113,7 @@ impl Representation for BinPairs {
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, steps } = end;
-        (state.counted_from(b, self.trees.first_leaf(steps)), node)
+        (state.numbered_from(b, self.trees.first_leaf(steps)), node)
     }
 
     fn leaves(&self) -> &Leaves {
@@ -137,7 +139,7 @@ impl LevelOrder for BinPairs {
             let operand = b.bits(pair, COLUMN_BITS, COLUMN_BITS);
             return NodeTest { operand, feature: b.bits(pair, 0, COLUMN_BITS), missing_left: None };
         }
-        // Trees begin at multiples of the smallest one's entries, so that words of two nodes are loaded together.
+        // Trees begin at multiples of [`SMALLEST`] entries, so that one word loads two nodes.
         let (smallest, bits) = (b.int(SMALLEST.ilog2().into()), 2 * COLUMN_BITS);
         let index = b.bin(Bin::Shr, state.base, smallest);
         let stride = SMALLEST as u32 * self.node.stride();

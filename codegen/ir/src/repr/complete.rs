@@ -1,13 +1,13 @@
-//! Complete trees: what layouts share whose nodes are numbered level by level and whose leaves all have one
-//! depth.
+//! Complete trees: code shared by layouts that number nodes level by level and whose leaves all have
+//! one depth.
 //!
 //! The root is 1, the children of `n` are `2n` and `2n + 1`. A node's entry is its number.
 
-use super::entries::{Entries, PlacedLeaf};
-use super::records::Names;
+use super::entries::{Entries, LeafEntry};
+use super::records::TableNames;
 use super::representation::WalkEnd;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::starts::TreeStarts;
 use super::tree::TreeState;
 use crate::error::CompileError;
@@ -16,16 +16,16 @@ use crate::lir::{Builder, Scalar, Value};
 use sched_forest::{Forest, Inner, NodeRef, Tree};
 use std::ops::{Deref, Range};
 
-/// Fewest entries of a tree: wide vectors look up this many at once.
+/// Fewest entries of a tree, which is the smallest table that wide vectors look up.
 pub const SMALLEST: u64 = 16;
 
-/// The entries of complete trees.
+/// Entries of complete trees.
 pub struct Complete {
     entries: Entries,
     depths: Depths,
 }
 
-/// The depth of each used tree; none for others.
+/// Depth of each tree; `None` for unused trees.
 pub struct Depths(Vec<Option<u32>>);
 
 impl Deref for Complete {
@@ -37,20 +37,20 @@ impl Deref for Complete {
 }
 
 impl Complete {
-    /// How many leaves a vector of walks looks up, if their numbers are bytes.
-    pub fn looked_up(b: &Builder, end: WalkEnd) -> Option<u64> {
+    /// Leaves that a vector of walks looks up, if their node numbers are bytes.
+    pub fn leaves_looked_up(b: &Builder, end: WalkEnd) -> Option<u64> {
         let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
         Some(1 << steps.min(40))
     }
 
-    /// The records of a tree of so many leaves.
+    /// Records of a tree with `leaves` leaves.
     pub fn records(b: &mut Builder, leaves: u64) -> Value {
         b.int(SMALLEST.max(leaves) as i64)
     }
 }
 
 impl Depths {
-    /// Those of the used trees.
+    /// Depths of the used trees.
     pub fn of(request: &Request) -> Depths {
         Depths(request.depths_of_used())
     }
@@ -60,44 +60,44 @@ impl Depths {
         self.0.iter().flatten().max().copied().unwrap_or(0)
     }
 
-    /// Where the trees begin.
+    /// First entries of the trees.
     ///
     /// # Errors
     ///
-    /// When 31 bits do not count the entries.
+    /// If 31 bits cannot number the entries.
     pub fn starts(&self) -> Result<TreeStarts, CompileError> {
         let size = |depth: u32| 1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST);
-        TreeStarts::new(self.0.iter().map(|depth| depth.map_or(0, size))).counted("entries")
+        TreeStarts::new(self.0.iter().map(|depth| depth.map_or(0, size))).checked("entries")
     }
 }
 
 impl Complete {
-    /// Adds the tables of used trees to a schema; the tables of nodes stand before them.
+    /// Adds the tables of used trees to a schema, behind the tables of nodes.
     pub fn declare(
         request: &Request,
         schema: &mut Schema,
-        names: Names,
+        names: TableNames,
         depths: Depths,
         starts: TreeStarts,
     ) -> Complete {
         Complete { entries: Entries::declare(request, schema, names, starts), depths }
     }
 
-    /// Writes the tables of leaves, and calls `write` with each inner node and where it is.
+    /// Writes the tables of leaves, and calls `write` with each inner node and its slot.
     pub fn fill(
         &self,
         forest: &Forest,
-        bytes: &mut Bytes,
-        mut write: impl FnMut(&mut Bytes, NodeSlot, &Inner),
+        bytes: &mut TableBytes,
+        mut write: impl FnMut(&mut TableBytes, NodeSlot, &Inner),
     ) {
         self.entries.fill(forest, bytes, |bytes, tree, at, start| {
             let mut leaves = Vec::with_capacity(tree.leaves.len());
-            for_each_part(tree, self.depths.0[at].unwrap_or(0), |part| match part {
-                Part::Node(number, inner) => {
+            for_each_node(tree, self.depths.0[at].unwrap_or(0), |part| match part {
+                CompleteNode::Node(number, inner) => {
                     write(bytes, NodeSlot { tree: at, number, entry: start + number as usize }, inner);
                 }
-                Part::Leaf(places, leaf) => {
-                    let entry = |place: u64| PlacedLeaf { entry: start + place as usize, leaf };
+                CompleteNode::Leaf(places, leaf) => {
+                    let entry = |place: u64| LeafEntry { entry: start + place as usize, leaf };
                     leaves.extend(places.map(entry));
                 }
             });
@@ -105,51 +105,51 @@ impl Complete {
         });
     }
 
-    /// Where a walk's leaf is: its node's number is counted from the first leaf's on.
+    /// Finds the record of a walk's leaf: node numbers of leaves count from the first leaf.
     pub fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, steps } = end;
         let (ty, first) = (b.ty(node), self.first_leaf(steps));
-        // A byte has lost the highest bit of the last level's numbers.
+        // A byte holds only the low 8 bits of the numbers in the last level.
         let lost = ty.scalar == Scalar::I8 && first >= 1 << u8::BITS;
         let leaf = b.to_index(node);
-        (state.counted_from(b, if lost { 0 } else { first }), leaf)
+        (state.numbered_from(b, if lost { 0 } else { first }), leaf)
     }
 
-    /// The number of the first leaf, `steps` steps from the root if that is known.
+    /// Number of the first leaf, which is `steps` steps below the root if that is known.
     pub fn first_leaf(&self, steps: Option<u32>) -> i64 {
         1i64 << steps.unwrap_or_else(|| self.depths.deepest()).min(40)
     }
 }
 
-/// Where a node is.
+/// Position of a node in the tables.
 pub struct NodeSlot {
-    /// The number of its tree.
+    /// Index of its tree.
     pub tree: usize,
-    /// Its number in the tree.
+    /// Number of the node in the tree.
     pub number: u64,
-    /// Its entry in tables of nodes.
+    /// Index of its entry in tables of nodes.
     pub entry: usize,
 }
 
-/// A part of a tree that is seen as complete.
-pub enum Part<'t> {
-    /// An inner node and its number.
+/// An inner node or a leaf of a tree that is treated as complete.
+pub enum CompleteNode<'t> {
+    /// An inner node with its number.
     Node(u64, &'t Inner),
-    /// A leaf, and the places that it takes among the leaves: one, or if it is not as deep as they are, those
-    /// of all leaves below its number. The nodes on the way there are nowhere, and what they test does not
-    /// matter.
+    /// A leaf with its positions among the leaves of the complete tree. A shallow leaf takes the
+    /// positions of all leaves below its number. The nodes in between are not stored, and their tests
+    /// do not matter.
     Leaf(Range<u64>, u32),
 }
 
-/// Calls `visit` with all parts of a tree whose leaves are seen as `depth` edges below the root; none is
-/// deeper.
-pub fn for_each_part<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(Part<'t>)) {
+/// Calls `visit` with all nodes and leaves of a tree that is treated as complete with `depth` levels;
+/// no leaf may be deeper.
+pub fn for_each_node<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(CompleteNode<'t>)) {
     let lost = seeded(Fault::PadLosesLeaf);
     let mut todo = vec![(1u64, depth, tree.root)];
     while let Some((mut number, mut below, mut node)) = todo.pop() {
         while let NodeRef::Inner(inner) = node {
             let inner = &tree.inner[inner as usize];
-            visit(Part::Node(number, inner));
+            visit(CompleteNode::Node(number, inner));
             (number, below) = (2 * number, below.saturating_sub(1));
             todo.push((number + 1, below, inner.right));
             node = inner.left;
@@ -157,7 +157,7 @@ pub fn for_each_part<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(Part<
         if let NodeRef::Leaf(leaf) = node {
             let first = (number << below) - (1 << depth);
             let last = if lost { first + 1 } else { first + (1 << below) };
-            visit(Part::Leaf(first..last, leaf));
+            visit(CompleteNode::Leaf(first..last, leaf));
         }
     }
 }

@@ -1,21 +1,21 @@
-//! Where walks stand in a tree.
+//! Positions of walks in a tree.
 
 use crate::lir::{Builder, Cast, Value};
 use crate::quantize::fetch::FetchStrategy;
 
-/// Where a walk, or a vector of walks, stands.
+/// Position of a walk, or of each walk of a vector.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    /// The node's number.
+    /// Number of the current node.
     pub node: Value,
-    /// For each straight-line step so far whether it led to the right; forgotten where steps are not counted.
+    /// For each straight-line step so far whether it led right; empty if steps are not counted.
     pub decisions: Vec<Value>,
-    /// The nodes that those steps began at.
+    /// Nodes at which those steps began.
     pub path: Vec<Value>,
 }
 
 impl Cursor {
-    /// A node, however walks have come to it.
+    /// A position without recorded steps.
     pub fn of(node: Value) -> Cursor {
         Cursor { node, decisions: Vec::new(), path: Vec::new() }
     }
@@ -30,8 +30,8 @@ impl Cursor {
     }
 }
 
-/// Selects, per lane, the value of the node that the decisions so far lead to. `values` are those of all
-/// nodes of the level.
+/// Selects, per lane, the value of the node that the decisions lead to. `values` holds one value per
+/// node of the level.
 pub fn choose(b: &mut Builder, mut values: Vec<Value>, decisions: &[Value]) -> Value {
     for decision in decisions.iter().rev() {
         values = values.chunks(2).map(|pair| b.select(*decision, pair[1], pair[0])).collect();
@@ -39,21 +39,21 @@ pub fn choose(b: &mut Builder, mut values: Vec<Value>, decisions: &[Value]) -> V
     values[0]
 }
 
-/// Which step of a walk is taken.
+/// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The one from this level; no walk has arrived. Where the level's nodes are looked up, `fetch` says how
-    /// the values or bins that they test are.
+    /// The step from one level, before any walk has arrived at a leaf.
     Level {
-        /// Steps that lie behind.
+        /// Steps before this one.
         level: u32,
-        /// How values are fetched.
+        /// Fetch strategy for the level's operands, if its nodes are looked up.
         fetch: Option<FetchStrategy>,
-        /// Whether deeper levels reload all columns, so that there is no register for what other trees need, too.
+        /// Whether deeper levels reload all columns, so that there is no register for values of other
+        /// trees.
         reloads: bool,
     },
-    /// Any; no walk has arrived.
+    /// A step from an unknown level; no walk has arrived.
     Unmasked,
-    /// Any; walks that have arrived stay where they are.
+    /// A step from an unknown level; walks that have arrived stay at their leaf.
     Masked,
 }

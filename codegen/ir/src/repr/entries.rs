@@ -1,40 +1,40 @@
-//! Entries: what layouts share that give each tree as many entries as it has leaves, at the same place in
-//! every table.
+//! Entries: code shared by layouts that give each tree the same range of entries in every table, one
+//! per leaf.
 //!
-//! A leaf's entry is its place among those of its tree; what the entries of nodes are is up to the layout.
+//! A leaf's entry is its position among those of its tree. Each layout assigns the entries of nodes.
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::payload::Payload;
-use super::records::Names;
+use super::records::TableNames;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use sched_forest::{Forest, Tree};
 
-/// Where the trees of a layout begin, and their leaves.
+/// First entries of the trees of a layout, and their leaves.
 pub struct Entries {
-    /// The leaves.
+    /// Tables of the leaves.
     pub leaves: Leaves,
     start: StartField,
     starts: TreeStarts,
 }
 
-/// A leaf, and the entry that it takes among those of all trees.
-pub struct PlacedLeaf {
-    /// The entry.
+/// A leaf with its entry in the tables of all trees.
+pub struct LeafEntry {
+    /// Index of the entry.
     pub entry: usize,
-    /// Its place among the tree's leaves.
+    /// Number of the leaf in its tree.
     pub leaf: u32,
 }
 
 impl Entries {
-    /// Adds the tables of leaves, of where trees begin, and of leaf indices to a schema; the tables of nodes
-    /// stand before them.
-    pub fn declare(request: &Request, schema: &mut Schema, names: Names, starts: TreeStarts) -> Entries {
+    /// Adds the tables of leaves, of first entries and of leaf indices to a schema, behind the tables
+    /// of nodes.
+    pub fn declare(request: &Request, schema: &mut Schema, names: TableNames, starts: TreeStarts) -> Entries {
         let leaf = schema.column(names.nodes, Payload::element(request.forest), starts.count());
-        schema.near(leaf.table());
+        schema.prefetch_with_trees(leaf.table());
         let start = starts.declare(schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
         let payload = Payload::new(request.forest, leaf).with_columns(request, schema, starts.count());
@@ -42,28 +42,28 @@ impl Entries {
         Entries { leaves, start, starts }
     }
 
-    /// Where trees lie, in the tables of the layout.
+    /// Records of each tree in the tables of the layout.
     pub fn spans<'s>(&'s self, schema: &'s Schema) -> Spans<'s> {
         Spans { schema, starts: &self.starts, start: self.start }
     }
 
-    /// Calls `see` with every entry.
+    /// Calls `see` with the index of every entry.
     pub fn each_entry(&self, see: impl FnMut(usize)) {
         (0..self.starts.count() as usize).for_each(see);
     }
 
-    /// Writes its tables. `lay` gets each tree that has entries, its number and the first of them, lays its
+    /// Writes the tables. `lay` gets each used tree with its number and its first entry, writes its
     /// nodes, and returns its leaves.
     pub fn fill(
         &self,
         forest: &Forest,
-        bytes: &mut Bytes,
-        mut lay: impl FnMut(&mut Bytes, &Tree, usize, usize) -> Vec<PlacedLeaf>,
+        bytes: &mut TableBytes,
+        mut lay: impl FnMut(&mut TableBytes, &Tree, usize, usize) -> Vec<LeafEntry>,
     ) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let laid = self.starts.of(at).map_or_else(Vec::new, |start| lay(bytes, tree, at, start));
-            for PlacedLeaf { entry, leaf } in laid {
+            for LeafEntry { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
                 self.leaves.write(bytes, entry, source, first_leaf + leaf);
                 let (first, end) = self.starts.records(at);

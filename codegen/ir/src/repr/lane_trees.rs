@@ -1,22 +1,23 @@
-//! The levels layout for walks of one row down several trees, one tree in each lane of a vector.
+//! The levels layout for walks of one row down several trees, with one tree per lane of a vector.
 //!
-//! Nodes are numbered as in the array layout, and every tree has the same number of records, so that a tree's
-//! place follows from its number. A record holds threshold and feature code where they fit into 64 bits, and
-//! no more bytes than they need: a step then gathers nodes once, each with the first bytes of the next. Three
-//! levels at a time lie together, each node with its children and theirs, so that three steps touch one cache
-//! line. The first levels of trees that fill a vector together lie lane by lane besides, in tables of their
-//! own: all lanes' candidates are one piece of memory there, and the decisions taken choose among them.
+//! Nodes are numbered as in the array layout. Every tree has the same number of records, so a tree's
+//! position follows from its number. A record holds threshold and feature code if they fit 64 bits, and
+//! has no more bytes than these. So a step takes one gather, whose upper bytes belong to the next
+//! record. Three levels at a time form chunks that hold each node with its children and grandchildren,
+//! so that three steps touch one cache line. The first levels are also stored lane by lane, for each
+//! vector of trees. One load fetches a node of all lanes' trees, and the decisions select among the
+//! nodes of a level.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Part, for_each_part};
+use super::complete::{CompleteNode, for_each_node};
 use super::cursor::{Cursor, Step, choose};
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
 use super::payload::Payload;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema, prefetch};
+use super::schema::{Field, Schema, TableBytes, prefetch};
 use super::test::Test;
 use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
@@ -30,50 +31,52 @@ use sched_forest::{Forest, Inner, Tree};
 use sched_nest::Layout;
 use std::ops::Range;
 
-/// Trees as records, and their first levels lane by lane.
+/// Trees as records, with their first levels lane by lane.
 pub struct LaneTrees {
     schema: Schema,
     test: Test,
-    /// A node's threshold, and its feature's code behind it or in a table of its own.
+    /// Fields of a node: its threshold, and its feature's code in the same record or in a separate
+    /// table.
     operand: Field,
     code: Field,
-    /// Of the first levels.
+    /// Tables of the first levels, lane by lane.
     top_operand: Field,
     top_code: Field,
     leaves: Leaves,
-    /// Trees of a vector.
+    /// Trees per vector.
     lanes: u64,
-    /// The depth of each used tree; none for others.
+    /// Depth of each tree; `None` for unused trees.
     depths: Vec<Option<u32>>,
-    /// Covers the trees that are used.
+    /// Range that covers the used trees.
     trees: Range<u64>,
-    /// Edges to the deepest leaf.
+    /// Depth of the deepest leaf, in edges.
     depth: u32,
 }
 
-/// Levels whose nodes lie together.
+/// Levels per chunk.
 const CHUNK: u32 = 3;
 
-/// Where the nodes of a level lie in a tree: node `n` has the record
-/// `(n >> below) * block + (n & ((1 << below) - 1)) + first`.
-struct Level {
-    /// Levels between this one and the first of its chunk.
+/// Record numbers of a level's nodes: node `n` has the record `(n >> below) * block + (n & ((1 <<
+/// below) - 1)) + first`.
+struct LevelRecords {
+    /// Levels between this one and the first level of its chunk.
     below: u32,
-    /// Records of a node of the chunk's first level with all nodes under it in the chunk.
+    /// Records of a block: one node of the chunk's first level with all nodes below it in the chunk.
     block: u64,
-    /// May be negative: node numbers do not begin at 0.
+    /// Constant summand, possibly negative because node numbers do not begin at 0.
     first: i64,
 }
 
-impl Level {
-    /// A level of a tree of some depth.
-    fn of(level: u32, depth: u32) -> Level {
+impl LevelRecords {
+    /// The level of a tree with `depth` levels.
+    fn of(level: u32, depth: u32) -> LevelRecords {
         let (top, below) = (level / CHUNK * CHUNK, level % CHUNK);
         let before = (0..top).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>() as i64;
         let block = block(top, depth);
-        // The first node of the chunk's first level has number 2^top. In a block its first node has number 0.
+        // The first node of the chunk's first level has number `2^top`; in its block, the level starts
+        // at `local`.
         let local = (1 << below) - 1;
-        Level { below, block, first: before - ((block << top) as i64) + local }
+        LevelRecords { below, block, first: before - ((block << top) as i64) + local }
     }
 
     fn record(&self, node: u64) -> u64 {
@@ -97,12 +100,12 @@ fn records(depth: u32) -> u64 {
     (0..depth).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>().max(1)
 }
 
-/// Levels that lie lane by lane. Further down the candidates cost more than gathering.
+/// Levels that are stored lane by lane. In deeper levels, loading all nodes costs more than gathering.
 const TOP: u32 = 3;
-/// Nodes above them, and a number that is not used.
+/// Entries of a tree's top nodes: `2^TOP - 1` nodes, and entry 0, which is unused.
 const TOP_NODES: u64 = 1 << TOP;
 
-/// Where the top nodes of a vector of trees begin.
+/// Top nodes of a vector of trees.
 #[derive(Clone, Copy)]
 struct Tops {
     first: Value,
@@ -123,7 +126,7 @@ impl LaneTrees {
         let records = (trees.end - trees.start).saturating_mul(each);
         let codes = test.codes(forest.num_features as u64);
         let tops = (trees.end - trees.start + 2 * u64::from(lanes)).saturating_mul(TOP_NODES);
-        // Lanes count bytes where threshold and code are one record.
+        // Record indices count bytes if threshold and code share a record.
         let bytes = records.saturating_add(1).saturating_mul(8);
         if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || codes > 1 << 31 {
             return Err(CompileError::new(
@@ -142,7 +145,7 @@ impl LaneTrees {
         let mut schema = Schema::default();
         let element = if joint { Scalar::I8 } else { operand };
         let table = schema.table("lane_nodes", element, record, records);
-        // Whole words are gathered, the last one beyond its record.
+        // Gathers fetch whole words, which at the last record reach beyond the table.
         schema.tail(table, 8 - u64::from(record));
         let apart = schema.column("lane_features", Scalar::I32, if joint { 0 } else { records });
         let top_operand = schema.column("lane_tops", operand, tops);
@@ -165,7 +168,7 @@ impl LaneTrees {
         })
     }
 
-    /// Whether threshold and code are one record, at most 64 bits.
+    /// Whether threshold and code share a record, of at most 64 bits.
     fn in_one_record(&self) -> bool {
         self.operand.table() == self.code.table()
     }
@@ -175,8 +178,7 @@ impl LaneTrees {
         self.operand.stride()
     }
 
-    /// What a record's place is multiplied by: places are counted in bytes where threshold and code are one
-    /// record.
+    /// Factor from record numbers to indices, which count bytes if threshold and code share a record.
     fn unit(&self) -> i64 {
         if self.in_one_record() { self.record().into() } else { 1 }
     }
@@ -185,26 +187,26 @@ impl LaneTrees {
         8 * self.top_code.scalar.bytes()
     }
 
-    /// The entry of a used tree's first leaf.
+    /// Index of a used tree's first leaf.
     fn first_leaf(&self, tree: u64) -> u64 {
         (tree - self.trees.start) << self.depth
     }
 
-    /// The first tree that lies in the first vector.
+    /// First tree of the first vector.
     fn first_of_tops(&self) -> u64 {
         self.trees.start / self.lanes * self.lanes
     }
 
-    /// Where a top node's threshold and code lie.
+    /// Index of a top node's threshold and code.
     fn top(&self, tree: u64, node: u64) -> u64 {
         let tree = tree - self.first_of_tops();
         tree / self.lanes * self.lanes * TOP_NODES + node * self.lanes + tree % self.lanes
     }
 
-    fn write_node(&self, bytes: &mut Bytes, tree: u64, node: u64, inner: &Inner) {
+    fn write_node(&self, bytes: &mut TableBytes, tree: u64, node: u64, inner: &Inner) {
         let test = self.test.encode(inner, self.code_bits());
         let start = (tree - self.trees.start) * records(self.depth);
-        let record = (start + Level::of(node.ilog2(), self.depth).record(node)) as usize;
+        let record = (start + LevelRecords::of(node.ilog2(), self.depth).record(node)) as usize;
         self.operand.write_operand(bytes, record, test.operand);
         self.code.write(bytes, record, test.feature);
         if node < TOP_NODES {
@@ -214,11 +216,11 @@ impl LaneTrees {
         }
     }
 
-    fn write_tree(&self, bytes: &mut Bytes, at: u64, tree: &Tree, first_leaf: u32) {
+    fn write_tree(&self, bytes: &mut TableBytes, at: u64, tree: &Tree, first_leaf: u32) {
         let Some(depth) = self.depths[at as usize] else { return };
-        for_each_part(tree, depth, |part| match part {
-            Part::Node(number, inner) => self.write_node(bytes, at, number, inner),
-            Part::Leaf(places, leaf) => {
+        for_each_node(tree, depth, |part| match part {
+            CompleteNode::Node(number, inner) => self.write_node(bytes, at, number, inner),
+            CompleteNode::Leaf(places, leaf) => {
                 for place in places {
                     let entry = (self.first_leaf(at) + place) as usize;
                     let source = &tree.leaves[leaf as usize];
@@ -228,7 +230,8 @@ impl LaneTrees {
         });
     }
 
-    /// Threshold and code from the tables of top nodes: all lanes' candidates, chosen by the decisions taken.
+    /// Loads threshold and code from the tables of top nodes: all nodes of the level, selected by the
+    /// decisions.
     fn look_up_top(
         &self,
         b: &mut Builder,
@@ -241,7 +244,7 @@ impl LaneTrees {
         (choose(b, thresholds, decisions), choose(b, codes, decisions))
     }
 
-    /// Threshold and code of one of the top nodes of all lanes' trees.
+    /// Loads threshold and code of one top node of each lane's tree.
     fn load_top(&self, b: &mut Builder, buffers: &Buffers, tops: Tops, node: u64) -> (Value, Value) {
         let mut load = |field: Field| {
             let at = b.beyond(field.address(buffers, tops.first), (node * self.lanes) as i64);
@@ -252,7 +255,7 @@ impl LaneTrees {
         (operand, if self.top_code.scalar == Scalar::I32 { code } else { b.cast(Cast::ZExt, code, ty) })
     }
 
-    /// Threshold and code from the records of a level.
+    /// Loads threshold and code from the records of a level.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -262,13 +265,13 @@ impl LaneTrees {
         level: u32,
     ) -> (Value, Value) {
         let ty = b.ty(at.node);
-        let Level { below, block, first } = Level::of(level, self.depth);
+        let LevelRecords { below, block, first } = LevelRecords::of(level, self.depth);
         let state = &TreeState { base: b.add_int(state.base, first * self.unit()), ..*state };
         let top = match at.path.len().checked_sub(below as usize) {
             Some(above) if below > 0 => at.path[above],
             _ => b.bits(at.node, below, 8 * ty.scalar.bytes() - below),
         };
-        // All levels of a chunk begin with the same product, which is computed once.
+        // All levels of a chunk share this product, which is computed once.
         let each = b.int_of(ty, self.unit());
         let block = b.int_of(ty, block as i64 * self.unit());
         let start = b.mul(top, block);
@@ -279,18 +282,18 @@ impl LaneTrees {
             let operand = self.operand.load(b, buffers, state, node);
             return (operand, self.code.load(b, buffers, state, node));
         }
-        // Places count bytes.
+        // Indices count bytes.
         let (operand, code) = (self.operand.by_bytes(), self.code.by_bytes());
         if ty.lanes == 1 {
             return (operand.load(b, buffers, state, node), code.load(b, buffers, state, node));
         }
-        let word = operand.seen_as(Scalar::I64).load(b, buffers, state, node);
+        let word = operand.with_scalar(Scalar::I64).load(b, buffers, state, node);
         let (low, code) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
     }
 
-    /// The first record of a tree, in units, and its first leaf.
-    fn first_of(&self, b: &mut Builder, tree: Value) -> (Value, Value) {
+    /// Index of a tree's first record, and of its first leaf.
+    fn first_record_and_leaf(&self, b: &mut Builder, tree: Value) -> (Value, Value) {
         let tree = b.add_int(tree, -(self.trees.start as i64));
         let leaf = b.mul_int(tree, 1 << self.depth);
         (b.mul_int(tree, records(self.depth) as i64 * self.unit()), leaf)
@@ -303,19 +306,19 @@ impl TreeTables for LaneTrees {
     }
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        let (base, leaf) = self.first_of(b, tree);
+        let (base, leaf) = self.first_record_and_leaf(b, tree);
         let loaded = Loaded::Leaves { first: leaf, lanes: None, tops: None };
         TreeState { loaded, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let ty = b.ty(lanes.distance);
-        let (base, first) = self.first_of(b, tree);
+        let (base, first) = self.first_record_and_leaf(b, tree);
         let (records, leaves) =
             (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
         let leaves = b.mul(lanes.distance, leaves);
-        // A vector of fewer lanes begins where a whole one does.
+        // A vector of fewer lanes begins where a full vector does.
         let tops = (lanes.aligned && u64::from(ty.lanes) <= self.lanes).then(|| {
             let tree = b.add_int(tree, -(self.first_of_tops() as i64));
             b.mul_int(tree, TOP_NODES as i64)
@@ -325,7 +328,7 @@ impl TreeTables for LaneTrees {
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let (base, leaf) = self.first_of(b, tree);
+        let (base, leaf) = self.first_record_and_leaf(b, tree);
         let (record, payload) = (i64::from(self.record()), i64::from(self.leaves.payload.bytes()));
         let (nodes, leaves) = (b.mul_int(base, record / self.unit()), b.mul_int(leaf, payload));
         let ranges = [
@@ -340,7 +343,7 @@ impl TreeTables for LaneTrees {
 }
 
 impl Representation for LaneTrees {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             self.write_tree(bytes, at as u64, tree, first_leaf);
@@ -356,7 +359,7 @@ impl Representation for LaneTrees {
         let Lane { state, row, .. } = lane;
         let Cursor { node, decisions, .. } = at;
         let ty = b.ty(*node);
-        // Walks are straight-line: all steps are counted.
+        // Walks are straight-line, so all steps are counted.
         let taken = decisions.len() as u32;
         let (threshold, code) = match (state.loaded, step) {
             (Loaded::Leaves { tops: Some(first), .. }, Step::Level { level, .. }) if level < TOP => {
@@ -378,7 +381,7 @@ impl Representation for LaneTrees {
             _ => (state.base, state.lanes),
         };
         let leaves = TreeState { base, lanes, loaded: Loaded::Nothing };
-        (leaves.counted_from(b, 1 << steps.unwrap_or(self.depth)), node)
+        (leaves.numbered_from(b, 1 << steps.unwrap_or(self.depth)), node)
     }
 
     fn leaves(&self) -> &Leaves {
@@ -414,7 +417,7 @@ mod tests {
     fn every_node_has_a_record_of_its_own() {
         for depth in 0..=10 {
             let records = records(depth);
-            let all = (1..1u64 << depth).map(|node| Level::of(node.ilog2(), depth).record(node));
+            let all = (1..1u64 << depth).map(|node| LevelRecords::of(node.ilog2(), depth).record(node));
             let mut all: Vec<u64> = all.collect();
             assert!(all.iter().all(|record| *record < records), "depth {depth}");
             all.sort_unstable();

@@ -1,4 +1,4 @@
-//! How trees are stored: the table of all formats, and the layout of each.
+//! Table of all storage formats, and the layout of each.
 
 use super::array::Array;
 use super::bin_pairs::BinPairs;
@@ -17,22 +17,21 @@ use crate::error::CompileError;
 use sched_nest::{self as nest, Axis};
 use std::fmt::{self, Display, Formatter};
 
-/// The layout of some trees.
+/// Layout of some trees.
 pub type Layout = Box<dyn Representation + Send + Sync>;
 
-/// How trees are stored.
+/// Description of stored trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Storage {
-    /// Which nodes there are, in which order, and with which fields.
+    /// Nodes that are stored, their order and their fields.
     pub format: Format,
-    /// Trees of a vector, where the format depends on it; else 1.
+    /// Trees of a vector, if the format depends on it; else 1.
     pub lanes: u32,
-    /// Whether nodes name columns of a transposed copy of rows, which has only those features that are in
-    /// use.
+    /// Whether nodes name columns of a transposed copy of rows, which has only the features in use.
     pub columns: bool,
 }
 
-/// How a leaf loop walks: one walk at a time, or vectors of walks. Its variable counts rows or trees.
+/// Shape of a leaf loop: single walks or vectors of walks, with a variable that counts rows or trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walking {
     /// One walk at a time.
@@ -41,13 +40,13 @@ pub enum Walking {
     Vectors(Axis),
 }
 
-/// Declares the formats: a name, what people read, the leaf loops that it suits (the layout that their
-/// schedule asks for, and how they walk), the layout, and where that does not hold all trees, whether it
-/// holds these and what does else. The order is that of tables in a model.
+/// Declares the formats in the order of their tables in a model. Each line has a name and a text for
+/// people, the leaf loops that it suits (requested layout and shape), and the constructor of the
+/// layout. A format that cannot hold all trees also has a test of the trees and a fallback.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $([$asked:ident: $walking:pat])? $layout:path
         $(, if $holds:path, else $other:ident)?;)*) => {
-        /// Which nodes there are, in which order, and with which fields.
+        /// Nodes that are stored, their order and their fields.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Format {
             $($(#[$doc])* $name,)*
@@ -57,14 +56,14 @@ macro_rules! formats {
             /// All formats.
             pub const ALL: &'static [Format] = &[$(Format::$name),*];
 
-            /// What people read.
+            /// Description for people.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Format::$name => $text,)*
                 }
             }
 
-            /// The format that suits leaf loops, whatever their trees are.
+            /// Format that suits leaf loops, without regard to their trees.
             pub fn suiting(asked: nest::Layout, walking: Walking) -> Format {
                 use Axis::{Row, Tree};
                 use Walking::{Single, Vectors};
@@ -73,18 +72,18 @@ macro_rules! formats {
                 }
             }
 
-            /// The layout for a forest.
+            /// The layout of this format for a forest.
             ///
             /// # Errors
             ///
-            /// When it needs wider numbers than there are.
+            /// If it needs wider numbers than the tables have, or if the forest does not fit it.
             pub fn layout(self, request: &Request) -> Result<Layout, CompileError> {
                 match self {
                     $(Format::$name => Ok(Box::new($layout(request)?)),)*
                 }
             }
 
-            /// The format itself if it holds the trees, else the one that does.
+            /// The format itself if it can hold the trees, else its fallback.
             pub fn holding(self, request: &Request) -> Format {
                 match self {
                     $($(Format::$name if !$holds(request) => Format::$other,)?)*
@@ -98,7 +97,7 @@ macro_rules! formats {
 formats! {
     /// Complete trees in level order, a record for each node.
     CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
-    /// Complete trees of one depth, the same node of all of them side by side, a record for each.
+    /// Complete trees of one depth, a record per node, with the same node of all trees side by side.
     ReorgRecords "complete trees of one depth, the same node of all side by side, records" [Reorg: _] Reorg::new;
     /// Existing nodes breadth first, a record with a child number for each.
     ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
@@ -109,7 +108,7 @@ formats! {
         [Sparse: Vectors(_)] PackedNodes::new, if PackedNodes::fits, else ChildRecords;
     /// Complete trees in level order, a table for each field.
     LevelTables "complete trees in level order, tables" [Levels: Single(_) | Vectors(Row)] Levels::new;
-    /// Complete trees, all of one size, three levels at a time, and their first levels lane by lane.
+    /// Complete trees of equal size, three levels per chunk, with their first levels lane by lane.
     LaneTrees "complete trees, three levels at a time; first levels lane by lane"
         [Levels: Vectors(Tree)] LaneTrees::new;
     /// Complete trees in level order, threshold bin and column of a node packed into 32 bits.
@@ -118,15 +117,16 @@ formats! {
     /// Complete trees in level order, a table of threshold bins and one of columns.
     BinTables "complete trees in level order, threshold bins and columns in tables"
         [Quantized: Single(_) | Vectors(Row)] Quantized::tables;
-    /// Complete trees in level order, threshold bin and column of a node packed into 16 bits. For the threads of a GPU.
+    /// Complete trees in level order, threshold bin and column of a node packed into 16 bits, for
+    /// threads of a GPU.
     BinPairs "complete trees in level order, threshold bins and columns in 16 bits"
         BinPairs::new, if BinPairs::fits, else BinTables;
-    /// Trees whose nodes of a level all make one test: these tests, and the leaves.
+    /// Oblivious trees: one test per level, and the leaves.
     LevelTests "one test for each level, threshold bins and columns in tables" [Oblivious: _] Oblivious::new;
     /// Existing nodes depth first, with threshold bins.
     Preorder "existing nodes depth first, threshold bins in records"
         [Preorder: Single(Row) | Vectors(_)] Preorder::nodes;
-    /// The same, and tables of bytes for all tests of a tree at once.
+    /// As [`Format::Preorder`], with tables of bytes for all tests of a tree at once.
     PreorderTests "existing nodes depth first, threshold bins in records; all tests in tables of bytes"
         [Preorder: Single(Tree)] Preorder::with_tests, if Preorder::fits_test_mask, else Preorder;
 }

@@ -2,21 +2,21 @@
 //! gathered.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
-//! Thresholds and feature codes lie in tables of their own, each tree's at its node numbers, so that the
-//! nodes of a level stand side by side: level `h` is `2^h` entries from number `2^h` on, and the low bits of
-//! a node's number are its place among them. A vector of walks looks thresholds and codes up in the level's
-//! table, which fits a few registers; in the first three levels it reads whole columns of features instead,
-//! because few nodes mean few features. Leaves lie in a third table.
+//! Thresholds and feature codes have separate tables, indexed by node number. So the nodes of a level
+//! are contiguous: level `h` has `2^h` entries from number `2^h` on. The low bits of a node's number
+//! are its index in the level. A vector of walks looks thresholds and codes up in the level's table,
+//! which fits a few registers. In the first levels it loads whole columns of features instead, because
+//! few nodes mean few features. Leaves have a third table.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step, choose};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::too_many;
 use super::test::Test;
@@ -40,10 +40,10 @@ pub struct Levels {
     trees: Complete,
 }
 
-const NAMES: Names =
-    Names { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
 
-/// Entries of the first table of codes that wide vectors look up.
+/// Entries of the first table of codes, which wide vectors use for several levels.
 const TOGETHER: u64 = 64;
 
 impl Levels {
@@ -61,8 +61,8 @@ impl Levels {
         let mut schema = Schema::default();
         let operand = schema.column("levels_thresholds", test.operand(), starts.count());
         let code = schema.column("levels_features", code, starts.count());
-        schema.near(operand.table());
-        schema.near(code.table());
+        schema.prefetch_with_trees(operand.table());
+        schema.prefetch_with_trees(code.table());
         let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
         Ok(Levels { schema, operand, code, test, trees })
     }
@@ -71,21 +71,21 @@ impl Levels {
         8 * self.code.scalar.bytes()
     }
 
-    /// The first table of thresholds and the first one of codes that vectors of walks look up, for several
-    /// levels each.
+    /// Loads the first tables of thresholds and of codes, which vectors of walks use for several levels
+    /// each.
     fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
         let (thresholds, codes) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
         let first = b.int(0);
         Loaded::Tables {
-            operands: run(b, buffers, self.operand, base, first, thresholds.min(all)),
-            features: run(b, buffers, self.code, base, first, codes.min(all)),
+            operands: load_entries(b, buffers, self.operand, base, first, thresholds.min(all)),
+            features: load_entries(b, buffers, self.code, base, first, codes.min(all)),
             offsets: None,
         }
     }
 
-    /// Threshold and code of a vector of nodes of a level that has `size` of them: from the first tables, or
-    /// from the level's own.
+    /// Looks up threshold and code for a vector of nodes of a level with `size` nodes, in the first
+    /// tables or in those of the level.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -102,14 +102,14 @@ impl Levels {
                 first
             } else {
                 let start = b.int(size as i64);
-                run(b, buffers, field, state.base, start, size)
+                load_entries(b, buffers, field, state.base, start, size)
             };
             b.lookup(table, node)
         };
         (from(operands, self.operand), from(features, self.code))
     }
 
-    /// Threshold and code of a single node.
+    /// Loads threshold and code of a single node.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let threshold = self.operand.load(b, buffers, state, node);
         let code = self.code.load(b, buffers, state, node);
@@ -121,7 +121,8 @@ impl Levels {
         if self.code.scalar == Scalar::I32 {
             return (threshold, self.code.load(b, buffers, state, node));
         }
-        // The word that the code is in; tables are whole words.
+        // Gathers fetch words only: gather the word with the code and extract it. The table has whole
+        // words.
         let each = 4 / self.code.scalar.bytes();
         let ty = b.ty(node);
         let (per_word, last) = (i64::from(each.ilog2()), b.int_of(ty, i64::from(each) - 1));
@@ -145,8 +146,8 @@ impl Levels {
         (threshold, code)
     }
 
-    /// The values that the nodes of one of the first levels test, for adjacent rows: the columns of all of
-    /// the level's features, chosen by the decisions taken.
+    /// Values that the nodes of one of the first levels test, for adjacent rows: loads the columns of
+    /// all the level's features and selects by the decisions.
     fn columns(
         &self,
         b: &mut Builder,
@@ -168,14 +169,21 @@ impl Levels {
     }
 }
 
-/// `size` entries of a tree, from number `first` on.
-fn run(b: &mut Builder, buffers: &Buffers, field: Field, base: Value, first: Value, size: u64) -> Value {
+/// `size` entries of a tree from number `first` on.
+fn load_entries(
+    b: &mut Builder,
+    buffers: &Buffers,
+    field: Field,
+    base: Value,
+    first: Value,
+    size: u64,
+) -> Value {
     let first = b.add(base, first);
     field.load_run(b, buffers, first, size)
 }
 
 impl Representation for Levels {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, self.code_bits());
             self.operand.write_operand(bytes, entry, test.operand);
@@ -211,7 +219,7 @@ impl Representation for Levels {
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, steps } = end;
-        (state.counted_from(b, self.trees.first_leaf(steps)), node)
+        (state.numbered_from(b, self.trees.first_leaf(steps)), node)
     }
 
     fn leaves(&self) -> &Leaves {
@@ -224,7 +232,7 @@ impl InOrder for Levels {
         self.trees.spans(&self.schema)
     }
 
-    fn load_more(
+    fn load_extra(
         &self,
         b: &mut Builder,
         buffers: &Buffers,

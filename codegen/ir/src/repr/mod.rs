@@ -1,9 +1,9 @@
-//! Representations: how trees lie in memory, and the code that walks them there.
+//! Representations: tables of trees in memory, and the code that walks them.
 //!
-//! A [`Storage`] says how trees are stored, as data; [`Format::layout`] makes the layout of it for a forest.
-//! A layout is one module behind [`Representation`]: it encodes its tables and emits the code for one step of
-//! a walk. How steps follow each other, or what replaces them, is a traversal ([`traverse`]), which knows no
-//! bytes. Which storage and which traversal a leaf loop gets is decided by the plan, and never asked here.
+//! A [`Storage`] describes stored trees as data; [`Format::layout`] makes its layout for a forest. Each
+//! layout is one module behind [`Representation`]: it encodes its tables and emits the code for one
+//! step of a walk. A traversal ([`traverse`]) emits a whole walk, by steps or otherwise, and knows no
+//! bytes. The plan selects the storage and the traversal of each leaf loop.
 
 mod array;
 mod bin_pairs;

@@ -1,19 +1,19 @@
-//! The leaves' numbers in the model, as narrow as they are.
+//! Numbers of leaves in the model, in the narrowest element that holds them.
 
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::narrowest;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use sched_forest::Leaf;
 
-/// A table of leaf indices, or none where nobody asks for them.
+/// Table of leaf indices; empty unless a kernel returns them.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafIndices(Option<Field>);
 
 impl LeafIndices {
-    /// Adds the table to a schema, if it is wanted. Its element does not depend on which trees are used, so
-    /// that layouts whose leaves have one order share one table.
+    /// Adds the table to a schema, if a kernel needs it. Its element does not depend on the used trees,
+    /// so layouts with the same order of leaves share one table.
     pub fn declare(request: &Request, schema: &mut Schema, name: &'static str, records: u64) -> LeafIndices {
         if !request.leaf_indices {
             return LeafIndices(None);
@@ -21,24 +21,24 @@ impl LeafIndices {
         let leaves = request.forest.trees.iter().flat_map(|tree| &tree.leaves);
         let largest = leaves.map(|leaf| u64::from(leaf.source)).max().unwrap_or(0);
         let field = schema.column(name, narrowest(largest).unwrap_or(Scalar::I32), records);
-        // Vectors read whole words, the last one beyond its record.
+        // Vectors load 32-bit words, which at the last record reach beyond the table.
         schema.tail(field.table(), u64::from(4 - field.scalar.bytes()));
         LeafIndices(Some(field))
     }
 
     /// Writes a leaf's number.
-    pub fn write(self, bytes: &mut Bytes, record: usize, leaf: &Leaf) {
+    pub fn write(self, bytes: &mut TableBytes, record: usize, leaf: &Leaf) {
         if let Some(field) = self.0 {
             field.write(bytes, record, u64::from(leaf.source));
         }
     }
 
-    /// The number of the leaf that is record `node` of its tree, an `i32`.
+    /// Loads the number of the leaf at record `node` of its tree, an `i32`.
     pub fn load(self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let ty = b.ty(node).with(Scalar::I32);
         let Some(field) = self.0 else { return b.int_of(ty, 0) };
         if ty.lanes > 1 {
-            let word = field.seen_as(Scalar::I32).load(b, buffers, state, node);
+            let word = field.with_scalar(Scalar::I32).load(b, buffers, state, node);
             return b.bits(word, 0, 8 * field.scalar.bytes());
         }
         let number = field.load(b, buffers, state, node);

@@ -1,18 +1,17 @@
-//! The oblivious layout: trees whose nodes of a level all make one test, so that a level is one test, the same for all rows
-//! that walk the tree.
+//! The oblivious layout: each level of a tree is one test, which is the same for all rows.
 //!
-//! A test is the bin of a threshold and the column of the bins that it compares with ([`BinMap`]), one for each level of
-//! each tree. Trees are as deep as the walks that pass them; levels that a tree does not have lead to the left. Nodes are
-//! numbered as if they were there: the root is 1, the children of `n` are `2n` and `2n + 1`. Nothing depends on where a walk
-//! stands but this number, from which the leaf is looked up.
+//! A test is a threshold bin and the column of the bins that it is compared with ([`BinMap`]). Every
+//! tree has as many levels as the deepest one; tests of missing levels lead left. Node numbers are
+//! those of a complete tree: the root is 1, the children of `n` are `2n` and `2n + 1`. The leaf is
+//! looked up by the number; nothing else depends on a walk's position.
 
 use super::complete::{Complete, Depths};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::test::{Test, bin_goes_right};
 use super::traverse::Lane;
@@ -27,29 +26,32 @@ use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::Layout;
 
-/// Trees as the tests of their levels, and leaves.
+/// Trees as one test per level, and leaves.
 pub struct Oblivious {
     schema: Schema,
     test: Test,
     trees: Complete,
-    /// Tests of a tree.
+    /// Tests per tree.
     levels: u64,
     threshold_bin: Field,
     column: Field,
 }
 
-/// Bits of a test that hold the threshold's bin.
+/// Bits of a test that hold the threshold bin.
 const BIN_BITS: u32 = 16;
 
-const NAMES: Names =
-    Names { nodes: "oblivious_leaves", trees: "oblivious_trees", leaf_indices: "oblivious_leaf_indices" };
+const NAMES: TableNames = TableNames {
+    nodes: "oblivious_leaves",
+    trees: "oblivious_trees",
+    leaf_indices: "oblivious_leaf_indices",
+};
 
 impl Oblivious {
     /// The layout for a forest whose used trees are oblivious.
     ///
     /// # Errors
     ///
-    /// When one is not, or there are too many leaves.
+    /// If a tree is not oblivious, if there are too many leaves, or if the forest has no bins.
     pub fn new(request: &Request) -> Result<Oblivious, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let mut used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
@@ -69,7 +71,7 @@ impl Oblivious {
         Ok(Oblivious { schema, test, trees, levels, threshold_bin, column })
     }
 
-    /// Whether the rows go right at a level of their tree.
+    /// Whether each row goes right at a level of its tree.
     fn of_rows(
         &self,
         b: &mut Builder,
@@ -97,7 +99,7 @@ impl Oblivious {
         bin_goes_right(b, bin, threshold_bin)
     }
 
-    /// Whether the row goes right at a level of the trees of a vector.
+    /// Whether the row goes right at a level, for each tree of a vector.
     fn of_trees(
         &self,
         b: &mut Builder,
@@ -107,7 +109,7 @@ impl Oblivious {
         level: u32,
     ) -> Value {
         let level = tests.number(b, level.into());
-        let word = self.threshold_bin.seen_as(Scalar::I32).load(b, buffers, tests, level);
+        let word = self.threshold_bin.with_scalar(Scalar::I32).load(b, buffers, tests, level);
         let (threshold_bin, column) = (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS));
         let bin = row.load(b, column);
         bin_goes_right(b, bin, threshold_bin)
@@ -123,7 +125,7 @@ fn not_oblivious(tree: u32) -> CompileError {
 }
 
 impl Representation for Oblivious {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |_, _, _| {});
         for (at, tree) in forest.trees.iter().enumerate() {
             let mut tests = tree.level_tests().unwrap_or_default().into_iter();
@@ -134,7 +136,7 @@ impl Representation for Oblivious {
                         self.threshold_bin.write_operand(bytes, entry, test.operand);
                         self.column.write(bytes, entry, test.feature);
                     }
-                    // Nothing is above the largest bin.
+                    // No bin exceeds the largest one, so every row goes left.
                     None => self.threshold_bin.write(bytes, entry, u64::MAX),
                 }
             }
@@ -142,7 +144,7 @@ impl Representation for Oblivious {
     }
 
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
-        // Walks are straight-line to the leaf.
+        // All walks are straight-line to the leaf.
         let Step::Level { level, .. } = step else { return at.clone() };
         let level = if seeded(Fault::LevelRepeated) { level.saturating_sub(1) } else { level };
         let Loaded::Tests { first, lanes } = lane.state.loaded else { return at.clone() };
@@ -155,8 +157,8 @@ impl Representation for Oblivious {
         at.descend(b, right)
     }
 
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        Complete::looked_up(b, end)
+    fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        Complete::leaves_looked_up(b, end)
     }
 
     fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
@@ -181,11 +183,11 @@ impl InOrder for Oblivious {
         false
     }
 
-    fn load_more(&self, b: &mut Builder, _: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
+    fn load_extra(&self, b: &mut Builder, _: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
         Loaded::Tests { first: b.mul_int(tree, self.levels as i64), lanes: None }
     }
 
-    fn load_more_of_trees(&self, b: &mut Builder, tree: Value, lanes: TreeLanes) -> Loaded {
+    fn load_extra_of_trees(&self, b: &mut Builder, tree: Value, lanes: TreeLanes) -> Loaded {
         let first = b.mul_int(tree, self.levels as i64);
         let levels = b.int_of(b.ty(lanes.distance), self.levels as i64);
         Loaded::Tests { first, lanes: Some(b.mul(lanes.distance, levels)) }

@@ -1,18 +1,19 @@
-//! The sparse layout for vectors of walks: a node is packed into 64 bits, so that a step gathers nodes once.
+//! The sparse layout for vectors of walks: a node is packed into 64 bits, so that a step takes one
+//! gather.
 //!
-//! The low half is the threshold or a leaf's value; values of 64 bits have a table of their own, and the low half is the
-//! place there. The high half has the feature's code in its low bits
-//! and the number of the left child above; a leaf's child is 0, which no child is. The root is node 0, and
-//! the children of a node stand side by side.
+//! The low half is the threshold or the leaf value; 64-bit leaf values have a separate table, and the
+//! low half is the index there. The high half has the feature's code in its low bits and the left
+//! child's number above. A leaf has child number 0, which no child has. The root is node 0, and
+//! siblings have consecutive numbers.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::order::{self, Placed};
+use super::order::{self, NumberedNode};
 use super::payload::Payload;
 use super::representation::Representation;
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
@@ -40,12 +41,12 @@ pub struct PackedNodes {
     starts: TreeStarts,
 }
 
-/// The bits that numbers below `end` need, at least one.
+/// Bits that numbers below `end` need, at least one.
 fn bits(end: u64) -> u32 {
     64 - end.saturating_sub(1).max(1).leading_zeros()
 }
 
-/// Where the nodes of used trees begin.
+/// First records of the used trees.
 fn starts(request: &Request) -> TreeStarts {
     let used = request.forest.trees.iter().zip(request.used);
     TreeStarts::new(used.map(|(tree, used)| if *used { order::size(tree) } else { 0 }))
@@ -56,13 +57,13 @@ impl PackedNodes {
     ///
     /// # Errors
     ///
-    /// None: what could be too large does not fit.
+    /// Never fails: [`PackedNodes::fits`] excludes forests that are too large.
     pub fn new(request: &Request) -> Result<PackedNodes, CompileError> {
         let (test, starts) = (Test::of(request, Layout::Sparse), starts(request));
         let code_bits = bits(test.codes(request.forest.num_features as u64));
         let mut schema = Schema::default();
         let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         let start = starts.declare(&mut schema, "packed_trees");
         let leaf_indices = LeafIndices::declare(request, &mut schema, "packed_leaf_indices", starts.count());
         let leaf = schema.field(table, "leaf", Scalar::F32, 0);
@@ -79,8 +80,8 @@ impl PackedNodes {
         })
     }
 
-    /// Whether a forest's nodes fit into 64 bits: thresholds of 32 bits, and features and children that share the others.
-    /// Leaves have a place in 32 bits.
+    /// Whether a forest's nodes fit into 64 bits. Thresholds must have 32 bits, codes and child numbers
+    /// must share 32 bits, and 31 bits must number the nodes.
     pub fn fits(request: &Request) -> bool {
         let forest = request.forest;
         let used = forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
@@ -92,24 +93,24 @@ impl PackedNodes {
             && code_bits + bits(largest) <= 32
     }
 
-    /// The two halves of a node.
+    /// Loads the two halves of a node.
     fn halves(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         if b.ty(node).lanes == 1 {
             let low = self.low.load(b, buffers, state, node);
             let high = self.high.load(b, buffers, state, node);
             return (low, b.to_index(high));
         }
-        let word = self.low.seen_as(Scalar::I64).load(b, buffers, state, node);
+        let word = self.low.with_scalar(Scalar::I64).load(b, buffers, state, node);
         let (low, high) = (b.extract_half(word, 0), b.extract_half(word, 1));
         (b.cast(Cast::Bits, low, b.ty(low).with(Scalar::F32)), high)
     }
 
-    /// The left child's number, from the high half.
+    /// Left child's number, from the high half.
     fn child(&self, b: &mut Builder, high: Value) -> Value {
         b.bits(high, self.code_bits, 32 - self.code_bits)
     }
 
-    /// A node as an inner node, and its left child's number.
+    /// Loads a node as a test with its left child's number.
     fn read(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (NodeTest, Value) {
         let (operand, high) = self.halves(b, buffers, state, node);
         let child = self.child(b, high);
@@ -125,12 +126,12 @@ impl PackedNodes {
 }
 
 impl Representation for PackedNodes {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let start = self.starts.of(at);
             let placed = if start.is_some() { order::existing(tree) } else { Vec::new() };
-            for Placed { number, node, child } in placed {
+            for NumberedNode { number, node, child } in placed {
                 let record = start.unwrap_or(0) + number as usize;
                 match node {
                     NodeRef::Inner(inner) => {
@@ -160,7 +161,7 @@ impl Representation for PackedNodes {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        // A leaf's feature is 0, which every row has where trees have inner nodes.
+        // A leaf's feature is 0, which exists whenever a tree has inner nodes.
         let (NodeTest { operand, feature, missing_left }, child) = self.read(b, buffers, state, node);
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, operand, missing_left);

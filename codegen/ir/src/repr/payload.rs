@@ -1,82 +1,83 @@
-//! What leaves hold: a value, or a place in a table of values, of leaf vectors, or of linear leaves.
+//! Contents of leaves: a value, or an index into a table of values, leaf vectors or linear leaves.
 
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::{scalar, write_float};
 use crate::lir::{BufferId, Builder, Scalar, Value};
 use crate::repr::request::Request;
 use sched_forest::{Forest, Leaf, Target};
 
-/// What a leaf holds.
+/// Loaded content of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub enum LeafValue {
     /// The value itself, in the accumulator's type.
     Scalar(Value),
     /// The first element of the leaf's vector in the forest's table of leaf vectors, an index.
     Vector(Value),
-    /// The number of the leaf among all leaves of the forest, an index.
+    /// Index of the leaf among all leaves of the forest.
     Linear(Value),
 }
 
-/// Bytes of leaves of one tree that are looked up in registers at most: gathering more of them is cheaper.
+/// Most bytes of one tree's leaves that are looked up in registers; gathering larger ones is cheaper.
 pub const IN_REGISTERS: u64 = 1024;
-/// Bytes of the widest registers.
+/// Bytes of the widest vector registers.
 const REGISTER: u32 = 64;
 
-/// What the leaves of a forest hold.
+/// Table of leaf contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload {
     field: Field,
-    held: Held,
+    held: LeafContent,
     outputs: usize,
-    /// Leaf vectors apart, tree by tree and in a tree margin by margin: of each margin as many records as the tree has of
-    /// leaves.
+    /// Leaf vectors in a separate table, tree by tree and within a tree margin by margin. Each margin
+    /// has one record per record of the tree.
     columns: Option<Field>,
 }
 
-/// The leaves of a tree of which one margin is looked up, and where they are in tables of leaves.
+/// Leaves of a tree, one margin of which is looked up.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
-    /// The tree's first record.
+pub struct LeafRange {
+    /// First record of the tree.
     pub first: Value,
-    /// How many records it has.
+    /// Number of records of the tree.
     pub size: Value,
-    /// How many are looked up.
+    /// Number of leaves that the look-up covers.
     pub count: u64,
 }
 
-/// What is in the field of a leaf.
+/// Meaning of the number in a leaf's record.
 #[derive(Clone, Copy, Debug)]
-enum Held {
+enum LeafContent {
     /// The value.
     Value,
-    /// The place of the value in a table of values.
+    /// Index of the value in a table of values.
     Place(Field),
-    /// The leaf's number, which is the place of its vector in the forest's table.
+    /// Index of the leaf, which is also that of its vector in the forest's table.
     Vector,
-    /// The leaf's number, which is that of its terms.
+    /// Index of the leaf, which is also that of its terms.
     Linear,
 }
 
 impl Payload {
-    /// The element of leaves: that of sums.
+    /// Element of leaf values, the type of sums.
     pub fn element(forest: &Forest) -> Scalar {
         scalar(forest.types.accumulator)
     }
 
-    /// Leaves in a field of that element: values, or numbers of leaves if some tree has vector leaves or linear ones.
+    /// Leaves in a field of that element: values, or indices of leaves if some tree has vector leaves
+    /// or linear leaves.
     pub fn new(forest: &Forest, field: Field) -> Payload {
         let held = match () {
-            () if has_vectors(forest) => Held::Vector,
-            () if forest.has_linear_leaves() => Held::Linear,
-            () => Held::Value,
+            () if has_vectors(forest) => LeafContent::Vector,
+            () if forest.has_linear_leaves() => LeafContent::Linear,
+            () => LeafContent::Value,
         };
         Payload { field, held, outputs: forest.num_margins, columns: None }
     }
 
-    /// The same with a table of leaf vectors margin by margin, if that is wanted, for `records` leaves.
+    /// Adds a table of leaf vectors margin by margin for `records` leaves, if walks need it.
     pub fn with_columns(self, request: &Request, schema: &mut Schema, records: u64) -> Payload {
-        if !request.leaf_columns || !matches!(self.held, Held::Vector) {
+        if !request.leaf_columns || !matches!(self.held, LeafContent::Vector) {
             return self;
         }
         let all = records.saturating_mul(self.outputs as u64);
@@ -84,17 +85,18 @@ impl Payload {
         Payload { columns: Some(values), ..self }
     }
 
-    /// Leaves in a field of 32 bits: values that are as narrow, or else places in a table of this name, which is added
-    /// to the schema and has the leaves of all trees, so that the forest's places serve.
+    /// Leaves in a field of 32 bits: values if they fit, otherwise indices into a table `name`, which
+    /// is added to the schema. That table has all leaves of the forest, so the index among these
+    /// serves.
     pub fn narrow(request: &Request, schema: &mut Schema, field: Field, name: &'static str) -> Payload {
         let forest = request.forest;
         let payload = Payload::new(forest, field);
         let element = Payload::element(forest);
-        if !matches!(payload.held, Held::Value) || element.bytes() <= field.scalar.bytes() {
+        if !matches!(payload.held, LeafContent::Value) || element.bytes() <= field.scalar.bytes() {
             return payload;
         }
         let leaves = forest.trees.iter().map(|tree| tree.leaves.len() as u64).sum();
-        Payload { held: Held::Place(schema.column(name, element, leaves)), ..payload }
+        Payload { held: LeafContent::Place(schema.column(name, element, leaves)), ..payload }
     }
 
     /// Bytes of a leaf.
@@ -107,25 +109,26 @@ impl Payload {
         self.field.buffer(buffers)
     }
 
-    /// Writes a leaf. `place` is its number among the leaves of the forest.
-    pub fn write(&self, bytes: &mut Bytes, record: usize, leaf: &Leaf, place: u32) {
+    /// Writes a leaf. `place` is its index among the leaves of the forest.
+    pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, place: u32) {
         let mut write = |field: Field, record: usize| {
             let value = leaf.values.first().copied().unwrap_or(0.0);
             write_float(field.of_record(bytes, record), field.scalar, value);
         };
         match self.held {
-            Held::Value => return write(self.field, record),
-            Held::Place(values) => write(values, place as usize),
-            Held::Vector | Held::Linear => {}
+            LeafContent::Value => return write(self.field, record),
+            LeafContent::Place(values) => write(values, place as usize),
+            LeafContent::Vector | LeafContent::Linear => {}
         }
-        self.field.seen_as(Scalar::I32).write(bytes, record, u64::from(place));
+        self.field.with_scalar(Scalar::I32).write(bytes, record, u64::from(place));
     }
 
-    /// Writes a leaf's vector margin by margin, if there is a table of these. It is leaf `at` of the tree that has the
-    /// records `first..end`. A tree for one margin leaves the others as they are.
+    /// Writes a leaf's vector margin by margin, if there is a table for it. The leaf has index `at` in
+    /// the tree with the records `first..end`. A tree for one margin writes -0.0 to the others, which
+    /// leaves sums unchanged.
     pub fn write_columns(
         &self,
-        bytes: &mut Bytes,
+        bytes: &mut TableBytes,
         (first, end): (usize, usize),
         at: usize,
         (target, leaf): (Target, &Leaf),
@@ -141,12 +144,13 @@ impl Payload {
         }
     }
 
-    /// One margin of the leaf vectors of a vector of walks, as [`Payload::look_up`] finds leaves that are values.
+    /// Looks up one margin of the leaf vectors of a vector of walks, as [`Payload::look_up`] does with
+    /// scalar leaves.
     pub fn look_up_margin(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        Run { first, size, count }: Run,
+        LeafRange { first, size, count }: LeafRange,
         node: Value,
         margin: Value,
     ) -> Option<Value> {
@@ -162,8 +166,9 @@ impl Payload {
         Some(b.lookup(table, node))
     }
 
-    /// Looks the leaves of a vector of walks up in registers, for a tree whose `count` leaves, from record
-    /// `first` on, have numbers that end in their places. None if that would take too many registers.
+    /// Looks up the leaves of a vector of walks in registers. The tree's `count` leaves begin at record
+    /// `first`, and the low bits of `node` are the index among them. `None` if that would take too many
+    /// registers.
     pub fn look_up(
         &self,
         b: &mut Builder,
@@ -173,7 +178,7 @@ impl Payload {
         node: Value,
     ) -> Option<LeafValue> {
         let bytes = count.saturating_mul(self.field.scalar.bytes().into());
-        if !matches!(self.held, Held::Value) || count < 2 || bytes > IN_REGISTERS {
+        if !matches!(self.held, LeafContent::Value) || count < 2 || bytes > IN_REGISTERS {
             return None;
         }
         let table = self.field.load_run(b, buffers, first, count);
@@ -182,16 +187,16 @@ impl Payload {
 
     /// Loads a leaf.
     pub fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        if matches!(self.held, Held::Value) {
+        if matches!(self.held, LeafContent::Value) {
             return LeafValue::Scalar(self.field.load(b, buffers, state, node));
         }
-        let place = self.field.seen_as(Scalar::I32).load(b, buffers, state, node);
+        let place = self.field.with_scalar(Scalar::I32).load(b, buffers, state, node);
         let place = if b.ty(node).lanes == 1 { b.to_index(place) } else { place };
-        if let Held::Place(values) = self.held {
+        if let LeafContent::Place(values) = self.held {
             let all = TreeState::at(b.int(0));
             return LeafValue::Scalar(values.load(b, buffers, &all, place));
         }
-        if matches!(self.held, Held::Linear) {
+        if matches!(self.held, LeafContent::Linear) {
             return LeafValue::Linear(place);
         }
         let outputs = b.int_of(b.ty(place), self.outputs as i64);
@@ -199,13 +204,13 @@ impl Payload {
     }
 }
 
-/// Whether some tree has leaves of several values.
+/// Whether some tree has leaf vectors.
 fn has_vectors(forest: &Forest) -> bool {
     forest.trees.iter().any(|tree| tree.target == Target::All)
 }
 
-/// The pieces in which a leaf vector of so many margins is added to a row's sums: where each begins, and its lanes, a power
-/// of two that fits a register.
+/// Pieces in which a leaf vector of `margins` values is added to a row's sums: first margin and lanes
+/// of each. Lanes are a power of two and fit a register.
 pub fn add_pieces(margins: i64, element_bytes: u32) -> Vec<(i64, u16)> {
     let widest = i64::from(REGISTER / element_bytes);
     let mut pieces = Vec::new();

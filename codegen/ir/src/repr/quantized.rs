@@ -1,13 +1,14 @@
-//! The quantized layout: the levels layout with threshold bins in place of thresholds, for rows that are quantized
-//! alike.
+//! The quantized layout: the levels layout with threshold bins instead of thresholds, for quantized
+//! rows.
 //!
-//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`. A
-//! node is the bin of its threshold and the column of the bins that it compares with ([`BinMap`]). Threshold bins and
-//! columns lie in tables of their own, each tree's at its node numbers, so that a few registers hold a level.
-//! For vectors of trees, and for levels too long to be looked up, a node is one word with both.
+//! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
+//! A node is a threshold bin and the column of the bins that it is compared with ([`BinMap`]).
+//! Threshold bins and columns have separate tables, indexed by node number, so that a few registers
+//! hold a level. For vectors of trees, and for levels that are too long for look-ups, a node is also
+//! one word with both.
 //!
-//! A single row whose bins fit a register needs no steps: all tests of a tree are made at once
-//! ([`TestMask`]). How a vector of rows fetches its bins is said by the plan, level by level
+//! A single row whose bins fit a register needs no steps: it makes all tests of a tree at once
+//! ([`TestMask`]). For vectors of rows, the plan selects a fetch strategy for each level
 //! ([`FetchStrategy`]).
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
@@ -15,10 +16,10 @@
 use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::Lane;
@@ -36,54 +37,57 @@ use sched_forest::Forest;
 use sched_nest::Layout;
 use std::sync::Arc;
 
-/// Trees as threshold bins, columns and leaves.
+/// Trees as tables of threshold bins, columns and leaves.
 pub struct Quantized {
     schema: Schema,
     bins: Arc<BinMap>,
     test: Test,
     trees: Complete,
-    /// Whether threshold bins and columns have tables of their own.
+    /// Whether threshold bins and columns have separate tables.
     apart: bool,
-    /// Whether nodes are also words: where they are not looked up, or not in all levels.
+    /// Whether nodes are also stored as words, for levels without look-up.
     words: bool,
-    /// Threshold bin and column of a node.
+    /// Field with threshold bin and column of a node.
     word: Field,
     threshold_bin: Field,
     column: Field,
-    /// Where the columns of the nodes are that are read as a whole.
+    /// Table of offsets of the columns that are loaded as a whole.
     offset: Field,
     offsets: Offsets,
 }
 
-/// Entries of a tree: `size` from node `first` on.
+/// Entries of a tree: `size` entries from node `first` on.
 #[derive(Clone, Copy)]
-struct Run {
+struct EntryRange {
     base: Value,
     first: u64,
     size: u64,
 }
 
-/// What reaches the bins of nodes: a tree, and a vector of rows.
+/// A tree and a vector of rows, for the access to the bins of nodes.
 #[derive(Clone, Copy)]
-struct Reach<'a> {
+struct BinAccess<'a> {
     buffers: &'a Buffers,
     state: &'a TreeState,
     row: &'a Row,
     /// Rows of the vector.
     width: u16,
-    /// How long what is read along the way is kept.
+    /// Reuse of the loaded columns.
     keep: Keep,
 }
 
-/// Nodes of a level that has `size` of them.
+/// A vector of nodes of a level with `size` nodes.
 #[derive(Clone, Copy)]
-struct OfLevel {
+struct LevelNodes {
     node: Value,
     size: u64,
 }
 
-const NAMES: Names =
-    Names { nodes: "quantized_leaves", trees: "quantized_trees", leaf_indices: "quantized_leaf_indices" };
+const NAMES: TableNames = TableNames {
+    nodes: "quantized_leaves",
+    trees: "quantized_trees",
+    leaf_indices: "quantized_leaf_indices",
+};
 
 /// Bits of a word that hold the threshold bin.
 const BIN_BITS: u32 = 16;
@@ -99,8 +103,8 @@ impl Quantized {
         Quantized::new(request, false)
     }
 
-    /// The layout for a forest whose used trees are complete, with threshold bins and columns `apart` in tables, or in
-    /// words.
+    /// The layout for a forest whose used trees are complete. With `apart`, threshold bins and columns
+    /// have tables; otherwise nodes are words.
     fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let nodes = if apart { FetchStrategy::first_without_nodes(request.fetch, bins.columns()) } else { 0 };
@@ -115,8 +119,8 @@ impl Quantized {
         let threshold_bin = schema.column("quantized_bins", bins.element(), entries(apart));
         let column = schema.column("quantized_columns", column, entries(apart));
         let near = if apart { vec![threshold_bin, column] } else { vec![word] };
-        near.into_iter().for_each(|field| schema.near(field.table()));
-        schema.of_trees(word.table());
+        near.into_iter().for_each(|field| schema.prefetch_with_trees(field.table()));
+        schema.declare_records_of_trees(word.table());
         let offset = schema.column("quantized_offsets", Offsets::ELEMENT, offsets.count());
         Ok(Quantized {
             bins: Arc::clone(bins),
@@ -133,7 +137,7 @@ impl Quantized {
         })
     }
 
-    /// The entries that vectors of walks look several levels up in.
+    /// Loads the first entries of a field, in which vectors of walks look up several levels.
     fn first_table(
         &self,
         b: &mut Builder,
@@ -144,29 +148,28 @@ impl Quantized {
     ) -> Value {
         let together = if walks.lanes < 16 { 8 } else { shuffled(field) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
-        run(b, buffers, field, Run { base, first: 0, size: together.min(all) })
+        load_entries(b, buffers, field, EntryRange { base, first: 0, size: together.min(all) })
     }
 
-    /// What a field holds for a vector of nodes: from the first entries, or from those of the nodes' level.
+    /// Looks up a field for a vector of nodes, in the first entries or in those of the nodes' level.
     fn look_up(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
         base: Value,
         field: Field,
-        nodes: OfLevel,
+        nodes: LevelNodes,
         first: Value,
     ) -> Value {
-        let OfLevel { node, size } = nodes;
+        let LevelNodes { node, size } = nodes;
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
-        // Registers are filled with one piece after the other, which takes no shuffle if it is what was
-        // loaded.
+        // Fills registers piece by piece, each as large as one load, which takes no shuffle.
         let piece = size.min(shuffled(field));
         let mut level: Vec<Value> = (size..2 * size)
             .step_by(piece as usize)
-            .map(|first| run(b, buffers, field, Run { base, first, size: piece }))
+            .map(|first| load_entries(b, buffers, field, EntryRange { base, first, size: piece }))
             .collect();
         while level.len() > 1 {
             level = level.chunks_exact(2).map(|pair| b.concat(pair[0], pair[1])).collect();
@@ -174,13 +177,13 @@ impl Quantized {
         b.lookup(level[0], node)
     }
 
-    /// The column of one node of the tree.
+    /// Loads the column of one node of the tree.
     fn column_of(&self, b: &mut Builder, buffers: &Buffers, base: Value, node: u64) -> Value {
         let at = b.beyond(self.column.address(buffers, base), node as i64);
         b.load_index(self.column.scalar, at)
     }
 
-    /// Threshold bin and column of nodes: from their words, or for a single one from the tables.
+    /// Loads threshold bin and column of nodes from their words, or of a single node from the tables.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let node = b.to_index(node);
         if !self.words {
@@ -195,12 +198,12 @@ impl Quantized {
         (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS))
     }
 
-    /// The bins that the nodes of a level compare with, for adjacent rows: the columns of all nodes of the
-    /// level that can be reached from `node`, chosen by the decisions after it. Each is chosen as soon as it
-    /// is there.
-    fn by_node(&self, b: &mut Builder, reach: Reach, node: u64, decisions: &[Value]) -> Value {
+    /// Bins that the nodes of a level compare with, for adjacent rows. Loads the columns of all the
+    /// level's nodes below `node` and selects by the remaining decisions, each as soon as both operands
+    /// are loaded.
+    fn by_node(&self, b: &mut Builder, reach: BinAccess, node: u64, decisions: &[Value]) -> Value {
         let Some((decision, decisions)) = decisions.split_first() else {
-            let Reach { buffers, state, row, width, keep } = reach;
+            let BinAccess { buffers, state, row, width, keep } = reach;
             if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
                 && let Some(bins) =
                     self.offsets.load(b, row, self.offset.address(buffers, first), node, width, keep)
@@ -215,8 +218,9 @@ impl Quantized {
         b.select(*decision, right, left)
     }
 
-    /// The same from all columns that there are, chosen by the bits of the looked-up numbers.
-    fn by_column(&self, b: &mut Builder, reach: Reach, columns: Value) -> Value {
+    /// Bins of adjacent rows by column number: loads all columns and selects by the bits of the
+    /// numbers.
+    fn by_column(&self, b: &mut Builder, reach: BinAccess, columns: Value) -> Value {
         let ty = b.ty(columns);
         let last = self.bins.columns().saturating_sub(1);
         let zero = b.int_of(ty, 0);
@@ -227,14 +231,15 @@ impl Quantized {
                 b.cmp(Cmp::Ne, this, zero)
             })
             .collect();
-        // Columns that stay from level to level and from tree to tree would drive all else out of the registers;
-        // that they are read again costs next to nothing, since choices take their operands from memory.
+        // Columns that stay live across levels and trees would spill all else. Reloading is almost
+        // free, since selects take operands from memory.
         let keep = b.reload();
-        self.among(b, Reach { keep, ..reach }, 0, &bits)
+        self.among(b, BinAccess { keep, ..reach }, 0, &bits)
     }
 
-    /// The bins of the columns from number `first` on that the bits tell apart, the highest last.
-    fn among(&self, b: &mut Builder, reach: Reach, first: u32, bits: &[Value]) -> Value {
+    /// Bins of the columns from `first` on, selected by the bits of the column numbers, lowest bit
+    /// first.
+    fn among(&self, b: &mut Builder, reach: BinAccess, first: u32, bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
             let column = b.int(first.into());
             return reach.row.load_column_and(b, reach.keep, column, reach.width);
@@ -248,16 +253,16 @@ impl Quantized {
         b.select(*highest, right, left)
     }
 
-    /// Threshold bin and bin of a vector of nodes of a level, as the plan says.
+    /// Threshold bin and bin for a vector of nodes of a level, by the plan's fetch strategy.
     fn of_vector(
         &self,
         b: &mut Builder,
-        reach: Reach,
+        reach: BinAccess,
         at: &Cursor,
         level: u32,
         fetch: FetchStrategy,
     ) -> (Value, Value) {
-        let Reach { buffers, state, row, .. } = reach;
+        let BinAccess { buffers, state, row, .. } = reach;
         let node = at.node;
         let ty = b.ty(node);
         let Loaded::Tables { operands, features, .. } = state.loaded else {
@@ -266,7 +271,7 @@ impl Quantized {
         if fetch == FetchStrategy::GatherNodes {
             return self.gathered(b, buffers, state, row, node);
         }
-        let nodes = OfLevel { node, size: 1u64 << level };
+        let nodes = LevelNodes { node, size: 1u64 << level };
         let threshold_bin = self.look_up(b, buffers, state.base, self.threshold_bin, nodes, operands);
         let bin = match fetch {
             FetchStrategy::ByNode => self.by_node(b, reach, 1, &at.decisions),
@@ -275,11 +280,11 @@ impl Quantized {
                 self.by_column(b, reach, columns)
             }
             FetchStrategy::Gather | FetchStrategy::GatherNodes => {
-                // What is found is as wide as the number that it is looked up by.
+                // A look-up returns elements as wide as its index.
                 let wide = ty.with(Scalar::I32);
                 let bytes = self.column.scalar == Scalar::I8;
                 let node = if bytes { node } else { b.cast(Cast::ZExt, node, wide) };
-                let nodes = OfLevel { node, ..nodes };
+                let nodes = LevelNodes { node, ..nodes };
                 let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
                 let columns = b.cast(Cast::ZExt, columns, wide);
                 row.load(b, columns)
@@ -288,7 +293,7 @@ impl Quantized {
         (b.cast(Cast::ZExt, threshold_bin, ty), self.as_node(b, bin, ty))
     }
 
-    /// Threshold bin and bin of a vector of nodes that are gathered, as bins are.
+    /// Gathers threshold bin and bin for a vector of nodes.
     fn gathered(
         &self,
         b: &mut Builder,
@@ -303,26 +308,27 @@ impl Quantized {
         (b.cast(Cast::Trunc, threshold_bin, ty), b.cast(Cast::Trunc, bin, ty))
     }
 
-    /// A bin in the type of nodes.
+    /// Converts a bin to the type of nodes.
     fn as_node(&self, b: &mut Builder, bin: Value, ty: Ty) -> Value {
         let widens = b.ty(bin).scalar.bytes() < ty.scalar.bytes();
         b.cast(if widens { Cast::ZExt } else { Cast::Trunc }, bin, ty)
     }
 }
 
-/// Entries of a field that are looked up by one shuffle. Those of bytes are within parts of registers.
+/// Entries of a field that one shuffle looks up. Shuffles of bytes stay within 128-bit parts of a
+/// register.
 fn shuffled(field: Field) -> u64 {
     if field.scalar == Scalar::I8 { 16 } else { 32 }
 }
 
-/// Some entries of a tree.
-fn run(b: &mut Builder, buffers: &Buffers, field: Field, run: Run) -> Value {
+/// Loads some entries of a tree.
+fn load_entries(b: &mut Builder, buffers: &Buffers, field: Field, run: EntryRange) -> Value {
     let at = b.beyond(field.address(buffers, run.base), run.first as i64);
     b.load(Ty::vector(field.scalar, run.size as u16), at)
 }
 
 impl Representation for Quantized {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { tree, number, entry }, inner| {
             let test = self.test.encode(inner, u32::BITS);
             if let Some(at) = self.offsets.entry(tree, number) {
@@ -352,7 +358,7 @@ impl Representation for Quantized {
         let (threshold_bin, bin) = match step {
             Step::Level { level, fetch: Some(fetch), reloads } => {
                 let keep = if reloads { Keep::UntilReload } else { Keep::Invariant };
-                let reach = Reach { buffers, state, row, width: ty.lanes, keep };
+                let reach = BinAccess { buffers, state, row, width: ty.lanes, keep };
                 self.of_vector(b, reach, at, level, fetch)
             }
             _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),
@@ -365,8 +371,8 @@ impl Representation for Quantized {
         at.descend(b, right)
     }
 
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        Complete::looked_up(b, end)
+    fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+        Complete::leaves_looked_up(b, end)
     }
 
     fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
@@ -387,7 +393,7 @@ impl InOrder for Quantized {
         self.trees.spans(&self.schema)
     }
 
-    fn load_more(
+    fn load_extra(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -430,9 +436,9 @@ impl TestMask for Quantized {
         let nodes = SMALLEST.max(1 << steps);
         let size = nodes.min(WORD);
         let words = (0..nodes).step_by(size as usize).map(|first| {
-            let of_tree = Run { base: state.base, first, size };
-            let columns = run(b, buffers, self.column, of_tree);
-            let threshold_bins = run(b, buffers, self.threshold_bin, of_tree);
+            let of_tree = EntryRange { base: state.base, first, size };
+            let columns = load_entries(b, buffers, self.column, of_tree);
+            let threshold_bins = load_entries(b, buffers, self.threshold_bin, of_tree);
             mask(b, bins, Tests { columns, threshold_bins })
         });
         let words = TestBits(words.collect());

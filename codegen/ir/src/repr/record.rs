@@ -1,8 +1,8 @@
-//! Node records: a threshold or leaf payload, a feature code and, where the layout needs one, a child number.
+//! Node records: a threshold or leaf payload, a feature code and, in some layouts, a child number.
 
 use super::payload::Payload;
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::test::Test;
 use super::traverse::speculate::NodeTest;
 use super::tree::{Buffers, TreeState};
@@ -14,10 +14,10 @@ use crate::rows::Row;
 use sched_forest::Inner;
 use sched_nest::Layout;
 
-/// The fields of one node's record and what its comparison means.
+/// Fields of a node's record, and the meaning of its comparison.
 ///
-/// The threshold (or leaf payload) comes first, then the feature's code, then the child. A code of all ones
-/// marks a leaf where the layout has no child numbers.
+/// The threshold (or leaf payload) comes first, then the feature's code, then the child. In layouts
+/// without child numbers, a code of all ones marks a leaf.
 #[derive(Clone, Debug)]
 pub struct Record {
     operand: Field,
@@ -28,8 +28,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// Adds a table of `records` records to a schema, for the forest's used trees. `children` is the largest
-    /// child number, if children are stored.
+    /// Adds a table of `records` records to a schema, for the forest's used trees. `children` is the
+    /// largest child number, in layouts that store children.
     pub fn declare(
         request: &Request,
         schema: &mut Schema,
@@ -58,7 +58,7 @@ impl Record {
         let child_at = feature_at + feature.bytes().max(child.map_or(1, Scalar::bytes));
         let end = child.map_or(feature_at + feature.bytes(), |child| child_at + child.bytes());
         let table = schema.table(name, Scalar::I8, end.next_multiple_of(feature_at), records);
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         Ok(Record {
             operand: schema.field(table, "threshold", operand, 0),
             feature: schema.field(table, "feature", feature, feature_at),
@@ -72,13 +72,13 @@ impl Record {
         8 * self.feature.scalar.bytes()
     }
 
-    /// The code of all ones.
+    /// Code of all ones, which marks leaves.
     fn leaf_mark(&self) -> u64 {
         u64::MAX >> (64 - self.code_bits())
     }
 
     /// Writes an inner node's record.
-    pub fn write_inner(&self, bytes: &mut Bytes, record: usize, inner: &Inner, child: u64) {
+    pub fn write_inner(&self, bytes: &mut TableBytes, record: usize, inner: &Inner, child: u64) {
         let test = self.test.encode(inner, self.code_bits());
         self.operand.write_operand(bytes, record, test.operand);
         self.feature.write(bytes, record, test.feature);
@@ -87,15 +87,15 @@ impl Record {
         }
     }
 
-    /// Marks a leaf's record as one, where nothing else does.
-    pub fn mark_leaf(&self, bytes: &mut Bytes, record: usize) {
+    /// Marks a leaf's record in layouts without child numbers.
+    pub fn mark_leaf(&self, bytes: &mut TableBytes, record: usize) {
         if self.child.is_none() {
             self.feature.write(bytes, record, self.leaf_mark());
         }
     }
 
-    /// A number of a node's record, widened with zeros. A vector reads the 32-bit word around it: narrower
-    /// gathers do not exist.
+    /// Loads a number of a node's record, zero-extended. A vector gathers the 32-bit word around it,
+    /// since there are no narrower gathers.
     fn load(
         &self,
         b: &mut Builder,
@@ -113,13 +113,13 @@ impl Record {
         b.bits(word, bit, 8 * field.scalar.bytes())
     }
 
-    /// The child number.
+    /// Loads the child number.
     pub fn load_child(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         self.load(b, buffers, state, node, self.child.unwrap_or(self.feature))
     }
 
-    /// 1 if the row goes right at the node, else 0, as a node number. Where `leaf` holds, the answer means
-    /// nothing, but the row is still read in range.
+    /// 1 if the row goes right at the node, else 0, as a node number. If `leaf` holds, the result is
+    /// arbitrary, but the read of the row stays in range.
     pub fn decision(
         &self,
         b: &mut Builder,
@@ -139,7 +139,7 @@ impl Record {
         b.cast(Cast::ZExt, right, b.ty(node))
     }
 
-    /// An inner node.
+    /// Loads an inner node.
     pub fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> NodeTest {
         let code = self.load(b, buffers, state, node, self.feature);
         let (feature, missing_left) = self.test.split(b, code, self.code_bits());
@@ -147,7 +147,7 @@ impl Record {
         NodeTest { operand, feature, missing_left }
     }
 
-    /// How inner nodes compare.
+    /// Comparison at inner nodes.
     pub fn test(&self) -> &Test {
         &self.test
     }
@@ -164,7 +164,7 @@ impl Record {
         b.cmp(Cmp::Eq, feature, mark)
     }
 
-    /// What leaves hold.
+    /// Table of leaf contents.
     pub fn payload(&self) -> Payload {
         self.leaf
     }

@@ -1,11 +1,12 @@
-//! What layouts of whole records share: trees one after the other in one table, and where each starts.
+//! Record tables: code shared by layouts that store all trees one after the other in one table of
+//! records.
 
 use super::leaves::Leaves;
 use super::numbers::LeafIndices;
-use super::order::Placed;
+use super::order::NumberedNode;
 use super::record::Record;
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use crate::error::CompileError;
@@ -15,37 +16,37 @@ use sched_forest::{Forest, NodeRef, Tree};
 #[derive(Clone, Debug)]
 pub struct Records {
     schema: Schema,
-    /// The fields of a record.
+    /// Fields of a record.
     pub record: Record,
-    /// Their leaves.
+    /// Tables of the leaves.
     pub leaves: Leaves,
     start: StartField,
     starts: TreeStarts,
 }
 
-/// The names of the tables.
+/// Names of the tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Names {
-    /// Of the records.
+pub struct TableNames {
+    /// Name of the table of records.
     pub nodes: &'static str,
-    /// Of where trees begin.
+    /// Name of the table of first records of trees.
     pub trees: &'static str,
-    /// Of the leaves' numbers in the model.
+    /// Name of the table of leaf indices.
     pub leaf_indices: &'static str,
 }
 
 impl Records {
-    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number, if
-    /// children are stored.
+    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number,
+    /// in layouts that store children.
     pub fn new(
         request: &Request,
-        names: Names,
+        names: TableNames,
         children: Option<u64>,
         size: impl Fn(&Tree, u32) -> u64,
     ) -> Result<Records, CompileError> {
         let trees = request.forest.trees.iter().zip(request.depths_of_used());
         let starts = TreeStarts::new(trees.map(|(tree, depth)| depth.map_or(0, |depth| size(tree, depth))));
-        let starts = starts.counted("node records")?;
+        let starts = starts.checked("node records")?;
         let mut schema = Schema::default();
         let record = Record::declare(request, &mut schema, names.nodes, starts.count(), children)?;
         let start = starts.declare(&mut schema, names.trees);
@@ -55,14 +56,14 @@ impl Records {
     }
 
     /// Writes the tables; `place` numbers the nodes of a tree.
-    pub fn fill(&self, forest: &Forest, bytes: &mut Bytes, place: impl Fn(&Tree) -> Vec<Placed>) {
+    pub fn fill(&self, forest: &Forest, bytes: &mut TableBytes, place: impl Fn(&Tree) -> Vec<NumberedNode>) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let placed = self.starts.of(at).map_or_else(Vec::new, |start| {
                 let placed = place(tree).into_iter();
                 placed.map(|placed| (start + placed.number as usize, placed)).collect()
             });
-            for (record, Placed { node, child, .. }) in placed {
+            for (record, NumberedNode { node, child, .. }) in placed {
                 match node {
                     NodeRef::Inner(inner) => {
                         self.record.write_inner(bytes, record, &tree.inner[inner as usize], child);
@@ -79,7 +80,7 @@ impl Records {
         self.starts.write(self.start, bytes);
     }
 
-    /// Where trees lie.
+    /// Records of each tree.
     pub fn spans(&self) -> Spans<'_> {
         Spans { schema: &self.schema, starts: &self.starts, start: self.start }
     }

@@ -1,9 +1,9 @@
 //! The reorg layout: the same node of all trees side by side (SilvanForge section 6).
 //!
-//! All trees are complete and of one depth. The root is node 1 and the children of node `n` are `2n` and `2n + 1`, as in the
-//! array layout; node `n` of tree `t` is record `n` times the number of trees plus `t`. So threads or lanes that walk
-//! neighbouring trees read neighbouring records as long as they are at nodes of one number, as all are at the root, and
-//! records of different banks of a GPU's shared memory at any nodes.
+//! All trees are complete and of one depth. The root is node 1 and the children of node `n` are `2n`
+//! and `2n + 1`, as in the array layout. Node `n` of tree `t` is record `n * trees + t`. Threads or
+//! lanes that walk neighbouring trees read neighbouring records if they are at the same node number, as
+//! at the root. At any nodes, they read from different banks of a GPU's shared memory.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
@@ -12,7 +12,7 @@ use super::order;
 use super::record::Record;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Schema};
+use super::schema::{Schema, TableBytes};
 use super::starts::too_many;
 use super::test::Test;
 use super::traverse::Lane;
@@ -29,19 +29,18 @@ pub struct Reorg {
     schema: Schema,
     record: Record,
     leaves: Leaves,
-    /// Which trees have records.
+    /// Whether each tree has records.
     used: Vec<bool>,
 }
 
-/// Levels of a tree that are brought near: deeper ones are too many lines.
+/// Levels of a tree that are prefetched; deeper ones have too many cache lines.
 const NEAR_LEVELS: u32 = 3;
 
 impl Reorg {
     /// The layout for a forest.
-    ///
     /// # Errors
     ///
-    /// When 31 bits do not count the records.
+    /// If 31 bits cannot number the records.
     pub fn new(request: &Request) -> Result<Reorg, CompileError> {
         let deepest = request.depths_of_used().into_iter().flatten().max().unwrap_or(0);
         let records = complete_nodes(deepest).saturating_mul(request.used.len() as u64);
@@ -55,7 +54,7 @@ impl Reorg {
         Ok(Reorg { schema, record, leaves, used: request.used.to_vec() })
     }
 
-    /// The distance of a node's record from that of a node 0 of its tree.
+    /// Distance from the tree's record of node 0 to that of `node`.
     fn place(&self, b: &mut Builder, node: Value) -> Value {
         let trees = b.int_of(b.ty(node), self.used.len() as i64);
         b.mul(node, trees)
@@ -85,7 +84,7 @@ impl TreeTables for Reorg {
 }
 
 impl Representation for Reorg {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
             let placed = if self.used[at] { order::complete(tree) } else { Vec::new() };

@@ -1,9 +1,9 @@
-//! What every layout can do: encode its tables, and emit a step of a walk and what ends it.
+//! Interface of all layouts: encode the tables, and emit a step of a walk and the access to its leaf.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
-use super::payload::{LeafValue, Run};
-use super::schema::Bytes;
+use super::payload::{LeafRange, LeafValue};
+use super::schema::TableBytes;
 use super::traverse::Lane;
 use super::traverse::speculate::LevelOrder;
 use super::traverse::sweep::Sweep;
@@ -13,32 +13,32 @@ use super::tree_tables::TreeTables;
 use crate::lir::{Builder, Scalar, Table, Value};
 use sched_forest::Forest;
 
-/// Where a walk, or a vector of walks, has come to a leaf.
+/// End of a walk, or of a vector of walks, at a leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkEnd {
-    /// The leaf's node number.
+    /// Node number of the leaf.
     pub node: Value,
-    /// Steps to it, where all walks have taken the same number.
+    /// Steps to the leaf, if all walks take the same number.
     pub steps: Option<u32>,
 }
 
 /// A layout of trees in memory and the code that walks it.
 pub trait Representation: TreeTables {
-    /// Writes the tables. `forest` is the one that the layout was made for.
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes);
+    /// Writes the tables. `forest` must be the one that the layout was made for.
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes);
 
-    /// Its nodes by level, if they are numbered level by level. The plan asks this and what follows, lowering
-    /// does not.
+    /// Nodes of a level, if the layout numbers nodes level by level. Only the plan calls this method
+    /// and the next two.
     fn level_order(&self) -> Option<&dyn LevelOrder> {
         None
     }
 
-    /// Its nodes in an order in which all of them can be tested, if they stand in one.
+    /// All nodes in the order of a sweep, if the layout has such an order.
     fn sweep(&self) -> Option<&dyn Sweep> {
         None
     }
 
-    /// All tests of a tree as bits, if it is stored for that.
+    /// All tests of a tree as bits, if the layout has tables for them.
     fn test_mask(&self) -> Option<&dyn TestMask> {
         None
     }
@@ -50,50 +50,51 @@ pub trait Representation: TreeTables {
         self.schema().tables(bytes)
     }
 
-    /// The root's node number: an index, or a vector of `i32` for several lanes, or one of bytes where the
-    /// plan says so. It is 1 where the children of `n` are `2n` and `2n + 1`.
+    /// Node number of the root: an index, a vector of `i32` for several lanes, or a vector of bytes if
+    /// the plan says so. It is 1 if the children of `n` are `2n` and `2n + 1`.
     fn root(&self, b: &mut Builder, lanes: u16, bytes: bool) -> Value {
         let ty = b.index_type(lanes);
         b.int_of(if bytes { ty.with(Scalar::I8) } else { ty }, 1)
     }
 
-    /// One step: the child that the row leads to. A vector of nodes makes a vector of walks take the step.
+    /// Emits one step: the child that the row leads to. A vector of nodes makes a vector of walks take
+    /// the step.
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor;
 
-    /// Levels of a tree that a step goes down at most.
+    /// Most levels of a tree that one step descends.
     fn levels_of_step(&self) -> u32 {
         1
     }
 
-    /// Whether the node is a leaf, an `i1`. Where all walks are straight-line to the leaf, nobody asks before
-    /// it is.
+    /// Whether the node is a leaf, an `i1`. In layouts for straight-line walks only a walk that has
+    /// arrived calls it.
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
         b.int_of(b.ty(node).with(Scalar::I1), 1)
     }
 
-    /// The leaves' tables.
+    /// Tables of the leaves.
     fn leaves(&self) -> &Leaves;
 
-    /// How these tables are entered for a leaf: as its node's tables are, or from another record on with another number.
+    /// Base and record number of a leaf in these tables. By default they are those of its node.
     fn leaf_record(&self, _: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         (*state, end.node)
     }
 
-    /// How many leaves of a tree a vector of walks looks up in registers, where their numbers need only end in the leaves'
-    /// places; none if leaves are loaded.
-    fn looked_up(&self, _: &Builder, _: WalkEnd) -> Option<u64> {
+    /// Leaves of a tree that a register look-up covers, addressed by the low bits of the node number;
+    /// `None` if leaves are loaded from memory.
+    fn leaves_looked_up(&self, _: &Builder, _: WalkEnd) -> Option<u64> {
         None
     }
 
-    /// How many records a tree has of which so many leaves are looked up.
+    /// Records per tree if `leaves` leaves are looked up in registers.
     fn records_of_tree(&self, _: &mut Builder, _: &TreeState, _leaves: u64) -> Option<Value> {
         None
     }
 
-    /// What the leaf holds.
+    /// Loads the content of a walk's leaf.
     fn leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> LeafValue {
         let payload = &self.leaves().payload;
-        let leaves = self.looked_up(b, end);
+        let leaves = self.leaves_looked_up(b, end);
         let found = leaves.and_then(|leaves| payload.look_up(b, buffers, state.base, leaves, end.node));
         found.unwrap_or_else(|| {
             let (state, record) = self.leaf_record(b, state, end);
@@ -101,7 +102,7 @@ pub trait Representation: TreeTables {
         })
     }
 
-    /// One margin of the leaf vectors of a vector of walks, if the layout looks them up.
+    /// Looks up one margin of the leaf vectors of a vector of walks, if the layout supports it.
     fn leaf_margin(
         &self,
         b: &mut Builder,
@@ -110,18 +111,18 @@ pub trait Representation: TreeTables {
         end: WalkEnd,
         margin: Value,
     ) -> Option<Value> {
-        let count = self.looked_up(b, end)?;
+        let count = self.leaves_looked_up(b, end)?;
         let size = self.records_of_tree(b, state, count)?;
         self.leaves().payload.look_up_margin(
             b,
             buffers,
-            Run { first: state.base, size, count },
+            LeafRange { first: state.base, size, count },
             end.node,
             margin,
         )
     }
 
-    /// The leaf's number in the model, an `i32`.
+    /// Loads the leaf's number in the model, an `i32`.
     fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> Value {
         let (state, record) = self.leaf_record(b, state, end);
         self.leaves().number(b, buffers, &state, record)

@@ -1,4 +1,4 @@
-//! What layouts are made for.
+//! Input of the layouts' constructors.
 
 use crate::budget::FetchCosts;
 use crate::quantize::BinMap;
@@ -7,33 +7,33 @@ use crate::tiles::Tiling;
 use sched_forest::Forest;
 use std::sync::Arc;
 
-/// What layouts are made for.
+/// Forest, access pattern and limits for which a layout is made.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The forest, whose trees are padded unless only complete layouts hold them.
+    /// The forest; its trees are padded unless only complete layouts hold them.
     pub forest: &'a Forest,
-    /// Edges to the deepest and to the shallowest leaf of each tree when it is padded.
+    /// Depths of the deepest and the shallowest leaf of each tree after padding, in edges.
     pub depths: &'a [(u32, u32)],
-    /// The tiles of nodes that walks step over, where they do.
+    /// Tiles of nodes, if walks step from tile to tile.
     pub tiles: Option<&'a Arc<Tiling>>,
-    /// Which trees are walked in this layout.
+    /// Whether each tree is walked in this layout.
     pub used: &'a [bool],
-    /// Trees of a vector, where trees are in lanes; else 1.
+    /// Trees of a vector, if lanes are trees; else 1.
     pub lanes: u32,
-    /// Whether leaf indices are wanted.
+    /// Whether a kernel returns leaf indices.
     pub leaf_indices: bool,
     /// Whether vectors of rows add leaf vectors margin by margin.
     pub leaf_columns: bool,
-    /// The features of the transposed copy whose columns nodes name; nodes name features if there is none.
+    /// Features of the transposed copy, if nodes name its columns; `None` if nodes name features.
     pub subset: Option<&'a FeatureSubset>,
-    /// The bins of the forest's features, if some trees are walked with them.
+    /// Bins of the forest's features, if some walks compare bins.
     pub bins: Option<&'a Arc<BinMap>>,
-    /// What vectors of rows take to fetch what they compare.
+    /// Costs of fetching operands in vectors of rows.
     pub fetch: &'a FetchCosts,
 }
 
 impl Request<'_> {
-    /// Edges to the deepest leaf of each tree that is walked in this layout; none for others.
+    /// Depth of the deepest leaf of each tree that is walked in this layout; `None` for others.
     pub fn depths_of_used(&self) -> Vec<Option<u32>> {
         self.used.iter().zip(self.depths).map(|(used, (deepest, _))| used.then_some(*deepest)).collect()
     }

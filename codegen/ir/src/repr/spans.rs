@@ -1,40 +1,40 @@
-//! The bytes that trees occupy which stand next to each other.
+//! Bytes that consecutive trees occupy in the tables.
 
 use super::schema::Schema;
 use super::starts::{StartField, TreeStarts};
 use super::tree::Buffers;
 use crate::lir::{Builder, Scalar, Value};
 
-/// Where the trees of a layout lie: each in one piece of some tables, at the same records of all of them.
+/// Records of the trees of a layout: each tree has one range of records, the same in several tables.
 #[derive(Clone, Copy)]
 pub struct Spans<'s> {
-    /// The tables.
+    /// All tables.
     pub schema: &'s Schema,
-    /// Where trees begin.
+    /// First record of each tree.
     pub starts: &'s TreeStarts,
-    /// The table of that.
+    /// Table of first records.
     pub start: StartField,
 }
 
-/// The piece of a table that trees occupy.
+/// Range of a table that consecutive trees occupy.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// The table's number in the schema.
+    /// Index of the table in the schema.
     pub table: usize,
-    /// Its name.
+    /// Name of the table.
     pub name: &'static str,
-    /// What it holds.
+    /// Element of the table.
     pub element: Scalar,
     /// Bytes of a record.
     pub stride: u32,
-    /// The most bytes of the piece.
+    /// Most bytes of the range.
     pub most: u64,
-    /// Bytes that can be copied at once: all trees begin and end at multiples of so many.
+    /// Bytes that one copy instruction can move, of which all trees' offsets are multiples.
     pub piece: u32,
 }
 
 impl Spans<'_> {
-    /// The pieces of at most so many trees.
+    /// Ranges of at most `trees` consecutive trees.
     pub fn of(&self, trees: u64) -> Vec<Span> {
         let records = self.starts.most(trees);
         let span = |(table, name, element, stride)| {
@@ -44,7 +44,7 @@ impl Spans<'_> {
         self.schema.tables_of_trees().map(span).collect()
     }
 
-    /// The first record of a tree, or behind the last one.
+    /// Loads the first record of a tree, or the end for the number behind the last tree.
     pub fn first(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
         self.start.load(b, buffers, tree)
     }

@@ -1,15 +1,16 @@
-//! The sparse layout: only nodes that exist, each with the number of its left child (SilvanForge section 6).
+//! The sparse layout: only nodes that exist, each with the number of its left child (SilvanForge
+//! section 6).
 //!
-//! The root is node 0; the children of a node stand side by side. A leaf's child number is 0, which no child
-//! has.
+//! The root is node 0, and siblings have consecutive numbers. A leaf's child number is 0, which no
+//! child has.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
 use super::order;
-use super::records::{Names, Records};
+use super::records::{Records, TableNames};
 use super::representation::Representation;
 use super::request::Request;
-use super::schema::Bytes;
+use super::schema::TableBytes;
 use super::spans::Spans;
 use super::test::Test;
 use super::traverse::Lane;
@@ -23,8 +24,8 @@ use sched_forest::Forest;
 /// Existing nodes with child numbers.
 pub struct Sparse(Records);
 
-const NAMES: Names =
-    Names { nodes: "sparse_nodes", trees: "sparse_trees", leaf_indices: "sparse_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "sparse_nodes", trees: "sparse_trees", leaf_indices: "sparse_leaf_indices" };
 
 impl Sparse {
     /// The layout for a forest.
@@ -36,7 +37,7 @@ impl Sparse {
 }
 
 impl Representation for Sparse {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.0.fill(forest, bytes, order::existing);
     }
 
@@ -51,7 +52,7 @@ impl Representation for Sparse {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        // A leaf's feature is 0, which every row has where trees have inner nodes.
+        // A leaf's feature is 0, which exists whenever a tree has inner nodes.
         let decision = self.0.record.decision(b, buffers, state, row, node, None);
         let left = self.0.record.load_child(b, buffers, state, node);
         let next = b.add(left, decision);

@@ -1,19 +1,19 @@
-//! Where trees begin, for layouts whose trees lie one after the other.
+//! First records of trees, in layouts that store trees one after the other.
 
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeLanes, TreeState};
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Gather, Scalar, Value};
 
-/// The first record of each tree, and one past the last tree's. Trees that are not used have no records.
+/// First record of each tree, and the end of the last. Unused trees have no records.
 #[derive(Clone, Debug)]
 pub struct TreeStarts(Vec<u64>);
 
-/// Bytes that a thread copies at once at most.
+/// Most bytes that a thread copies at once.
 const LARGEST_PIECE: u32 = 16;
 
-/// The table of them.
+/// Table of first records.
 #[derive(Clone, Copy, Debug)]
 pub struct StartField(Field);
 
@@ -29,52 +29,53 @@ impl TreeStarts {
         TreeStarts(starts)
     }
 
-    /// The most records that so many trees have which stand next to each other.
+    /// Largest number of records in any run of `trees` consecutive trees.
     pub fn most(&self, trees: u64) -> u64 {
         let last = self.0.len() - 1;
         let trees = usize::try_from(trees).unwrap_or(last).min(last);
         (0..=last - trees).map(|from| self.0[from + trees] - self.0[from]).max().unwrap_or(0)
     }
 
-    /// The largest number of bytes, a power of two, of which all trees of records of `stride` bytes take whole pieces.
+    /// Largest power of two of bytes that divides the offsets of all trees, for records of `stride`
+    /// bytes; at most [`LARGEST_PIECE`].
     pub fn piece(&self, stride: u32) -> u32 {
         let all = self.0.iter().fold(0, |all, start| all | start.saturating_mul(stride.into()));
         1 << all.trailing_zeros().min(LARGEST_PIECE.ilog2())
     }
 
-    /// Records of all trees.
+    /// Number of records of all trees.
     pub fn count(&self) -> u64 {
         self.0.last().copied().unwrap_or(0)
     }
 
-    /// The first record of a tree, if it is used.
+    /// First record of a tree, if it is used.
     pub fn of(&self, tree: usize) -> Option<usize> {
         let (start, end) = (self.0[tree], self.0[tree + 1]);
         (start < end).then_some(start as usize)
     }
 
-    /// The first record of a tree, and the one behind its last.
+    /// First record of a tree and the end of its records.
     pub fn records(&self, tree: usize) -> (usize, usize) {
         (self.0[tree] as usize, self.0[tree + 1] as usize)
     }
 
-    /// Says that there are too many of what the layout needs, if 31 bits do not count the records.
-    pub fn counted(self, what: &str) -> Result<TreeStarts, CompileError> {
+    /// Fails if 31 bits cannot number the records, which `what` names.
+    pub fn checked(self, what: &str) -> Result<TreeStarts, CompileError> {
         if i32::try_from(self.count()).is_ok() { Ok(self) } else { Err(too_many(self.count(), what)) }
     }
 
-    /// Adds their table to a schema.
+    /// Adds the table of first records to a schema.
     pub fn declare(&self, schema: &mut Schema, name: &'static str) -> StartField {
         StartField(schema.column(name, Scalar::I32, self.0.len() as u64))
     }
 
-    /// Writes their table.
-    pub fn write(&self, field: StartField, bytes: &mut Bytes) {
+    /// Writes the table of first records.
+    pub fn write(&self, field: StartField, bytes: &mut TableBytes) {
         self.0.iter().enumerate().for_each(|(tree, start)| field.0.write(bytes, tree, *start));
     }
 }
 
-/// Says that a layout needs too many of something.
+/// Error for a layout with too many records, which `what` names.
 pub fn too_many(count: u64, what: &str) -> CompileError {
     CompileError::new(
         codes::LAYOUT_BUDGET,
@@ -84,24 +85,24 @@ pub fn too_many(count: u64, what: &str) -> CompileError {
 }
 
 impl StartField {
-    /// The first record of a tree, counted from the first one that there is.
+    /// Loads the first record of a tree, counted from the first one in the buffers.
     pub fn load(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
         let start = b.load_index(Scalar::I32, self.0.address(buffers, tree));
         buffers.first.map_or(start, |first| b.sub(start, first))
     }
 
-    /// The first record behind a tree.
+    /// Loads the end of a tree's records.
     pub fn end(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
         let next = b.add_int(tree, 1);
         self.load(b, buffers, next)
     }
 
-    /// A tree.
+    /// Loads the state of a tree.
     pub fn tree(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
         TreeState::at(self.load(b, buffers, tree))
     }
 
-    /// A vector of trees.
+    /// Loads the state of a vector of trees.
     pub fn trees(self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let (buffer, index) = (self.0.buffer(buffers), lanes.distance);
         let starts = Gather { buffer, base: tree, index, stride: Scalar::I32.bytes(), offset: 0, mask: None };
@@ -111,7 +112,7 @@ impl StartField {
         TreeState { base: buffers.first.map_or(state.base, |first| b.sub(zero, first)), ..state }
     }
 
-    /// Brings a tree near.
+    /// Prefetches a tree.
     pub fn prefetch(self, b: &mut Builder, buffers: &Buffers, schema: &Schema, tree: Value) {
         let start = self.load(b, buffers, tree);
         let end = self.end(b, buffers, tree);

@@ -1,4 +1,4 @@
-//! The test at an inner node: the comparison, and where missing values go.
+//! Test of an inner node: the comparison, and the direction of missing values.
 
 use super::request::Request;
 use crate::bytes::scalar;
@@ -10,16 +10,16 @@ use sched_forest::{Comparison, Inner, Predicate};
 use sched_nest::Layout;
 use std::sync::Arc;
 
-/// Where missing values go.
+/// Direction of missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Left,
     Right,
-    /// Each node says, with the highest bit of its feature's code.
+    /// Depends on the node: the highest bit of its feature's code says it.
     Mixed,
 }
 
-/// What a node compares with the value of its feature.
+/// Operand that a node compares with the value of its feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operand {
     /// A threshold, compared with the value itself.
@@ -28,31 +28,31 @@ pub enum Operand {
     Bin(u64),
 }
 
-/// A node's test as numbers.
+/// Encoded test of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Encoded {
-    /// What it compares with.
+    /// Operand of the comparison.
     pub operand: Operand,
-    /// The code of its feature, or the column of its bins.
+    /// Code of the feature, or column of its bins.
     pub feature: u64,
 }
 
-/// The test at the nodes of a layout.
+/// Test at the nodes of a layout.
 #[derive(Clone, Debug)]
 pub struct Test {
     comparison: Comparison,
     missing: Missing,
     layout: Layout,
-    /// The type of what nodes compare with.
+    /// Type of the operand.
     operand: Scalar,
-    /// The bins of rows, if threshold bins are compared with them.
+    /// Bins of rows, if threshold bins are compared with them.
     bins: Option<Arc<BinMap>>,
-    /// The features of the transposed copy whose columns nodes name, if they do not name features.
+    /// Features of the transposed copy, if nodes name its columns.
     subset: Option<FeatureSubset>,
 }
 
 impl Test {
-    /// The test at the nodes of the trees that are walked in a layout.
+    /// Test at the nodes of the used trees of a layout.
     pub fn of(request: &Request, layout: Layout) -> Test {
         let trees = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
         let (mut left, mut right) = (false, false);
@@ -72,18 +72,18 @@ impl Test {
         Test { comparison: request.forest.comparison, missing, layout, operand, bins, subset }
     }
 
-    /// One more than the largest code of a feature; all ones stay free above it.
+    /// One more than the largest code of a feature; the code of all ones stays unused.
     pub fn codes(&self, features: u64) -> u64 {
         let features = self.subset.as_ref().map_or(features, |subset| subset.count() as u64);
         if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
     }
 
-    /// The type of what nodes compare with.
+    /// Type of the operand.
     pub fn operand(&self) -> Scalar {
         self.operand
     }
 
-    /// A node's test as numbers, with the feature's code in `bits` bits.
+    /// Encodes a node's test, with the feature's code in `bits` bits.
     pub fn encode(&self, inner: &Inner, bits: u32) -> Encoded {
         if let Some(bins) = &self.bins {
             let (threshold_bin, column) = bins.of_node(inner);
@@ -91,7 +91,7 @@ impl Test {
         }
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } => threshold,
-            // Kernels read columns in which all tests are numeric.
+            // Other tests do not occur: kernels read derived columns, whose tests are all numeric.
             _ => f64::NAN,
         };
         Encoded { operand: Operand::Threshold(threshold), feature: self.code(inner, bits) }
@@ -104,7 +104,7 @@ impl Test {
         u64::from(column) | flag
     }
 
-    /// The feature of a code, and whether its missing values go left where each node says.
+    /// Splits a code into the feature and, if it depends on the node, whether missing values go left.
     pub fn split(&self, b: &mut Builder, code: Value, bits: u32) -> (Value, Option<Value>) {
         if self.missing != Missing::Mixed {
             return (code, None);
@@ -148,10 +148,10 @@ impl Test {
     }
 }
 
-/// Whether a row with this bin goes right of a thresholds of this bin; both are of one type. Missing values
-/// have bins of their own.
+/// Whether a row with this bin goes right of the threshold bin; both have one type. Missing values have
+/// bins of their own.
 pub fn bin_goes_right(b: &mut Builder, bin: Value, threshold_bin: Value) -> Value {
-    // Narrow numbers use all their bits.
+    // Narrow bins use all their bits.
     let narrow = b.ty(threshold_bin).scalar.bytes() < Scalar::I32.bytes();
     b.cmp(if narrow { Cmp::UnsignedLt } else { Cmp::Lt }, threshold_bin, bin)
 }

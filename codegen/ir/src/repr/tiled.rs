@@ -1,10 +1,10 @@
 //! The sparse layout of tiles of nodes: a step makes all tests of a tile at once.
 //!
-//! A tile's record has the thresholds of its nodes, the codes of their features, the number of its first
-//! child and the start of its shape's row in the table of outcomes. The tests' bits are a number; the row
-//! says which child, from left to right, each number leads to. Children are in a table of their own, those of
-//! a tile side by side: a number from 0 is a tile of the same tree, and `!n` is leaf n. A tile that is not
-//! full has tests whose bits do not matter.
+//! A tile's record has the thresholds of its nodes and the codes of their features. It also has the
+//! index of the tile's first child, and the start of its shape's row in the table of outcomes. The bits
+//! of the tests are a number, which selects a child, from left to right, in that row. Children have
+//! their own table, with those of a tile contiguous: `n >= 0` is tile `n` of the tree, and `!n` is leaf
+//! `n`. A tile with fewer nodes has additional tests whose bits do not matter.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
@@ -12,7 +12,7 @@ use super::numbers::LeafIndices;
 use super::payload::Payload;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use super::test::Test;
@@ -31,35 +31,35 @@ use sched_nest::Layout;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Tiles as records, their children and what their tests lead to.
+/// Trees as records of tiles, with tables of their children and of outcomes.
 pub struct Tiled {
     tiling: Arc<Tiling>,
-    /// Tests of a record, a power of two.
+    /// Tests per record, a power of two.
     lanes: u16,
     schema: Schema,
     test: Test,
-    /// Of a tile: what its tests compare with, their features' codes, its first child, its row of outcomes.
+    /// Fields of a tile: operands and feature codes of its tests, its first child, its row of outcomes.
     operands: Field,
     features: Field,
     child: Field,
     row: Field,
-    /// Where each child is.
+    /// Tile or leaf of each child.
     children: Field,
-    /// Which child each number leads to.
+    /// Child that each combination of test bits leads to.
     outcomes: Field,
     leaves: Leaves,
     starts: TreeStarts,
     start: StartField,
-    /// Where each shape's row of outcomes begins.
+    /// Start of each shape's row of outcomes.
     rows: BTreeMap<Shape, u64>,
 }
 
-/// Fewest tests of a record: with fewer the rest of a vector would lie idle.
+/// Fewest tests per record; fewer would leave lanes of a vector unused.
 const LANES: u32 = 4;
-/// Bytes that are loaded from memory at once.
+/// Bytes of a cache line.
 const LINE: u32 = 64;
 
-/// Bytes of a record whose fields end there: no tile that could lie in one line of memory lies in two.
+/// Size of a record whose fields take `end` bytes. Tiles that fit one cache line never straddle two.
 fn record(end: u32) -> u32 {
     if end <= LINE { end.next_power_of_two() } else { end.next_multiple_of(LINE) }
 }
@@ -69,7 +69,7 @@ impl Tiled {
     ///
     /// # Errors
     ///
-    /// When there are no tiles, and when numbers do not fit 31 bits.
+    /// If the forest has no tiles, or if 31 bits cannot number tiles, children or leaves.
     pub fn new(request: &Request) -> Result<Tiled, CompileError> {
         let Some(tiling) = request.tiles else {
             return Err(CompileError::new(
@@ -109,7 +109,7 @@ impl Tiled {
         let features_at = operand.bytes() * u32::from(lanes);
         let child_at = (features_at + feature.bytes() * u32::from(lanes)).next_multiple_of(4);
         let table = schema.table("tiles", Scalar::I8, record(child_at + 8), tiles);
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         let start = starts.declare(&mut schema, "tile_trees");
         let children = schema.column("tile_children", Scalar::I32, children);
         let outcomes = schema.column("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
@@ -137,18 +137,18 @@ impl Tiled {
         8 * self.features.scalar.bytes()
     }
 
-    fn write_tile(&self, bytes: &mut Bytes, record: usize, tree: &Tree, tile: &Tile) {
+    fn write_tile(&self, bytes: &mut TableBytes, record: usize, tree: &Tree, tile: &Tile) {
         for (lane, node) in (0..).zip(&tile.nodes) {
             let test = self.test.encode(&tree.inner[*node as usize], self.code_bits());
-            let of_lane = |field: Field| field.behind(lane * field.scalar.bytes());
+            let of_lane = |field: Field| field.offset_by(lane * field.scalar.bytes());
             of_lane(self.operands).write_operand(bytes, record, test.operand);
             of_lane(self.features).write(bytes, record, test.feature);
         }
         self.row.write(bytes, record, self.rows.get(&tile.shape).copied().unwrap_or(0));
     }
 
-    /// Writes what all outcomes of all shapes lead to.
-    fn write_outcomes(&self, bytes: &mut Bytes) {
+    /// Writes the child of each outcome of each shape.
+    fn write_outcomes(&self, bytes: &mut TableBytes) {
         for (shape, start) in &self.rows {
             let mut row = shape.outcomes(u32::from(self.lanes));
             if seeded(Fault::TileReversesOutcomes) {
@@ -158,12 +158,12 @@ impl Tiled {
         }
     }
 
-    /// The bits of a tile's tests, set where the row goes right, as an index.
+    /// Bits of a tile's tests, set if the row goes right, as an index.
     fn tests(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &Row) -> Value {
         let codes = self.features.load_run_of(b, buffers, tile, self.lanes);
         let codes = b.to_index(codes);
         let (feature, flag) = self.test.split(b, codes, self.code_bits());
-        // All lanes read the one row.
+        // All lanes read the same row.
         let lanes = Some(RowLanes { distance: None, adjacent: false, mask: None });
         let x = Row { lanes, ..*row }.load(b, feature);
         let operands = self.operands.load_run_of(b, buffers, tile, self.lanes);
@@ -174,14 +174,14 @@ impl Tiled {
 }
 
 impl Representation for Tiled {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.write_outcomes(bytes);
         self.starts.write(self.start, bytes);
         let (mut next_child, mut first_leaf, mut in_forest) = (0, 0, 0u32);
         for (at, (tree, tiled)) in forest.trees.iter().zip(&self.tiling.trees).enumerate() {
             let before = in_forest;
             in_forest = in_forest.saturating_add(tree.leaves.len() as u32);
-            // Every tree has a tile.
+            // Every used tree has a tile.
             let Some(start) = self.starts.of(at) else { continue };
             for (record, tile) in (start..).zip(&tiled.tiles) {
                 self.write_tile(bytes, record, tree, tile);
@@ -210,7 +210,7 @@ impl Representation for Tiled {
         let Lane { state, row, .. } = lane;
         let node = at.node;
         let zero = b.int(0);
-        // A walk that has arrived takes a step from the root once more, and stays.
+        // A walk that has arrived tests the root again and ignores the result.
         let within = if step == Step::Masked { b.bin(Bin::Max, node, zero) } else { node };
         let tile = b.add(state.base, within);
         let bits = self.tests(b, buffers, tile, row);

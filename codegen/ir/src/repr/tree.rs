@@ -1,23 +1,24 @@
-//! What walks hold of a tree, or of the trees of a vector.
+//! State of walks that belongs to a tree, or to the trees of a vector.
 
 use crate::lir::{Address, BufferId, Builder, Gather, Scalar, Ty, Value};
 use std::ops::Index;
 
-/// The buffers of a function that hold a layout's tables, in the order of its schema.
+/// Buffers with a layout's tables, in the order of its schema.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     tables: Vec<BufferId>,
-    /// The first record of each table that has a tree's records at the same places, where only some trees are there.
+    /// First record in the buffers of the tables with records of trees, if these are copies of only
+    /// some trees.
     pub first: Option<Value>,
 }
 
 impl Buffers {
-    /// Those of whole tables.
+    /// Buffers of whole tables.
     pub fn new(tables: Vec<BufferId>) -> Buffers {
         Buffers { tables, first: None }
     }
 
-    /// The same with copies of some tables, from a record on.
+    /// Replaces the buffers of some tables by copies that begin at record `first`.
     pub fn copied(&self, copies: impl IntoIterator<Item = (usize, BufferId)>, first: Value) -> Buffers {
         let mut tables = self.tables.clone();
         for (number, buffer) in copies {
@@ -35,93 +36,93 @@ impl Index<usize> for Buffers {
     }
 }
 
-/// A tree, or a vector of trees, that is being walked: whatever its layout loads once per tree.
+/// A tree, or a vector of trees, with the values that its layout loads once per tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeState {
-    /// The first record of the (first) tree, an index.
+    /// Index of the first record of the (first) tree.
     pub base: Value,
-    /// For a vector of trees, the distance of each tree's first record from there, a vector of `i32`.
+    /// For a vector of trees, the distance of each tree's first record from `base`, a vector of `i32`.
     pub lanes: Option<Value>,
-    /// What else is loaded once per tree.
+    /// Other values that are loaded once per tree.
     pub loaded: Loaded,
 }
 
-/// What layouts load once per tree beside its beginning.
+/// Values that layouts load once per tree, besides its first record.
 #[derive(Clone, Copy, Debug)]
 pub enum Loaded {
     /// Nothing.
     Nothing,
-    /// The entries that vectors of rows look the first levels up in.
+    /// First entries of tables, in which vectors of rows look up the first levels.
     Tables {
-        /// Thresholds, or their bins.
+        /// Thresholds or threshold bins.
         operands: Value,
-        /// The features or columns that nodes test.
+        /// Codes of features or columns.
         features: Value,
-        /// The tree's first entry in the table of column offsets, if there is one.
+        /// Index of the tree's first entry in the table of column offsets, if there is one.
         offsets: Option<Value>,
     },
-    /// The leaves of trees that are apart from their nodes.
+    /// First leaves of trees, in layouts with separate tables of leaves.
     Leaves {
-        /// The first leaf of the (first) tree, an index.
+        /// Index of the first leaf of the (first) tree.
         first: Value,
-        /// For a vector of trees, each tree's distance from there.
+        /// For a vector of trees, the distance of each tree's first leaf from `first`.
         lanes: Option<Value>,
-        /// Where the top nodes of the vector begin, if they lie lane by lane.
+        /// Index of the first top node of the vector, if top nodes are stored lane by lane.
         tops: Option<Value>,
     },
-    /// How many nodes the tree has, an index.
+    /// Number of nodes of the tree, an index.
     Nodes(Value),
-    /// The tests of the levels of trees, which are apart from their leaves.
+    /// First tests of trees, in layouts with one test per level.
     Tests {
-        /// The first test of the (first) tree, an index.
+        /// Index of the first test of the (first) tree.
         first: Value,
-        /// For a vector of trees, each tree's distance from there.
+        /// For a vector of trees, the distance of each tree's first test from `first`.
         lanes: Option<Value>,
     },
 }
 
-/// The trees of a vector of walks.
+/// Trees of a vector of walks.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeLanes {
-    /// Each lane's distance from the first tree in trees, a vector of `i32`.
+    /// Distance of each lane's tree from the first one in trees, a vector of `i32`.
     pub distance: Value,
-    /// Whether the distances are 0, 1, 2 and so on and the first tree's number is a multiple of the number of
-    /// lanes. Lanes beyond the last tree may lead to any tree then.
+    /// Whether the distances are 0, 1, 2 and so on, and the first tree's number is a multiple of the
+    /// lanes. Lanes beyond the last tree may then lead to any tree.
     pub aligned: bool,
 }
 
-/// The walks that a tree is loaded for.
+/// Shape of the walks for which a tree is loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkShape {
-    /// Lanes of their vectors; 1 where they are single. Vectors may leave single walks over.
+    /// Lanes per vector; 1 for single walks. A remainder of vectors may be single walks.
     pub lanes: u16,
-    /// Straight-line steps that they take.
+    /// Number of straight-line steps.
     pub steps: u32,
 }
 
 impl WalkShape {
-    /// A single walk that takes no counted step.
+    /// A single walk without straight-line steps.
     pub const SINGLE: WalkShape = WalkShape { lanes: 1, steps: 0 };
 }
 
-/// Where a value lies in an element of a table.
+/// Position of a value in an element of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At {
+pub struct FieldPosition {
     /// Bytes of an element.
     pub stride: u32,
-    /// Bytes from the element's start to the value.
+    /// Offset of the value in bytes.
     pub offset: u32,
 }
 
-impl At {
-    /// The value that an element begins with.
-    pub fn start(stride: u32) -> At {
-        At { stride, offset: 0 }
+impl FieldPosition {
+    /// Position at the start of an element.
+    pub fn start(stride: u32) -> FieldPosition {
+        FieldPosition { stride, offset: 0 }
     }
 }
 
 impl TreeState {
-    /// A tree of which nothing is loaded but its beginning.
+    /// A tree of which only its first record is known.
     pub fn at(base: Value) -> TreeState {
         TreeState { base, lanes: None, loaded: Loaded::Nothing }
     }
@@ -131,14 +132,21 @@ impl TreeState {
         TreeState { base: b.int(0), lanes: Some(lanes), loaded: Loaded::Nothing }
     }
 
-    /// The same where numbers begin with `first`, which leads to the first record.
-    pub fn counted_from(&self, b: &mut Builder, first: i64) -> TreeState {
+    /// The state for node numbers that begin with `first` at the first record.
+    pub fn numbered_from(&self, b: &mut Builder, first: i64) -> TreeState {
         TreeState { base: b.add_int(self.base, -first), ..*self }
     }
 
-    /// Loads `scalar` from the element of a node. A vector of node numbers gives a vector.
-    pub fn load(&self, b: &mut Builder, buffer: BufferId, scalar: Scalar, node: Value, at: At) -> Value {
-        let At { stride, offset } = at;
+    /// Loads `scalar` from the element of a node, or a vector from those of a vector of nodes.
+    pub fn load(
+        &self,
+        b: &mut Builder,
+        buffer: BufferId,
+        scalar: Scalar,
+        node: Value,
+        at: FieldPosition,
+    ) -> Value {
+        let FieldPosition { stride, offset } = at;
         if b.ty(node).lanes == 1 {
             let index = b.add(self.base, node);
             return b.load(Ty::of(scalar), Address { buffer, index, stride, offset });
@@ -147,7 +155,7 @@ impl TreeState {
         b.gather(scalar, Gather { buffer, base: self.base, index, stride, offset, mask: None })
     }
 
-    /// A node's number as walks of this tree, or of these trees, count.
+    /// A node number as a constant of the walks' type.
     pub fn number(&self, b: &mut Builder, number: u64) -> Value {
         let lanes = self.lanes.map_or(1, |lanes| b.ty(lanes).lanes);
         b.int_of(b.index_type(lanes), number as i64)

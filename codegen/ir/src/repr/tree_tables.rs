@@ -1,48 +1,48 @@
-//! Where the trees of a layout lie, and what walks load of a tree before they take steps.
+//! Access to the trees of a layout: the values that walks load before they take steps.
 
 use super::schema::Schema;
 use super::spans::Spans;
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::lir::{Builder, Value};
 
-/// The tables of a layout, and how walks find a tree there.
+/// Tables of a layout, and the code that finds a tree in them.
 pub trait TreeTables {
-    /// The tables.
+    /// Schema of the tables.
     fn schema(&self) -> &Schema;
 
-    /// Loads what is needed once per tree.
+    /// Loads the state of a tree.
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState;
 
-    /// The same for a vector of trees of which `tree` is the first.
+    /// Loads the state of a vector of trees, of which `tree` is the first.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
 
-    /// Where trees lie, if neighbours lie next to each other and walks read nothing else of their tables: copies of some
-    /// trees can stand for the tables then.
+    /// Records of each tree, if consecutive trees are contiguous and walks read no other data. Copies
+    /// of some trees can then replace the tables.
     fn spans(&self) -> Option<Spans<'_>> {
         None
     }
 
-    /// Brings a tree near.
+    /// Prefetches a tree.
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value);
 }
 
-/// A layout whose trees lie one after the other, with a table of where each begins.
+/// A layout that stores trees one after the other, with a table of first records.
 pub trait InOrder {
-    /// Where trees lie.
+    /// Records of each tree.
     fn trees(&self) -> Spans<'_>;
 
-    /// Whether walks read nothing of a tree that lies elsewhere.
+    /// Whether walks read only the records of their tree.
     fn reads_only_trees(&self) -> bool {
         true
     }
 
-    /// What is loaded of a tree beside its beginning.
-    fn load_more(&self, _: &mut Builder, _: &Buffers, _tree: Value, _start: Value, _: WalkShape) -> Loaded {
+    /// Loads other values of a tree.
+    fn load_extra(&self, _: &mut Builder, _: &Buffers, _tree: Value, _start: Value, _: WalkShape) -> Loaded {
         Loaded::Nothing
     }
 
-    /// The same for a vector of trees.
-    fn load_more_of_trees(&self, _: &mut Builder, _tree: Value, _: TreeLanes) -> Loaded {
+    /// Loads other values of a vector of trees.
+    fn load_extra_of_trees(&self, _: &mut Builder, _tree: Value, _: TreeLanes) -> Loaded {
         Loaded::Nothing
     }
 }
@@ -54,12 +54,12 @@ impl<L: InOrder> TreeTables for L {
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
         let start = self.trees().start.load(b, buffers, tree);
-        TreeState { loaded: self.load_more(b, buffers, tree, start, walks), ..TreeState::at(start) }
+        TreeState { loaded: self.load_extra(b, buffers, tree, start, walks), ..TreeState::at(start) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let state = self.trees().start.trees(b, buffers, tree, lanes);
-        TreeState { loaded: self.load_more_of_trees(b, tree, lanes), ..state }
+        TreeState { loaded: self.load_extra_of_trees(b, tree, lanes), ..state }
     }
 
     fn spans(&self) -> Option<Spans<'_>> {

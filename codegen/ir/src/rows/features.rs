@@ -1,30 +1,30 @@
-//! The features that a transposed copy of rows has: only those that some tree tests.
+//! Subset of features in a transposed copy of rows: those that some tree tests.
 
 use sched_forest::{Forest, Predicate};
 
-/// Features that are copied together: squares of as many rows as features are transposed in registers.
+/// Features of a piece, which are copied together: 4x4 squares are transposed in registers.
 const PIECE: u32 = 4;
 
-/// The features of a transposed copy, in pieces of some neighbours each. The copy's columns are these
+/// Features of a transposed copy, in pieces of neighbouring features. The copy's columns are these
 /// features in order.
 #[derive(Clone, Debug)]
 pub struct FeatureSubset {
-    /// The first feature of each piece, ascending. Only the last piece may share features with the one before
-    /// it.
+    /// First feature of each piece, ascending. Only the last piece may share features with its
+    /// predecessor.
     pieces: Vec<u32>,
-    /// Features of a piece: a power of two, and not more than rows have.
+    /// Features of a piece: a power of two, at most the features of a row.
     width: u32,
 }
 
 impl FeatureSubset {
-    /// The features that the used trees of a forest test.
+    /// Features that the used trees of a forest test.
     pub fn new(forest: &Forest, used: &[bool]) -> FeatureSubset {
         let features = u32::try_from(forest.num_features).unwrap_or(u32::MAX);
         let trees = forest.trees.iter().zip(used).filter(|(_, used)| **used);
         let mut tested = Vec::new();
         for node in trees.flat_map(|(tree, _)| &tree.inner) {
             tested.push(node.feature);
-            // A class is two features.
+            // A class takes two features.
             if let Predicate::Member { .. } = node.predicate {
                 tested.push(node.feature + 1);
             }
@@ -32,10 +32,11 @@ impl FeatureSubset {
         FeatureSubset::of(features, tested)
     }
 
-    /// The subset for rows of `features` features, of which these are tested.
+    /// The subset of rows with `features` features that covers the `tested` ones.
     fn of(features: u32, mut tested: Vec<u32>) -> FeatureSubset {
         let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
-        // Where nothing is tested, leaves that are walked like nodes still read the first column.
+        // If no feature is tested, walks still read the first column at leaves that they treat as
+        // nodes.
         tested.extend((tested.is_empty() && features > 0).then_some(0));
         tested.sort_unstable();
         let mut pieces: Vec<u32> = Vec::new();
@@ -47,12 +48,12 @@ impl FeatureSubset {
         FeatureSubset { pieces, width }
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub fn count(&self) -> usize {
         self.pieces.len() * self.width as usize
     }
 
-    /// The first feature of each piece.
+    /// First feature of each piece.
     pub fn pieces(&self) -> &[u32] {
         &self.pieces
     }
@@ -62,7 +63,7 @@ impl FeatureSubset {
         self.width
     }
 
-    /// The column of a feature that some used tree tests.
+    /// Column of a feature that some used tree tests.
     pub fn column(&self, feature: u32) -> u32 {
         let piece = self.pieces.partition_point(|first| *first <= feature).saturating_sub(1);
         let inside = self.pieces.get(piece).map_or(0, |first| feature.saturating_sub(*first));
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_column_where_nothing_is_tested() {
+    fn there_is_a_column_if_nothing_is_tested() {
         assert_eq!(FeatureSubset::of(5, Vec::new()).count(), 4);
         assert_eq!(FeatureSubset::of(0, Vec::new()).count(), 0);
     }

@@ -1,50 +1,50 @@
-//! The call's rows where they are columns: which order they have is known when the call is made.
+//! Input rows that a call passes as columns, whose order is known only at run time.
 
 use super::lanes_below;
 use crate::lir::{Address, BufferId, Builder, Cmp, Scalar, Ty, Value};
 
-/// Features between one whose values are read and one whose values are brought near: a copy reads a few lines of each feature,
-/// which are too few for a processor to see where it goes on.
+/// Distance in features between the one that is read and the one that is prefetched. A copy reads a few
+/// cache lines of each feature, too few for the hardware prefetcher.
 pub const FEATURES_AHEAD: i64 = 4;
 /// Bytes of a cache line.
 const LINE: u32 = 64;
 
-/// The columns of a call.
+/// Columns of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct InputColumns {
-    /// The values of all features.
+    /// Buffer of values of all features.
     pub values: BufferId,
-    /// Where they lie there, a buffer of [`Space::Order`](crate::lir::Space::Order).
+    /// Positions of the features in `values`, a buffer of [`Space::Order`](crate::lir::Space::Order).
     pub order: BufferId,
     /// The element of values.
     pub element: Scalar,
 }
 
-/// Rows from one on, of which some exist.
+/// Consecutive rows, some of which may not exist.
 #[derive(Clone, Copy, Debug)]
-pub struct Left {
+pub struct RowRange {
     /// The number of the first row.
     pub first: Value,
-    /// How many there are, or none if it is below 1; if this is nothing, as many as are wanted.
+    /// Number of existing rows, none if it is below 1. `None` if all rows exist.
     pub count: Option<Value>,
 }
 
 impl InputColumns {
-    /// Whether the call has columns, and not rows.
+    /// Whether the call passes columns instead of rows.
     pub fn given(self, b: &mut Builder) -> Value {
         let zero = b.int(0);
         let order = b.load_index(Scalar::I64, Address::element(self.order, zero, Scalar::I64));
         b.cmp(Cmp::Ne, order, zero)
     }
 
-    /// The element of a feature's value in row 0. The feature is an index.
+    /// Index of a feature's value in row 0. The feature is an index.
     pub fn start(self, b: &mut Builder, feature: Value) -> Value {
         let number = b.add_int(feature, 1);
         b.load_index(Scalar::I64, Address::element(self.order, number, Scalar::I64))
     }
 
-    /// The values of a feature in as many rows as there are lanes; zeros where there is no row.
-    pub fn rows(self, b: &mut Builder, start: Value, rows: Left, lanes: u16) -> Value {
+    /// Loads `lanes` rows of a feature; lanes without a row are zero.
+    pub fn rows(self, b: &mut Builder, start: Value, rows: RowRange, lanes: u16) -> Value {
         let index = b.add(start, rows.first);
         let at = Address::element(self.values, index, self.element);
         let ty = Ty::vector(self.element, lanes);
@@ -57,7 +57,7 @@ impl InputColumns {
         }
     }
 
-    /// Brings a feature's values in some rows near.
+    /// Prefetches some rows of a feature.
     pub fn prefetch(self, b: &mut Builder, start: Value, row: Value, rows: u32) {
         let index = b.add(start, row);
         let first = Address::element(self.values, index, self.element);

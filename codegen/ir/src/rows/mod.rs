@@ -1,10 +1,10 @@
-//! Rows as walks read them: where the value of a feature lies, and copies of rows as column-major blocks.
+//! Rows as walks read them: the address of each feature value, and copies of rows as column-major
+//! blocks.
 //!
-//! A row is read from the call's input, from a copy of some rows, or from a copy in blocks that are
-//! transposed, so that one feature of all rows of a block is one piece of memory ([`transpose`]). Such a copy
-//! has only the features that some tree tests ([`features`]). The call's input may be columns, from which copies are filled
-//! directly ([`input`]). Copies hold values, or bins where rows are
-//! quantized.
+//! A walk reads a row from the call's input, from a copy of rows, or from a copy in transposed blocks.
+//! In a transposed block, one feature of all rows is contiguous ([`transpose`]). Such a copy has only
+//! the features that some tree tests ([`features`]). If the call's input is columns, copies are filled
+//! from these directly ([`input`]). Copies hold values, or bins if rows are quantized.
 
 pub mod features;
 pub mod input;
@@ -12,7 +12,7 @@ pub mod transpose;
 
 use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};
 
-/// Where the row of a walk, or the rows of a vector of walks, lie: the value of feature `f` is element
+/// Address of a walk's row, or of the rows of a vector of walks. The value of feature `f` is element
 /// `index + f * stride` of `buffer`, `offset` bytes further.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -24,66 +24,66 @@ pub struct Row {
     pub offset: u32,
     /// The element.
     pub element: Scalar,
-    /// Elements from one feature to the next.
+    /// Distance from one feature to the next, in elements.
     pub stride: u32,
-    /// The rows of a vector; none for a single walk.
+    /// Rows of a vector of walks; `None` for a single walk.
     pub lanes: Option<RowLanes>,
-    /// All values of the row as a table to look up by number, where all lanes walk one row.
+    /// All values of the row as a look-up table, if all lanes walk one row.
     pub table: Option<Value>,
 }
 
 /// The rows of a vector of walks.
 #[derive(Clone, Copy, Debug)]
 pub struct RowLanes {
-    /// Each lane's distance from the first row in elements, a vector of `i32`; none if all lanes walk one
-    /// row.
+    /// Distance of each lane's row from the first row in elements, a vector of `i32`. `None` if all
+    /// lanes walk one row.
     pub distance: Option<Value>,
-    /// Whether the distances are 0, 1, 2 and so on: a feature of all lanes is one piece of memory.
+    /// Whether the distances are 0, 1, 2 and so on, so that a feature of all lanes is contiguous.
     pub adjacent: bool,
-    /// Which lanes have a row; all, if there is none.
+    /// Mask of lanes with a row; `None` if all lanes have one.
     pub mask: Option<Value>,
 }
 
-/// The rows of a copy.
+/// Rows of a copy.
 #[derive(Clone, Copy, Debug)]
-pub struct Copied {
-    /// The first one.
+pub struct CopiedRows {
+    /// First row.
     pub first: Value,
-    /// How many there are.
+    /// Number of rows.
     pub count: Value,
-    /// How many the copy has room for: those that there are, and as many as fill the last block.
+    /// Number of rows for which the copy has space: `count`, rounded up to whole blocks.
     pub held: Value,
 }
 
-/// Where rows are in a column of shared memory.
+/// Order of rows in a column of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
-    /// Rows of a word that are as far apart as there are banks; 1 where rows are in order.
+pub struct RowPlacement {
+    /// Rows of a word, which are [`BANKS`] rows apart; 1 if rows are in order.
     per_word: i64,
 }
 
-/// Words that shared memory delivers at once, each from a bank of its own.
+/// Words that shared memory delivers at once, each from its own bank.
 const BANKS: i64 = 32;
 
-/// Threads that share some work: each takes every `count`-th piece, from its own number on.
+/// Threads that share work: each takes every `count`-th piece, from its own number on.
 #[derive(Clone, Copy, Debug)]
 pub struct Team {
     /// The number of the running thread, an index.
     pub thread: Value,
-    /// How many there are.
+    /// Number of threads.
     pub count: i64,
 }
 
-impl Places {
-    /// One after the other.
-    pub const IN_ORDER: Places = Places { per_word: 1 };
+impl RowPlacement {
+    /// Rows in ascending order.
+    pub const IN_ORDER: RowPlacement = RowPlacement { per_word: 1 };
 
-    /// Neighbouring rows in neighbouring banks, whose words hold several rows.
-    pub fn spread(element: Scalar) -> Places {
-        Places { per_word: i64::from(Scalar::I32.bytes() / element.bytes()).max(1) }
+    /// Neighbouring rows in neighbouring banks, with several rows in a word.
+    pub fn spread(element: Scalar) -> RowPlacement {
+        RowPlacement { per_word: i64::from(Scalar::I32.bytes() / element.bytes()).max(1) }
     }
 
-    /// The place of a row, an index.
+    /// Position of a row in its column, as an index.
     pub fn of(self, b: &mut Builder, row: Value) -> Value {
         if self.per_word == 1 {
             return row;
@@ -99,8 +99,8 @@ impl Places {
 }
 
 impl Row {
-    /// The values of a feature: an index for a single row, a vector of `i32` for a vector of walks. Bins are
-    /// widened to these types with zeros.
+    /// Loads the values of a feature: an index for a single row, a vector of `i32` for a vector of
+    /// walks. Bins are zero-extended to these types.
     pub fn load(&self, b: &mut Builder, feature: Value) -> Value {
         let Some(lanes) = self.lanes else {
             let feature = b.mul_int(feature, i64::from(self.stride));
@@ -128,17 +128,17 @@ impl Row {
         if self.element.is_float() {
             return b.gather(self.element, gather);
         }
-        // There are gathers of whole words only.
+        // Gathers fetch whole words only.
         let word = b.gather(Scalar::I32, gather);
         b.bits(word, 0, 8 * self.element.bytes())
     }
 
-    /// Whether a feature of all rows of the vector is one piece of memory.
+    /// Whether a feature of all rows of the vector is contiguous.
     pub fn is_adjacent(&self) -> bool {
         self.lanes.is_some_and(|lanes| lanes.adjacent)
     }
 
-    /// The bins of one column for all lanes, which are bytes. The column is an index.
+    /// Loads the byte-sized bins of one column for all lanes. The column is an index.
     pub fn load_bytes(&self, b: &mut Builder, column: Value, lanes: u16) -> Value {
         if self.is_adjacent() {
             return self.load_column(b, column, lanes);
@@ -149,18 +149,19 @@ impl Row {
         b.cast(Cast::Trunc, bins, Ty::vector(Scalar::I8, lanes))
     }
 
-    /// The values of one feature for all lanes, where they are one piece of memory. The feature is an index.
+    /// Loads the values of one feature for all lanes, which must be contiguous. The feature is an
+    /// index.
     pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
         self.load_column_and(b, Keep::Invariant, feature, width)
     }
 
-    /// The same, kept in some way.
+    /// As [`Row::load_column`], with the given reuse of the loaded value.
     pub fn load_column_and(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
         let distance = b.mul_int(feature, i64::from(self.stride));
         self.load_rows(b, keep, distance, width)
     }
 
-    /// The values for all lanes that begin `distance` elements behind the first row's.
+    /// Loads the values of all lanes that begin `distance` elements behind those of feature 0.
     pub fn load_rows(&self, b: &mut Builder, keep: Keep, distance: Value, width: u16) -> Value {
         let first =
             Address { offset: self.offset, ..Address::element(self.buffer, self.index, self.element) };
@@ -172,7 +173,7 @@ impl Row {
     }
 }
 
-/// Which of `lanes` lanes have a number below `count`, an index.
+/// Mask of the `lanes` lanes whose number is below `count`, an index.
 pub fn lanes_below(b: &mut Builder, count: Value, lanes: u16) -> Value {
     let ty = Ty::vector(Scalar::I32, lanes);
     let all = b.int(i64::from(lanes));

@@ -1,21 +1,21 @@
-//! Transposed copies of rows: within a block of rows, the values of one feature are one piece of memory.
+//! Transposed copies of rows: in a block of rows, the values of one feature are contiguous.
 //!
-//! Rows are read a piece of neighbouring features at a time. The pieces of as many rows as fill vectors make
-//! squares, which are transposed in registers; rows that do not fill a block are gathered under a mask.
+//! Rows are read in pieces of neighbouring features. The pieces of several rows fill vectors and form
+//! squares, which are transposed in registers. Rows that do not fill a block are gathered under a mask.
 
 use super::features::FeatureSubset;
-use super::input::{FEATURES_AHEAD, InputColumns, Left};
-use super::{Copied, lanes_below};
+use super::input::{FEATURES_AHEAD, InputColumns, RowRange};
+use super::{CopiedRows, lanes_below};
 use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
 
 /// Most rows of a block that is transposed in registers.
 const MOST_ROWS: u32 = 64;
 
-/// A block of rows and where its copy goes.
-pub struct Block {
-    /// The first element of the first row.
+/// A block of rows with the destination of its copy.
+pub struct RowBlock {
+    /// Index of the first row's first value.
     pub from: Value,
-    /// The first element of the copy.
+    /// Index of the copy's first value.
     pub to: Value,
     /// The copy.
     pub copy: BufferId,
@@ -23,47 +23,47 @@ pub struct Block {
     pub rows: u32,
 }
 
-/// What is transposed: rows that lie one after the other, and which of their features.
+/// Transposition of consecutive rows into a subset of their features.
 #[derive(Clone, Copy)]
 pub struct Transpose<'a> {
     /// The rows.
     pub rows: BufferId,
-    /// Their element.
+    /// Element of the rows.
     pub input: Scalar,
     /// Features of a row.
     pub features: i64,
-    /// Those that are copied.
+    /// Features that are copied.
     pub subset: &'a FeatureSubset,
-    /// The table of the first feature of each piece of the subset.
+    /// Table with the first feature of each piece of the subset.
     pub pieces: BufferId,
 }
 
 impl Transpose<'_> {
-    /// Columns of a copy.
+    /// Number of columns of a copy.
     pub fn columns(&self) -> i64 {
         self.subset.count() as i64
     }
 
-    /// Copies rows in blocks of `width`; a block holds the first column of all its rows, then the second one,
-    /// and so on. The rows that the last block lacks are zeros.
-    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: Copied, width: u32) {
+    /// Copies rows in blocks of `width` rows. A block holds the first column of all its rows, then the
+    /// second column, and so on. Missing rows of the last block are zeros.
+    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows, width: u32) {
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(width)), &[], |b, first, _| {
             let row = b.add(rows.first, first);
             let (from, to) = (b.mul_int(row, self.features), b.mul_int(first, self.columns()));
-            let block = Block { from, to, copy, rows: width };
+            let block = RowBlock { from, to, copy, rows: width };
             let left = b.sub(rows.count, first);
             self.block(b, &block, left);
             Vec::new()
         });
     }
 
-    /// The same copy of the columns of a call, feature by feature.
+    /// Copies the columns of a call into such blocks, feature by feature.
     pub fn columns_of(
         &self,
         b: &mut Builder,
         from: InputColumns,
-        rows: Copied,
+        rows: CopiedRows,
         (copy, width): (BufferId, u32),
         are_full: bool,
     ) {
@@ -85,7 +85,7 @@ impl Transpose<'_> {
                 let column = b.mul_int(column, i64::from(width));
                 b.for_loop((zero, rows.held, i64::from(width)), &[], |b, block, _| {
                     let count = (!are_full).then(|| b.sub(rows.count, block));
-                    let left = Left { first: b.add(rows.first, block), count };
+                    let left = RowRange { first: b.add(rows.first, block), count };
                     from.prefetch(b, next, left.first, width);
                     let values = from.rows(b, start, left, width as u16);
                     let before = b.mul_int(block, self.columns());
@@ -99,7 +99,7 @@ impl Transpose<'_> {
     }
 
     /// Copies a block of which `left` rows exist.
-    pub fn block(&self, b: &mut Builder, block: &Block, left: Value) {
+    pub fn block(&self, b: &mut Builder, block: &RowBlock, left: Value) {
         if !self.fits_registers(block.rows) {
             return self.gather_block(b, block, left);
         }
@@ -123,7 +123,8 @@ impl Transpose<'_> {
         self.subset.width()
     }
 
-    /// Whether blocks of `rows` rows are squares of pieces, and the last row can be reached from the first.
+    /// Whether a block of `rows` rows splits into squares of pieces, and 32-bit offsets reach from its
+    /// first row to its last.
     fn fits_registers(&self, rows: u32) -> bool {
         let far = self.features.saturating_mul(i64::from(self.input.bytes()) * i64::from(rows));
         let piece = self.piece();
@@ -131,9 +132,14 @@ impl Transpose<'_> {
         squares && piece > 1 && u32::try_from(far).is_ok()
     }
 
-    /// Calls `body` for each piece with the place of its first feature in the first row, and that of its
-    /// first column.
-    fn each_piece(&self, b: &mut Builder, block: &Block, mut body: impl FnMut(&mut Builder, Value, Value)) {
+    /// Calls `body` for each piece, with the index of its first feature in the first row and the index
+    /// of its first column in the copy.
+    fn each_piece(
+        &self,
+        b: &mut Builder,
+        block: &RowBlock,
+        mut body: impl FnMut(&mut Builder, Value, Value),
+    ) {
         let piece = i64::from(self.piece());
         let (zero, end) = (b.int(0), b.int(self.columns() / piece));
         b.for_loop((zero, end, 1), &[], |b, number, _| {
@@ -146,8 +152,8 @@ impl Transpose<'_> {
         });
     }
 
-    /// Copies a full block.
-    fn full_block(&self, b: &mut Builder, block: &Block) {
+    /// Copies a block with all rows.
+    fn full_block(&self, b: &mut Builder, block: &RowBlock) {
         let (bytes, piece) = (self.input.bytes(), self.piece());
         let row_bytes = self.features as u32 * bytes;
         let ty = Ty::vector(self.input, piece as u16);
@@ -156,8 +162,8 @@ impl Transpose<'_> {
                 let at = Address { buffer: self.rows, index: from, stride: bytes, offset: row * row_bytes };
                 b.load(ty, at)
             };
-            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are rows
-            // of squares.
+            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are
+            // rows of squares.
             let rows: Vec<Vec<Value>> = (0..piece)
                 .map(|first| (first..block.rows).step_by(piece as usize).map(&mut load).collect())
                 .collect();
@@ -174,8 +180,8 @@ impl Transpose<'_> {
         });
     }
 
-    /// Copies a block of which only `left` rows exist.
-    fn gather_block(&self, b: &mut Builder, block: &Block, left: Value) {
+    /// Copies a block of which `left` rows exist.
+    fn gather_block(&self, b: &mut Builder, block: &RowBlock, left: Value) {
         let (input, piece) = (self.input, self.piece());
         let lanes = block.rows as u16;
         let ty = Ty::vector(Scalar::I32, lanes);
@@ -194,7 +200,7 @@ impl Transpose<'_> {
     }
 }
 
-/// Vectors one after the other as one; their number is a power of two.
+/// Concatenates vectors, whose number is a power of two.
 fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
     while parts.len() > 1 {
         parts = parts.chunks(2).map(|pair| b.concat(pair[0], pair[1])).collect();
@@ -202,7 +208,7 @@ fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
     parts[0]
 }
 
-/// Transposes squares, which lie side by side in as many vectors as a square has rows.
+/// Transposes squares that lie side by side in `rows`; `rows.len()` is the size of a square.
 fn transposed(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
     let mut size = rows.len() / 2;
     while size > 0 {

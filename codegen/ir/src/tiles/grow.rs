@@ -1,24 +1,24 @@
-//! Which nodes belong together: tiles grown from their roots.
+//! Growth of tiles from their roots: which nodes share a tile.
 
 use sched_forest::{NodeRef, Tree};
 use std::collections::VecDeque;
 
-/// The share of hits that the most frequent leaves of a biased tree cover, in percent.
+/// Share of hits in percent that the most frequent leaves of a biased tree must cover.
 pub const COVERED: u64 = 90;
-/// The most leaves that may be needed to cover it, in percent of the tree's leaves.
+/// Most leaves, in percent of the tree's leaves, that may be needed to cover [`COVERED`] percent of the
+/// hits.
 pub const FEW: u64 = 10;
 
-/// How the tiles of a tree grow.
+/// Growth order of the tiles of a tree.
 pub enum Growth {
     /// In level order.
     Uniform,
-    /// Towards the child that is passed most often. Holds how often each inner node is.
+    /// Towards the child with most hits. Holds the hits of each inner node.
     Likely(Vec<u64>),
 }
 
 impl Growth {
-    /// Growth by the hits of each leaf: towards the likely ones if few leaves cover most of the hits, else
-    /// uniform.
+    /// Growth by the hits of each leaf: towards the likely leaves if the tree is biased, else uniform.
     pub fn by_hits(tree: &Tree, hits: &[u64]) -> Growth {
         if !is_biased(hits) {
             return Growth::Uniform;
@@ -35,7 +35,7 @@ impl Growth {
         Growth::Likely(passed)
     }
 
-    /// The nodes of the tile with this root, at most `most`, in the tile's level order.
+    /// Nodes of the tile with this root, at most `most`, in the tile's level order.
     pub fn tile(&self, tree: &Tree, root: u32, most: usize) -> Vec<u32> {
         match self {
             Growth::Uniform => in_level_order(tree, root, most, |_| true),
@@ -66,7 +66,7 @@ fn inner_children(tree: &Tree, node: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The first nodes below a root for which `test` holds, level by level.
+/// The first `most` nodes below a root for which `test` holds, level by level.
 fn in_level_order(tree: &Tree, root: u32, most: usize, test: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut tile = Vec::with_capacity(most);
     let mut next = VecDeque::from([root]);
@@ -77,7 +77,8 @@ fn in_level_order(tree: &Tree, root: u32, most: usize, test: impl Fn(u32) -> boo
     tile
 }
 
-/// From the root the node that is passed most often, again and again; of equals the one that was met first.
+/// Nodes below a root, at most `most`, each time the candidate with most hits; of equal candidates, the
+/// one found first.
 fn likely(tree: &Tree, root: u32, most: usize, passed: &[u64]) -> Vec<u32> {
     let mut tile = Vec::with_capacity(most);
     let mut open = vec![root];

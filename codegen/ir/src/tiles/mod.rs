@@ -1,9 +1,9 @@
-//! Tiles of nodes (Treebeard): connected nodes of a tree whose tests are all made at once, so that a walk
-//! steps from tile to tile.
+//! Tiles of nodes (Treebeard): connected nodes of a tree whose tests are all made at once, so that a
+//! walk steps from tile to tile.
 //!
-//! The schedule says how many inner nodes a tile has at most; leaves never belong to one. Its children are
-//! the nodes and leaves that hang on it, from left to right. Everything here is about trees; how tiles lie in
-//! memory is a representation's business.
+//! The schedule sets the largest number of inner nodes of a tile; leaves belong to no tile. The
+//! children of a tile are the nodes and leaves below it, from left to right. This module knows only
+//! trees. Representations store tiles in memory.
 
 mod grow;
 mod shape;
@@ -34,23 +34,24 @@ pub enum Child {
 pub struct Tile {
     /// Inner nodes of the tree, in the tile's level order. A tile of padding has none.
     pub nodes: Vec<u32>,
-    /// How they hang together.
+    /// Parents and children inside the tile.
     pub shape: Shape,
-    /// What the tile leads to, from left to right.
+    /// Children of the tile, from left to right.
     pub children: Vec<Child>,
 }
 
 impl Tile {
-    /// A tile that leads to its one child whatever the row.
+    /// A tile without tests, which leads to its one child.
     fn padding(child: Child) -> Tile {
         Tile { nodes: Vec::new(), shape: Shape::default(), children: vec![child] }
     }
 }
 
-/// The tiles that cover a tree; the first one holds the root. A tree that is a leaf has a tile of padding.
+/// Tiles that cover a tree; the first one holds the root. A tree that is a leaf has one tile of
+/// padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TiledTree {
-    /// All tiles. A tile's number is above that of the tile that it hangs on.
+    /// All tiles, parents before children.
     pub tiles: Vec<Tile>,
 }
 
@@ -59,9 +60,9 @@ pub struct TiledTree {
 pub struct Tiling {
     /// Most nodes of a tile.
     pub most: u32,
-    /// How many trees follow the likely paths.
+    /// Number of trees whose tiles follow the likely paths.
     pub biased: usize,
-    /// For each tree its tiles.
+    /// Tiles of each tree.
     pub trees: Vec<TiledTree>,
 }
 
@@ -70,7 +71,7 @@ impl Tiling {
     ///
     /// # Errors
     ///
-    /// When tiles shall follow the likely paths and there is no profile, or one of another forest.
+    /// If tiles should follow the likely paths and there is no profile, or one of another forest.
     pub fn new(forest: &Forest, asked: TileTrees, profile: Option<&Profile>) -> Result<Tiling, CompileError> {
         let mut biased = 0;
         let mut trees = Vec::with_capacity(forest.trees.len());
@@ -87,16 +88,16 @@ impl Tiling {
         Ok(Tiling { most: asked.nodes, biased, trees })
     }
 
-    /// Edges between tiles to the deepest and the shallowest leaf of each tree.
+    /// Depths of the deepest and the shallowest leaf of each tree, in edges between tiles.
     pub fn depths(&self) -> Vec<(u32, u32)> {
         self.trees.iter().map(TiledTree::depths).collect()
     }
 
-    /// Pushes the leaves of each tree down to `steps` steps, one tile a step.
+    /// Pushes the leaves of each tree down to `steps` steps, one tile per step.
     ///
     /// # Errors
     ///
-    /// When that would exceed the budget.
+    /// If that would exceed the budget.
     pub fn pad(&mut self, steps: &[u32], budget: &Budget) -> Result<(), CompileError> {
         let mut added = 0u64;
         for (tree, steps) in self.trees.iter().zip(steps) {
@@ -143,13 +144,13 @@ impl TiledTree {
         TiledTree { tiles }
     }
 
-    /// Steps to the deepest and to the shallowest leaf.
+    /// Steps to the deepest and the shallowest leaf.
     fn depths(&self) -> (u32, u32) {
         let (deepest, shallowest) = (self.leaf_steps().max(), self.leaf_steps().min());
         (deepest.unwrap_or(0), shallowest.unwrap_or(0))
     }
 
-    /// For each tile how many steps lead to it.
+    /// Steps to each tile.
     fn steps(&self) -> Vec<u32> {
         let mut steps = vec![0u32; self.tiles.len()];
         for (at, tile) in self.tiles.iter().enumerate() {
@@ -162,7 +163,7 @@ impl TiledTree {
         steps
     }
 
-    /// For each child that is a leaf how many steps lead to it.
+    /// Steps to each leaf child.
     fn leaf_steps(&self) -> impl Iterator<Item = u32> {
         let steps = self.steps();
         self.tiles.iter().zip(steps).flat_map(|(tile, steps)| {
@@ -189,7 +190,7 @@ impl TiledTree {
     }
 }
 
-/// The tile of these nodes, in level order; roots of further tiles are added to those found already.
+/// The tile of some nodes in level order. Appends the roots of its child tiles to `roots`.
 fn tile(tree: &Tree, nodes: Vec<u32>, roots: &mut Vec<u32>) -> Tile {
     let place: HashMap<u32, usize> = nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
     let sides = |node: &u32| [tree.inner[*node as usize].left, tree.inner[*node as usize].right];
@@ -199,7 +200,7 @@ fn tile(tree: &Tree, nodes: Vec<u32>, roots: &mut Vec<u32>) -> Tile {
         (within(left), within(right))
     }));
     let mut children = Vec::with_capacity(nodes.len() + 1);
-    // Left to right: what was pushed last comes first.
+    // From left to right: the right child is pushed first.
     let mut stack: Vec<NodeRef> = nodes.first().map(|root| NodeRef::Inner(*root)).into_iter().collect();
     while let Some(at) = stack.pop() {
         match at {

@@ -1,24 +1,26 @@
-//! Shapes of tiles: which of a tile's nodes are children of which, and what their tests together lead to.
+//! Shapes of tiles: parents and children in a tile, and the child that each outcome of its tests leads
+//! to.
 
-/// The shape of a tile: its nodes in level order, each with the bit whether its left child is in the tile too
-/// (2k) and whether its right child is (2k + 1). A tile without nodes has one child, whatever the row.
+/// Shape of a tile: two bits per node in level order. Bit 2k is set if the left child of node k is in
+/// the tile, bit 2k + 1 if its right child is. A tile without nodes has one child for all rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape {
     nodes: u8,
     inside: u16,
 }
 
-/// What a child of a node of a tile is.
+/// Child of a node of a tile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Below {
     /// A node of the tile.
     Node(u8),
-    /// A child of the tile; children are numbered from left to right.
+    /// A child of the tile, numbered from left to right.
     Child(u8),
 }
 
 impl Shape {
-    /// The shape of a tile whose nodes, in level order, have these children in the tile, at most eight nodes.
+    /// Shape of a tile of at most eight nodes. `inside` says for each node in level order whether its
+    /// left and right child are in the tile.
     pub fn of(inside: impl IntoIterator<Item = (bool, bool)>) -> Shape {
         let mut shape = Shape::default();
         for (left, right) in inside {
@@ -34,14 +36,14 @@ impl Shape {
         self.nodes + 1
     }
 
-    /// The child that each of the outcomes of `tests` tests leads to: bit k of an outcome says whether the
-    /// row goes right at node k. Bits of tests that the tile does not have do not matter.
+    /// The child that each outcome of `tests` tests leads to. Bit k of an outcome is set if the row
+    /// goes right at node k. Bits beyond the tile's nodes are ignored.
     pub fn outcomes(self, tests: u32) -> Vec<u8> {
         let below = self.below();
-        (0..1u32 << tests).map(|outcome| self.lead(&below, outcome)).collect()
+        (0..1u32 << tests).map(|outcome| self.child_of(&below, outcome)).collect()
     }
 
-    fn lead(self, below: &[[Below; 2]], outcome: u32) -> u8 {
+    fn child_of(self, below: &[[Below; 2]], outcome: u32) -> u8 {
         let mut node = 0u8;
         // A path has no more nodes than the tile.
         for _ in 0..self.nodes {
@@ -54,7 +56,7 @@ impl Shape {
         0
     }
 
-    /// What is left and right of each node.
+    /// Left and right child of each node.
     fn below(self) -> Vec<[Below; 2]> {
         let mut next = 1;
         let mut below: Vec<[Below; 2]> = Vec::with_capacity(usize::from(self.nodes));
@@ -103,7 +105,7 @@ mod tests {
 
     #[test]
     fn children_are_numbered_from_left_to_right() {
-        // One node: left is 0, right is 1; the test of a node that is not there does not matter.
+        // One node: left is 0, right is 1; the missing second test does not matter.
         assert_eq!(Shape::of([(false, false)]).outcomes(2), [0, 1, 0, 1]);
         // A root with both children in the tile: node 1 decides on the left, node 2 on the right.
         let full = Shape::of([(true, true), (false, false), (false, false)]);

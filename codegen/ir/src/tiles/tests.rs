@@ -87,7 +87,7 @@ fn padding_adds_one_tile_a_step() {
     let mut tiled = uniform("(((..).)(..))", 3);
     tiled.pad(3);
     assert_eq!(tiled.depths(), (3, 3));
-    // Three leaves one step away need two tiles each, two leaves two steps away one each.
+    // Each of three leaves at depth one needs two tiles, each of two leaves at depth two needs one.
     assert_eq!(tiled.tiles.len(), 2 + 3 * 2 + 2);
     let mut deep = uniform("(..)", 2);
     deep.pad(1);
@@ -111,7 +111,7 @@ fn likely(most: u32) -> TileTrees {
 
 #[test]
 fn likely_tiles_follow_the_hits() {
-    // A chain to the left beside a complete right part; nearly all rows end at the chain's end.
+    // A chain to the left beside a complete right part; nearly all rows end at the end of the chain.
     let forest = forest(tree("((((((..).).).).)(((..)(..))((..)(..))))"));
     let count = forest.trees[0].leaves.len() as u32;
     assert!(count >= 10, "a tenth of the leaves is a leaf");
@@ -122,7 +122,7 @@ fn likely_tiles_follow_the_hits() {
     let tiling = tiling.unwrap_or_else(|error| unreachable!("{error}"));
     assert_eq!(tiling.biased, 1);
     assert_eq!(nodes(&tiling.trees[0])[0], [0, 1, 2, 3], "the chain comes first");
-    // The same number of hits everywhere is no reason to follow any path.
+    // Equal hits everywhere favour no path.
     let even = Profile { rows: 10, trees: [(0, (0..count).map(|leaf| (leaf, 5)).collect())].into() };
     let tiling = Tiling::new(&forest, likely(4), Some(&even));
     let tiling = tiling.unwrap_or_else(|error| unreachable!("{error}"));
@@ -153,8 +153,9 @@ fn padding_stays_within_the_budget() {
     assert_eq!(code, Some(codes::PAD_BUDGET));
 }
 
-/// What the checker reckons without the shapes of trees: no leaf is more steps away than it says, the deepest
-/// one no fewer, and padding takes no fewer tiles. So it refuses nothing that compiles.
+/// Bounds that the checker computes without the shapes of trees: leaves are at most as deep as it says,
+/// the deepest leaf at least, and padding takes at least as many tiles. So it refuses nothing that
+/// compiles.
 #[test]
 fn the_checker_never_reckons_too_much() {
     let mut rng = Rng(7);
@@ -193,7 +194,7 @@ fn the_checker_never_reckons_too_much() {
     assert!(reckoned * 2 > added, "{reckoned} of {added} tiles are reckoned with");
 }
 
-/// Of complete trees the checker knows all.
+/// Exact values that the checker computes for complete trees.
 #[test]
 fn the_checker_knows_complete_trees() {
     for (depth, nodes) in (0..7).flat_map(|depth| (2..=8).map(move |nodes| (depth, nodes))) {
@@ -211,7 +212,7 @@ fn the_checker_knows_complete_trees() {
     }
 }
 
-/// Steps to a leaf, found on its own way: from the tile that has it up to the root.
+/// Steps to a leaf, counted from its tile up to the root.
 fn steps_to(tiled: &TiledTree, leaf: u32) -> u32 {
     let holds = |child: Child| tiled.tiles.iter().position(|tile| tile.children.contains(&child));
     let mut at = holds(Child::Leaf(leaf));
@@ -223,7 +224,7 @@ fn steps_to(tiled: &TiledTree, leaf: u32) -> u32 {
     steps
 }
 
-/// A random tree of up to 60 inner nodes: bushes, chains and what is between.
+/// A random tree of up to 60 inner nodes, from bushes to chains.
 fn grown(rng: &mut Rng) -> Tree {
     let mut text = ".".to_owned();
     let (nodes, bushy) = (rng.below(60), 1 + rng.below(4));

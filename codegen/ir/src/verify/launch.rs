@@ -1,17 +1,17 @@
-//! Proves that barriers stand under uniform control: all threads of a block come by, or none.
+//! Proves that barriers are in uniform control flow: all threads of a block reach them, or none.
 //!
-//! A value is *varying* if threads of one block that run the same statement at the same time may have different ones.
-//! It is, if it comes from a thread's number, from memory that threads write, or from a varying value; or if it leaves
-//! control that threads take differently. Everything else is uniform, and so is what stands under uniform conditions.
+//! A value is *varying* if threads of one block may compute different values for it. Sources are thread
+//! numbers, memory that threads write, and varying values. Values that leave divergent control flow
+//! vary, too. All other values are uniform, and so is control flow under uniform conditions.
 
 use super::checked::{Checked, ensure, name};
 use crate::lir::{Block, Carried, Function, Launch, Op, Space, Stmt, Value};
 use sched_nest::GpuLevel;
 
-/// Checks the places of barriers and of shared memory.
+/// Checks that barriers and shared memory are in uniform control flow.
 pub(super) fn check(function: &Function, launch: &Launch) -> Checked {
     let mut uniformity = Uniformity { function, varying: vec![false; function.types.len()], changed: true };
-    // A loop passes values back to its start. Each round marks one more, or is the last.
+    // Loops pass values back to their start, so marking repeats until no value is added.
     while std::mem::take(&mut uniformity.changed) {
         uniformity.block(&launch.body);
     }
@@ -35,7 +35,7 @@ impl Uniformity<'_> {
         *known |= varies;
     }
 
-    /// Marks what varies in a block.
+    /// Marks the varying values of a block.
     fn block(&mut self, block: &Block) {
         for stmt in block {
             match stmt {
@@ -73,14 +73,15 @@ impl Uniformity<'_> {
         }
     }
 
-    /// What a loop carries varies in it if what comes in, or what comes back, does.
+    /// Marks carried values inside a loop, which vary if the first or the next value does.
     fn enter(&mut self, carried: &[Carried]) {
         for c in carried {
             self.mark(c.inside, self.varies(c.first) || self.varies(c.next));
         }
     }
 
-    /// Threads that leave a loop after different numbers of iterations carry different values out.
+    /// Marks carried values after a loop. They vary if threads leave the loop after different numbers
+    /// of iterations.
     fn leave(&mut self, carried: &[Carried], divergent: bool) {
         self.enter(carried);
         for c in carried {
@@ -98,14 +99,14 @@ impl Uniformity<'_> {
         varies
     }
 
-    /// Refuses barriers below control that `divergent` decides.
+    /// Refuses barriers inside control flow that the varying value `divergent` decides.
     fn barriers(&self, block: &Block, divergent: Option<Value>) -> Checked {
         let by = |value: &Value| self.varies(*value).then_some(*value);
         let uniform = |what: &str| {
             ensure(divergent.is_none(), || {
                 let decides = divergent.map_or_else(String::new, name);
                 format!(
-                    "{what} stands where only some threads of a block come by: {decides} differs between them"
+                    "{what} is in divergent control flow: {decides} differs between the threads of a block"
                 )
             })
         };

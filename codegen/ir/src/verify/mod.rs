@@ -1,24 +1,24 @@
-//! Checks that a function is well-formed LIR: what the builder and the passes promise, and the interpreter
-//! and the back ends rely on.
+//! Checks that a function is well-formed LIR. The builder and the passes guarantee this, and the
+//! interpreter and the back ends rely on it.
 
 mod checked;
 mod launch;
 
 use crate::lir::{
-    Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Known, Launch, MAX_THREADS,
-    Module, Op, Parallel, Rules, Scalar, Space, Stmt, Ty, Value, While, bits,
+    Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Launch, MAX_THREADS, Module,
+    Op, OperandType, Parallel, Rules, Scalar, Space, Stmt, Ty, Value, While, bits,
 };
 use checked::{Checked, ensure, name};
 use std::collections::HashSet;
 
-/// How deep statements may be nested, so that everything that follows the nesting is sure of its stack.
+/// Deepest nesting of statements. The limit bounds the stack of recursive passes.
 pub const MAX_NESTING: usize = 512;
 
 pub use crate::lir::MAX_LOOKUP;
 
-/// Checks that each value is defined once and before its uses in its scope, that types fit, that buffers are
-/// used where they are alive, that strides and steps are positive, and that all threads of a block meet at the
-/// barriers of a launch. The error says what is wrong, in one sentence.
+/// Checks a function. Each value must be defined once and before its uses in its scope. Types must fit.
+/// Buffers must have memory where they are used. Strides and steps must be positive. All threads of a
+/// block must meet at the barriers of a launch. The error is one sentence.
 pub fn verify(function: &Function) -> Result<(), String> {
     let mut verifier = Verifier {
         function,
@@ -29,14 +29,15 @@ pub fn verify(function: &Function) -> Result<(), String> {
         alive: function.buffers.iter().map(|b| !is_temporary(b.space)).collect(),
         allocated: vec![false; function.buffers.len()],
         depth: 0,
-        inside: Inside::Host,
+        inside: CodePosition::Host,
         launches: HashSet::new(),
     };
     verifier.declarations()?;
     verifier.block(&function.body)
 }
 
-/// Checks that the kernels of a module read and write what its types say: callers pack rows by these types.
+/// Checks that the kernels of a module read and write elements of their declared types, by which
+/// callers pack rows.
 pub fn verify_interface(module: &Module) -> Result<(), String> {
     for (kernel, function) in &module.kernels {
         let (input, output) = module.types.of(*kernel);
@@ -58,7 +59,7 @@ pub fn verify_interface(module: &Module) -> Result<(), String> {
 
 /// The code around a statement.
 #[derive(Clone, Copy, PartialEq)]
-enum Inside {
+enum CodePosition {
     /// Code of the host, in no parallel loop.
     Host,
     /// An iteration of a parallel loop.
@@ -73,21 +74,21 @@ fn is_temporary(space: Space) -> bool {
 
 struct Verifier<'f> {
     function: &'f Function,
-    /// Which values have been defined anywhere.
+    /// Whether each value has been defined anywhere.
     defined: Vec<bool>,
-    /// Which values can be used here.
+    /// Whether each value is in scope.
     visible: Vec<bool>,
-    /// The values of integer constants.
+    /// Values of integer constants.
     constants: Vec<Option<i64>>,
     /// The visible values, in order of definition.
     scope: Vec<Value>,
-    /// Which buffers can be used here.
+    /// Whether each buffer has memory in the current scope.
     alive: Vec<bool>,
-    /// Which buffers got their memory anywhere.
+    /// Whether each buffer has been allocated anywhere.
     allocated: Vec<bool>,
     depth: usize,
-    inside: Inside,
-    /// The names of launches.
+    inside: CodePosition,
+    /// Names of the launches so far.
     launches: HashSet<&'f str>,
 }
 
@@ -101,7 +102,7 @@ impl<'f> Verifier<'f> {
             ensure(names.insert(&buffer.name), || format!("two buffers are called `{}`", buffer.name))?;
             outputs += usize::from(buffer.space == Space::Output);
         }
-        ensure(outputs <= 1, || format!("{outputs} buffers stand for the one output"))?;
+        ensure(outputs <= 1, || format!("{outputs} buffers are the output, of which there is one"))?;
         match self.function.types.iter().position(|ty| ty.lanes == 0) {
             Some(i) => Err(format!("%{i} has no lanes")),
             None => Ok(()),
@@ -122,7 +123,7 @@ impl<'f> Verifier<'f> {
         Ok(self.scope.len())
     }
 
-    /// Closes a scope: what was defined in it can no longer be used.
+    /// Closes a scope: values defined in it are no longer visible.
     fn leave(&mut self, outer: usize) {
         self.depth -= 1;
         for value in self.scope.drain(outer..) {
@@ -160,9 +161,9 @@ impl<'f> Verifier<'f> {
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
             Stmt::Launch(stmt) => self.launch(stmt),
-            Stmt::Barrier => {
-                ensure(self.inside == Inside::Launch, || "a barrier stands outside a launch".to_string())
-            }
+            Stmt::Barrier => ensure(self.inside == CodePosition::Launch, || {
+                "a barrier is outside all launches".to_string()
+            }),
         })
     }
 
@@ -229,10 +230,10 @@ impl<'f> Verifier<'f> {
     }
 
     fn parallel(&mut self, stmt: &'f Parallel) -> Checked {
-        ensure(self.inside != Inside::Launch, || "a parallel loop stands in a launch".to_string())?;
+        ensure(self.inside != CodePosition::Launch, || "a parallel loop is inside a launch".to_string())?;
         self.expect(stmt.trip, self.index(), "the number of iterations")?;
         let outer = self.enter()?;
-        let around = std::mem::replace(&mut self.inside, Inside::Parallel);
+        let around = std::mem::replace(&mut self.inside, CodePosition::Parallel);
         self.define(stmt.iv)?;
         self.expect(stmt.iv, self.index(), "the number of an iteration")?;
         self.statements(&stmt.body)?;
@@ -243,8 +244,8 @@ impl<'f> Verifier<'f> {
 
     fn launch(&mut self, stmt: &'f Launch) -> Checked {
         let Launch { name, grid, block, body } = stmt;
-        ensure(self.inside == Inside::Host, || {
-            format!("launch `{name}` stands in a parallel loop or a launch")
+        ensure(self.inside == CodePosition::Host, || {
+            format!("launch `{name}` is inside a parallel loop or a launch")
         })?;
         ensure(self.launches.insert(name), || format!("two launches are called `{name}`"))?;
         for extent in grid {
@@ -254,9 +255,9 @@ impl<'f> Verifier<'f> {
             let [x, y, z] = block;
             format!("launch `{name}` has blocks of {x} x {y} x {z} threads: not 1 to {MAX_THREADS}")
         })?;
-        self.inside = Inside::Launch;
+        self.inside = CodePosition::Launch;
         self.block(body)?;
-        self.inside = Inside::Host;
+        self.inside = CodePosition::Host;
         launch::check(self.function, stmt)
     }
 
@@ -264,18 +265,18 @@ impl<'f> Verifier<'f> {
         self.expect(stmt.bytes, self.index(), "the size of temporary memory")?;
         let i = stmt.buffer.0 as usize;
         let buffer = self.function.buffers.get(i);
-        let buffer = buffer.ok_or_else(|| format!("memory is made for buffer {i}, which is not declared"))?;
+        let buffer = buffer.ok_or_else(|| format!("buffer {i} is allocated, but not declared"))?;
         ensure(is_temporary(buffer.space), || {
-            format!("memory is made for buffer `{}`, which is not private", buffer.name)
+            format!("buffer `{}` is allocated, but not private", buffer.name)
         })?;
-        let in_launch = self.inside == Inside::Launch;
+        let in_launch = self.inside == CodePosition::Launch;
         ensure(in_launch || buffer.space == Space::Private, || {
-            format!("shared memory is made for buffer `{}` outside a launch", buffer.name)
+            format!("buffer `{}` is allocated in shared memory outside a launch", buffer.name)
         })?;
         ensure(!in_launch || self.constants[stmt.bytes.0 as usize].is_some(), || {
             format!("the memory of buffer `{}` in a launch has a size that is not constant", buffer.name)
         })?;
-        ensure(!self.allocated[i], || format!("memory is made twice for buffer `{}`", buffer.name))?;
+        ensure(!self.allocated[i], || format!("buffer `{}` is allocated twice", buffer.name))?;
         self.allocated[i] = true;
         self.alive[i] = true;
         self.block(&stmt.body)?;
@@ -293,13 +294,13 @@ impl<'f> Verifier<'f> {
         Ok(())
     }
 
-    /// The type of a value, defined or not.
+    /// Type of a value, defined or not.
     fn declared(&self, value: Value) -> Result<Ty, String> {
         let ty = self.function.types.get(value.0 as usize).copied();
         ty.ok_or_else(|| format!("{} has no type", name(value)))
     }
 
-    /// The type of a value that is used here.
+    /// Type of a visible value.
     fn used(&self, value: Value) -> Result<Ty, String> {
         let ty = self.declared(value)?;
         ensure(self.visible[value.0 as usize], || {
@@ -328,7 +329,7 @@ impl<'f> Verifier<'f> {
     fn access(&self, buffer: BufferId, stride: u32) -> Checked {
         let alive = self.alive.get(buffer.0 as usize).copied().unwrap_or(false);
         let buffer = || self.buffer_name(buffer);
-        ensure(alive, || format!("buffer {} is used where it has no memory", buffer()))?;
+        ensure(alive, || format!("buffer {} is used outside its allocation", buffer()))?;
         ensure(stride > 0, || format!("an access to buffer {} has stride 0", buffer()))
     }
 
@@ -338,14 +339,14 @@ impl<'f> Verifier<'f> {
 
     fn in_memory(&self, ty: Ty, what: impl FnOnce() -> String) -> Checked {
         ensure(ty.scalar != Scalar::I1, || {
-            format!("{} is of truth values, which have no form in memory", what())
+            format!("{} has truth values, which memory cannot represent", what())
         })
     }
 
     fn define_as(&mut self, value: Value, op: &Op) -> Checked {
         let ty = self.declared(value)?;
         if let Some(buffer) = op.buffer() {
-            self.in_memory(ty, || format!("what is read from {}", self.buffer_name(buffer)))?;
+            self.in_memory(ty, || format!("the value read from {}", self.buffer_name(buffer)))?;
         }
         if !op.fits(ty, self)? {
             return Err(format!("{}: {ty} cannot be {} of {}", name(value), op.name(), self.operands(op)));
@@ -373,11 +374,11 @@ impl Rules for Verifier<'_> {
     }
 
     fn in_launch(&self) -> bool {
-        self.inside == Inside::Launch
+        self.inside == CodePosition::Launch
     }
 
-    fn value(&self, value: Value) -> Result<Known, String> {
-        Ok(Known { ty: self.used(value)?, constant: self.constants[value.0 as usize] })
+    fn value(&self, value: Value) -> Result<OperandType, String> {
+        Ok(OperandType { ty: self.used(value)?, constant: self.constants[value.0 as usize] })
     }
 
     fn address(&self, address: &Address) -> Checked {

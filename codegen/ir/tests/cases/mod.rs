@@ -7,14 +7,15 @@ use sched_lang::{Options, Supported, check};
 use sched_testing::forests;
 use sched_testing::schedules::{Rng, schedule};
 
-/// Random cases: enough that every layout and every traversal is among them.
+/// Number of random cases, which covers every layout and every traversal.
 pub const CASES: u64 = 400;
 
 /// All kernels.
 pub const KERNELS: [KernelKind; 4] =
     [KernelKind::Raw, KernelKind::Leaf, KernelKind::Value, KernelKind::Class];
 
-/// The case of a seed with its rows and its schedule, compiled with indices of 64 and of 32 bits; nothing if the schedule is not compiled for the model.
+/// The case of a seed, with its rows and its schedule, compiled with 64-bit and with 32-bit indices.
+/// `None` if the schedule does not compile for the model.
 pub fn case(seed: u64) -> Option<(Forest, Vec<f64>, String, [Compiled; 2])> {
     let mut rng = Rng(seed);
     let forest = forests::forest(&mut rng);

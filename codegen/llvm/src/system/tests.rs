@@ -78,7 +78,7 @@ fn module(function: Function, scalar: Scalar) -> Module {
         kernels: vec![(KernelKind::Raw, function)],
         tables: Vec::new(),
         rows_per_run: None,
-        places: Variants::only(Place::Host),
+        places: Variants::only(ProcessorKind::Host),
         columns: None,
         columns_from: None,
         transfer: None,

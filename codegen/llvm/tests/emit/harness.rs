@@ -2,7 +2,7 @@
 
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{
-    Address, Builder, Function, Interface, KernelKind, Module, Place, Scalar, Space, Table, Value,
+    Address, Builder, Function, Interface, KernelKind, Module, ProcessorKind, Scalar, Space, Table, Value,
 };
 use sched_llvm::runtime::Ctx;
 use sched_llvm::{Cpu, EntryInfo, Jit};
@@ -32,7 +32,7 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
         kernels: vec![(kernel, function)],
         tables: tables.iter().enumerate().map(table).collect(),
         rows_per_run: None,
-        places: Variants::only(Place::Host),
+        places: Variants::only(ProcessorKind::Host),
         columns: None,
         columns_from: None,
         transfer: None,

@@ -1,13 +1,13 @@
-//! Random schedules for GPUs: loops over rows and trees in a shape that suits launches, or in any; mapped in the
-//! directions of grids and blocks; and facts.
+//! Random schedules for GPUs: loops over rows and trees, often in a shape that suits launches; mappings
+//! to the directions of grids and blocks; and facts.
 
 use super::{ByRows, Growth, Rng, bare_name, drawn_by_rows};
 use sched_lang::options::{ModelInfo, Options, Supported, Target};
 use sched_nest::{Axis, Body, GpuLevel, LoopId, Nest};
 
-/// The text of a schedule for GPUs, without its line `target gpu`, that checks without errors for a model with these
-/// facts. The same seed gives the same text, if `has_code` says the same: whether code can be made of a nest, which the
-/// checker does not know.
+/// A schedule for GPUs that checks without errors for a model with these facts, without the line
+/// `target gpu`. `has_code` decides whether code generation supports a nest, which the checker does not
+/// know. The same seed and decisions give the same text.
 pub fn gpu_schedule(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
     let options = Options {
         model: Some(facts.clone().into()),
@@ -20,8 +20,8 @@ pub fn gpu_schedule(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bo
     growth.text
 }
 
-/// The text of a schedule for GPUs with up to three blocks by the number of rows. A quarter of the schedules in it map
-/// nothing, so that processors run them.
+/// A schedule for GPUs with up to three blocks by the number of rows. A quarter of its parts map no
+/// loop, so that CPUs run them.
 pub fn gpu_by_rows(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> ByRows {
     let mut drawn = drawn_by_rows(seed, |rng| match rng.below(4) {
         0 => of_processor(rng.next_u64(), facts, has_code),
@@ -31,7 +31,7 @@ pub fn gpu_by_rows(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> boo
     drawn
 }
 
-/// A schedule without launches in a text for GPUs.
+/// A part without launches in a schedule for GPUs.
 fn of_processor(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
     let options = Options {
         model: Some(facts.clone().into()),
@@ -44,13 +44,14 @@ fn of_processor(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) 
     growth.text
 }
 
-/// Sizes of tiles whose iterations are threads or pieces of work: some are warps or multiples of one, others are not.
+/// Sizes of tiles whose iterations are threads or pieces of work. Some are multiples of a warp, others
+/// are not.
 const SIZES: [usize; 16] = [1, 2, 2, 3, 4, 4, 7, 8, 16, 20, 32, 33, 64, 100, 256, 1024];
 
 /// Lines that make loops, and lines that map them.
 type Shape = (String, String);
 
-/// Shapes of launches. One of them is drawn for each schedule, or none.
+/// Shapes of launches; a schedule has one of them, or none.
 const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
     rows_in_threads,
     rows_in_threads,
@@ -67,10 +68,10 @@ const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
     two_launches,
 ];
 
-/// Makes the text of a directive, if the nest has a loop for it.
+/// Draws the text of a directive, if the nest has a loop for it.
 type Draw = fn(&mut Growth) -> Option<String>;
 
-/// What may be said of the loops of a launch, and how often each is tried beside the others.
+/// Facts about the loops of a launch, each with its relative frequency.
 const FACTS: [(usize, Draw); 8] = [
     (4, |growth| growth.of_loop("cache({v})", |nest, id| is_row(nest, id) && is_mapped(nest, id))),
     (2, |growth| growth.of_loop("cache({v})", |nest, id| !is_row(nest, id))),
@@ -90,7 +91,7 @@ fn is_mapped(nest: &Nest, id: LoopId) -> bool {
     nest.get(id).annotations.gpu_dimension.is_some()
 }
 
-/// The words of the dimensions of a level, each once, in any order; `x` comes first in most cases.
+/// Dimensions of a level in random order; `x` comes first in most cases.
 fn dimensions(rng: &mut Rng, level: GpuLevel) -> Vec<String> {
     let mut axes = vec!["x", "y", "z"];
     if rng.one_in(2) {
@@ -111,7 +112,8 @@ fn rows_in_threads(growth: &mut Growth) -> Shape {
     )
 }
 
-/// SilvanForge's template: several rows for each thread, and groups of trees in another direction of the block.
+/// SilvanForge's template: several rows per thread, and groups of trees in another direction of the
+/// block.
 fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
     let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
     let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
@@ -124,7 +126,8 @@ fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
     };
     (
         format!(
-            "tile(batch, {b0}, {rest}, {})\ntile({rest}, {b1}, {b2}, {each})\ntile(tree, {t0}, {t1}, {trees})\n\
+            "tile(batch, {b0}, {rest}, {})\ntile({rest}, {b1}, {b2}, {each})\ntile(tree, {t0}, {t1}, \
+             {trees})\n\
              reorder({order})\n",
             rows * each
         ),
@@ -132,7 +135,7 @@ fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
     )
 }
 
-/// A block for each row.
+/// One block per row.
 fn trees_in_threads(growth: &mut Growth) -> Shape {
     let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
     let (trees, [[grid, ..], [block, ..]]) = (growth.trees(), growth.directions());
@@ -148,13 +151,14 @@ fn trees_in_blocks(growth: &mut Growth) -> Shape {
     let (rows, trees, [[grid, other, _], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
     (
         format!(
-            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({b0}, {t0}, {b1}, {t1})\n"
+            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({b0}, {t0}, \
+             {b1}, {t1})\n"
         ),
         format!("gpuDimension({b0}, {grid})\ngpuDimension({t0}, {other})\ngpuDimension({b1}, {block})\n"),
     )
 }
 
-/// A tree for each thread, in blocks that have some rows and a group of trees.
+/// One tree per thread, in blocks with some rows and a group of trees.
 fn groups_of_trees(growth: &mut Growth) -> Shape {
     let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
     let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
@@ -180,7 +184,8 @@ fn trees_on_the_host(growth: &mut Growth) -> Shape {
     let (rows, trees, [[grid, ..], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
     (
         format!(
-            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({t0}, {b0}, {b1}, {t1})\n"
+            "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({t0}, {b0}, \
+             {b1}, {t1})\n"
         ),
         format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\n"),
     )
@@ -203,22 +208,24 @@ fn rows_in_many_directions(growth: &mut Growth) -> Shape {
     )
 }
 
-/// Four rows of a thread, whose bins share a word.
+/// Four rows per thread, whose bins share a word.
 fn rows_in_vectors(growth: &mut Growth) -> Shape {
     let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
     let (rows, [[grid, ..], [block, ..]]) = (4 * (1 + growth.rng.below(5)), growth.directions());
     (
         format!(
-            "tile(batch, {b0}, {rest}, {rows})\ntile({rest}, {b1}, {b2}, 4)\nreorder({b0}, {b1}, tree, {b2})\n"
+            "tile(batch, {b0}, {rest}, {rows})\ntile({rest}, {b1}, {b2}, 4)\nreorder({b0}, {b1}, tree, \
+             {b2})\n"
         ),
         format!(
-            "gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\ncache({b0})\nrepresentation(quantized)\n\
+            "gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\ncache({b0})\n\
+             representation(quantized)\n\
              vectorize({b2}, 4)\n"
         ),
     )
 }
 
-/// Two runs of rows, in blocks of different sizes.
+/// Two loops over rows, in blocks of different sizes.
 fn two_launches(growth: &mut Growth) -> Shape {
     let at = 1 + growth.rng.below(30);
     let [first, second] = [Axis::Row; 2].map(|axis| growth.name(axis));
@@ -233,7 +240,7 @@ fn two_launches(growth: &mut Growth) -> Shape {
 }
 
 impl Growth<'_> {
-    /// Loops, most of them in a shape that suits launches; dimensions; facts.
+    /// Adds loops, mostly in a shape that suits launches; then dimensions; then facts.
     fn of_launches(&mut self) {
         if self.rng.one_in(8) {
             let line = self.tile_trees();
@@ -269,17 +276,17 @@ impl Growth<'_> {
         self.keep_several(facts, Growth::launch_fact);
     }
 
-    /// A size of a tile of rows.
+    /// Size of a tile of rows.
     fn size(&mut self) -> usize {
         SIZES[self.rng.below(SIZES.len())]
     }
 
-    /// A size of a tile of trees.
+    /// Size of a tile of trees.
     fn trees(&mut self) -> usize {
         1 + self.rng.below(6)
     }
 
-    /// The dimensions of grids and of blocks, each in any order.
+    /// Dimensions of grids and of blocks, each in random order.
     fn directions(&mut self) -> [[String; 3]; 2] {
         [GpuLevel::Grid, GpuLevel::Block].map(|level| {
             let mut words = dimensions(&mut self.rng, level).into_iter();
@@ -296,8 +303,8 @@ impl Growth<'_> {
         names.into_iter().map(|name| format!("gpuDimension({name}, grid.x)\n")).collect()
     }
 
-    /// Maps some loops on the way from each outermost loop to a leaf: the outer ones to the grid, the inner ones to
-    /// blocks.
+    /// Maps some loops on the way from each outermost loop to a leaf: outer ones to the grid, inner
+    /// ones to blocks.
     fn any_dimensions(&mut self) -> String {
         let Some(nest) = self.nest.clone() else { return String::new() };
         let mut lines: Vec<String> = Vec::new();
@@ -345,7 +352,7 @@ impl Growth<'_> {
         String::new()
     }
 
-    /// One layout for all trees. Those with bins are for rows that a block has in its shared memory.
+    /// One layout for all trees. Quantized layouts are for rows that a block has in shared memory.
     fn layout_of_all(&mut self) -> Option<String> {
         let layout = self.layout();
         let rows = |nest: &Nest, id: LoopId| is_row(nest, id) && is_mapped(nest, id);
@@ -356,7 +363,7 @@ impl Growth<'_> {
         }
     }
 
-    /// A line about some loop, whose name stands for `{v}`.
+    /// A line about some loop, whose name replaces `{v}`.
     fn of_loop(&mut self, line: &str, test: impl Fn(&Nest, LoopId) -> bool) -> Option<String> {
         self.some_loop(test).map(|(v, _)| line.replace("{v}", &v))
     }

@@ -1,19 +1,19 @@
-//! The formulas of output steps that take each value by itself.
+//! Formulas of output steps on single values.
 
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
 use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
 
-/// The result of one margin.
+/// Code for the result of one margin.
 pub struct Formula<'b> {
-    /// Where its operations go.
+    /// Builder of the operations.
     pub b: &'b mut Builder,
-    /// The element of margins.
+    /// Element of margins.
     pub element: Scalar,
 }
 
 impl Formula<'_> {
-    /// A value after steps that take each by itself. It is the one of this number in its row.
+    /// A value after all steps. `number` is its number in the row.
     pub fn all(&mut self, steps: &[Transform], x: Value, number: usize) -> Value {
         steps.iter().fold(x, |x, step| self.of(step, x, number))
     }
@@ -61,7 +61,7 @@ impl Formula<'_> {
         self.b.sub(minus_zero, x)
     }
 
-    /// The value without its sign.
+    /// Absolute value.
     pub fn size(&mut self, x: Value) -> Value {
         let negated = self.negated(x);
         self.b.bin(Bin::Max, x, negated)
@@ -99,7 +99,7 @@ impl Formula<'_> {
         self.b.select(negative, rest, y)
     }
 
-    /// How far a value lies above the one before it: the gap and `log(1 + exp(x))`, without overflow.
+    /// Distance from the previous value: the gap plus `log(1 + exp(x))`, without overflow.
     pub fn step_up(&mut self, x: Value) -> Value {
         let (zero, gap, size) = (self.float(0.0), self.float(EXPECTILE_GAP), self.size(x));
         let exponent = self.negated(size);
@@ -111,7 +111,7 @@ impl Formula<'_> {
         self.b.add(gap, softplus)
     }
 
-    /// The quantile of the normal distribution, in single precision as in ONNX Runtime.
+    /// Quantile of the normal distribution, in single precision as in ONNX Runtime.
     fn probit(&mut self, x: Value) -> Value {
         let single = Ty::of(Scalar::F32);
         let x = self.b.cast(Cast::Float, x, single);

@@ -1,39 +1,39 @@
-//! The preorder layout: nodes that exist, each before its left subtree and that before its right one.
+//! The preorder layout: nodes that exist, each before its left subtree, and that before its right
+//! subtree.
 //!
-//! Leaves are numbered from left to right. A row stands at the leftmost leaf that it can still reach: it has
-//! come to a node if that is the node's own leftmost leaf, and going right makes it the leftmost leaf of the
-//! right subtree. So a vector of rows needs only be shown all nodes in preorder ([`Sweep`]), and no row has
-//! to find its next one. Nodes compare threshold bins with bins ([`BinMap`]). The entry behind the last node leads
-//! nowhere.
+//! Leaves are numbered from left to right. The position of a row is the leftmost leaf that it can still
+//! reach. The row has reached a node if that is the node's own leftmost leaf; going right moves it to
+//! the leftmost leaf of the right subtree. So a vector of rows tests all nodes in preorder ([`Sweep`]),
+//! and no row has to find its next node. Nodes compare threshold bins with bins ([`BinMap`]). The entry
+//! behind the last node changes no position.
 //!
-//! A single row whose bins fit a register makes all tests of a tree that is not too large at once
-//! ([`TestMaskTables`]).
+//! A single row whose bins fit a register makes all tests of a small tree at once ([`TestMaskTables`]).
 //!
-//! Walks that take steps, other single ones and trees in lanes, keep the entry of a node beside the leaf at
-//! which they stand. The left child's is the next one; the left subtree has one node less than leaves, which
-//! leads to the right child's.
+//! Walks that take steps (other single walks, and trees in lanes) keep the entry of a node beside their
+//! leaf position. The left child has the next entry. The left subtree has one node fewer than leaves,
+//! which gives the right child's entry.
 
 mod node;
 mod order;
 mod sets;
 mod test_mask;
 
-use self::node::{Entry, Node, Written, in_all_lanes};
+use self::node::{EncodedNode, Entry, Node, in_all_lanes};
 use self::order::in_order;
-use self::sets::{Asked, Compared, SetTables};
+use self::sets::{NodeNumbers, SetNode, SetTables};
 use self::test_mask::TestMaskTables;
 use super::cursor::{Cursor, Step};
-use super::entries::{Entries, PlacedLeaf};
+use super::entries::{Entries, LeafEntry};
 use super::leaves::Leaves;
-use super::records::Names;
+use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
-use super::schema::{Bytes, Field, Schema};
+use super::schema::{Field, Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::TreeStarts;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::Lane;
-use super::traverse::sweep::{Standing, Sweep, SweptNode};
+use super::traverse::sweep::{Sweep, SweepVector, SweptNode};
 use super::traverse::test_mask::TestMask;
 use super::tree::{Buffers, Loaded, TreeState, WalkShape};
 use super::tree_tables::InOrder;
@@ -53,27 +53,27 @@ pub struct Preorder {
     schema: Schema,
     bins: Arc<BinMap>,
     test: Test,
-    /// Numbers a tree's leaves.
+    /// Element of leaf positions in a tree.
     place: Scalar,
     /// Leaves of the largest tree.
     most: u64,
     node: Node,
-    /// Each leaf's place in all lanes of a word.
+    /// Table with each leaf position repeated to fill a word.
     places: Field,
-    /// How single rows make all tests at once.
+    /// Tables for test masks.
     tests: TestMaskTables,
-    /// The sets that nodes ask for, if some do.
+    /// Sets that nodes test, if there are some.
     sets: Option<SetTables>,
     trees: Entries,
 }
 
-const NAMES: Names =
-    Names { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
+const NAMES: TableNames =
+    TableNames { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
 
-/// Bits of a walk's number that hold the node's entry; the leaf is above them.
+/// Low bits of a walk's number that hold the node's entry; the leaf position is above them.
 const ENTRY_BITS: u32 = 16;
 
-/// Entries of a tree: its nodes and the entry behind them.
+/// Entries of a tree: its nodes and one entry behind them.
 fn size(tree: &Tree) -> u64 {
     (tree.leaves.len() as u64).max(2)
 }
@@ -85,8 +85,8 @@ fn most_leaves(request: &Request) -> u64 {
 }
 
 impl Preorder {
-    /// Whether all tests of any used tree can be made at once: nodes and leaves fit a word, and numbers are
-    /// bytes.
+    /// Whether test masks support all used trees: nodes and leaves must fit a word, and bins and
+    /// columns must be bytes.
     pub fn fits_test_mask(request: &Request) -> bool {
         let narrow = |bins: &BinMap| {
             bins.element() == Scalar::I8 && bins.columns() <= 1 << 8 && bins.sets().is_empty()
@@ -94,17 +94,17 @@ impl Preorder {
         request.bins.is_some_and(|bins| narrow(bins)) && TestMaskTables::fits(most_leaves(request))
     }
 
-    /// The layout without tables of all tests.
+    /// The layout without tables for test masks.
     pub fn nodes(request: &Request) -> Result<Preorder, CompileError> {
         Preorder::new(request, false)
     }
 
-    /// The layout with tables of all tests.
+    /// The layout with tables for test masks.
     pub fn with_tests(request: &Request) -> Result<Preorder, CompileError> {
         Preorder::new(request, true)
     }
 
-    /// The layout for a forest's used trees, with tables of all `tests` or without.
+    /// The layout for a forest's used trees; `tests` adds tables for test masks.
     fn new(request: &Request, tests: bool) -> Result<Preorder, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::missing()) };
         let most = most_leaves(request);
@@ -117,11 +117,11 @@ impl Preorder {
         };
         let trees = request.forest.trees.iter().zip(request.used);
         let mut sizes: Vec<u64> = trees.map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
-        // Every lookup reads as many leaves as the largest tree has, so the last tree is padded to that.
+        // Every look-up reads the entries of the largest tree, so the last tree is padded to that.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
             *last = TestMaskTables::entries(most);
         }
-        let starts = TreeStarts::new(sizes).counted("entries")?;
+        let starts = TreeStarts::new(sizes).checked("entries")?;
         let mut schema = Schema::default();
         let (threshold_bin, columns) = (bins.element(), bins.columns() + bins.sets().count());
         let node = Node::declare(&mut schema, place, threshold_bin, columns, starts.count());
@@ -133,8 +133,8 @@ impl Preorder {
         Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, sets, trees })
     }
 
-    /// The number of a walk at a leaf and a node's entry.
-    fn at(b: &mut Builder, place: Value, entry: Value) -> Value {
+    /// Combines a leaf position and a node's entry to a walk's number.
+    fn walk_number(b: &mut Builder, place: Value, entry: Value) -> Value {
         let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
         let high = b.mul(place, high);
         b.add(high, entry)
@@ -142,9 +142,9 @@ impl Preorder {
 }
 
 impl Representation for Preorder {
-    fn fill(&self, forest: &Forest, bytes: &mut Bytes) {
-        // No row stands where no tree has a leaf.
-        let nowhere = Written { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
+    fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
+        // A node at a leaf position that no row ever has.
+        let nowhere = EncodedNode { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
         node::write_words(bytes, self.places, self.place, self.most + 1);
         self.tests.clear(bytes);
@@ -156,12 +156,12 @@ impl Representation for Preorder {
             for (at, node) in order.into_iter().enumerate() {
                 let test = self.test.encode(&tree.inner[node.inner as usize], u32::BITS);
                 let (here, right) = (u64::from(node.here), u64::from(node.right));
-                let written = Written { here, right, operand: test.operand, column: test.feature };
+                let written = EncodedNode { here, right, operand: test.operand, column: test.feature };
                 self.node.write(bytes, start + at, written);
                 self.tests.write(bytes, start, &node, test);
             }
             let leaves = leaves.into_iter().enumerate();
-            leaves.map(|(place, leaf)| PlacedLeaf { entry: start + place, leaf }).collect()
+            leaves.map(|(place, leaf)| LeafEntry { entry: start + place, leaf }).collect()
         });
     }
 
@@ -185,7 +185,7 @@ impl Representation for Preorder {
         let at = Entry { buffers, state, entry };
         let [here, right, threshold_bin, column] = self.node.numbers(b, at, self.node.fields());
         let goes_right = match &self.sets {
-            Some(sets) => sets.goes_right(b, at, lane, Compared { threshold_bin, column }),
+            Some(sets) => sets.goes_right(b, at, lane, NodeNumbers { threshold_bin, column }),
             None => {
                 let bin = row.load(b, column);
                 bin_goes_right(b, bin, threshold_bin)
@@ -193,10 +193,10 @@ impl Representation for Preorder {
         };
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
-        let to_left = Preorder::at(b, stands, next);
+        let to_left = Preorder::walk_number(b, stands, next);
         let leaves = b.sub(right, here);
         let beyond = b.add(entry, leaves);
-        let to_right = Preorder::at(b, right, beyond);
+        let to_right = Preorder::walk_number(b, right, beyond);
         let child = b.select(goes_right, to_right, to_left);
         if step != Step::Masked {
             return Cursor::of(child);
@@ -212,7 +212,7 @@ impl Representation for Preorder {
         b.cmp(Cmp::Ne, here, stands)
     }
 
-    fn looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
+    fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
         (b.ty(end.node).scalar == Scalar::I8).then(|| self.most.next_power_of_two())
     }
 
@@ -242,7 +242,7 @@ impl InOrder for Preorder {
         !self.tests.wanted()
     }
 
-    fn load_more(
+    fn load_extra(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -264,7 +264,7 @@ impl Sweep for Preorder {
     }
 
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value {
-        // Where no tree tests anything, rows have no bins that could be read.
+        // If no tree has a test, rows have no bins to read.
         match state.loaded {
             Loaded::Nodes(count) if self.bins.columns() > 0 => count,
             _ => b.int(0),
@@ -290,26 +290,36 @@ impl Sweep for Preorder {
         SweptNode { here, right, threshold_bin, threshold_bins, column }
     }
 
-    fn pass(&self, b: &mut Builder, buffers: &Buffers, node: &SweptNode, vectors: &[Standing]) -> Vec<Value> {
+    fn pass(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        node: &SweptNode,
+        vectors: &[SweepVector],
+    ) -> Vec<Value> {
         let Some(sets) = &self.sets else { return compare(b, node, vectors) };
-        let asks = sets.asks(b, node.column);
+        let asks = sets.tests_set(b, node.column);
         b.if_else(
             asks,
             |b| {
                 let place = b.to_index(node.threshold_bin);
                 let rows: Vec<(&Row, u16)> =
                     vectors.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
-                let right = sets.leave(b, buffers, Asked { column: node.column, place }, &rows);
-                vectors.iter().zip(right).map(|(vector, right)| moved(b, node, vector.leaf, right)).collect()
+                let right = sets.rows_going_right(b, buffers, SetNode { column: node.column, place }, &rows);
+                vectors
+                    .iter()
+                    .zip(right)
+                    .map(|(vector, right)| positions_after(b, node, vector.leaf, right))
+                    .collect()
             },
             |b| compare(b, node, vectors),
         )
     }
 }
 
-/// Where rows stand after a node that compares bins.
-fn compare(b: &mut Builder, node: &SweptNode, vectors: &[Standing]) -> Vec<Value> {
-    let passed = vectors.iter().map(|Standing { row, leaf }| {
+/// Leaf positions after a node that compares bins.
+fn compare(b: &mut Builder, node: &SweptNode, vectors: &[SweepVector]) -> Vec<Value> {
+    let passed = vectors.iter().map(|SweepVector { row, leaf }| {
         let (threshold_bins, lanes) = (b.ty(node.threshold_bins), b.ty(*leaf).lanes);
         let bin = if row.is_adjacent() {
             row.load_column(b, node.column, lanes)
@@ -320,13 +330,13 @@ fn compare(b: &mut Builder, node: &SweptNode, vectors: &[Standing]) -> Vec<Value
             b.cast(Cast::Trunc, bin, threshold_bins)
         };
         let right = bin_goes_right(b, bin, node.threshold_bins);
-        moved(b, node, *leaf, right)
+        positions_after(b, node, *leaf, right)
     });
     passed.collect()
 }
 
-/// Where rows stand after a node, of which some lead to the `right` and some have come to it.
-fn moved(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
+/// Leaf positions after a node: rows that have reached it and go `right` move.
+fn positions_after(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
     let here = b.cmp(Cmp::Eq, leaf, node.here);
     let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
     b.select(moves, node.right, leaf)
@@ -336,6 +346,6 @@ impl TestMask for Preorder {
     fn leaf_of(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, bins: Value, _: u32) -> Value {
         let leaf = self.tests.leaf(b, buffers, state.base, bins);
         let entry = b.int(0);
-        Preorder::at(b, leaf, entry)
+        Preorder::walk_number(b, leaf, entry)
     }
 }

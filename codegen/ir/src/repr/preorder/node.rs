@@ -1,32 +1,32 @@
-//! What the preorder layout stores of a node: four numbers, each as narrow as the forest allows.
+//! Node records of the preorder layout: four numbers, each as narrow as the forest allows.
 //!
-//! Vectors need these in all lanes. A leaf's place is read that often out of one small table for all nodes,
-//! which takes a second load. In the nodes themselves it would take none, but these would be four times as
-//! large, and all of them pass by for each block of rows. Threshold bins are spread by a shuffle: the unit that does
-//! it has less to do than those that load.
+//! Vectors need each number in all lanes. A small table that all nodes share holds leaf positions
+//! already repeated, at the cost of a second load. Repeating them in the nodes would save the load but
+//! make nodes four times as large, and every block of rows reads all nodes. A shuffle repeats threshold
+//! bins, because the shuffle unit has less to do than the load units.
 
 use crate::bytes::{narrowest, write_int};
 use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
-use crate::repr::schema::{Bytes, Field, Schema};
+use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::Operand;
 use crate::repr::tree::{Buffers, TreeState};
 
-/// The numbers of a node.
+/// Fields of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// Its leftmost leaf.
+    /// Leftmost leaf of the node.
     pub(super) here: Field,
-    /// The leftmost leaf of its right subtree.
+    /// Leftmost leaf of its right subtree.
     pub(super) right: Field,
-    /// The bin of its threshold.
+    /// Threshold bin.
     pub(super) threshold_bin: Field,
-    /// The column of the bins that it compares with.
+    /// Column of the bins that are compared with it.
     pub(super) column: Field,
-    /// Bytes of a node, whole words.
+    /// Bytes of a node, a multiple of 4.
     bytes: u32,
 }
 
-/// A node of a tree: its entry among the tree's own.
+/// Node entry of a tree in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) buffers: &'a Buffers,
@@ -34,9 +34,9 @@ pub(super) struct Entry<'a> {
     pub(super) entry: Value,
 }
 
-/// What is written of a node.
+/// Numbers of a node to write.
 #[derive(Clone, Copy)]
-pub(super) struct Written {
+pub(super) struct EncodedNode {
     pub(super) here: u64,
     pub(super) right: u64,
     pub(super) operand: Operand,
@@ -44,8 +44,8 @@ pub(super) struct Written {
 }
 
 impl Node {
-    /// Adds a table of `count` nodes to a schema, whose leaves are numbered in `place`, and which compare
-    /// with bins in `threshold_bin`, one of `columns` columns.
+    /// Adds a table of `count` nodes to a schema. `place` is the element of leaf positions,
+    /// `threshold_bin` that of bins, and columns are below `columns`.
     pub(super) fn declare(
         schema: &mut Schema,
         place: Scalar,
@@ -62,7 +62,7 @@ impl Node {
         });
         let bytes = end.next_multiple_of(4);
         let table = schema.table("preorder_nodes", Scalar::I32, bytes, count);
-        schema.near(table);
+        schema.prefetch_with_trees(table);
         Node {
             here: schema.field(table, "leftmost leaf", place, offsets[0]),
             right: schema.field(table, "leftmost leaf on the right", place, offsets[1]),
@@ -72,21 +72,21 @@ impl Node {
         }
     }
 
-    /// All of them, in this order.
+    /// All fields, in the order of the struct.
     pub(super) fn fields(&self) -> [Field; 4] {
         [self.here, self.right, self.threshold_bin, self.column]
     }
 
     /// Writes a node.
-    pub(super) fn write(&self, bytes: &mut Bytes, record: usize, node: Written) {
+    pub(super) fn write(&self, bytes: &mut TableBytes, record: usize, node: EncodedNode) {
         self.here.write(bytes, record, node.here);
         self.right.write(bytes, record, node.right);
         self.threshold_bin.write_operand(bytes, record, node.operand);
         self.column.write(bytes, record, node.column);
     }
 
-    /// Numbers of nodes in the type of their entries. Each word of a node is loaded or gathered once, since
-    /// walks have fewer loads to spare than shifts.
+    /// Loads numbers of nodes in the type of their entries. Each word of a node is loaded or gathered
+    /// once, since loads are scarcer than shifts.
     pub(super) fn numbers<const N: usize>(
         &self,
         b: &mut Builder,
@@ -102,28 +102,28 @@ impl Node {
         })
     }
 
-    /// The words of nodes. Lanes gather two in one, which takes no longer.
+    /// Loads the words of nodes. Lanes gather two words at once, which takes no longer than one.
     fn words(&self, b: &mut Builder, node: Entry) -> Vec<Value> {
         let Entry { buffers, state, entry } = node;
-        let first = self.here.seen_as(Scalar::I32);
+        let first = self.here.with_scalar(Scalar::I32);
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
-            let both = first.seen_as(Scalar::I64).load(b, buffers, state, entry);
+            let both = first.with_scalar(Scalar::I64).load(b, buffers, state, entry);
             return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
         }
         let offsets = (0..self.bytes).step_by(4);
-        offsets.map(|offset| first.behind(offset).load(b, buffers, state, entry)).collect()
+        offsets.map(|offset| first.offset_by(offset).load(b, buffers, state, entry)).collect()
     }
 }
 
-/// Each number below `count`, as often as it fits a word.
-pub(super) fn write_words(bytes: &mut Bytes, field: Field, scalar: Scalar, count: u64) {
+/// Writes each number below `count`, repeated to fill a word.
+pub(super) fn write_words(bytes: &mut TableBytes, field: Field, scalar: Scalar, count: u64) {
     for number in 0..count {
         let word = field.of_record(bytes, number as usize);
         word[..4].chunks_exact_mut(scalar.bytes() as usize).for_each(|at| write_int(at, scalar, number));
     }
 }
 
-/// A number in all lanes of a vector, by way of the table of such words.
+/// Repeats a number in all lanes of a vector, from the table of repeated words.
 pub(super) fn in_all_lanes(b: &mut Builder, word: Address, ty: Ty) -> Value {
     let repeated = (4 / ty.scalar.bytes()) as u16;
     if ty.lanes <= repeated || !ty.lanes.is_multiple_of(repeated) {

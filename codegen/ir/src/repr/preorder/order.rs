@@ -1,31 +1,31 @@
-//! Nodes in the order in which they are visited.
+//! Preorder of a tree's nodes.
 
 use sched_forest::{NodeRef, Tree};
 
-/// An inner node in its place.
-pub(super) struct Ordered {
+/// An inner node with its leaf range.
+pub(super) struct OrderedNode {
     pub(super) inner: u32,
-    /// Its leftmost leaf.
+    /// Leftmost leaf of the node.
     pub(super) here: u32,
-    /// The leftmost leaf of its right subtree.
+    /// Leftmost leaf of its right subtree.
     pub(super) right: u32,
 }
 
-/// The inner nodes of a tree in preorder, and its leaves from left to right.
-pub(super) fn in_order(tree: &Tree) -> (Vec<Ordered>, Vec<u32>) {
+/// Inner nodes of a tree in preorder, and leaves from left to right.
+pub(super) fn in_order(tree: &Tree) -> (Vec<OrderedNode>, Vec<u32>) {
     let (mut nodes, mut leaves) = (Vec::new(), Vec::new());
-    // Subtrees to come, each with the node whose right one it is.
+    // Subtrees to visit; a right subtree comes with the index of its parent.
     let mut open: Vec<(NodeRef, Option<usize>)> = vec![(tree.root, None)];
     while let Some((node, above)) = open.pop() {
         if let Some(above) = above.and_then(|above: usize| nodes.get_mut(above)) {
-            let above: &mut Ordered = above;
+            let above: &mut OrderedNode = above;
             above.right = leaves.len() as u32;
         }
         match node {
             NodeRef::Leaf(leaf) => leaves.push(leaf),
             NodeRef::Inner(inner) => {
                 let this = nodes.len();
-                nodes.push(Ordered { inner, here: leaves.len() as u32, right: 0 });
+                nodes.push(OrderedNode { inner, here: leaves.len() as u32, right: 0 });
                 let node = &tree.inner[inner as usize];
                 open.extend([(node.right, Some(this)), (node.left, None)]);
             }
@@ -40,7 +40,7 @@ mod tests {
     use sched_forest::{Inner, Leaf, Predicate, Target};
 
     #[test]
-    fn nodes_know_the_leaves_that_they_lead_to() {
+    fn nodes_hold_their_leaf_positions() {
         let inner = |left, right| Inner {
             feature: 0,
             predicate: Predicate::Numeric { threshold: 0.0 },
@@ -50,7 +50,7 @@ mod tests {
         };
         let leaf = |source| Leaf { source, values: [1.0].into() };
         let (node, end) = (NodeRef::Inner, NodeRef::Leaf);
-        // Stored in another order than they are visited in.
+        // The storage order differs from the preorder.
         let tree = Tree {
             root: node(2),
             inner: vec![inner(end(3), end(0)), inner(end(1), end(2)), inner(node(1), node(0))],

@@ -1,67 +1,67 @@
-//! Nodes that ask whether a category's class is in a set.
+//! Nodes that test whether a category's class is in a set.
 //!
-//! Such a node has the place of its feature among those of classes for a threshold bin, and for a column the set's number
-//! behind those of columns. A vector of rows tests one set, so that its bytes are a table in registers: each row looks up
-//! the byte that its class names, and sees whether that has the class's bit.
+//! A set node stores the index of its feature's class in the threshold-bin field and `columns + set` in
+//! the column field. A vector of rows tests one set, whose bytes are a table in registers. Each row
+//! looks up the byte of its class and tests the bit of its class in it.
 
 use super::node::Entry;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Cmp, Gather, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::repr::schema::{Bytes, Field, Schema};
+use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::bin_goes_right;
 use crate::repr::traverse::Lane;
 use crate::repr::tree::Buffers;
 use crate::rows::Row;
 
-/// The sets that nodes ask for, as tables.
+/// Tables of the sets that nodes test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetTables {
-    /// The number of the first set among columns.
+    /// Number of the first set in the column field.
     first: i64,
     /// Bytes of a set.
     stride: u32,
-    /// Bytes that are looked up.
+    /// Bytes that a look-up reads.
     width: u32,
-    /// The bytes.
+    /// Bytes of all sets.
     bytes: Field,
-    /// The columns of the byte and of the bit of each class.
+    /// Columns of each class's byte and bit, by index of the feature.
     columns: Field,
-    /// Entries of that table, a power of two.
+    /// Entries of `columns`, a power of two.
     places: u64,
 }
 
-/// Most classes whose columns trees in lanes look up in registers.
+/// Most entries of `columns` that trees in lanes look up in registers.
 const LOOKED_UP: u64 = 32;
 
-/// Bits of a word that hold the column of a byte.
+/// Low bits of an entry of `columns`, which hold the byte's column.
 const COLUMN_BITS: u32 = 16;
 
-/// A node that a vector of rows tests.
+/// A set node that a vector of rows tests.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
-    /// Its column, an index.
+pub(super) struct SetNode {
+    /// Column field, an index.
     pub(super) column: Value,
-    /// The place of its feature among those of classes, an index.
+    /// Index of its feature among those of classes.
     pub(super) place: Value,
 }
 
-/// What a node compares with, for walks that take steps: an index or a vector of them.
+/// Numbers of a node for walks that take steps, indices or vectors.
 #[derive(Clone, Copy)]
-pub(super) struct Compared {
+pub(super) struct NodeNumbers {
     pub(super) threshold_bin: Value,
     pub(super) column: Value,
 }
 
 impl SetTables {
-    /// Adds the tables to a schema, if some node asks for a set.
+    /// Adds the tables to a schema, if some node tests a set.
     pub(super) fn declare(schema: &mut Schema, bins: &BinMap) -> Option<SetTables> {
         let sets = bins.sets();
         let (stride, width) = (sets.bytes(), sets.width());
         let count = u64::from(sets.count()) * u64::from(stride);
         (!sets.is_empty()).then(|| {
             let bytes = schema.column("preorder_sets", Scalar::I8, count);
-            // What is looked up reaches into the next set, and lanes gather words.
+            // A look-up reads into the next set, and lanes gather words.
             schema.tail(bytes.table(), width.into());
             let places = (sets.features().count() as u64).next_power_of_two().max(2);
             let columns = schema.column("preorder_classes", Scalar::I32, places);
@@ -69,8 +69,8 @@ impl SetTables {
         })
     }
 
-    /// Writes them.
-    pub(super) fn fill(&self, bytes: &mut Bytes, bins: &BinMap) {
+    /// Writes the tables.
+    pub(super) fn fill(&self, bytes: &mut TableBytes, bins: &BinMap) {
         for (number, set) in bins.sets().sets().enumerate() {
             let to = self.bytes.of_record(bytes, number * self.stride as usize);
             to[..set.len()].copy_from_slice(set);
@@ -81,18 +81,18 @@ impl SetTables {
         }
     }
 
-    /// Whether a node asks for a set, by its column.
-    pub(super) fn asks(&self, b: &mut Builder, column: Value) -> Value {
+    /// Whether a node tests a set, by its column field.
+    pub(super) fn tests_set(&self, b: &mut Builder, column: Value) -> Value {
         let first = b.int_of(b.ty(column), self.first);
         b.cmp(Cmp::Le, first, column)
     }
 
-    /// Which rows of vectors go right at a node that asks for a set.
-    pub(super) fn leave(
+    /// Rows of each vector that go right at a set node.
+    pub(super) fn rows_going_right(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        node: Asked,
+        node: SetNode,
         rows: &[(&Row, u16)],
     ) -> Vec<Value> {
         let set = b.add_int(node.column, -self.first);
@@ -109,11 +109,11 @@ impl SetTables {
     }
 
     /// Whether walks that take steps go right.
-    pub(super) fn goes_right(&self, b: &mut Builder, node: Entry, lane: &Lane, test: Compared) -> Value {
-        let Compared { threshold_bin, column } = test;
+    pub(super) fn goes_right(&self, b: &mut Builder, node: Entry, lane: &Lane, test: NodeNumbers) -> Value {
+        let NodeNumbers { threshold_bin, column } = test;
         let ty = b.ty(column);
         let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first));
-        let asks = self.asks(b, column);
+        let asks = self.tests_set(b, column);
         let place = b.select(asks, threshold_bin, zero);
         let columns = if ty.lanes > 1 && self.places <= LOOKED_UP {
             let first = b.int(0);
@@ -137,14 +137,14 @@ impl SetTables {
     }
 }
 
-/// Whether bytes of sets lack bits.
+/// Whether the bytes of sets lack the bits.
 fn not_in(b: &mut Builder, byte: Value, bit: Value) -> Value {
     let both = b.bin(Bin::And, byte, bit);
     let none = b.int_of(b.ty(both), 0);
     b.cmp(if seeded(Fault::SetChangesSides) { Cmp::Ne } else { Cmp::Eq }, both, none)
 }
 
-/// The words at an address, or at those of a vector, in the type of the index.
+/// Words at an address, or at a vector of addresses, in the type of the index.
 fn load_words(b: &mut Builder, at: Address) -> Value {
     if b.ty(at.index).lanes == 1 {
         return b.load_index(Scalar::I32, at);

@@ -1,6 +1,6 @@
-//! Traversals: how walks get from the roots to the leaves, whatever the bytes of nodes are.
+//! Traversals: ways of walking from the roots to the leaves, independent of the bytes of nodes.
 //!
-//! [`Traversal`] names one, as data. A [`Walker`] is a traversal over a layout, ready to emit code.
+//! [`Traversal`] describes one as data. A [`Walker`] is a traversal over a layout, ready to emit code.
 
 pub mod packed_rows;
 pub mod speculate;
@@ -16,50 +16,52 @@ use super::tree::TreeState;
 use crate::quantize::fetch::FetchStrategy;
 use crate::rows::Row;
 
-/// How walks get from the roots to the leaves.
+/// Way of walking from the roots to the leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Traversal {
-    /// From a node to the child that its test leads to.
+    /// Step by step, from a node to the child that its test leads to.
     PointerChase,
-    /// The same for four neighbouring rows, whose bins are the bytes of a word: the first levels for all four at once.
+    /// Step by step. Four neighbouring rows, whose bins are the bytes of a word, share the instructions
+    /// of the first levels.
     PackedRows,
-    /// The same for vectors of rows, which look the nodes of each level up in registers.
+    /// Step by step, for vectors of rows, which look up the nodes of each level in registers.
     LevelLookup {
         /// Whether node numbers are bytes.
         bytes: bool,
-        /// For each straight-line step how the values or bins that the level's nodes test are fetched.
+        /// Fetch strategy of each straight-line step.
         fetch: Vec<FetchStrategy>,
     },
-    /// The same where all nodes of a level make one test.
+    /// Step by step, with one test for all nodes of a level.
     LevelTests {
         /// Whether node numbers are bytes.
         bytes: bool,
     },
     /// One row down several trees, one in each lane.
     TreeLanes,
-    /// Vectors of rows test all nodes of a tree one after the other; each row heeds those on its path.
+    /// Vectors of rows test all nodes of a tree one after the other; each row applies those on its
+    /// path.
     NodeSweep,
-    /// All tests of a tree at once for one row, whose path is a matter of bits then.
+    /// One row makes all tests of a tree at once; the leaf follows from their bits.
     TestMask,
-    /// From a tile of nodes to the next, all tests of a tile at once.
+    /// From tile to tile, with all tests of a tile at once.
     NodeTiles,
 }
 
-/// How many steps walks take, and of which kind.
+/// Number of steps of each kind that walks take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
-    /// Straight-line steps without leaf test: no leaf is above this depth.
+    /// Straight-line steps without leaf test; no leaf is above this depth.
     pub straight: u32,
-    /// The first levels of those, whose nodes are all evaluated before a path is chosen.
+    /// Levels, of the straight-line steps, whose nodes are all evaluated before a path is selected.
     pub speculated: u32,
     /// Straight-line steps, each after a leaf test.
     pub checked: u32,
-    /// Whether leaves may be deeper still.
+    /// Whether leaves may be deeper, which takes a loop.
     pub open: bool,
 }
 
 impl Steps {
-    /// Steps to the leaf, where all walks take the same number.
+    /// Steps to the leaf, if all walks take the same number.
     pub fn to_leaf(self) -> Option<u32> {
         (self.checked == 0 && !self.open).then_some(self.straight)
     }
@@ -67,12 +69,12 @@ impl Steps {
 
 /// One walk of a group, or one vector of walks.
 pub struct Lane {
-    /// The tree, or the trees.
+    /// State of the tree, or of the trees.
     pub state: TreeState,
-    /// The nodes that are all evaluated.
+    /// Nodes of the first levels that are all evaluated.
     pub top: Vec<NodeTest>,
-    /// The row, or the rows.
+    /// Address of the row, or of the rows.
     pub row: Row,
-    /// Walks side by side.
+    /// Number of walks: 1, or the lanes of the vector.
     pub width: u16,
 }

@@ -1,8 +1,8 @@
-//! Four rows in the bytes of one register: the first levels of a tree for all of them at once.
+//! Packed rows: four rows in the bytes of a register take the first levels of a tree together.
 //!
-//! Of each node of these levels, the bins of four neighbouring rows are one word of a copy that lies feature by feature. The
-//! node's test of all four is an addition and some logic on that word; which of the tests counts for a row is a matter of
-//! the tests above. Deeper levels are walked row by row.
+//! In a copy that is stored feature by feature, the bins of four neighbouring rows are one word. An
+//! addition and some logic on that word test all four rows at a node. The decisions of the levels above
+//! select the tests that count for each row. Deeper levels are walked row by row.
 
 use super::Lane;
 use super::speculate::NodeTest;
@@ -13,18 +13,18 @@ use crate::rows::Row;
 
 /// Rows of a word.
 pub const ROWS: usize = 4;
-/// Most levels whose node numbers are bytes.
+/// Most levels for which node numbers are bytes.
 pub const MOST_LEVELS: u32 = 7;
 
 /// A word of four bytes.
 const WORD: Ty = Ty::of(Scalar::I32);
-/// The same byte four times, multiplied by the byte.
+/// Factor that copies a byte to all four bytes of a word.
 const EACH: i64 = 0x0101_0101;
-/// All bits of each byte but the highest.
+/// Mask of the low seven bits of each byte.
 const LOW: i64 = 0x7f7f_7f7f;
 
-/// Where the walks of neighbouring rows of one tree, the first of which stands at the start of a word, are after all levels of
-/// `nodes`, which stand level by level from the root on.
+/// Cursors of neighbouring rows after all levels of `nodes`, which are in level order from the root.
+/// The first row is at the start of a word.
 pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Cursor> {
     let Some(first) = rows.first() else { return Vec::new() };
     let tests: Vec<Value> = nodes.iter().map(|node| goes_right(b, &first.row, node)).collect();
@@ -47,10 +47,10 @@ pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Curso
         .collect()
 }
 
-/// Whether each row goes right at a node: the highest bit of its byte. The other bits mean nothing.
+/// Whether each row goes right at a node, in the highest bit of its byte. The other bits are arbitrary.
 ///
-/// A row goes right if its bin is above the threshold's: if the sum of it and what the threshold's bin lacks of 255 is carried
-/// out of the byte.
+/// A row goes right if its bin exceeds the threshold bin. Then the sum of the bin and 255 minus the
+/// threshold bin carries out of the byte.
 fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
     let column = b.mul_int(node.feature, i64::from(row.stride));
     let index = b.add(row.index, column);
@@ -59,7 +59,7 @@ fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
     let [each, low, all] = [EACH, LOW, -1].map(|n| b.int_of(WORD, n));
     let threshold_bins = b.mul(threshold_bin, each);
     let lacking = b.bin(Bin::Xor, threshold_bins, all);
-    // Sums of the lower seven bits do not reach the next byte. They are carried to the highest bits.
+    // Sums of the low seven bits do not overflow their byte; their carry is in the highest bit.
     let (of_bins, of_lacking) = (b.bin(Bin::And, bins, low), b.bin(Bin::And, lacking, low));
     let carry = b.add(of_bins, of_lacking);
     let both = b.bin(Bin::And, bins, lacking);
@@ -68,7 +68,7 @@ fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
     b.bin(Bin::Or, both, carried)
 }
 
-/// The test that counts for each row, of those of all nodes of a level.
+/// Selects for each row the decision of the node that it reached, among all nodes of a level.
 fn choose(b: &mut Builder, mut tests: Vec<Value>, decisions: &[Value]) -> Value {
     for decision in decisions.iter().rev() {
         let mut of_pair = |pair: &[Value]| {
@@ -81,7 +81,7 @@ fn choose(b: &mut Builder, mut tests: Vec<Value>, decisions: &[Value]) -> Value 
     tests[0]
 }
 
-/// The numbers of the nodes that the decisions lead to, as bytes.
+/// Node numbers that the decisions lead to, as bytes.
 fn numbers(b: &mut Builder, decisions: &[Value]) -> Value {
     let levels = decisions.len() as u32;
     let mut places = b.int_of(WORD, 0);

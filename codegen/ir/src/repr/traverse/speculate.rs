@@ -1,7 +1,6 @@
-//! Walks that begin with all nodes of the top levels at once: every node's test is made, whether the row
-//! comes there or not, and the answers choose the path. Nothing waits for the node before it, the nodes are
-//! the same for all rows, and so are the features that they test; the price is tests whose answers nobody
-//! needs.
+//! Speculation: all nodes of the top levels are tested at once, and their decisions then select the
+//! path. No test waits for another, and all rows load the same nodes and features. The price is tests
+//! of nodes that are not on the path.
 
 use crate::fault::{Fault, seeded};
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
@@ -10,25 +9,25 @@ use crate::repr::test::Test;
 use crate::repr::tree::{Buffers, TreeState};
 use crate::rows::Row;
 
-/// What an inner node tests. Single values if it is a node of one tree, vectors if it is one of each lane's
-/// tree.
+/// Test of an inner node: scalars for a node of one tree, vectors for one node of each lane's tree.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeTest {
-    /// What the feature is compared with.
+    /// Operand of the comparison.
     pub operand: Value,
-    /// The feature's number.
+    /// Number of the feature.
     pub feature: Value,
-    /// Whether missing values go left, where each node says.
+    /// Whether missing values go left, if that depends on the node.
     pub missing_left: Option<Value>,
 }
 
-/// A layout that numbers nodes level by level from the root's number on, as far as there are no leaves above
-/// them.
+/// A layout that numbers nodes level by level from the root's number on, in levels without leaves
+/// above.
 pub trait LevelOrder {
-    /// How inner nodes compare.
+    /// Comparison at inner nodes.
     fn test(&self) -> &Test;
 
-    /// The inner node of a number, counted from 1 at the root; there are no leaves above it or beside it.
+    /// Loads the inner node of a number, counted from 1 at the root. There must be no leaf above it or
+    /// in its level.
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest;
 }
 
@@ -52,8 +51,8 @@ impl NodeTest {
     }
 }
 
-/// Where a walk stands after all levels of `nodes`, which are complete and stand level by level from the root
-/// on. Layouts number such nodes in this order from the root's number on.
+/// Cursor of a walk after all levels of `nodes`, which are complete and in level order from the root.
+/// Layouts number such nodes in this order from the root's number on.
 pub fn speculate(b: &mut Builder, test: &Test, row: &Row, nodes: &[NodeTest], root: Value) -> Cursor {
     let ty = b.ty(root);
     let answers: Vec<Value> = nodes.iter().map(|node| node.goes_right(b, test, row, ty.lanes)).collect();

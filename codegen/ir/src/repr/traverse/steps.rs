@@ -1,4 +1,4 @@
-//! Step by step: a group of walks from the roots to the leaves.
+//! Stepwise traversal of a group of walks from the roots to the leaves.
 
 use super::speculate::{LevelOrder, NodeTest, speculate};
 use super::{Lane, Steps, packed_rows};
@@ -13,24 +13,24 @@ use crate::repr::tree::Buffers;
 pub struct Walk<'a> {
     /// The layout.
     pub layout: &'a dyn Representation,
-    /// Its nodes by level, where whole levels are evaluated first.
+    /// The layout's nodes by level, if the first levels are speculated.
     pub top: Option<&'a dyn LevelOrder>,
-    /// The buffers of its tables.
+    /// Buffers of the layout's tables.
     pub buffers: &'a Buffers,
-    /// How many steps of which kind.
+    /// Number of steps of each kind.
     pub steps: Steps,
     /// Whether node numbers of vectors are bytes.
     pub bytes: bool,
-    /// Whether four walks are of rows that share a word.
+    /// Whether four walks at a time are of rows that share a word.
     pub packed: bool,
-    /// How values are fetched at each level, where nodes are looked up.
+    /// Fetch strategy of each level, if nodes are looked up.
     pub fetch: &'a [FetchStrategy],
-    /// The walks.
+    /// Walks of the group.
     pub lanes: &'a [&'a Lane],
 }
 
 impl Walk<'_> {
-    /// Takes every lane from the root to its leaf.
+    /// Emits the walks of all lanes from the root to the leaf; returns the leaves' node numbers.
     pub fn to_leaves(&self, b: &mut Builder) -> Vec<Value> {
         let Steps { straight, speculated, checked, .. } = self.steps;
         let roots: Vec<Value> =
@@ -39,7 +39,7 @@ impl Walk<'_> {
         let mut taken = 0;
         if let Some(layout) = self.top {
             (cursors, taken) = match self.packed {
-                true => self.packed_ahead(b, layout, &roots),
+                true => self.packed_levels(b, layout, &roots),
                 false => {
                     let lanes = self.lanes.iter().zip(&roots);
                     let ahead =
@@ -57,7 +57,7 @@ impl Walk<'_> {
         self.checked(b, nodes, checked)
     }
 
-    /// Steps with an early exit when every lane has arrived, then a loop if leaves may be deeper.
+    /// Emits steps with an early exit when every lane has arrived, then a loop if leaves may be deeper.
     fn checked(&self, b: &mut Builder, nodes: Vec<Value>, steps: u32) -> Vec<Value> {
         let several = self.lanes.len() > 1 || self.lanes.iter().any(|lane| lane.width > 1);
         let step = if several { Step::Masked } else { Step::Unmasked };
@@ -71,24 +71,25 @@ impl Walk<'_> {
                     levels: self.layout.levels_of_step(),
                 },
                 &nodes,
-                |b, nodes| self.any_on_its_way(b, nodes),
-                |b, nodes| self.uncounted(b, nodes, step),
+                |b, nodes| self.any_unfinished(b, nodes),
+                |b, nodes| self.step_from_unknown_level(b, nodes, step),
             );
         }
-        let go_on = self.any_on_its_way(b, &nodes);
+        let go_on = self.any_unfinished(b, &nodes);
         let arrived = nodes.clone();
         b.if_else(
             go_on,
             |b| {
-                let nodes = self.uncounted(b, &nodes, step);
+                let nodes = self.step_from_unknown_level(b, &nodes, step);
                 self.checked(b, nodes, steps - 1)
             },
             |_| arrived,
         )
     }
 
-    /// Every lane behind the levels that rows of one word take together, and how many these are: none where no word is full.
-    fn packed_ahead(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
+    /// Cursors after the levels that the rows of a word take together, and the number of these levels;
+    /// 0 if no word is full.
+    fn packed_levels(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
         let words = self.lanes.chunks_exact(packed_rows::ROWS);
         let (Some(first), rest) = (self.lanes.first(), words.remainder()) else { return (Vec::new(), 0) };
         if rest.len() == self.lanes.len() {
@@ -103,19 +104,19 @@ impl Walk<'_> {
         (ahead, self.steps.speculated)
     }
 
-    /// One step of every lane.
+    /// Emits one step of every lane.
     fn step(&self, b: &mut Builder, cursors: &[Cursor], step: Step) -> Vec<Cursor> {
         let lanes = self.lanes.iter().zip(cursors);
         lanes.map(|(lane, at)| self.layout.step(b, self.buffers, lane, at, step)).collect()
     }
 
-    /// One step of every lane, after some number of others.
-    fn uncounted(&self, b: &mut Builder, nodes: &[Value], step: Step) -> Vec<Value> {
+    /// Emits one step of every lane from an unknown level.
+    fn step_from_unknown_level(&self, b: &mut Builder, nodes: &[Value], step: Step) -> Vec<Value> {
         let cursors: Vec<Cursor> = nodes.iter().map(|node| Cursor::of(*node)).collect();
         self.step(b, &cursors, step).into_iter().map(|cursor| cursor.node).collect()
     }
 
-    fn any_on_its_way(&self, b: &mut Builder, nodes: &[Value]) -> Value {
+    fn any_unfinished(&self, b: &mut Builder, nodes: &[Value]) -> Value {
         let mut all_done = None;
         for (lane, node) in self.lanes.iter().zip(nodes) {
             let done = self.layout.done(b, self.buffers, &lane.state, *node);

@@ -1,35 +1,35 @@
-//! Sweeps: vectors of rows that test all nodes of a tree one after the other, each row heeding those on its
-//! own path.
+//! Sweeps: vectors of rows test all nodes of a tree one after the other, and each row applies those on
+//! its path.
 //!
-//! Nothing is looked up or gathered on the way, so that a node costs a few instructions for a whole vector.
-//! That is less than stepping from node to node where vectors are wide and trees small or deep.
+//! A sweep needs no look-ups or gathers, so a node costs a few instructions for a whole vector. It
+//! beats stepping from node to node if vectors are wide, and trees small or deep.
 
 use super::Lane;
 use crate::lir::{Bin, Build, Builder, Value};
 use crate::repr::tree::{Buffers, TreeState};
 use crate::rows::Row;
 
-/// A node that vectors of rows test.
+/// Test of a node by vectors of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct SweptNode {
-    /// The leaf at which rows stand that have come to the node, in all lanes.
+    /// Leaf position of rows that have reached the node, in all lanes.
     pub here: Value,
-    /// Where those stand afterwards that go right; others stay.
+    /// Leaf position of those rows after going right; other rows keep theirs.
     pub right: Value,
-    /// The bin of its threshold.
+    /// Threshold bin, a scalar.
     pub threshold_bin: Value,
-    /// The same in all lanes.
+    /// Threshold bin in all lanes.
     pub threshold_bins: Value,
-    /// The column of the bins that it compares with, an index.
+    /// Column of the bins that are compared with it, an index.
     pub column: Value,
 }
 
-/// A layout whose nodes stand in an order in which each comes before those below it.
+/// A layout that stores nodes in an order in which parents come before children.
 pub trait Sweep {
-    /// Where all rows stand at first.
+    /// Leaf position of all rows at the start.
     fn first_leaf(&self, b: &mut Builder, lanes: u16) -> Value;
 
-    /// How many nodes are tested, an index. Those behind the tree's own lead nowhere.
+    /// Number of nodes to test, an index. Entries behind the tree's nodes change no position.
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value;
 
     /// Loads node `number` of the tree for vectors of `lanes` rows.
@@ -42,24 +42,30 @@ pub trait Sweep {
         lanes: u16,
     ) -> SweptNode;
 
-    /// Where vectors of rows stand after a node.
-    fn pass(&self, b: &mut Builder, buffers: &Buffers, node: &SweptNode, vectors: &[Standing]) -> Vec<Value>;
+    /// Leaf positions of vectors of rows after a node.
+    fn pass(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        node: &SweptNode,
+        vectors: &[SweepVector],
+    ) -> Vec<Value>;
 }
 
-/// A vector of rows, and the leaves at which they stand.
+/// A vector of rows with its current leaf positions.
 #[derive(Clone, Copy)]
-pub struct Standing<'a> {
-    /// The rows.
+pub struct SweepVector<'a> {
+    /// Address of the rows.
     pub row: &'a Row,
-    /// The leaves.
+    /// Leaf positions.
     pub leaf: Value,
 }
 
-/// The trees that lanes walk.
+/// Distinct trees that lanes walk.
 struct Trees<'l> {
-    /// Each once.
+    /// State of each tree, once.
     states: Vec<&'l TreeState>,
-    /// Which of them is each lane's.
+    /// Index in `states` for each lane.
     of_lanes: Vec<usize>,
 }
 
@@ -78,7 +84,7 @@ impl<'l> Trees<'l> {
     }
 }
 
-/// Lanes that are shown nodes of their trees.
+/// Lanes that sweep over their trees.
 struct Pass<'a> {
     layout: &'a dyn Sweep,
     buffers: &'a Buffers,
@@ -86,7 +92,7 @@ struct Pass<'a> {
     trees: Trees<'a>,
 }
 
-/// Shows every lane all nodes of its tree, one after the other. Returns the leaves at which rows stand then.
+/// Emits a sweep of every lane over its tree; returns the final leaf positions.
 pub fn walk(b: &mut Builder, layout: &dyn Sweep, buffers: &Buffers, lanes: &[&Lane]) -> Vec<Value> {
     let pass = Pass { layout, buffers, lanes, trees: Trees::of(lanes) };
     let counts: Vec<Value> = pass.trees.states.iter().map(|state| layout.nodes(b, state)).collect();
@@ -103,8 +109,8 @@ pub fn walk(b: &mut Builder, layout: &dyn Sweep, buffers: &Buffers, lanes: &[&La
 }
 
 impl Pass<'_> {
-    /// Shows every lane the nodes `from..to` of its tree. Where there are `ends`, trees may end before: the
-    /// last entry of a tree leads nowhere, however often it is shown.
+    /// Applies the nodes `from..to` of each tree to its lanes. With `ends`, trees may end earlier. The
+    /// last entry of a tree changes no position, so it stands in for the missing nodes.
     fn nodes(&self, b: &mut Builder, from: Value, to: Value, ends: &[Value], leaves: &[Value]) -> Vec<Value> {
         let width = self.lanes.first().map_or(1, |lane| lane.width);
         b.for_loop((from, to, 1), leaves, |b, number, leaves| {
@@ -120,8 +126,9 @@ impl Pass<'_> {
             for (tree, node) in nodes.iter().enumerate() {
                 let of_tree = |lane: &usize| self.trees.of_lanes[*lane] == tree;
                 let lanes: Vec<usize> = (0..self.lanes.len()).filter(of_tree).collect();
-                let standing = |lane: &usize| Standing { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
-                let vectors: Vec<Standing> = lanes.iter().map(standing).collect();
+                let standing =
+                    |lane: &usize| SweepVector { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
+                let vectors: Vec<SweepVector> = lanes.iter().map(standing).collect();
                 let passed = self.layout.pass(b, self.buffers, node, &vectors);
                 lanes.into_iter().zip(passed).for_each(|(lane, leaf)| leaves[lane] = leaf);
             }

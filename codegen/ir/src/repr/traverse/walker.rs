@@ -17,13 +17,13 @@ pub struct Walker<'a> {
     code: Code<'a>,
     top: Option<&'a dyn LevelOrder>,
     steps: Steps,
-    /// Whether four walks are of rows that share a word.
+    /// Whether four walks at a time are of rows that share a word.
     packed: bool,
 }
 
-/// What a traversal needs of a layout.
+/// Interface of the layout that the traversal uses.
 enum Code<'a> {
-    /// Steps; of levels that are looked up, each has a strategy.
+    /// Steps, with a fetch strategy for each level that is looked up.
     Steps {
         bytes: bool,
         fetch: &'a [FetchStrategy],
@@ -33,7 +33,8 @@ enum Code<'a> {
 }
 
 impl<'a> Walker<'a> {
-    /// The traversal of a layout whose tables are in these buffers. None if the layout does not carry it.
+    /// A traversal over a layout whose tables are in these buffers. `None` if the layout does not
+    /// support it.
     pub fn new(
         layout: &'a dyn Representation,
         buffers: &'a Buffers,
@@ -54,16 +55,16 @@ impl<'a> Walker<'a> {
         Some(Walker { layout, buffers, code, top, steps, packed })
     }
 
-    /// The nodes of a tree that walks evaluate whatever way they take, level by level. Rows of one word load them where they
-    /// test them.
+    /// Loads the nodes of a tree that walks test before their path is known, level by level. Packed
+    /// rows load them when they test them.
     pub fn top(&self, b: &mut Builder, state: &TreeState) -> Vec<NodeTest> {
         let Some(layout) = self.top.filter(|_| !self.packed) else { return Vec::new() };
         let end = 1u64 << self.steps.speculated;
         (1..end).map(|number| layout.node(b, self.buffers, state, number)).collect()
     }
 
-    /// Takes every lane from the root to its leaf, and returns the leaves' numbers. `bins` are those of the
-    /// row as a table, where all tests of a tree are made at once. Single walks that vectors leave over take
+    /// Emits the walks of all lanes from the root to the leaf, and returns the leaves' node numbers.
+    /// `bins` is the row's look-up table of bins, for test masks. Single walks of a remainder take
     /// steps.
     pub fn walk(&self, b: &mut Builder, lanes: &[&Lane], bins: Option<Value>) -> Vec<Value> {
         let vectors = lanes.first().is_some_and(|lane| lane.width > 1);

@@ -1,0 +1,94 @@
+//! Groups of walks: how many iterations of a leaf loop advance together, and in which vectors.
+
+use crate::lir::Value;
+use crate::mir::Walks;
+
+/// Iterations that run together: `vectors` vectors of `width` lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    pub(super) vectors: i64,
+    pub(super) width: u16,
+    /// Iterations of the last vector, which may have fewer than `width`.
+    last: u16,
+    /// Exclusive end of the iterations, if the group may reach beyond it.
+    pub(super) below: Option<Value>,
+}
+
+/// Lanes of a vector, and the number of iterations in its first lanes.
+#[derive(Clone, Copy)]
+pub(super) struct VectorShape {
+    pub(super) width: u16,
+    pub(super) count: u16,
+}
+
+impl Group {
+    /// Full vectors.
+    pub(super) fn full(vectors: i64, width: u16) -> Group {
+        Group { vectors, width, last: width, below: None }
+    }
+
+    /// `count` iterations in vectors of `width` lanes, the last of which may be partial.
+    pub(super) fn of(count: i64, width: u16) -> Group {
+        let vectors = (count + i64::from(width) - 1) / i64::from(width);
+        let last = (count - (vectors - 1) * i64::from(width)) as u16;
+        Group { vectors, width, last, below: None }
+    }
+
+    /// The group with masks for the iterations below `stop`.
+    pub(super) fn below(self, stop: Value) -> Group {
+        Group { below: Some(stop), ..self }
+    }
+
+    /// Shape of a vector. The last one is no wider than its iterations need, if vectors may have
+    /// several widths.
+    pub(super) fn shape(self, vector: i64, narrows: bool) -> VectorShape {
+        let Group { vectors, width, last, .. } = self;
+        if vector < vectors - 1 {
+            return VectorShape { width, count: width };
+        }
+        let least = last.next_power_of_two().max(2).min(width);
+        VectorShape { width: if narrows { least } else { width }, count: last }
+    }
+}
+
+/// Groups of one size, which a leaf loop runs while enough iterations remain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) vectors: i64,
+    pub(super) width: u16,
+    /// Whether the last vector may have lanes without iteration.
+    pub(super) is_masked: bool,
+}
+
+/// Vectors that may have lanes without iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Masked {
+    /// The last vector of each remainder group. Masks cost nothing if a vector of sums is added at once.
+    Groups,
+    /// The very last vector. Its walks are used one by one under a test, which is much code.
+    LastVector,
+    /// No vector.
+    Never,
+}
+
+/// The groups of a leaf loop in order: full groups, then the remainder. [`Masked::Groups`]: masked
+/// groups of full, half, quarter size. [`Masked::LastVector`]: halves, then one masked vector.
+/// [`Masked::Never`]: halves, then single walks.
+pub(super) fn pieces(walks: &Walks, masked: Masked) -> Vec<Piece> {
+    let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
+    let lanes = walks.lanes as u16;
+    let piece = |vectors, width, is_masked| Piece { vectors, width, is_masked };
+    if masked != Masked::Groups {
+        let last = if masked == Masked::LastVector { piece(1, lanes, true) } else { piece(1, 1, false) };
+        let last = (lanes > 1).then_some(last);
+        return halves(walks.group).map(|vectors| piece(vectors, lanes, false)).chain(last).collect();
+    }
+    // Between a group and its half there is a group of three quarters, since two groups take twice as
+    // long as one.
+    let whole = piece(walks.group.into(), lanes, false);
+    let smaller = halves(walks.group).flat_map(|vectors| {
+        let between = (vectors > 2 && vectors % 4 == 0).then_some(vectors / 4 * 3);
+        [Some(vectors), between].into_iter().flatten()
+    });
+    std::iter::once(whole).chain(smaller.map(|vectors| piece(vectors, lanes, true))).collect()
+}

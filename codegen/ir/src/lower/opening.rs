@@ -1,0 +1,48 @@
+//! Start of sums: a seed in the first iterations of some loops, otherwise the value in memory.
+
+use super::kernel_builder::KernelBuilder;
+use crate::lir::{Address, Bin, Build, Cmp, Ty, Value};
+use crate::mir::{Iter, Opening, Seed};
+
+/// Start of a sum: the seed of a margin, or the value in memory.
+pub(super) fn opened<'a>(
+    k: &mut KernelBuilder<'a>,
+    opening: &Opening,
+    margin: impl FnOnce(&mut KernelBuilder<'a>) -> Value,
+    memory: impl FnOnce(&mut KernelBuilder<'a>) -> Value,
+) -> Value {
+    let Opening::Seed(seed, firsts) = opening else { return memory(k) };
+    let seed = |k: &mut KernelBuilder<'a>| match seed {
+        Seed::Nothing => k.ports.nothing(&mut k.b),
+        Seed::Base => base_of(k, margin),
+    };
+    match is_first(k, firsts) {
+        None => seed(k),
+        Some(first) => k.if_else(first, |k| vec![seed(k)], |k| vec![memory(k)])[0],
+    }
+}
+
+/// Whether all loops are in their first iterations; `None` if there are no loops.
+pub(super) fn is_first(k: &mut KernelBuilder, loops: &[Iter]) -> Option<Value> {
+    let mut all = None;
+    for iter in loops {
+        let (value, start) = (k.variable(iter.var), k.b.int(iter.start));
+        let first = k.b.cmp(Cmp::Eq, value, start);
+        all = Some(all.map_or(first, |all| k.b.bin(Bin::And, all, first)));
+    }
+    all
+}
+
+/// Base value of a margin.
+fn base_of<'a>(k: &mut KernelBuilder<'a>, margin: impl FnOnce(&mut KernelBuilder<'a>) -> Value) -> Value {
+    let ty = Ty::of(k.ports.accumulator);
+    let bases = &k.ports.lowering.hir.forest.base;
+    let Some(table) = k.ports.base else {
+        return k.b.float(ty, bases.first().copied().unwrap_or(0.0));
+    };
+    let margin = margin(k);
+    match k.b.as_int(margin).and_then(|margin| bases.get(usize::try_from(margin).ok()?)) {
+        Some(base) => k.b.float(ty, *base),
+        None => k.b.load(ty, Address::element(table, margin, k.ports.accumulator)),
+    }
+}

@@ -1,0 +1,123 @@
+//! Cooperative copies of rows in shared memory.
+
+use super::kernel_builder::{Emit, KernelBuilder};
+use super::launch::team;
+use super::row_source::RowCopy;
+use super::scope::WindowRows;
+use super::shared::most_shared;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Address, Bin, BinTransfer, BufferId, Build, Cmp, Scalar, Space, Ty};
+use crate::mir::CacheRows;
+use crate::quantize::encode::SharedBlock;
+use crate::rows::{RowPlacement, Team};
+
+/// Bytes that all banks of shared memory deliver at once; a feature's values begin at multiples of it.
+const LINE: u32 = 128;
+/// Rows per block below which the threads of a warp walk several trees with each row. Then consecutive
+/// features of a row should be in different banks.
+const FEW_ROWS: i64 = 32;
+
+/// Copies at most `most` rows to shared memory, feature by feature, and emits the body with the copy.
+/// Threads that walk neighbouring rows read different banks, whatever features their nodes test.
+pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], most: i64) {
+    let rows = k.window(&cache.window);
+    let quantizer = k.ports.quantizer().filter(|_| cache.quantized);
+    let (name, element, columns) = match &quantizer {
+        Some(quantizer) => ("shared_bins", quantizer.bins.element(), i64::from(quantizer.bins.columns())),
+        None => ("shared_rows", k.ports.input, k.ports.features()),
+    };
+    let spread = k.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spread);
+    let packed = cache.quantized && !spread;
+    let few = most < FEW_ROWS && !packed;
+    let held = rows_per_column(most, few, element);
+    let bytes = held.saturating_mul(columns).saturating_mul(element.bytes().into());
+    let bytes = k.b.int(most_shared(bytes));
+    let places = if spread && !few { RowPlacement::spread(element) } else { RowPlacement::IN_ORDER };
+    k.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
+        let team = team(k, threads);
+        let WindowRows { first, count } = rows;
+        let block = SharedBlock { copy: buffer, first, count, most, held, places };
+        match (quantizer, k.ports.bins) {
+            (Some(_), Some(transfer)) => copy_bins(k, transfer, block, team),
+            (Some(quantizer), None) => quantizer.quantize_shared(&mut k.b, block, team),
+            (None, _) => copy_values(k, buffer, &rows, held, team),
+        }
+        if !seeded(Fault::BarrierDropped) {
+            k.b.barrier();
+        }
+        let blocks = u32::try_from(held).ok();
+        let first_row = rows.first;
+        let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: true, places };
+        k.with_copy(cache.id, copy, |k| cache.body.emit(k));
+        // Later copies may reuse this memory.
+        k.b.barrier();
+    });
+}
+
+/// Rows for which a column has space: an odd number if rows are few, else whole lines of banks.
+fn rows_per_column(most: i64, few: bool, element: Scalar) -> i64 {
+    let line = i64::from(LINE / element.bytes());
+    let lines = (most + line - 1) / line * line;
+    match few {
+        _ if seeded(Fault::BankSwapped) => lines + 1,
+        true => most | 1,
+        false => lines,
+    }
+}
+
+/// Copies values in the order of the input, so that neighbouring threads read neighbouring values.
+fn copy_values(k: &mut KernelBuilder, buffer: BufferId, rows: &WindowRows, held: i64, team: Team) {
+    let (element, columns, input) = (k.ports.input, k.ports.features(), k.ports.rows);
+    let mut all = k.b.mul_int(rows.count, columns);
+    if seeded(Fault::CopyStopsShort) {
+        all = k.b.add_int(all, -1);
+    }
+    let from = k.b.mul_int(rows.first, columns);
+    k.for_loop((team.thread, all, team.count), &[], |k, number, _| {
+        let source = k.b.add(from, number);
+        let value = k.b.load(Ty::of(element), Address::element(input, source, element));
+        let per_row = k.b.int(columns);
+        let row = k.b.bin(Bin::IDiv, number, per_row);
+        let before = k.b.mul(row, per_row);
+        let feature = k.b.sub(number, before);
+        let place = k.b.mul_int(feature, held);
+        let place = k.b.add(place, row);
+        k.b.store(Address::element(buffer, place, element), value);
+        Vec::new()
+    });
+}
+
+/// Copies bins from device memory to that of a block. Neighbouring threads have neighbouring rows,
+/// which are contiguous in both.
+fn copy_bins(k: &mut KernelBuilder, transfer: BinTransfer, block: SharedBlock, team: Team) {
+    let SharedBlock { copy, first, count, most, held, places } = block;
+    let columns = i64::from(transfer.row_bytes);
+    let mut all = k.b.int(columns * most);
+    if seeded(Fault::CopyStopsShort) {
+        all = k.b.add_int(all, -most);
+    }
+    k.for_loop((team.thread, all, team.count), &[], |k, number, _| {
+        let per_column = k.b.int(most);
+        let column = k.b.bin(Bin::IDiv, number, per_column);
+        let before = k.b.mul(column, per_column);
+        let row = k.b.sub(number, before);
+        let exists = k.b.cmp(Cmp::Lt, row, count);
+        k.when(exists, |k| {
+            let from = k.b.add(first, row);
+            let width = k.b.int(transfer.block.into());
+            let of_block = k.b.bin(Bin::IDiv, from, width);
+            let start = k.b.mul(of_block, width);
+            let in_block = k.b.sub(from, start);
+            let start = k.b.mul_int(start, columns);
+            let before = k.b.mul_int(column, transfer.block.into());
+            let index = k.b.add(start, before);
+            let index = k.b.add(index, in_block);
+            let bin = k.b.load(Ty::of(Scalar::I8), Address::element(k.ports.rows, index, Scalar::I8));
+            let place = places.of(&mut k.b, row);
+            let before = k.b.mul_int(column, held);
+            let index = k.b.add(before, place);
+            k.b.store(Address::element(copy, index, Scalar::I8), bin);
+        });
+        Vec::new()
+    });
+}

@@ -1,0 +1,53 @@
+//! Slots of sums in the shared memory of a block.
+
+use super::kernel_builder::{Emit, KernelBuilder};
+use super::launch::team;
+use super::scope::constant_stop;
+use super::shared::most_shared;
+use super::sum_target::PrivateBuffer;
+use crate::lir::{Address, Build, Space};
+use crate::mir::{Iter, Private};
+
+/// Allocates slots in shared memory, and emits the body.
+pub(super) fn emit(k: &mut KernelBuilder, private: &Private) {
+    let rows = k.window(&private.window);
+    let (element, margins) = (k.ports.accumulator, k.ports.margins());
+    let mut slots = 1;
+    let mut loops = Vec::with_capacity(private.slots.len());
+    for iter in &private.slots {
+        let trips = constant_trips(iter);
+        slots *= trips;
+        loops.push((iter.var, k.b.int(trips)));
+    }
+    let slots = private.filled.unwrap_or(slots);
+    let most = private.window.high.map_or(0, |high| high - private.window.low);
+    let bytes = slots.saturating_mul(most).saturating_mul(margins).saturating_mul(element.bytes().into());
+    let bytes = k.b.int(most_shared(bytes));
+    let held = k.b.mul_int(rows.count, margins);
+    let (slots, slot_size) = (k.b.int(slots), k.b.int(most * margins));
+    k.alloc_in(Space::Shared, "shared_sums", element, bytes, |k, buffer| {
+        let first_row = rows.first;
+        let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, held };
+        k.with_private(private.id, made, |k| private.body.emit(k));
+        // Later allocations may reuse this memory.
+        k.b.barrier();
+    });
+}
+
+/// Sets slots in shared memory to -0.0, by the threads of the block.
+pub(super) fn clear(k: &mut KernelBuilder, private: &PrivateBuffer, threads: [u32; 3]) {
+    let (element, buffer) = (k.ports.accumulator, private.buffer);
+    let nothing = k.ports.nothing(&mut k.b);
+    let team = team(k, threads);
+    let end = k.b.mul(private.slots, private.slot_size);
+    k.for_loop((team.thread, end, team.count), &[], |k, index, _| {
+        k.b.store(Address::element(buffer, index, element), nothing);
+        Vec::new()
+    });
+    k.b.barrier();
+}
+
+/// Number of iterations of a loop with a constant end.
+fn constant_trips(iter: &Iter) -> i64 {
+    ((constant_stop(iter) - iter.start + iter.step - 1) / iter.step).max(0)
+}
