@@ -18,6 +18,7 @@ mod error;
 mod gpu;
 pub mod header;
 mod host_launch;
+mod host_thread;
 mod hsaco;
 mod jit;
 mod library;
@@ -47,14 +48,16 @@ pub use entry_info::EntryInfo;
 pub use error::LlvmError;
 pub use gpu::Gpu;
 #[doc(hidden)]
-pub use host_launch::{HostKernel, HostKernelFn, HostLaunches, HostThread, host_launch_object};
+pub use host_launch::{HostKernel, HostKernelFn, HostLaunches, host_launch_object};
+#[doc(hidden)]
+pub use host_thread::HostThread;
 pub use hsaco::{CodeObject, code_object};
 pub use jit::Jit;
 pub use library::Library;
-pub use link::abandon_links;
 pub use memory::without_memory;
 pub use metadata::CodeObjectKernel;
 pub use packed::{Extras, Output, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
 pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text};
+pub use link::abandon_links;

@@ -1,8 +1,9 @@
 //! What an artefact has besides its kernels and its exported functions: the model's tables and its description.
 
 use super::exports::{Exports, Names};
-use super::function::{self, kernel_name};
-use super::{module, types};
+use super::function::{self, FunctionSource, kernel_name};
+use super::module::empty_module;
+use super::types;
 use crate::codes;
 use crate::device::DeviceCode;
 use crate::entry_info::{EntryInfo, base_bytes, columns, columns_from, dtype, rows_per_run};
@@ -48,7 +49,7 @@ pub(crate) fn emit_artefact<'ctx>(
     let bytes = versions.iter().flat_map(|version| &version.module.tables).map(|table| table.bytes.len());
     check_size(bytes)?;
     let context = session.context();
-    let module = module(session, &least.machine);
+    let module = empty_module(context, &least.machine);
     let mut parts = Parts { context, module: &module, data, known: Vec::new() };
     let apart_from_rows = |module: &lir::Module| lir::Interface { rows: lir::Scalar::F32, ..module.types };
     let alike = |version: &Compiled| apart_from_rows(version.module) == apart_from_rows(least.module);
@@ -60,8 +61,9 @@ pub(crate) fn emit_artefact<'ctx>(
     for (number, version) in versions.iter().enumerate().rev() {
         verify_interface(version.module).map_err(LlvmError::ill_formed)?;
         for (kind, function) in &version.module.kernels {
-            let how = (number, Linkage::Internal);
-            function::emit(context, &module, &version.machine, version.module, *kind, function, how)?;
+            let (machine, model) = (&version.machine, version.module);
+            let source = FunctionSource { machine, model, kind: *kind, function };
+            function::emit(context, &module, source, (number, Linkage::Internal))?;
         }
         if versions.len() > 1 {
             parts.restrict(&version.machine);

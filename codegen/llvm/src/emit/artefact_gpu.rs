@@ -1,7 +1,7 @@
 //! What an artefact has for GPUs: `schedc_gpu` of `runtime/rt.h`.
 
 use super::artefact::{Data, Parts};
-use super::launch_call::{LaunchInfo, launches};
+use super::launch_info::{LaunchInfo, launches};
 use super::types;
 use crate::device::{DeviceCode, DeviceImage, ranges};
 use crate::runtime::Range;
