@@ -4,9 +4,9 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
-use crate::link::{Folder, Need, read, run};
 use crate::metadata::{self, CodeObjectKernel};
 use crate::text::{launches, only};
+use crate::tools::{Folder, Need, read, run};
 use inkwell::targets::FileType;
 use sched_ir::lir;
 use sched_machines::Maker;

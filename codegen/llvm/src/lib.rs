@@ -39,6 +39,7 @@ mod system;
 mod tables;
 mod target;
 mod text;
+mod tools;
 mod transfer;
 
 pub use about::{About, about};
@@ -60,4 +61,4 @@ pub use packed::{Extras, Output, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
 pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text};
-pub use link::abandon_links;
+pub use tools::abandon_links;

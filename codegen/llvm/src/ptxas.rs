@@ -4,7 +4,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
-use crate::link::{Folder, Need, read, run};
+use crate::tools::{Folder, Need, read, run};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};

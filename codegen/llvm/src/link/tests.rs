@@ -1,4 +1,5 @@
 use super::*;
+use crate::tools::run;
 use crate::system::TABLE;
 #[cfg(feature = "lld")]
 use crate::system::undefined;
