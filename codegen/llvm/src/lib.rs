@@ -57,7 +57,7 @@ pub use jit::Jit;
 pub use library::Library;
 pub use memory::without_memory;
 pub use metadata::CodeObjectKernel;
-pub use packed::{Extras, Output, Rows};
+pub use packed::{Extras, Output, Predict, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
 pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text};

@@ -9,8 +9,8 @@ use sched_ir::lir::*;
 use sched_lang::{Options, Supported, check};
 use sched_llvm::header::{self, header};
 use sched_llvm::{
-    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, Version, build, build_named,
-    build_versions, codes, runtime,
+    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Predict, Rows, Version, build,
+    build_named, build_versions, codes, runtime,
 };
 use sched_nest::Variants;
 use std::ffi::{CStr, c_char};

@@ -8,7 +8,7 @@ use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::Variants;
 use sched_testing::forests;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use sched_forest::{
 use sched_ir::{Budget, compile, lir::KernelKind};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::{
-    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Rows, build,
+    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Predict, Rows, build,
     runtime::{self, Kind},
 };
 use sched_testing::forests;
@@ -90,10 +90,10 @@ const SCHEDULES: [&str; 4] = [
 ];
 
 /// Something that predicts rows of the model's type with several threads.
-type Predict<'a> = &'a dyn Fn(Rows, usize, Output);
+type PredictRows<'a> = &'a dyn Fn(Rows, usize, Output);
 
 /// The bits of predictions under some modes of the caller.
-fn bits(predict: Predict, float: Float, rows: &[f64], word: u32) -> Vec<u64> {
+fn bits(predict: PredictRows, float: Float, rows: &[f64], word: u32) -> Vec<u64> {
     let n = rows.len() / FEATURES;
     let narrow: Vec<f32> = rows.iter().map(|x| *x as f32).collect();
     let (mut floats, mut doubles) = (vec![0f32; n], vec![0f64; n]);
@@ -152,7 +152,7 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
                 library.predict(Kind::Value, rows, n, out, 4).expect("predictions");
             };
             let what = |who: &str, word: u32| format!("{who} with {word:#x}, {float:?}\n{schedule}");
-            for (who, predict) in [("in memory", &in_memory as Predict), ("in a file", &in_file)] {
+            for (who, predict) in [("in memory", &in_memory as PredictRows), ("in a file", &in_file)] {
                 // The first call starts the threads.
                 for word in OTHERS.into_iter().chain([DEFAULT]) {
                     assert_eq!(bits(predict, float, &rows, word), exact, "{}", what(who, word));

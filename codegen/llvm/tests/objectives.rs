@@ -8,7 +8,7 @@ use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, check};
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Cpu, Emit, EntryInfo, Library, Output, Rows, Version, build_versions};
+use sched_llvm::{Cpu, Emit, EntryInfo, Library, Output, Predict, Rows, Version, build_versions};
 use sched_testing::forests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,8 +1,8 @@
 use super::*;
-use crate::tools::run;
 use crate::system::TABLE;
 #[cfg(feature = "lld")]
 use crate::system::undefined;
+use crate::tools::run;
 #[cfg(feature = "lld")]
 use elf::{
     ElfBytes,

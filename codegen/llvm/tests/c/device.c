@@ -12,15 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "condition.h"
 #include "m.h"
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 enum { KINDS = 4 };
 

@@ -6,19 +6,12 @@
  * order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs FAKE_CUDA=record:1.
  * order IMAGE MAKER unloaded: a model that cannot be loaded the first time. Needs FAKE_CUDA=stream:1 or alloc:1. */
 #include "../../runtime/device.h"
+#include "condition.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 /* Rows are so wide that a piece of a call has PIECE_ROWS of them. Calls of up to HOST_ROWS rows, and their pieces, stay on
  * the host if the model says so. */

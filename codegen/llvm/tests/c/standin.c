@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "condition.h"
+
 typedef uint64_t pointer;
 typedef void *handle;
 
@@ -22,14 +24,6 @@ int cuStreamCreate(handle *, unsigned), cuStreamDestroy_v2(handle), cuStreamSync
 int cuStreamWaitEvent(handle, handle, unsigned), cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle);
 int cuModuleLoadData(handle *, const void *), cuModuleUnload(handle), cuModuleGetFunction(handle *, handle, const char *);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 enum { BYTES = 64, NON_BLOCKING = 1 };
 

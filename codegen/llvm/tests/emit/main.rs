@@ -6,7 +6,7 @@ mod vectors;
 use harness::{Element, at, at_number, entry, module, run, run_as};
 use sched_diagnostics::internal;
 use sched_ir::lir::*;
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows, asm_text, codes, llvm_text};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows, asm_text, codes, llvm_text};
 
 const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);

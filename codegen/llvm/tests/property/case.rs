@@ -12,7 +12,7 @@ use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, FetchCosts, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind, Status};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
 use sched_testing::forests;
 use sched_testing::{Rng, schedules};

@@ -7,7 +7,7 @@ use sched_ir::interp::{self, Memory};
 use sched_ir::lir::KernelKind;
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Jit, Output, Rows};
+use sched_llvm::{Jit, Output, Predict, Rows};
 
 /// The columns of rows of `features` values.
 fn transposed<T: Copy>(values: &[T], features: usize) -> Vec<Vec<T>> {
