@@ -1,11 +1,11 @@
-//! Libraries that `schedc build` made, loaded and called through nothing but their C interface (`docs/c-api.md`).
+//! Libraries that `schedc build` made, loaded and called through their C interface (`docs/c-api.md`).
 //!
-//! The structures and numbers of a call are here, and [`Loaded`], the functions of a library in this process. The back end
-//! makes its own calls with the same structures. Nothing here knows models, schedules or LLVM, so that programs which
-//! only predict stay small.
+//! This crate has the structures and numbers of a call, and [`LibraryFunctions`], the functions of a library
+//! in this process. The back end makes its own calls with the same structures. Nothing here knows models,
+//! schedules or LLVM, so that programs that only predict stay small.
 
 mod call;
-mod loaded;
+mod functions;
 
 pub use call::{Call, ColumnType, Dtype, Kind, RawColumn};
-pub use loaded::{Loaded, Refusal};
+pub use functions::{LibraryFunctions, Refusal};

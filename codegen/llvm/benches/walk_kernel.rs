@@ -1,8 +1,9 @@
-//! Measures walks over complete trees of depth 8 that are written by hand in LIR, to find the shape of LIR from which
-//! LLVM makes the best code. Each shape is also compared with a plain walk, bit for bit. An argument names a folder that
-//! gets the assembly of each shape.
+//! Measures walks over complete trees of depth 8 that are written by hand in LIR, to find the shape of LIR
+//! from which LLVM makes the best code. Each shape is also compared with a plain walk, bit for bit. An
+//! argument names a folder that gets the assembly of each shape.
 //!
-//! What was found (Sapphire Rapids, 100 trees, 28 features, 1024 rows, ns per walk with the transposition of the input):
+//! What was found (Sapphire Rapids, 100 trees, 28 features, 1024 rows, ns per walk with the transposition of
+//! the input):
 //!
 //! | shape | ns |
 //! |---|---|
@@ -17,17 +18,20 @@
 //! | 8 registers of 8 rows for x86-64-v3; 4; 2 | 2.3, 2.9, 4.6 |
 //! | 4 registers of 4 rows for x86-64-v2 | 7.5 |
 //!
-//! - The order of statements is the order of instructions: write all registers' step at one level, then the next level.
-//! - `turn = zext(xor(cmp(olt, x, t), true))`, `next = (node + node) + turn` becomes an inverted comparison, `vpaddd`
-//!   and one masked `vpaddd`.
-//! - Node numbers are those of a heap from 1. The table of level n is the 2^n elements from element 2^n, looked up with
-//!   the node number as it is: the lookup is modulo the length. One table of the features of nodes 0 to 63 serves the
-//!   levels down to 5; levels 6 and 7 have 64 and 128 bytes of their own. Load all of them once per tree.
-//! - Features as `i8` tables with an `i32` index: `vpermb`, and the cut to 8 bits, `feature * 16` and `+ lanes`
-//!   become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride 4 and that index,
-//!   and becomes `vgatherdps disp(base, index, 4)`.
+//! - The order of statements is the order of instructions: write all registers' step at one level, then the
+//! next level.
+//! - `turn = zext(xor(cmp(olt, x, t), true))`, `next = (node + node) + turn` becomes an inverted comparison,
+//! `vpaddd` and one masked `vpaddd`.
+//! - Node numbers are those of a heap from 1. The table of level n is the 2^n elements from element 2^n,
+//! looked up with the node number as it is: the lookup is modulo the length. One table of the features of
+//! nodes 0 to 63 serves the levels down to 5; levels 6 and 7 have 64 and 128 bytes of their own. Load all of
+//! them once per tree.
+//! - Features as `i8` tables with an `i32` index: `vpermb`, and the cut to 8 bits, `feature * 16` and `+
+//! lanes` become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride 4
+//! and that index, and becomes `vgatherdps disp(base, index, 4)`.
 //! - Top levels: load each column as a vector and choose among the columns by the turns taken, the last turn
-//!   innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or chosen: no difference.
+//! innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or chosen: no
+//! difference.
 //! - What bounds the best shape is the gathers: five for the features and one for the leaf.
 
 use sched_ir::lir::*;

@@ -22,14 +22,14 @@ pub struct DeviceCode {
     /// Machine code first.
     pub(crate) images: Vec<DeviceImage>,
     kernels: Vec<KernelResources>,
-    /// Bytes of memory that a block of each kernel shares, which it gets when it is launched.
+    /// Bytes of shared memory that the host requests for a block, by kernel.
     shared: BTreeMap<String, u32>,
 }
 
-/// The code of all launches for some GPUs.
+/// An image: the code of all launches for some GPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DeviceImage {
-    /// PTX with a NUL behind it, a cubin, or a code object.
+    /// PTX that ends with a NUL, a cubin, or a code object.
     pub(crate) bytes: Vec<u8>,
     pub(crate) capability: u32,
     /// Whether it is machine code.
@@ -60,7 +60,7 @@ impl DeviceCode {
         }
     }
 
-    /// Any bytes that a driver takes, for GPUs from `gpu` on.
+    /// Wraps an image that a driver loads, for GPUs from `gpu` on.
     pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
         DeviceCode::of(gpu.maker(), DeviceImage { bytes, capability: gpu.code(), is_final: false })
     }
@@ -99,12 +99,12 @@ impl DeviceCode {
         &self.kernels
     }
 
-    /// The machine code, if there is some.
+    /// The machine code, if there is any.
     pub fn cubin(&self) -> Option<&[u8]> {
         self.images.iter().find(|image| image.is_final).map(|image| image.bytes.as_slice())
     }
 
-    /// The PTX, for people.
+    /// The PTX text, if there is any.
     pub fn ptx(&self) -> Option<&[u8]> {
         let ptx = self.images.iter().find(|image| !image.is_final)?;
         ptx.bytes.strip_suffix(&[0])
@@ -120,7 +120,8 @@ pub(crate) fn ranges(module: &lir::Module) -> Vec<Range> {
     module.places.iter().map(range).collect()
 }
 
-/// An error where some variant runs on a GPU and there is no code for one, or the other way round.
+/// Fails if a variant runs on a GPU without code for one, or if there is code for a GPU without such a
+/// variant.
 pub(crate) fn check(module: &lir::Module, code: Option<&DeviceCode>) -> Result<(), LlvmError> {
     let needed = module.places.iter().any(|(_, place)| *place == Place::Device);
     if needed == code.is_some() {
@@ -161,7 +162,7 @@ impl DeviceTables {
         let launch = |(info, name): (&LaunchInfo, &CString)| LaunchDescriptor {
             name: name.as_ptr(),
             block: info.block,
-            shared: code.asked(info.shared),
+            shared: code.requested(info.shared),
             num_arguments: info.num_arguments,
             is_split: i32::from(info.is_split),
         };
@@ -211,7 +212,7 @@ impl DeviceTables {
 
 impl Drop for DeviceTables {
     fn drop(&mut self) {
-        // SAFETY: whoever owns the value makes no call any more.
+        // SAFETY: the owner of the value makes no more calls.
         unsafe { runtime::release_devices(&self.descriptor) }
     }
 }

@@ -1,6 +1,6 @@
-//! Launches as functions of this machine's processor, for tests without a GPU. The code that emits kernels for GPUs emits
-//! them. The test calls a kernel once for each thread of each block. The threads of a block wait for each other at
-//! barriers, so each needs a stack of its own, such as that of a fiber.
+//! Launches as functions of this machine's processor, for tests without a GPU. The code that emits kernels
+//! for GPUs emits them. The test calls a kernel once for each thread of each block. The threads of a block
+//! wait for each other at barriers, so each needs a stack of its own, such as that of a fiber.
 
 use crate::emit::{EmittedLaunch, emit_launches};
 use crate::error::LlvmError;
@@ -14,8 +14,8 @@ use inkwell::targets::FileType;
 use sched_ir::lir;
 use std::ffi::c_void;
 
-/// A kernel, which runs one thread. Its second argument has a pointer to each parameter, as CUDA's driver takes them:
-/// first the buffers' addresses, then values of the host.
+/// A kernel, which runs one thread. Its second argument has a pointer to each parameter, as CUDA's driver
+/// takes them: first the buffers' addresses, then values of the host.
 pub type HostKernelFn = unsafe extern "C" fn(*const HostThread, *const *const c_void);
 
 /// A kernel for this machine.
@@ -69,8 +69,8 @@ impl HostLaunches {
     }
 }
 
-/// Compiles all launches of a module to an object file for this machine, for a test to link. It has a [`HostKernelFn`] for
-/// each launch. A block has at most the shared memory of a GPU's block.
+/// Compiles all launches of a module to an object file for this machine, for a test to link. It has a
+/// [`HostKernelFn`] for each launch. A block has at most the shared memory of a GPU's block.
 ///
 /// # Errors
 /// When this machine cannot run the code, and when LLVM fails.

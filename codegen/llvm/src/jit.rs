@@ -29,15 +29,15 @@ pub struct Jit {
     model: ModelDescriptor,
 }
 
-// SAFETY: this value owns the memory that the pointers of `model` lead to, and never changes it. The runtime's entry points may
-// be called from several threads. The owner of the value unloads the code.
+// SAFETY: this value owns the memory that the pointers of `model` lead to, and never changes it. The
+// runtime's entry points may be called from several threads. The owner of the value unloads the code.
 unsafe impl Send for Jit {}
 // SAFETY: as above.
 unsafe impl Sync for Jit {}
 
 impl Jit {
-    /// Compiles the kernels of a module that `kernels` names, and always those that finish margins: without them the entry
-    /// points would return margins as predictions.
+    /// Compiles the kernels of a module that `kernels` names, and always those that finish margins: without
+    /// them the entry points would return margins as predictions.
     ///
     /// # Errors
     /// When this machine cannot run code for `cpu`, and when LLVM fails.
@@ -50,8 +50,8 @@ impl Jit {
         Jit::compile_with(module, cpu, None, entry, kernels)
     }
 
-    /// Compiles the host's code of a module whose launches have been compiled for GPUs. The first call looks for the driver
-    /// and the GPU.
+    /// Compiles the host's code of a module whose launches have been compiled for GPUs. The first call looks
+    /// for the driver and the GPU.
     ///
     /// # Errors
     /// As for [`Jit::compile`].

@@ -1,9 +1,9 @@
 //! The LLVM back end: LIR to machine code, in this process or in artefacts.
 //!
-//! `emit` translates LIR to LLVM IR, `passes` optimises it and generates code for a `target`. From there the
-//! code is loaded here ([`Jit`]), linked with the small C runtime into an artefact ([`build`]), or shown
-//! ([`llvm_text`], [`asm_text`]). Loaded code and artefacts are called through the same entry points, those
-//! of [`runtime`].
+//! `emit` translates LIR to LLVM IR, `passes` optimises it and generates code for a `target`. The code is
+//! then loaded into this process ([`Jit`]), linked with the small C runtime into an artefact ([`build`]), or
+//! printed ([`llvm_text`], [`asm_text`]). Code in memory and artefacts have the same entry points, those of
+//! [`runtime`].
 //!
 //! Nothing here prints or ends the process: failures are [`LlvmError`]s.
 

@@ -4,24 +4,24 @@ use crate::codes;
 use crate::error::LlvmError;
 use crate::packed::Predict;
 use crate::runtime::{Call, Dtype, Kind};
-use sched_library::{Loaded, Refusal};
+use sched_library::{LibraryFunctions, Refusal};
 use std::path::Path;
 
 /// A shared library that was built from a model.
 pub struct Library {
-    loaded: Loaded,
+    loaded: LibraryFunctions,
 }
 
 impl Library {
     /// Loads a library whose functions begin with `prefix`.
     ///
     /// # Errors
-    /// When the file is no library, or not one of schedc with that prefix. A library runs code while it is loaded, so it
-    /// should come from a trusted place.
+    /// When the file is not a library, or not one of schedc with that prefix. A library runs code while it is
+    /// loaded, so it should come from a trusted place.
     pub fn load(path: &Path, prefix: &str) -> Result<Library, LlvmError> {
         let shown = path.display();
         // SAFETY: the caller trusts the library.
-        let loaded = unsafe { Loaded::open(path, prefix) }.map_err(|refusal| match refusal {
+        let loaded = unsafe { LibraryFunctions::open(path, prefix) }.map_err(|refusal| match refusal {
             Refusal::NotLoaded(reason) => {
                 LlvmError::new(codes::LOADING, format!("the library {shown} cannot be loaded: {reason}"))
                     .with_help("name a library that `schedc build` has made for this machine")

@@ -27,15 +27,15 @@ const LINKER: Linker = Linker::Lld;
 #[cfg(not(feature = "lld"))]
 const LINKER: Linker = Linker::Toolchain;
 
-/// Version of the exported symbols. Symbols that are added later get another version, so that the loader refuses a program
-/// that uses them with an older library.
+/// Version of the exported symbols. Symbols that are added later get another version, so that the loader
+/// refuses a program that uses them with an older library.
 const SYMBOL_VERSION: &str = "SCHEDC_1";
 
 /// Options with which a shared library is linked, for every linker that takes the options of GNU's.
 fn shared_options(script: &Path, soname: Option<&str>) -> Vec<OsString> {
     let options = [
-        // Drops unused sections, and makes the stack not executable. The loader resolves all symbols at once, so that no
-        // prediction waits for it.
+        // Drops unused sections, and makes the stack not executable. The loader resolves all symbols at once,
+        // so that no prediction waits for it.
         ["--gc-sections", "--no-undefined"].as_slice(),
         &["-z", "noexecstack", "-z", "now", "-z", "relro"],
         // Binds a library to its own functions, even if the program has another model with the same prefix.
@@ -47,8 +47,8 @@ fn shared_options(script: &Path, soname: Option<&str>) -> Vec<OsString> {
     options
 }
 
-/// Links generated code and the runtime into a shared library with the given exports. Programs that are linked with it
-/// look for the name `soname`.
+/// Links generated code and the runtime into a shared library with the given exports. Programs that are
+/// linked with it look for the name `soname`.
 pub(crate) fn shared_library(
     model: &[u8],
     exports: &[String],

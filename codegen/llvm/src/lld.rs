@@ -1,7 +1,7 @@
 //! Linking by LLVM's linker in this process, without a C toolchain.
 //!
-//! The libraries equal those of a C compiler: they name `libc.so.6` and `libm.so.6`, and the versions of the functions that
-//! `linker/system.txt` lists.
+//! The libraries equal those of a C compiler: they name `libc.so.6` and `libm.so.6`, and the versions of the
+//! functions that `linker/system.txt` lists.
 
 use crate::codes;
 use crate::error::LlvmError;
@@ -82,8 +82,8 @@ static USABLE: Mutex<bool> = Mutex::new(true);
 
 /// Runs LLVM's linker with the arguments of `ld.lld`.
 pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
-    // One thread suffices for a few objects, and a fork loses no other. If the disk is full, output that is not mapped leads
-    // to an error instead of a signal.
+    // One thread suffices for a few objects, and a fork loses no other. If the disk is full, output that is
+    // not mapped leads to an error instead of a signal.
     let all = ["ld.lld", "--threads=1", "--no-mmap-output-file", "--no-color-diagnostics"].map(OsStr::new);
     let texts = all.iter().chain(arguments).map(|text| c_string(text.as_bytes()));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;

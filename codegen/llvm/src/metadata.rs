@@ -1,30 +1,30 @@
-//! What code objects for AMD's GPUs say of their kernels: a note of their ELF file, in MessagePack.
+//! Metadata of kernels in code objects for AMD's GPUs: a note of the ELF file, in MessagePack.
 
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use elf::note::Note;
 use std::fmt;
 
-/// What the metadata of a code object say of a kernel.
+/// Metadata of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeObjectKernel {
     /// The kernel's name.
     pub name: String,
-    /// Registers of a thread.
+    /// Vector registers of a thread.
     pub vector_registers: u32,
-    /// Registers that the threads of a wavefront share.
+    /// Scalar registers, which the threads of a wavefront share.
     pub scalar_registers: u32,
-    /// Vector registers that a thread stores for lack of registers.
+    /// Vector registers that a thread spills to memory.
     pub vector_spills: u32,
-    /// The same of scalar registers.
+    /// Scalar registers that a wavefront spills.
     pub scalar_spills: u32,
-    /// Memory of a thread beside its registers, in bytes.
+    /// Stack memory of a thread, in bytes.
     pub stack_bytes: u32,
     /// Shared memory of a block, in bytes.
     pub shared_bytes: u32,
-    /// Threads that run in step.
+    /// Threads of a wavefront.
     pub wavefront: u32,
-    /// Most threads of a block.
+    /// Largest number of threads of a block.
     pub threads: u32,
     /// Bytes of the kernel's parameters.
     pub parameter_bytes: u32,
@@ -42,10 +42,10 @@ impl fmt::Display for CodeObjectKernel {
     }
 }
 
-/// The type of the note.
+/// Number of the note's type.
 const METADATA: u64 = 32;
 
-/// A value of MessagePack, as far as these notes have them.
+/// A value of MessagePack, of the kinds that occur in these notes.
 enum Item {
     Number(u64),
     Text(String),
@@ -54,7 +54,7 @@ enum Item {
     Other,
 }
 
-/// The kernels that a code object describes; none if it is no such file.
+/// Returns the kernels that a code object describes; none if the bytes are no code object.
 pub(crate) fn kernels(file: &[u8]) -> Option<Vec<CodeObjectKernel>> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(file).ok()?;
     let header = file.section_header_by_name(".note").ok()??;
@@ -89,7 +89,7 @@ fn kernel(item: &Item) -> Option<CodeObjectKernel> {
 }
 
 impl Item {
-    /// The value of a key.
+    /// Returns the value of a key.
     fn get(&self, wanted: &str) -> Option<&Item> {
         let Item::Map(entries) = self else { return None };
         entries
@@ -99,10 +99,10 @@ impl Item {
     }
 }
 
-/// The deepest nesting of lists and maps that is read.
+/// Deepest nesting of lists and maps that the reader follows.
 const DEEPEST: u32 = 16;
 
-/// Reads one value from the front of some bytes.
+/// Reads one value from the beginning of `bytes`, and advances `bytes` behind it.
 fn item(bytes: &mut &[u8], depth: u32) -> Option<Item> {
     let kind = number(bytes, 1)?;
     let low = |mask: u64| (kind & mask) as usize;
@@ -111,10 +111,10 @@ fn item(bytes: &mut &[u8], depth: u32) -> Option<Item> {
         0x80..=0x8f => map(bytes, low(0x0f), depth)?,
         0x90..=0x9f => list(bytes, low(0x0f), depth)?,
         0xa0..=0xbf => text(bytes, low(0x1f))?,
-        // Nothing, a truth value, or a small negative number.
+        // Null, a truth value, or a small negative number.
         0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => Item::Other,
         0xcc..=0xcf => Item::Number(number(bytes, 1 << (kind - 0xcc))?),
-        // Signed numbers; these notes have none that is negative.
+        // Signed numbers, none of which is negative in these notes.
         0xd0..=0xd3 => Item::Number(number(bytes, 1 << (kind - 0xd0))?),
         0xd9..=0xdb => {
             let length = number(bytes, 1 << (kind - 0xd9))?;
@@ -132,7 +132,7 @@ fn item(bytes: &mut &[u8], depth: u32) -> Option<Item> {
     })
 }
 
-/// A number of so many bytes, the highest one first.
+/// Reads a number of `count` bytes, the highest byte first.
 fn number(bytes: &mut &[u8], count: usize) -> Option<u64> {
     let (number, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;

@@ -48,7 +48,8 @@ pub struct Extras<'a> {
     pub base_margin: Option<Rows<'a>>,
 }
 
-/// Compiled code that predicts: in memory ([`Jit`](crate::Jit)) or in a library ([`Library`](crate::Library)).
+/// Compiled code that predicts: in memory ([`Jit`](crate::Jit)) or in a library
+/// ([`Library`](crate::Library)).
 pub trait Predict {
     /// The reason for which a call fails.
     type Error;
@@ -86,7 +87,8 @@ pub trait Predict {
         self.predict_with(kind, rows, n_rows, output, Extras { threads, ..Extras::default() })
     }
 
-    /// Predicts `n_rows` rows with all options of a call. Libraries of early releases refuse options that they do not know.
+    /// Predicts `n_rows` rows with all options of a call. Libraries of early releases refuse options that
+    /// they do not know.
     ///
     /// # Errors
     /// As for [`Predict::predict`].
@@ -134,8 +136,8 @@ fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<Raw
     }
 }
 
-/// Returns the call on `n_rows` rows, whose columns come from [`raw_columns`]. Slices that are too short, or an output of the
-/// wrong type, make a call that every entry point refuses with the right status.
+/// Returns the call on `n_rows` rows, whose columns come from [`raw_columns`]. Slices that are too short, or
+/// an output of the wrong type, make a call that every entry point refuses with the right status.
 fn packed_call(
     widths: Widths,
     kind: Kind,
@@ -183,8 +185,9 @@ fn packed_call(
 }
 
 impl Widths {
-    /// Whether a base margin has the type of raw output and at least `n_rows * margins` elements. The output of such a call
-    /// may be classes. Results have single precision then, as in all models that take a base margin.
+    /// Whether a base margin has the type of raw output and at least `n_rows * margins` elements. The output
+    /// of such a call may be classes. Results have single precision then, as in all models that take a base
+    /// margin.
     fn base_fits(&self, n_rows: usize, have: usize, dtype: Dtype) -> bool {
         dtype == self.element && self.margins.checked_mul(n_rows).is_some_and(|n| n <= have)
     }

@@ -1,5 +1,4 @@
-//! Generated code as text, for people. It contains no model data: kernels reach the tables through the
-//! context.
+//! Generated code as text. It contains no model data: kernels reach the tables through the context.
 
 use crate::codes;
 use crate::emit::{self, LaunchInfo, emit_kernels, emit_launches};
@@ -15,7 +14,7 @@ use sched_ir::lir::{self, KernelKind};
 use sched_machines::Maker;
 use std::fmt::Write;
 
-/// Every kernel.
+/// All kinds of kernels.
 const ALL: [KernelKind; 9] = [
     KernelKind::Raw,
     KernelKind::Value,
@@ -28,7 +27,7 @@ const ALL: [KernelKind; 9] = [
     KernelKind::DirectOfBins,
 ];
 
-/// The kernels of a module as LLVM IR, before or after LLVM's optimisations.
+/// Returns the kernels of a module as LLVM IR, before or after LLVM's optimisations.
 ///
 /// # Errors
 /// As for compiling the module.
@@ -44,7 +43,7 @@ pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<Stri
     Ok(emitted.print_to_string().to_string())
 }
 
-/// The kernels of a module as assembly.
+/// Returns the kernels of a module as assembly.
 ///
 /// # Errors
 /// As for compiling the module.
@@ -101,7 +100,7 @@ pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
-/// The launches of a module as assembly of a GPU of AMD.
+/// Returns the launches of a module as assembly for a GPU of AMD.
 ///
 /// # Errors
 /// As for compiling the module, and for GPUs of NVIDIA.
@@ -130,7 +129,7 @@ pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
     Err(LlvmError::new(codes::UNKNOWN_CPU, message).with_help(help))
 }
 
-/// The code of a module's launches for a GPU.
+/// Generates the code of a module's launches for a GPU.
 pub(crate) fn launches(
     module: &lir::Module,
     gpu: Gpu,

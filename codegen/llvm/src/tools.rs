@@ -26,8 +26,8 @@ fn pending() -> MutexGuard<'static, Pending> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the running programs of the C toolchain, and removes the temporary folders. A process calls this when it is about
-/// to end at once, as by a signal: from then on every attempt to link waits for ever.
+/// Ends the running programs of the C toolchain, and removes the temporary folders. A process calls this when
+/// it is about to end at once, as by a signal: from then on every attempt to link waits for ever.
 pub fn abandon_links() {
     // A stopped thread may hold the lock, so the wait is bounded.
     for _ in 0..100 {

@@ -1,5 +1,5 @@
-//! Launches as code objects of AMD's GPUs: kernels link, their metadata are as launched, and their loads go ahead of
-//! what waits for them. Without LLD what needs it says that it was left out.
+//! Launches as code objects of AMD's GPUs: kernels link, their metadata are as launched, and their loads go
+//! ahead of what waits for them. Without LLD what needs it says that it was left out.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -140,8 +140,9 @@ fn every_schedule_has_code() {
     }
 }
 
-/// Walks of several trees side by side: their loads are under way together. With the switches that code for x86 wants,
-/// each load would be waited for before the next one. Code for x86 is made meanwhile, in other threads.
+/// Walks of several trees side by side: their loads are under way together. With the switches that code for
+/// x86 wants, each load would be waited for before the next one. Code for x86 is made meanwhile, in other
+/// threads.
 #[test]
 fn loads_are_issued_together_also_while_code_for_x86_is_made() {
     let schedule = format!("{DIRECT}tile(tree, t0, t1, 4)\nunrollWalk(t1, 2)\ninterleave(t1, 4)\n");

@@ -24,8 +24,8 @@ const FEATURES: usize = 3;
 /// Bytes that no generated text contains by chance.
 const MARK: &str = "secret weights of trees";
 
-/// A linear model: margins are the products of rows with a table, values their exponentials, a class says whether a
-/// margin is positive, and leaves are row numbers.
+/// A linear model: margins are the products of rows with a table, values their exponentials, a class says
+/// whether a margin is positive, and leaves are row numbers.
 fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
     let bytes = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let module = Module {

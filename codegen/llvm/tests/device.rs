@@ -1,4 +1,5 @@
-//! Artefacts that run on a device, called from C over a driver for which this machine's processor does the work.
+//! Artefacts that run on a device, called from C over a driver for which this machine's processor does the
+//! work.
 
 #![allow(clippy::panic, clippy::expect_used)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -200,7 +201,8 @@ fn calls_are_cut_into_pieces() {
     let mut module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
     module.rows_per_run = Some(70);
     let case = Case::new("pieces", &forest, &module, &some_rows(&mut Rng(3), &forest, 300));
-    // In the order in which work was put into streams, in others, and with a driver that waits for pageable memory.
+    // In the order in which work was put into streams, in others, and with a driver that waits for pageable
+    // memory.
     for mode in ["", "turns:1", "turns:2", "pageable:1"] {
         case.run(&[], &[("FAKE_CUDA", mode)]);
     }
@@ -426,7 +428,8 @@ fn the_harness_measures_and_compares() {
     harness_sees_what_is_wrong(&case, &forest, &given);
 }
 
-/// A harness that copies rows in the default stream, for which the stream of the call does not wait, is found out.
+/// A harness that copies rows in the default stream, for which the stream of the call does not wait, is found
+/// out.
 fn harness_copies_in_the_stream(case: &Case, on_device: &[&str]) {
     let (ok, out, err) = measured_by(harness(), "turns:1", case, "check", on_device);
     assert!(ok, "{err}{out}");
@@ -440,7 +443,8 @@ fn harness_copies_in_the_stream(case: &Case, on_device: &[&str]) {
     );
 }
 
-/// Programs of the CUDA toolkit as the script calls them: one runs the harness, the other counts what it would have run.
+/// Programs of the CUDA toolkit as the script calls them: one runs the harness, the other counts what it
+/// would have run.
 const TOOLS: [(&str, &str); 2] = [
     (
         "sanitizer",

@@ -76,7 +76,8 @@ fn compare_doubles(host: &mut Host, xs: &[f64]) {
     }
 }
 
-/// Floats at which something changes: the ends of the ranges, and those with the results that are hardest to round.
+/// Floats at which something changes: the ends of the ranges, and those with the results that are hardest to
+/// round.
 const EDGES: [u32; 16] = [
     0,
     0x8000_0000,

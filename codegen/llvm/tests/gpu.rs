@@ -117,8 +117,9 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
             .to_string(),
-        // Sums of trees in threads, folded by the threads of the block: alone, with rows in the other direction,
-        // with several rows for each thread, under a loop over trees, and beside pieces in the grid.
+        // Sums of trees in threads, folded by the threads of the block: alone, with rows in the other
+        // direction, with several rows for each thread, under a loop over trees, and beside pieces in the
+        // grid.
         "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 3)\ngpuDimension(t0, block.x)\n\
          sharedReduce(t0)\n"
             .to_string(),
@@ -140,8 +141,9 @@ fn kinds() -> Vec<String> {
          gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t0)\n\
          atomicReduce(t1)\n"
             .to_string(),
-        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside them, with
-        // rows of partial tiles, with several rows for each thread, beside cached rows, in all layouts.
+        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside
+        // them, with rows of partial tiles, with several rows for each thread, beside cached rows, in all
+        // layouts.
         "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\n"
             .to_string(),
@@ -305,8 +307,8 @@ fn margins_are_those_of_the_walker() {
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
 }
 
-/// Where each slot gets one tree, sums are bit for bit those of the walker, signs of zeros included: on processors, in
-/// launches that fold behind them, and in blocks that fold by themselves.
+/// Where each slot gets one tree, sums are bit for bit those of the walker, signs of zeros included: on
+/// processors, in launches that fold behind them, and in blocks that fold by themselves.
 #[test]
 fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
     let rows = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
@@ -490,7 +492,8 @@ fn leaves_are_those_of_processors() {
     }
 }
 
-/// Neighbouring rows of a thread are tested together and read banks of their own; others are walked as they are.
+/// Neighbouring rows of a thread are tested together and read banks of their own; others are walked as they
+/// are.
 #[test]
 fn neighbouring_rows_share_words() {
     let apart = "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\nreorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
@@ -504,8 +507,8 @@ fn neighbouring_rows_share_words() {
     }
 }
 
-/// Whatever the columns that the threads of a warp read, each has a bank of its own: bins that lie one after the other as
-/// bytes would not.
+/// Whatever the columns that the threads of a warp read, each has a bank of its own: bins that lie one after
+/// the other as bytes would not.
 #[test]
 fn walks_read_bins_without_conflicts() {
     let (forest, rows) = forests::complete(28, 40, 3);

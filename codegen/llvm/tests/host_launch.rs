@@ -1,4 +1,5 @@
-//! The kernels of launches on this machine's processor, thread by thread: their results are those of the interpreter.
+//! The kernels of launches on this machine's processor, thread by thread: their results are those of the
+//! interpreter.
 
 #![allow(clippy::panic, clippy::expect_used)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]

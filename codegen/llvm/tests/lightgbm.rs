@@ -1,5 +1,5 @@
-//! LightGBM's own numbers through compiled code: models and predictions that the trainer wrote, under schedules of all
-//! layouts, for rows of each type.
+//! LightGBM's own numbers through compiled code: models and predictions that the trainer wrote, under
+//! schedules of all layouts, for rows of each type.
 
 #![allow(clippy::panic, clippy::expect_used)]
 

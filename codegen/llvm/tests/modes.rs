@@ -1,5 +1,5 @@
-//! Callers may have set other rounding and denormal modes than the default ones: predictions do not change with them,
-//! and they are as before when a call returns.
+//! Callers may have set other rounding and denormal modes than the default ones: predictions do not change
+//! with them, and they are as before when a call returns.
 
 #![cfg(target_arch = "x86_64")]
 

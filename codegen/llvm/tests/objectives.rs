@@ -1,5 +1,5 @@
-//! One model of every objective as a shared library: linked by this program where it has a linker inside (feature `lld`), else
-//! by the C toolchain, it gives the reference's predictions.
+//! One model of every objective as a shared library: linked by this program where it has a linker inside
+//! (feature `lld`), else by the C toolchain, it gives the reference's predictions.
 
 #![allow(clippy::panic, clippy::expect_used)]
 

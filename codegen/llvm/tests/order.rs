@@ -1,5 +1,5 @@
-//! The order of work on devices: the runtime over a driver that promises no more order than CUDA's documents do, and that
-//! driver itself. The runtime is compiled here, once as it is and once with each seeded fault.
+//! The order of work on devices: the runtime over a driver that promises no more order than CUDA's documents
+//! do, and that driver itself. The runtime is compiled here, once as it is and once with each seeded fault.
 
 #![allow(clippy::panic, clippy::expect_used)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]

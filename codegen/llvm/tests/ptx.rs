@@ -146,7 +146,8 @@ fn atomic_additions_are_instructions() {
     assert!(ptx.contains("atom.global.add.f") || ptx.contains("red.global.add.f"), "{ptx}");
 }
 
-/// A kernel's code may have 48 KiB of shared memory by itself: so the host asks for what there is, however much.
+/// A kernel's code may have 48 KiB of shared memory by itself: so the host asks for what there is, however
+/// much.
 #[test]
 fn shared_memory_is_left_to_the_launch() {
     let forest = launches::model();

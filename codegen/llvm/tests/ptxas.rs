@@ -1,5 +1,5 @@
-//! PTX through NVIDIA's own assembler, where there is one: named by `PTXAS`, or in the search path. Without it the test
-//! says that it was left out.
+//! PTX through NVIDIA's own assembler, where there is one: named by `PTXAS`, or in the search path. Without
+//! it the test says that it was left out.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 
 const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 
-/// The example model, which meets all schedules, and a forest of every kind of output and type of sums, each of which
-/// meets half of the examples.
+/// The example model, which meets all schedules, and a forest of every kind of output and type of sums, each
+/// of which meets half of the examples.
 fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();

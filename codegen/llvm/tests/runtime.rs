@@ -1,5 +1,5 @@
-//! The C runtime below compiled models, with models written by hand: their kernels are Rust functions here and C
-//! functions in the artefact that the test programs in `c/` load.
+//! The C runtime below compiled models, with models written by hand: their kernels are Rust functions here
+//! and C functions in the artefact that the test programs in `c/` load.
 
 use std::{
     ffi::c_void,
@@ -415,8 +415,8 @@ fn calls_of_other_versions() {
     assert_eq!(unsafe { runtime::call(&model, &newer.0) }.map_err(Status::code), Err(Status::ARGUMENT));
 }
 
-/// Kernels whose rows are narrower than the trainer's never see wider ones; those of the other type have kernels of their
-/// own.
+/// Kernels whose rows are narrower than the trainer's never see wider ones; those of the other type have
+/// kernels of their own.
 #[test]
 fn rows_are_not_rounded_where_the_trainer_does_not() {
     let wide = |call: &mut Call| call.dtype = Dtype::F64 as i32;

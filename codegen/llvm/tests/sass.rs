@@ -1,6 +1,6 @@
-//! How many instructions the loops of kernels have, pipe by pipe, in NVIDIA's machine code: `tests/sass` keeps them for
-//! one version of `ptxas`. `UPDATE=1` rewrites them. Without that version of `ptxas`, or without `nvdisasm`, the test
-//! says that it was left out.
+//! How many instructions the loops of kernels have, pipe by pipe, in NVIDIA's machine code: `tests/sass`
+//! keeps them for one version of `ptxas`. `UPDATE=1` rewrites them. Without that version of `ptxas`, or
+//! without `nvdisasm`, the test says that it was left out.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -149,9 +149,10 @@ impl Kernel {
     }
 }
 
-/// How many loads of a pipe walks make in so many steps, by example. What reads features in shared memory reads nothing
-/// else there; without a copy of rows, a step loads the number of the feature, its value and the threshold. A thread with
-/// four rows loads a word at each of the first seven nodes, and a byte for each row at the nodes of the two levels below.
+/// How many loads of a pipe walks make in so many steps, by example. What reads features in shared memory
+/// reads nothing else there; without a copy of rows, a step loads the number of the feature, its value and
+/// the threshold. A thread with four rows loads a word at each of the first seven nodes, and a byte for each
+/// row at the nodes of the two levels below.
 const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
     ("direct", Pipe::Global, 3, 1),
     ("four_rows", Pipe::Shared, 15, 20),
@@ -163,8 +164,8 @@ const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
     ("tree_pieces", Pipe::Global, 3, 1),
 ];
 
-/// The loops of all kernels without those inside, and of a loop with choices its longest part without one. Code walks if
-/// it makes the loads of a step and stores nothing to shared memory.
+/// The loops of all kernels without those inside, and of a loop with choices its longest part without one.
+/// Code walks if it makes the loads of a step and stores nothing to shared memory.
 fn report(sass: &str, walked: Option<(Pipe, usize, usize)>) -> String {
     let mut out = String::new();
     for kernel in kernels(sass) {

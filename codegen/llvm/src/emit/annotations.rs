@@ -4,7 +4,8 @@ use super::ir::IrBuilder;
 use crate::error::LlvmError;
 use inkwell::values::{BasicValueEnum, InstructionValue, MetadataValue, PointerValue};
 
-/// Bytes to which the model's tables and temporary memory are aligned: a cache line, and the longest register.
+/// Bytes to which the model's tables and temporary memory are aligned: a cache line, and the longest
+/// register.
 pub(super) const TABLE_ALIGNMENT: u32 = 64;
 
 impl<'ctx> IrBuilder<'_, 'ctx> {

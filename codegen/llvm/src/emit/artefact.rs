@@ -1,4 +1,4 @@
-//! What an artefact has besides its kernels and its exported functions: the model's tables and its description.
+//! Modules of artefacts: versions of a model with their kernels, tables and descriptions.
 
 use super::exports::{Exports, Names};
 use super::function::{self, FunctionSource, kernel_name};
@@ -20,16 +20,16 @@ use inkwell::values::{
 use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
 
-/// Where an artefact's tables are.
+/// The place of an artefact's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Data {
     /// In the module.
     Inside,
-    /// Left out, so that people can read the rest.
+    /// Left out of texts, so that they stay readable.
     LeftOut,
 }
 
-/// A model compiled for one kind of processors and one type of rows.
+/// A version: a model for one kind of processors and one type of rows.
 pub(crate) struct Compiled<'a> {
     pub(crate) machine: Machine,
     pub(crate) module: &'a lir::Module,
@@ -37,8 +37,8 @@ pub(crate) struct Compiled<'a> {
     pub(crate) launches: Option<&'a DeviceCode>,
 }
 
-/// Emits a whole artefact of versions of one model, the most demanding one first, and of those for the same processors the
-/// one for the widest rows; it needs to be linked with the runtime.
+/// Emits the module of an artefact with versions of one model. The most demanding version comes first; of
+/// versions for the same processors, the one for the widest rows. The runtime must be linked with it.
 pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
     versions: &[Compiled],
@@ -56,7 +56,7 @@ pub(crate) fn emit_artefact<'ctx>(
     if !versions.iter().all(alike) {
         return Err(LlvmError::ill_formed("versions of a model with different types"));
     }
-    // The head of the list so far, and the version for the same processors and other rows.
+    // The head of the list so far, and the version for the same processors and another type of rows.
     let (mut model, mut other_rows) = (None, None);
     for (number, version) in versions.iter().enumerate().rev() {
         verify_interface(version.module).map_err(LlvmError::ill_formed)?;
@@ -82,7 +82,8 @@ pub(crate) fn emit_artefact<'ctx>(
     Ok(module)
 }
 
-/// Code reaches data at a distance of 32 bits with a sign; some of it is left for everything but the tables.
+/// Bytes of the tables of the largest artefact. Code addresses data at a distance of 32 bits with a sign; 64
+/// MiB of that are left for everything else.
 const MAX_TABLE_BYTES: usize = (1 << 31) - (1 << 26);
 
 fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
@@ -95,7 +96,7 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
         .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
 }
 
-/// The descriptions that one refers to.
+/// Descriptions to which a version's description refers.
 #[derive(Clone, Copy)]
 struct Links<'ctx> {
     /// The version for less capable processors.
@@ -108,12 +109,12 @@ pub(super) struct Parts<'a, 'ctx> {
     pub(super) context: &'ctx Context,
     pub(super) module: &'a Module<'ctx>,
     pub(super) data: Data,
-    /// Tables that are in the module already: versions share what is equal.
+    /// Tables that are in the module already, with their addresses: versions share equal tables.
     known: Vec<(&'a [u8], PointerValue<'ctx>)>,
 }
 
 impl<'a, 'ctx> Parts<'a, 'ctx> {
-    /// A constant that only this module sees.
+    /// Adds a constant that only this module sees.
     pub(super) fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> GlobalValue<'ctx> {
         let global = self.module.add_global(value.get_type(), None, name);
         global.set_initializer(&value);
@@ -122,7 +123,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         global
     }
 
-    /// Says of the functions that have been emitted since the last call which instructions they may use.
+    /// Restricts the functions that were emitted since the last call to the instructions of a machine.
     fn restrict(&self, machine: &Machine) {
         let kind = (AttributeLoc::Function, "target-cpu");
         let unsaid = |f: &FunctionValue| f.get_string_attribute(kind.0, kind.1).is_none();
@@ -148,14 +149,14 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         global.as_pointer_value()
     }
 
-    /// The list of the tables' addresses.
+    /// Adds the list of the tables' addresses.
     fn tables(&mut self, source: &'a lir::Module) -> GlobalValue<'ctx> {
         let all: Vec<PointerValue> = source.tables.iter().map(|table| self.table(table)).collect();
         self.constant("tables", types::pointer(self.context).const_array(&all).into())
     }
 
-    /// The table of the features' names, and how many it has. Behind them is a null pointer, for every other number. So is a
-    /// name that C cannot hold.
+    /// Adds the table of the features' names. A null pointer follows it, for all other indices. It also
+    /// replaces names that contain a NUL.
     fn feature_names(&self, entry: &EntryInfo) -> Names<'ctx> {
         let null = types::pointer(self.context).const_null();
         let names = match self.data {
@@ -175,7 +176,8 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         Names { table, count: names.len() as u64 }
     }
 
-    /// The names of categories, `schedc_categories` of `runtime/rt.h`; none if the model has no such names.
+    /// Adds the names of categories, `schedc_categories` of `runtime/rt.h`; none if the model has no such
+    /// names.
     fn categories(&self, entry: &EntryInfo) -> Option<PointerValue<'ctx>> {
         let named = entry.categories.iter().any(|names| !names.is_empty());
         if !named {
@@ -183,10 +185,10 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         }
         let (mut starts, mut codes, mut names) = (vec![0], Vec::new(), Vec::new());
         for feature in &entry.categories {
-            // A name that C cannot hold is none there.
+            // C cannot hold names that contain a NUL, so they are left out.
             let mut known: Vec<_> =
                 feature.iter().filter(|(name, _)| !name.as_bytes().contains(&0)).collect();
-            // Of two spellings of one text the first counts.
+            // If a name occurs twice, the first code counts.
             known.sort_by(|(one, _), (other, _)| one.cmp(other));
             known.dedup_by(|(other, _), (one, _)| one == other);
             for (name, code) in known {
@@ -209,7 +211,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         Some(self.constant("categories", self.context.const_struct(&fields, false).into()).as_pointer_value())
     }
 
-    /// A version's description, `schedc_model` of `runtime/rt.h`.
+    /// Adds a version's description, `schedc_model` of `runtime/rt.h`.
     fn model(&mut self, number: usize, version: &Compiled<'a>, links: Links<'ctx>) -> GlobalValue<'ctx> {
         let Compiled { machine, module: source, entry, launches } = version;
         let tables = self.tables(source);

@@ -1,10 +1,10 @@
 //! The exponential function in plain operations, for code that has no C library: the code of launches.
 //!
-//! Both functions are the algorithm of the GNU C library (since 2.28). Their results are therefore the library's on
-//! processors with fused multiply-add, bit for bit: `tests/exp.rs` compares all floats and many doubles. Let
-//! `x = k ln(2) / n + r` with an integer `k`. Then `exp(x)` is `2^(k / n)` times a polynomial of the small `r`, and a
-//! table holds the powers of 2 with fractional exponents. The polynomials' coefficients are the library's: others of
-//! the same quality would round a few results to the other neighbour.
+//! Both functions are the algorithm of the GNU C library (since 2.28). Their results are therefore the
+//! library's on processors with fused multiply-add, bit for bit: `tests/exp.rs` compares all floats and many
+//! doubles. Let `x = k ln(2) / n + r` with an integer `k`. Then `exp(x)` is `2^(k / n)` times a polynomial of
+//! the small `r`, and a table holds the powers of 2 with fractional exponents. The polynomials' coefficients
+//! are the library's: others of the same quality would round a few results to the other neighbour.
 //!
 //! A product that is fused with a sum is a call of `llvm.fma`; nothing else may be fused.
 
@@ -117,8 +117,9 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         Ok(self.ir.builder.build_float_mul(result, self.double(2.0f64.powi(64)), "")?)
     }
 
-    /// `2^(k / n) (1 + sum)` where it may be subnormal. It is computed at 2^1022 times its size, so that the power does
-    /// not underflow. Adding 1 to it drops the digits that a subnormal result lacks, so that it is rounded only once.
+    /// `2^(k / n) (1 + sum)` where it may be subnormal. It is computed at 2^1022 times its size, so that the
+    /// power does not underflow. Adding 1 to it drops the digits that a subnormal result lacks, so that it is
+    /// rounded only once.
     fn near_zero(
         &self,
         scale: IntValue<'ctx>,
@@ -155,7 +156,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         }
     }
 
-    /// Word number `word` of a table's entry, which the low bits select. The table has `fractions` entries of `words` words.
+    /// Word number `word` of a table's entry, which the low bits select. The table has `fractions` entries of
+    /// `words` words.
     fn entry(
         &self,
         table: PointerValue<'ctx>,
@@ -189,7 +191,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.as_double(self.ir.builder.build_int_add(power, by, "")?)
     }
 
-    /// The bits of a power of 2: a table's entry for the fraction of the exponent, `bits` for its integer part.
+    /// The bits of a power of 2: a table's entry for the fraction of the exponent, `bits` for its integer
+    /// part.
     fn powered(
         &self,
         entry: IntValue<'ctx>,
@@ -280,8 +283,8 @@ fn floats_table() -> Vec<u64> {
         .collect()
 }
 
-/// For each `i`, the relative rounding error of the double nearest to `2^(i / 128)`, and that double's bits as in
-/// [`floats_table`].
+/// For each `i`, the relative rounding error of the double nearest to `2^(i / 128)`, and that double's bits
+/// as in [`floats_table`].
 fn doubles_table() -> Vec<u64> {
     let entry =
         |((power, rest), i): ((f64, f64), u64)| [(rest / power).to_bits(), less(power, i, DOUBLE_ENTRIES)];
@@ -293,8 +296,8 @@ fn less(power: f64, i: u64, fractions: u32) -> u64 {
     power.to_bits().wrapping_sub(i << (52 - fractions.trailing_zeros()))
 }
 
-/// `2^(i / n)` for all `i` below `n`, a power of 2, each as the nearest double and the rest. Each is a product of
-/// repeated square roots of 2, computed with twice the digits of a double.
+/// `2^(i / n)` for all `i` below `n`, a power of 2, each as the nearest double and the rest. Each is a
+/// product of repeated square roots of 2, computed with twice the digits of a double.
 fn powers_of_2(n: u32) -> Vec<(f64, f64)> {
     let roots: Vec<(f64, f64)> = std::iter::successors(Some((2.0, 0.0)), |x| Some(root(*x)))
         .skip(1)
@@ -331,8 +334,8 @@ mod tests {
 
     #[test]
     fn tables_begin_with_known_words() {
-        // 1, and the fourth root of 2 less an eighth of the unit of its exponent, as computed by hand in 40 digits:
-        // 1.189207115002721066717499970560475915293.
+        // 1, and the fourth root of 2 less an eighth of the unit of its exponent, as computed by hand in 40
+        // digits: 1.189207115002721066717499970560475915293.
         let floats = floats_table();
         assert_eq!(floats.len(), 32);
         assert_eq!(floats[0], 1.0f64.to_bits());

@@ -132,7 +132,8 @@ pub(super) fn first_pointer(llvm: FunctionValue) -> Result<PointerValue, LlvmErr
 pub(super) fn describe(context: &Context, machine: &Machine, llvm: FunctionValue) {
     let nounwind = Attribute::get_named_enum_kind_id("nounwind");
     llvm.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
-    // LLVM must turn no call into another and no loop into a call: artefacts link only functions that LIR names.
+    // LLVM must turn no call into another and no loop into a call: artefacts link only functions that LIR
+    // names.
     llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("no-builtins", ""));
     if let Some(tune) = &machine.tune {
         llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("tune-cpu", tune));
@@ -140,8 +141,8 @@ pub(super) fn describe(context: &Context, machine: &Machine, llvm: FunctionValue
 }
 
 impl<'a, 'ctx> Emitter<'a, 'ctx> {
-    /// An emitter at the start of an LLVM function, in which nothing is defined. `body` has the statements to emit,
-    /// and `ctx` is the run's context.
+    /// An emitter at the start of an LLVM function, in which nothing is defined. `body` has the statements to
+    /// emit, and `ctx` is the run's context.
     pub(super) fn new(
         ir: IrBuilder<'a, 'ctx>,
         source: FunctionSource<'a>,
@@ -228,7 +229,8 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         }
     }
 
-    /// Marks the instructions that follow with the origin of a statement: that of its value which is defined last.
+    /// Marks the instructions that follow with the origin of a statement: that of its value which is defined
+    /// last.
     fn mark_stmt(&self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(value, _) => self.mark(*value),

@@ -51,7 +51,8 @@ impl<'ctx> Memory<'_, 'ctx> {
         self.describe_call(operands, to, call)
     }
 
-    /// Elements of the active lanes; inactive lanes are zero, so that no gather waits for the old value of its register.
+    /// Elements of the active lanes; inactive lanes are zero, so that no gather waits for the old value of
+    /// its register.
     pub(super) fn gather_under(
         &self,
         operands: &Operands<'_, 'ctx>,
@@ -68,7 +69,8 @@ impl<'ctx> Memory<'_, 'ctx> {
         Ok(returned(call)?.into())
     }
 
-    /// The address at which a gather starts, as LIR and as LLVM have it, the bytes of its unit, and its index in units.
+    /// The address at which a gather starts, as LIR and as LLVM have it, the bytes of its unit, and its index
+    /// in units.
     pub(super) fn start_of_gather(
         &self,
         operands: &Operands<'_, 'ctx>,

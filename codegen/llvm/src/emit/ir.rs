@@ -1,8 +1,8 @@
-//! Constants and instructions of LLVM at one position of a module, built from values of LLVM: nothing here knows LIR's
-//! values, its buffers or the machine.
+//! Constants and instructions of LLVM at one position of a module, built from values of LLVM: nothing here
+//! knows LIR's values, its buffers or the machine.
 //!
-//! This file has the position, constants and addresses. `arithmetic.rs`, `vector.rs`, `intrinsics.rs`, `imports.rs` and
-//! `annotations.rs` add one family of instructions each.
+//! This file has the position, constants and addresses. `arithmetic.rs`, `vector.rs`, `intrinsics.rs`,
+//! `imports.rs` and `annotations.rs` add one family of instructions each.
 
 use super::types;
 use crate::error::LlvmError;

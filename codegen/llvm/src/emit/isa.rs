@@ -6,11 +6,11 @@ use crate::error::LlvmError;
 use inkwell::values::{BasicValueEnum, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Op, Ty, Value};
 
-/// The instructions of a kind of machine, for one kernel. Every operation has a form that LLVM translates for all
-/// machines; a machine with a better instruction replaces it.
+/// The instructions of a kind of machine, for one kernel. Every operation has a form that LLVM translates for
+/// all machines; a machine with a better instruction replaces it.
 pub(super) trait Isa {
-    /// An operation in the machine's own form, if it has one. The emitter calls this for each operation, in order, so
-    /// that implementations may remember earlier ones.
+    /// An operation in the machine's own form, if it has one. The emitter calls this for each operation, in
+    /// order, so that implementations may remember earlier ones.
     fn operation<'ctx>(
         &mut self,
         operands: &mut Operands<'_, 'ctx>,

@@ -1,5 +1,5 @@
-//! Launches as kernels: each becomes a function of a separate module, whose parameters are the buffers and the values
-//! of the host that it uses.
+//! Launches as kernels: each becomes a function of a separate module, whose parameters are the buffers and
+//! the values of the host that it uses.
 
 use super::device::{Device, Kernel, Parameter, amdgpu, host, nvptx};
 use super::function::{Emitter, FunctionSource, describe};

@@ -107,8 +107,8 @@ fn shared_bytes(function: &lir::Function, launch: &Launch) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Whether the grid extends in the directions y or z, where a GPU limits one launch to 65,535 blocks: the runtime may
-/// then split it.
+/// Whether the grid extends in the directions y or z, where a GPU limits one launch to 65,535 blocks: the
+/// runtime may then split it.
 pub(super) fn is_split(launch: &Launch) -> bool {
     let mut is_split = false;
     let split = |dimension: &GpuDimension| {

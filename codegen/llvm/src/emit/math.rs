@@ -10,7 +10,8 @@ use inkwell::values::{BasicValueEnum, FunctionValue};
 use sched_ir::lir::{Math, Scalar, Ty};
 
 impl<'ctx> IrBuilder<'_, 'ctx> {
-    /// A function of the C library for each lane: a call of it, or on a device, which has no such library, its operations.
+    /// A function of the C library for each lane: a call of it, or on a device, which has no such library,
+    /// its operations.
     pub(super) fn math(
         &self,
         device: Option<&dyn Device>,

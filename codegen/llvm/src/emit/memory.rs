@@ -23,8 +23,8 @@ struct AliasScopes<'ctx> {
 }
 
 impl<'ctx> AliasScopes<'ctx> {
-    /// The scopes of a kernel. Kernels that finish margins may run in place, so that their input and output are
-    /// one piece of memory.
+    /// The scopes of a kernel. Kernels that finish margins may run in place, so that their input and output
+    /// are one piece of memory.
     fn new(context: &'ctx Context, kind: KernelKind, function: &lir::Function) -> AliasScopes<'ctx> {
         let in_place = matches!(kind, KernelKind::Value | KernelKind::Class);
         let memory = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
@@ -117,7 +117,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         let byte = ir.context.i8_type();
         let offset = ir.context.i64_type().const_int(at.offset.into(), false);
         let step = |ty: BasicTypeEnum<'ctx>, from, by: IntValue<'ctx>| {
-            // SAFETY: LIR's unmasked accesses are inside their buffers; for other accesses nothing is claimed.
+            // SAFETY: LIR's unmasked accesses are inside their buffers; for other accesses nothing is
+            // claimed.
             unsafe {
                 match inside {
                     true => ir.builder.build_in_bounds_gep(ty, from, &[by], ""),
@@ -138,8 +139,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         if at.offset == 0 { Ok(element) } else { Ok(step(byte.into(), element, offset)?) }
     }
 
-    /// The summands of an index in a launch, which has 32 bits. LLVM cannot know that sums of indices do not overflow:
-    /// it would add first, and widen the sum to the 64 bits of an address for each access.
+    /// The summands of an index in a launch, which has 32 bits. LLVM cannot know that sums of indices do not
+    /// overflow: it would add first, and widen the sum to the 64 bits of an address for each access.
     fn summands(&self, index: IntValue<'ctx>) -> Option<(IntValue<'ctx>, IntValue<'ctx>)> {
         let sum = index.as_instruction().filter(|_| self.in_launch)?;
         let operand = |number| match sum.get_operand(number)?.value()? {
@@ -235,8 +236,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         if self.in_launch { Ok(()) } else { operands.ir.prefetch(self.pointer(operands, at, false)?) }
     }
 
-    /// Separates the first load of a group from earlier loads: a fence for this thread alone is no instruction, but
-    /// LLVM merges no loads across it.
+    /// Separates the first load of a group from earlier loads: a fence for this thread alone is no
+    /// instruction, but LLVM merges no loads across it.
     fn reload(&mut self, operands: &Operands, keep: Keep) -> Result<(), LlvmError> {
         if let Keep::Reload(group) = keep
             && self.reloaded != Some(group)
@@ -253,8 +254,8 @@ pub(super) fn reserved(bytes: i64) -> u64 {
     (bytes.max(1) as u64).next_multiple_of(TABLE_ALIGNMENT.into())
 }
 
-/// The alignment that every element of a buffer has at an access. Rows and results of callers are aligned to their
-/// elements only.
+/// The alignment that every element of a buffer has at an access. Rows and results of callers are aligned to
+/// their elements only.
 fn alignment(space: Space, at: &Address, scalar: Scalar) -> u32 {
     let base = match space {
         Space::Model(_) | Space::Private | Space::Shared => TABLE_ALIGNMENT,

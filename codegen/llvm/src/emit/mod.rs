@@ -1,9 +1,10 @@
 //! LIR to LLVM IR, statement by statement.
 //!
-//! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and conditionals become
-//! blocks with phis. The body of a parallel loop becomes a separate function, `void body(void *env, i64 i)`, whose
-//! environment holds the values that the body uses from outside. Tables are reached through the context, so that machine
-//! code neither contains the model nor depends on its address. A launch becomes a kernel of a separate module (`launch.rs`).
+//! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and
+//! conditionals become blocks with phis. The body of a parallel loop becomes a separate function, `void
+//! body(void *env, i64 i)`, whose environment holds the values that the body uses from outside. Tables are
+//! reached through the context, so that machine code neither contains the model nor depends on its address. A
+//! launch becomes a kernel of a separate module (`launch.rs`).
 //!
 //! The files stand on each other, each on those above it:
 //!

@@ -1,4 +1,5 @@
-//! Parallel loops: the body becomes a function, which gets the values that it uses from outside in an environment.
+//! Parallel loops: the body becomes a function, which gets the values that it uses from outside in an
+//! environment.
 
 use super::frame::Frame;
 use super::function::{Emitter, describe, first_pointer};
@@ -34,7 +35,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(())
     }
 
-    /// The environment of a body: variables and buffers that it uses and that are defined here. Constants are repeated.
+    /// The environment of a body: variables and buffers that it uses and that are defined here. Constants are
+    /// repeated.
     fn environment(&self, body: &Block) -> Environment<'ctx> {
         let uses = Uses::of(body);
         let mut contents: Vec<BasicValueEnum> = vec![self.operands.frame.ctx.into()];

@@ -55,8 +55,8 @@ impl<'ctx> Operands<'_, 'ctx> {
         Ok(memory)
     }
 
-    /// A table in memory of its own, written where the table is defined, so that loops around its look-ups do not
-    /// write it again. None if too little of the stack is left.
+    /// A table in memory of its own, written where the table is defined, so that loops around its look-ups do
+    /// not write it again. None if too little of the stack is left.
     fn stored_table(
         &mut self,
         table: Value,

@@ -13,12 +13,12 @@ use std::process::Command;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Options under which a C compiler calls other functions of the library for the same runtime: without code of its own for
-/// them, or with checked copies.
+/// Options under which a C compiler calls other functions of the library for the same runtime: without code
+/// of its own for them, or with checked copies.
 const OPTIONS: [&[&str]; 3] =
     [&["-O0", "-fno-builtin"], &["-O2", "-D_FORTIFY_SOURCE=2", "-fstack-protector-strong"], &["-Os"]];
 
-/// The runtime as other compilers may compile it, and the one that is linked.
+/// The linked runtime, and the runtime as other compilers may compile it.
 fn runtimes() -> Result<Vec<Vec<u8>>> {
     let folder = tempfile::tempdir()?;
     let object = folder.path().join("runtime.o");
@@ -35,7 +35,7 @@ fn runtimes() -> Result<Vec<Vec<u8>>> {
 
 #[test]
 fn the_table_has_what_the_runtime_calls() -> Result<()> {
-    // The linker adds `start.c`, which has the function that no library of the system has.
+    // The linker adds `start.c`, which defines the function that no library of the system has.
     let start = include_str!("../../linker/start.c");
     for runtime in runtimes()? {
         let missing: Vec<String> =
@@ -45,11 +45,11 @@ fn the_table_has_what_the_runtime_calls() -> Result<()> {
     Ok(())
 }
 
-/// Processors that code is compiled for, whatever this one is.
+/// Processors that code is compiled for, on any machine.
 const CPUS: [Cpu; 3] = [Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 
-/// Checks that a module compiles to an object for all processors that asks for what the table has; returns the names that
-/// any of these ask for.
+/// Checks that the objects of a module for all processors call only functions of the table; returns all their
+/// undefined symbols.
 fn asked(module: &Module) -> Result<BTreeSet<String>> {
     let entry = EntryInfo {
         num_features: 1,
@@ -85,7 +85,7 @@ fn module(function: Function, scalar: Scalar) -> Module {
     }
 }
 
-/// A kernel that stores results of two vectors for each row.
+/// A kernel that stores the results of `results` on two vectors for each row.
 fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Value>) -> Function {
     let mut b = Builder::new("pairs");
     let (input, output) =
@@ -104,7 +104,7 @@ fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
     b.finish()
 }
 
-/// The function after this one, of all functions of the C library.
+/// The next one of all functions of the C library.
 fn after(math: Math) -> Option<Math> {
     match math {
         Math::Exp => Some(Math::Log),
@@ -130,7 +130,7 @@ fn the_table_has_the_functions_of_the_library() -> Result<()> {
     Ok(())
 }
 
-/// All that is defined for elements of a type, as far as one of two operands can be anything.
+/// Results of all operations on elements of a type of which one operand can be anything.
 fn operations(b: &mut Builder, x: Value, y: Value) -> Vec<Value> {
     let ty = b.ty(x);
     let seven = |b: &mut Builder| b.int_of(ty, 7);
@@ -210,7 +210,7 @@ fn steps() -> Vec<(Transform, usize)> {
         (T::Complement, 1),
         (T::ArgMax, 3),
     ];
-    // A new step does not compile before it has a number, and has to be in the list then.
+    // A new step does not compile before it has a number here and is in the list.
     let number = |step: &Transform| match step {
         T::Scale { .. } => 0,
         T::Divide { .. } => 1,

@@ -1,5 +1,5 @@
-/* Small calls allocate nothing, nor do calls with enough scratch memory. Linked with --wrap of the allocation functions,
- * which fail when they are told to. */
+/* Small calls allocate nothing, nor do calls with enough scratch memory. Linked with --wrap of the
+ * allocation functions, which fail when they are told to. */
 #include "check.h"
 
 static int allocations;
@@ -28,7 +28,8 @@ static float rows[3 * ROWS], out[2 * ROWS];
 static double rows64[3 * ROWS];
 static char scratch[512 * 1024];
 
-/* Calls with scratch, where each block of the kernel takes so many bytes and there is nothing else to be had. */
+/* Calls with scratch, where each block of the kernel takes so many bytes and there is nothing else to be
+ * had. */
 static void in_scratch(int temporary, int64_t scratch_size)
 {
     int before = allocations;

@@ -1,12 +1,13 @@
-/* A driver without a device, for tests: libcuda's functions that the runtime, the harness of bench/gpu and the crate
- * sched-gpu call, over the processor. streams.h has the order in which work is done, blocks.h the kernels.
+/* A driver without a device, for tests: libcuda's functions that the runtime, the harness of bench/gpu and
+ * the crate sched-gpu call, over the processor. streams.h has the order in which work is done, blocks.h
+ * the kernels.
  *
- * Memory of the device cannot be touched but by what is done in streams, and holds garbage at first. Modules are shared
- * libraries with a function for each kernel, as schedc emits them for this machine. Functions that need a context fail
- * without one.
+ * Memory of the device cannot be touched but by what is done in streams, and holds garbage at first.
+ * Modules are shared libraries with a function for each kernel, as schedc emits them for this machine.
+ * Functions that need a context fail without one.
  *
- * FAKE_CUDA says what goes wrong: "devices:0", "capability:70", "shared:1000" (bytes of a block), and "alloc:3", "load:1",
- * "stream:1", "record:1", "launch:2" (the call of this number fails). */
+ * FAKE_CUDA says what goes wrong: "devices:0", "capability:70", "shared:1000" (bytes of a block), and
+ * "alloc:3", "load:1", "stream:1", "record:1", "launch:2" (the call of this number fails). */
 #include "streams.h"
 
 #include <dlfcn.h>
@@ -251,7 +252,8 @@ EXPORT int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 
 EXPORT int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 {
-    IN_CONTEXT(result, put_copy(&standard, to, (const void *)(uintptr_t)from, bytes); finish(&standard, NULL));
+    IN_CONTEXT(result, put_copy(&standard, to, (const void *)(uintptr_t)from, bytes); finish(&standard,
+        NULL));
 }
 
 static _Atomic size_t uploaded; /* by way of streams */
@@ -285,7 +287,8 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *in)
 {
-    IN_CONTEXT(result, work *w = add(in, FILL); w->to = (void *)(uintptr_t)to; w->value = value; w->bytes = bytes);
+    IN_CONTEXT(result, work *w = add(in, FILL); w->to = (void *)(uintptr_t)to; w->value = value; w->bytes
+               = bytes);
 }
 
 EXPORT int cuStreamCreate(void **made, unsigned flags)
@@ -297,7 +300,8 @@ EXPORT int cuStreamCreate(void **made, unsigned flags)
     new->last = &new->first;
     new->is_alone = flags & 1;
     *made = new;
-    IN_CONTEXT(result, if (num_streams == MOST_STREAMS || flags > 1) result = INVALID; else all_streams[num_streams++] = new);
+    IN_CONTEXT(result, if (num_streams == MOST_STREAMS || flags > 1) result = INVALID;
+               else all_streams[num_streams++] = new);
 }
 
 EXPORT int cuStreamCreateWithPriority(void **made, unsigned flags, int priority)
@@ -319,7 +323,9 @@ EXPORT int cuStreamDestroy_v2(void *ended)
 
 EXPORT int cuStreamSynchronize(void *of)
 {
-    IN_CONTEXT(result, if (of && ((stream *)of)->is_destroyed) refuse("a stream is waited for that has been destroyed");
+    IN_CONTEXT(result, if (of
+                           && ((stream *)of)->is_destroyed) refuse("a stream is waited for that has been "
+                                                                   "destroyed");
                finish(of, NULL));
 }
 
@@ -371,12 +377,14 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
     return OK;
 }
 
-EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                          unsigned bz,
                           unsigned shared, void *in, void **arguments, void **extra)
 {
     static long count;
     kernel *k = function;
-    bool fits = gx && gy && gz && gy < 65536 && gz < 65536 && bx * by * bz - 1 < MOST_THREADS && (long)shared <= k->most_shared;
+    bool fits = gx && gy && gz && gy < 65536 && gz < 65536 && bx * by * bz - 1 < MOST_THREADS
+        && (long)shared <= k->most_shared;
     if (!fits || extra)
         return INVALID;
     if (fails("launch:", &count))

@@ -1,9 +1,10 @@
 /* Calls of a model that runs on a device, by an artefact's C interface, over the driver of cuda.c.
  *
- * device LIBRARY CASE: every way to call; the results must be those of the case, whatever the number of rows.
- * device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls for rows of the host, which go to the device in pieces of at
- *     most PIECE rows. Pieces of LEAST rows and more take BINS bytes a row, in multiples of 64 rows, others VALUES bytes.
- * device LIBRARY CASE STATUS [then]: one call that fails with a status; and, with `then`, another one that does not. */
+ * device LIBRARY CASE: every way to call; the results must be those of the case, whatever the number of
+ * rows. device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls for rows of the host, which go to the
+ * device in pieces of at most PIECE rows. Pieces of LEAST rows and more take BINS bytes a row, in
+ * multiples of 64 rows, others VALUES bytes. device LIBRARY CASE STATUS [then]: one call that fails with a
+ * status; and, with `then`, another one that does not. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -139,8 +140,10 @@ static void *many_calls(void *number)
 
 /* The driver's functions that a program with rows on a device uses. */
 static int (*retain)(void **, int), (*push)(void *), (*pop)(void **);
-static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t, void *);
-static int (*download)(void *, uint64_t, size_t, void *), (*stream_create)(void **, unsigned), (*synchronize)(void *);
+static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t,
+    void *);
+static int (*download)(void *, uint64_t, size_t, void *), (*stream_create)(void **, unsigned),
+    (*synchronize)(void *);
 static int (*current_contexts)(void);
 
 static void on_device(int kind, void *driver)
@@ -233,7 +236,8 @@ static void every_way(void)
 /* What calls for sums copy to the device, in pieces of at most `piece` rows. */
 static void bytes_travel(char **said)
 {
-    const int64_t least = atoll(said[0]), values = atoll(said[1]), bins = atoll(said[2]), piece = atoll(said[3]);
+    const int64_t least = atoll(said[0]), values = atoll(said[1]), bins = atoll(said[2]), piece
+        = atoll(said[3]);
     void *driver = dlopen(getenv("SCHEDC_CUDA_DRIVER"), RTLD_NOW);
     CHECK(driver);
     size_t (*uploaded)(void);
@@ -254,7 +258,8 @@ static void bytes_travel(char **said)
             }
             size_t found = uploaded();
             if ((int64_t)found != wanted)
-                fprintf(stderr, "output %d of %ld rows: %ld bytes, not %ld\n", kind, (long)n, (long)found, (long)wanted);
+                fprintf(stderr, "output %d of %ld rows: %ld bytes, not %ld\n", kind, (long)n, (long)found,
+                        (long)wanted);
             CHECK((int64_t)found == wanted);
         }
 }

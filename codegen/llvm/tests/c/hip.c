@@ -27,4 +27,7 @@ SAME(hipEventCreateWithFlags, "cuEventCreate", (void * * event, unsigned flags))
 SAME(hipEventDestroy, "cuEventDestroy_v2", (void * event))
 SAME(hipEventRecord, "cuEventRecord", (void * event, void * stream))
 SAME(hipEventSynchronize, "cuEventSynchronize", (void * event))
-SAME(hipModuleLaunchKernel, "cuLaunchKernel", (void * function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void * stream, void **arguments, void **extra))
+SAME(hipModuleLaunchKernel, "cuLaunchKernel", (void * function, unsigned grid_x, unsigned grid_y,
+                                               unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                   unsigned block_z, unsigned shared, void * stream,
+                                                       void **arguments, void **extra))

@@ -1,5 +1,5 @@
-/* Loads an artefact, uses it, unloads it: threads must come when they pay, work in the child of a fork, and be gone
- * when the library is. */
+/* Loads an artefact, uses it, unloads it: threads must come when they pay, work in the child of a fork,
+ * and be gone when the library is. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>

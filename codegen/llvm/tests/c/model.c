@@ -1,6 +1,6 @@
-/* A model written by hand, as the compiler would emit one with --name m. Three features; two margins, a + b + c and
- * a - b, missing values counting as zero; values are twice the margins; the class is the larger margin's; the
- * leaves are a and b. Every run takes temporary memory, and loops in a loop. */
+/* A model written by hand, as the compiler would emit one with --name m. Three features; two margins, a +
+ * b + c and a - b, missing values counting as zero; values are twice the margins; the class is the larger
+ * margin's; the leaves are a and b. Every run takes temporary memory, and loops in a loop. */
 #include "api.h"
 
 #define EXPORT __attribute__((visibility("default")))

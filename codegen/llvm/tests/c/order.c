@@ -1,10 +1,11 @@
-/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c, which promises no more
- * order than the documents of CUDA do. The runtime may be compiled with a seeded fault.
+/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c, which
+ * promises no more order than the documents of CUDA do. The runtime may be compiled with a seeded fault.
  *
- * order IMAGE MAKER calls: calls of all kinds, none of which waits for another; then the model is released.
- * order IMAGE MAKER fails: a call that fails once something is under way, and a larger one. Needs FAKE_CUDA=launch:2.
- * order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs FAKE_CUDA=record:1.
- * order IMAGE MAKER unloaded: a model that cannot be loaded the first time. Needs FAKE_CUDA=stream:1 or alloc:1. */
+ * order IMAGE MAKER calls: calls of all kinds, none of which waits for another; then the model is
+ * released. order IMAGE MAKER fails: a call that fails once something is under way, and a larger one.
+ * Needs FAKE_CUDA=launch:2. order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs
+ * FAKE_CUDA=record:1. order IMAGE MAKER unloaded: a model that cannot be loaded the first time. Needs
+ * FAKE_CUDA=stream:1 or alloc:1. */
 #include "../../runtime/device.h"
 #include "condition.h"
 
@@ -13,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows are so wide that a piece of a call has PIECE_ROWS of them. Calls of up to HOST_ROWS rows, and their pieces, stay on
- * the host if the model says so. */
+/* Rows are so wide that a piece of a call has PIECE_ROWS of them. Calls of up to HOST_ROWS rows, and their
+ * pieces, stay on the host if the model says so. */
 enum { FEATURES = 64, HOST_ROWS = 20000, MOST_ROWS = HOST_ROWS + 1 };
 
 /* The model. */
@@ -43,7 +44,8 @@ static void raw(schedc_ctx *ctx)
     void *parts = schedc_rt_alloc(ctx, 8 * ctx->n_rows);
     if (!parts)
         return;
-    schedc_rt_launch(ctx, 0, ctx->n_rows, 1, 1, (void *[]){&ctx->rows, (void *)&ctx->tables[0], &parts, &ctx->n_rows, &features});
+    schedc_rt_launch(ctx, 0, ctx->n_rows, 1, 1, (void *[]){&ctx->rows, (void *)&ctx->tables[0], &parts,
+                                                           &ctx->n_rows, &features});
     schedc_rt_launch(ctx, 1, ctx->n_rows, 1, 1, (void *[]){&parts, &ctx->out, &ctx->n_rows});
     schedc_rt_free(ctx, parts);
 }

@@ -1,7 +1,9 @@
-/* The driver of cuda.c itself: what it shows early, what late, and what it refuses, as CUDA's documents say of copies ("API
- * synchronization behavior") and of the default stream ("Stream synchronization behavior").
+/* The driver of cuda.c itself: what it shows early, what late, and what it refuses, as CUDA's documents
+ * say of copies ("API synchronization behavior") and of the default stream ("Stream synchronization
+ * behavior").
  *
- * standin MODULE: MODULE is kernels.c. With FAKE_CUDA=pageable:1 asynchronous copies of pageable memory take their time. */
+ * standin MODULE: MODULE is kernels.c. With FAKE_CUDA=pageable:1 asynchronous copies of pageable memory
+ * take their time. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,15 +17,22 @@
 typedef uint64_t pointer;
 typedef void *handle;
 
-int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxPushCurrent_v2(handle), cuCtxPopCurrent_v2(handle *);
-int cuMemAlloc_v2(pointer *, size_t), cuMemFree_v2(pointer), cuMemHostAlloc(void **, size_t, unsigned), cuMemFreeHost(void *);
+int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxPushCurrent_v2(handle),
+    cuCtxPopCurrent_v2(handle *);
+int cuMemAlloc_v2(pointer *, size_t), cuMemFree_v2(pointer), cuMemHostAlloc(void **, size_t, unsigned),
+    cuMemFreeHost(void *);
 int cuMemcpyHtoD_v2(pointer, const void *, size_t), cuMemcpyDtoH_v2(void *, pointer, size_t);
-int cuMemcpyHtoDAsync_v2(pointer, const void *, size_t, handle), cuMemcpyDtoHAsync_v2(void *, pointer, size_t, handle);
-int cuMemcpyDtoDAsync_v2(pointer, pointer, size_t, handle), cuMemsetD8Async(pointer, unsigned char, size_t, handle);
+int cuMemcpyHtoDAsync_v2(pointer, const void *, size_t, handle), cuMemcpyDtoHAsync_v2(void *, pointer,
+    size_t, handle);
+int cuMemcpyDtoDAsync_v2(pointer, pointer, size_t, handle), cuMemsetD8Async(pointer, unsigned char, size_t,
+    handle);
 int cuStreamCreate(handle *, unsigned), cuStreamDestroy_v2(handle), cuStreamSynchronize(handle);
-int cuStreamWaitEvent(handle, handle, unsigned), cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle);
-int cuModuleLoadData(handle *, const void *), cuModuleUnload(handle), cuModuleGetFunction(handle *, handle, const char *);
-int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+int cuStreamWaitEvent(handle, handle, unsigned), cuEventCreate(handle *, unsigned), cuEventRecord(handle,
+    handle);
+int cuModuleLoadData(handle *, const void *), cuModuleUnload(handle), cuModuleGetFunction(handle *, handle,
+    const char *);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
+                   void **, void **);
 
 enum { BYTES = 64, NON_BLOCKING = 1 };
 
@@ -56,7 +65,8 @@ static void clear(void)
 
 static void copies_to_the_device(void)
 {
-    /* From pageable memory: it has been read, no more. Only streams that wait for the default stream see the copy. */
+    /* From pageable memory: it has been read, no more. Only streams that wait for the default stream see
+     * the copy. */
     clear();
     CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0);
     memset(ones, 3, BYTES);
@@ -66,7 +76,8 @@ static void copies_to_the_device(void)
     CHECK(seen_by(alone) == 0 && cuStreamSynchronize(NULL) == 0 && seen_by(alone) == 1);
     /* It waits for what was in the default stream, though. */
     clear();
-    CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0 && cuMemcpyHtoD_v2(memory, twos, BYTES) == 0 && seen_by(alone) == 1);
+    CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0 && cuMemcpyHtoD_v2(memory, twos, BYTES) == 0
+          && seen_by(alone) == 1);
     /* From pinned memory: it is there. */
     clear();
     memcpy(pinned, ones, BYTES);
@@ -75,7 +86,8 @@ static void copies_to_the_device(void)
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0);
-    CHECK(seen_by(other) == 0 && seen_by(blocking) == 0 && seen_by(NULL) == 0 && seen_by(alone) == 1 && seen_by(other) == 1);
+    CHECK(seen_by(other) == 0 && seen_by(blocking) == 0 && seen_by(NULL) == 0 && seen_by(alone) == 1
+          && seen_by(other) == 1);
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0 && cuEventRecord(event, alone) == 0);
@@ -168,7 +180,8 @@ static void use_of_a_stream(void)
 /* What is under way when its memory, its module or its stream ends. */
 static void refusals(void)
 {
-    void (*const all[])(void) = {free_of_a_fill, free_of_a_kernel, free_of_a_copy, unload_of_a_kernel, use_of_a_stream};
+    void (*const all[])(void) = {free_of_a_fill, free_of_a_kernel, free_of_a_copy, unload_of_a_kernel,
+                                 use_of_a_stream};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         clear();
         pid_t child = fork();

@@ -1,11 +1,12 @@
-/* Memory, streams and events of the stand-in driver, in the order that CUDA's documents promise ("API synchronization
- * behavior", "Stream synchronization behavior") and in no better one.
- *
- * - Work of a stream is done in the order in which it was put there, and as late as may be: when somebody waits for it.
- *   FAKE_CUDA=turns:SEED instead gives streams turns in a random order, whether anybody waits or not.
- * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else does without an
- *   event.
- * - What may wait for work, such as cuMemFree, does not. Whoever ends what work in a stream still uses ends the program. */
+/* Memory, streams and events of the stand-in driver, in the order that CUDA's documents promise ("API
+ * synchronization behavior", "Stream synchronization behavior") and in no better one.
+ * - Work of a stream is done in the order in which it was put there, and as late as may be: when somebody
+ *   waits for it. FAKE_CUDA=turns:SEED instead gives streams turns in a random order, whether anybody
+ *   waits or not.
+ * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else
+ *   does without an event.
+ * - What may wait for work, such as cuMemFree, does not. Whoever ends what work in a stream still uses
+ *   ends the program. */
 #ifndef STREAMS_H
 #define STREAMS_H
 
@@ -158,7 +159,8 @@ static work *add(stream *to, int what)
     return append(to, what);
 }
 
-/* Whether work that is not done may read or write some memory. A kernel may do so wherever its arguments point. */
+/* Whether work that is not done may read or write some memory. A kernel may do so wherever its arguments
+ * point. */
 static bool is_used(const piece *memory)
 {
     uintptr_t start = (uintptr_t)memory->at, end = start + memory->bytes;
@@ -306,8 +308,8 @@ static work *put_copy(stream *in, void *to, const void *from, size_t bytes)
     return w;
 }
 
-/* A copy by a function with "Async" in its name. Between pageable memory and the device it may take until all is done, or
- * be as asynchronous as others: FAKE_CUDA=pageable:1 says the former. */
+/* A copy by a function with "Async" in its name. Between pageable memory and the device it may take until
+ * all is done, or be as asynchronous as others: FAKE_CUDA=pageable:1 says the former. */
 static void copy_async(stream *in, void *to, const void *from, size_t bytes)
 {
     put_copy(in, to, from, bytes);
@@ -315,8 +317,8 @@ static void copy_async(stream *in, void *to, const void *from, size_t bytes)
         finish(in, NULL);
 }
 
-/* A copy to the device by the function without that, which is in the default stream. Pageable memory has been read when it
- * returns, and no more than that. */
+/* A copy to the device by the function without that, which is in the default stream. Pageable memory has
+ * been read when it returns, and no more than that. */
 static void copy_to_device(void *to, const void *from, size_t bytes)
 {
     if (!is_pageable(from, bytes)) {

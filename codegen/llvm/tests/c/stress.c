@@ -1,5 +1,5 @@
-/* Many threads call one model at once, each with threads of its own; sizes vary so that pools open and close often.
- * Linked with the model; also the program to build with -fsanitize=thread. */
+/* Many threads call one model at once, each with threads of its own; sizes vary so that pools open and
+ * close often. Linked with the model; also the program to build with -fsanitize=thread. */
 #include <pthread.h>
 
 #include "check.h"

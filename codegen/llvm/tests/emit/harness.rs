@@ -67,8 +67,8 @@ impl Element for i64 {}
 impl Element for f32 {}
 impl Element for f64 {}
 
-/// Runs a function once, as the given kernel, and returns its output and status. If all went well, the interpreter
-/// must have written the same bytes.
+/// Runs a function once, as the given kernel, and returns its output and status. If all went well, the
+/// interpreter must have written the same bytes.
 pub fn run_as<I: Element, O: Element>(
     kernel: KernelKind,
     function: Function,

@@ -11,8 +11,8 @@ use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows, asm_text, codes, ll
 const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);
 
-/// A function whose input holds pairs of vectors, and whose output the `results` of each pair, in order. `out` is the
-/// size of one result.
+/// A function whose input holds pairs of vectors, and whose output the `results` of each pair, in order.
+/// `out` is the size of one result.
 fn on_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Value>) -> Function {
     let mut b = Builder::new("pairs");
     let (input, output) =
@@ -33,7 +33,8 @@ fn on_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
     b.finish()
 }
 
-/// Runs `on_pairs` on vectors of `lanes` equal elements and checks that every lane says the same as `expected`.
+/// Runs `on_pairs` on vectors of `lanes` equal elements and checks that every lane says the same as
+/// `expected`.
 fn check_pairs<I: Element, O: Element + PartialEq + std::fmt::Debug>(
     scalar: Scalar,
     pairs: &[(I, I)],
@@ -414,7 +415,8 @@ fn without_memory_the_body_is_skipped_and_the_run_fails() {
     assert_eq!((out[0], status), (0.0, i64::from(sched_llvm::runtime::Status::MEMORY)));
 }
 
-/// Sums of products over a nest of parallel loops, with vectors, masks and memory captured, and atomic additions.
+/// Sums of products over a nest of parallel loops, with vectors, masks and memory captured, and atomic
+/// additions.
 fn parallel_sums(ty: Ty) -> Function {
     let mut b = Builder::new("parallel_sums");
     let size = ty.bytes();
@@ -833,7 +835,8 @@ fn values_used_where_they_are_not_visible_are_rejected() {
 
 #[test]
 fn walks_choose_children_without_branches() {
-    // Nodes of 12 bytes: threshold, feature, the child to the right; the left one is next. A leaf has no feature.
+    // Nodes of 12 bytes: threshold, feature, the child to the right; the left one is next. A leaf has no
+    // feature.
     let mut b = Builder::new("walk");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));

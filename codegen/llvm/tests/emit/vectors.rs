@@ -473,7 +473,8 @@ fn long_tables_of_bytes_are_looked_up_as_words() {
     assert_eq!(of_words(shuffles(Cpu::X86_64V3, 128)), (16, 0));
 }
 
-/// Numbers below a bound that their operations tell, from masks that are doubled, as nodes are on their way down.
+/// Numbers below a bound that their operations tell, from masks that are doubled, as nodes are on their way
+/// down.
 fn numbers_below(v: &mut Vectors, ty: Ty, doublings: u32) -> Value {
     let masks = v.masks(ty.lanes);
     let mut numbers = v.b.int_of(ty, 1);
@@ -544,7 +545,8 @@ fn turns_say_which_part_of_a_table_is_meant() {
         v.write(found);
         emitted(v).matches(" icmp ").count()
     };
-    // Four parts, for which two bits are tested where they are no turns; the masks take four comparisons themselves.
+    // Four parts, for which two bits are tested where they are no turns; the masks take four comparisons
+    // themselves.
     assert_eq!([4, 5, 6].map(comparisons), [6, 5, 4]);
 }
 

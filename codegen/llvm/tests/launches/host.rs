@@ -1,4 +1,5 @@
-//! Functions with launches on this machine: what is around the launches is interpreted, the launches are machine code.
+//! Functions with launches on this machine: what is around the launches is interpreted, the launches are
+//! machine code.
 
 #![allow(unsafe_code)]
 

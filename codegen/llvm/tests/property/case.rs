@@ -1,5 +1,5 @@
-//! One case: a random forest under a random legal schedule on random rows, through the interpreter and through machine
-//! code, against the plain walker.
+//! One case: a random forest under a random legal schedule on random rows, through the interpreter and
+//! through machine code, against the plain walker.
 
 use crate::launches::{add_up, one_wavefront};
 use sched_forest::{
@@ -129,7 +129,8 @@ impl Case {
         compile(forest, profile, self.nests.clone(), kernels, &budget)
     }
 
-    /// Machines differ in which levels they fetch in which way: their gathers are as fast as loads, or very slow.
+    /// Machines differ in which levels they fetch in which way: their gathers are as fast as loads, or very
+    /// slow.
     fn fetch_costs(&self) -> FetchCosts {
         let usual = FetchCosts::default();
         match self.seed % 3 {
@@ -139,12 +140,14 @@ impl Case {
         }
     }
 
-    /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds them.
+    /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds
+    /// them.
     pub(crate) fn in_doubles(&self) -> bool {
         self.seed.is_multiple_of(2)
     }
 
-    /// The type of the rows that the code is for: often narrower than the model's own, where no wider ones are handed over.
+    /// The type of the rows that the code is for: often narrower than the model's own, where no wider ones
+    /// are handed over.
     pub fn row_type(&self) -> Float {
         let narrow = !self.in_doubles() && !self.seed.is_multiple_of(5);
         if narrow { Float::F32 } else { self.forest.types.input }
@@ -469,8 +472,8 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], expected: &[T])
     }
 }
 
-/// Whether numbers are equal in all bits. What is not a number may be so in any way: linear leaves add up infinities, and
-/// no trainer says which sign that has.
+/// Whether numbers are equal in all bits. What is not a number may be so in any way: linear leaves add up
+/// infinities, and no trainer says which sign that has.
 pub fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
     let of = |x: &f64| if x.is_nan() { f64::NAN } else { *x }.to_bits();
     let bits = |values: &[f64]| values.iter().map(of).collect::<Vec<_>>();

@@ -62,7 +62,8 @@ impl Case {
         if found == leaves { Ok(()) } else { Err("leaves of columns differ".to_string()) }
     }
 
-    /// Calls on columns give what those on rows do: on those that kernels read in place, and with some that are converted.
+    /// Calls on columns give what those on rows do: on those that kernels read in place, and with some that
+    /// are converted.
     pub(crate) fn machine_on_columns(&self, jit: &Jit, raw: &[f64], leaves: &[i32]) -> Result<(), String> {
         let features = self.forest.num_features;
         let doubles = transposed(&self.rows, features);

@@ -60,7 +60,8 @@ const WANTED: [&str; 34] = [
     "linear leaves",
 ];
 
-/// What several draws have to agree on, and a layout that fewer trees can have, may be rarer: in one case of fifty.
+/// What several draws have to agree on, and a layout that fewer trees can have, may be rarer: in one case of
+/// fifty.
 const COMBINED: [&str; 2] = ["cached rows with a bank for each lane", "preorder"];
 
 impl Cover {

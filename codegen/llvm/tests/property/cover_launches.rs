@@ -13,8 +13,8 @@ use sched_testing::forests;
 struct Kind {
     name: &'static str,
     is_in: fn(&Case) -> bool,
-    /// Lines that ask for it, where there may be no code for it yet: in a schedule whose blocks `b0` have rows `b1` in
-    /// threads, each of which adds pieces `t0` of trees `t1`.
+    /// Lines that ask for it, where there may be no code for it yet: in a schedule whose blocks `b0` have
+    /// rows `b1` in threads, each of which adds pieces `t0` of trees `t1`.
     asked: Option<&'static str>,
 }
 

@@ -41,8 +41,8 @@ pub fn stages(compiled: &Compiled) -> String {
 }
 
 impl Case {
-    /// The case of a seed, under a schedule for GPUs; in some cases with others by the number of rows, some of them for
-    /// processors.
+    /// The case of a seed, under a schedule for GPUs; in some cases with others by the number of rows, some
+    /// of them for processors.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
         let forest = forests::forest(&mut rng);
@@ -75,8 +75,8 @@ impl Case {
         self.nests.iter().any(|(_, nest)| launches(nest))
     }
 
-    /// Whether the lanes of each warp walk rows beside each other, of values of four bytes: what they read of rows in shared
-    /// memory lies in a bank for each lane, whatever features their nodes test.
+    /// Whether the lanes of each warp walk rows beside each other, of values of four bytes: what they read of
+    /// rows in shared memory lies in a bank for each lane, whatever features their nodes test.
     pub fn reads_bank_by_lane(&self) -> bool {
         let prepared = self.forest.prepared();
         let columns = prepared.map_or(self.forest.num_features, |prepared| prepared.columns.len()) as i64;
@@ -84,8 +84,8 @@ impl Case {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
                     let one_row = this.step.as_int() == Some(1) && this.annotations.interleave.is_none();
-                    // Fewer rows have odd distances between their features, for threads that share a row: in a bank of their
-                    // own if all of them fit the banks.
+                    // Fewer rows have odd distances between their features, for threads that share a row: in
+                    // a bank of their own if all of them fit the banks.
                     let ends = this.start.as_int().zip(this.stop.as_int());
                     let apart = ends
                         .map(|(start, stop)| stop - start)
@@ -152,7 +152,8 @@ impl Case {
     }
 }
 
-/// Most iterations that threads look at even if there are no rows for them: more take long and test nothing more.
+/// Most iterations that threads look at even if there are no rows for them: more take long and test nothing
+/// more.
 const MOST_ITERATIONS: i64 = 1 << 17;
 
 /// How many iterations a nest has at least, whatever the number of rows.

@@ -1,4 +1,5 @@
-//! Random forest x random legal schedule x random rows, through the interpreter and machine code, against the walker.
+//! Random forest x random legal schedule x random rows, through the interpreter and machine code, against the
+//! walker.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -107,8 +108,8 @@ fn threads_share_rows_and_sums_in_order() {
     }
 }
 
-/// Schedules for GPUs with mistakes in them: each is refused, or compiled and printed at every stage, some of them down to
-/// PTX. Nothing panics.
+/// Schedules for GPUs with mistakes in them: each is refused, or compiled and printed at every stage, some of
+/// them down to PTX. Nothing panics.
 #[test]
 fn damaged_gpu_schedules_are_refused_or_compiled() {
     let (mut legal, mut refused, mut emitted) = (0, 0, 0);
@@ -170,7 +171,8 @@ fn codes_of_all_widths_are_exact() {
     }
 }
 
-/// Sets of as many bytes as are looked up at once, of categories that are classes of their own, beside numeric tests.
+/// Sets of as many bytes as are looked up at once, of categories that are classes of their own, beside
+/// numeric tests.
 #[test]
 fn sets_of_all_widths_are_exact() {
     let schedules = [

@@ -18,8 +18,8 @@ const NUMBERS: [&str; 2] = ["llvm.amdgcn.workgroup.id", "llvm.amdgcn.workitem.id
 /// The calling convention of kernels, as LLVM numbers it.
 const AMDGPU_KERNEL: u32 = 91;
 
-/// A barrier of a block's threads that orders their accesses to memory. It is text, because LLVM's C interface cannot
-/// build fences for one block. LLVM inlines the body into each call.
+/// A barrier of a block's threads that orders their accesses to memory. It is text, because LLVM's C
+/// interface cannot build fences for one block. LLVM inlines the body into each call.
 const BARRIER: &str = "\
 define void @schedc_barrier() alwaysinline convergent nounwind {
   fence syncscope(\"workgroup\") release

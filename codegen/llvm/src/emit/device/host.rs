@@ -1,5 +1,5 @@
-//! The processor of the host as a machine that runs launches, for tests: each thread is a fiber, and a barrier switches
-//! to the next one. A [`HostThread`] has the numbers and addresses of a thread.
+//! The processor of the host as a machine that runs launches, for tests: each thread is a fiber, and a
+//! barrier switches to the next one. A [`HostThread`] has the numbers and addresses of a thread.
 
 use super::{Device, Kernel};
 use crate::emit::ir::IrBuilder;
@@ -107,7 +107,8 @@ impl Device for Host {
         Ok(module.add_function(kernel.name, signature, None))
     }
 
-    /// Loads a parameter through the second argument: an array of pointers, as CUDA's `cuLaunchKernel` takes it.
+    /// Loads a parameter through the second argument: an array of pointers, as CUDA's `cuLaunchKernel` takes
+    /// it.
     fn parameter<'ctx>(
         &self,
         ir: &IrBuilder<'_, 'ctx>,

@@ -1,5 +1,5 @@
-//! Operations of launches that depend on the machine: numbers of blocks and threads, barriers, shared memory, and the
-//! parameters of kernels.
+//! Operations of launches that depend on the machine: numbers of blocks and threads, barriers, shared memory,
+//! and the parameters of kernels.
 
 pub(super) mod amdgpu;
 pub(super) mod host;
@@ -101,8 +101,8 @@ const GLOBAL: u16 = 1;
 /// The address space of shared memory, with NVIDIA and AMD alike.
 const SHARED: u16 = 3;
 
-/// The number of a block or a thread, which a register of a GPU holds. `block` and `thread` are the names of the
-/// intrinsics that read the registers, without the direction.
+/// The number of a block or a thread, which a register of a GPU holds. `block` and `thread` are the names of
+/// the intrinsics that read the registers, without the direction.
 fn from_register<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     [block, thread]: [&str; 2],

@@ -1,4 +1,5 @@
-//! Launches on NVIDIA's GPUs: numbers of blocks and threads, barriers, shared memory and attributes of kernels.
+//! Launches on NVIDIA's GPUs: numbers of blocks and threads, barriers, shared memory and attributes of
+//! kernels.
 
 use super::{Device, Kernel, SHARED, from_register, with_parameters};
 use crate::emit::annotations::TABLE_ALIGNMENT;
@@ -17,8 +18,8 @@ const NUMBERS: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx
 /// The calling convention of kernels, as LLVM numbers it.
 const PTX_KERNEL: u32 = 71;
 
-/// Symbol of a block's shared memory. The host requests its size at the launch, so that it may be as large as the device
-/// allows; a size in the code may not exceed 48 KiB.
+/// Symbol of a block's shared memory. The host requests its size at the launch, so that it may be as large as
+/// the device allows; a size in the code may not exceed 48 KiB.
 const SHARED_MEMORY: &str = "schedc_shared";
 
 /// A GPU of NVIDIA.

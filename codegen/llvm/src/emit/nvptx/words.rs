@@ -1,7 +1,7 @@
 //! Operations on words that are one instruction on NVIDIA's GPUs; LLVM would emit comparisons and shifts.
 //!
-//! A funnel shift adds the sign of a difference to a doubled number: it moves the highest bit of one word into the lowest
-//! bit of another. A permutation of bytes extracts a byte of a word.
+//! A funnel shift adds the sign of a difference to a doubled number: it moves the highest bit of one word
+//! into the lowest bit of another. A permutation of bytes extracts a byte of a word.
 
 use crate::emit::earlier::EarlierOps;
 use crate::emit::operands::Operands;

@@ -1,7 +1,8 @@
 //! Additions with carry.
 //!
-//! A walk over a word of test results computes `2 * node` plus the bit of the word that the node names. A bit test that
-//! sets the carry flag and an addition with carry take one instruction and one cycle less than a shift, a mask and a sum.
+//! A walk over a word of test results computes `2 * node` plus the bit of the word that the node names. A bit
+//! test that sets the carry flag and an addition with carry take one instruction and one cycle less than a
+//! shift, a mask and a sum.
 
 use crate::emit::earlier::EarlierOps;
 use crate::emit::operands::Operands;

@@ -20,9 +20,9 @@ const REGISTER_BYTES: u32 = 64;
 const LEAST_LANES: u32 = 4;
 
 impl X86 {
-    /// A gather of all lanes where masks have registers of their own. LLVM would make a constant mask again for each
-    /// gather, by an instruction that waits for the mask made before it: each gather would wait for earlier comparisons.
-    /// The mask is therefore made once and hidden from LLVM.
+    /// A gather of all lanes where masks have registers of their own. LLVM would make a constant mask again
+    /// for each gather, by an instruction that waits for the mask made before it: each gather would wait for
+    /// earlier comparisons. The mask is therefore made once and hidden from LLVM.
     pub(super) fn gather_under_kept_mask<'ctx>(
         &self,
         operands: &mut Operands<'_, 'ctx>,
@@ -68,8 +68,8 @@ impl X86 {
         (result, ty): (Value, Ty),
         gather: &Gather,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
-        // A register holds half as many 64-bit elements, so that gathers of them take twice the time. Lanes that are
-        // used one by one need not be collected in a register.
+        // A register holds half as many 64-bit elements, so that gathers of them take twice the time. Lanes
+        // that are used one by one need not be collected in a register.
         let each_is_better = ty.scalar.bytes() == 8 || !operands.whole.contains(&result);
         if !self.gathers_slowly || !each_is_better || gather.mask.is_some() {
             return Ok(None);
@@ -94,8 +94,9 @@ impl X86 {
     }
 }
 
-/// The lanes of a vector of integers, extended to the 64 bits of addresses. Two lanes of 32 bits leave the register
-/// together, because only one execution port moves lanes. The pair is hidden from LLVM, which would move each lane.
+/// The lanes of a vector of integers, extended to the 64 bits of addresses. Two lanes of 32 bits leave the
+/// register together, because only one execution port moves lanes. The pair is hidden from LLVM, which would
+/// move each lane.
 fn numbers<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     index: VectorValue<'ctx>,

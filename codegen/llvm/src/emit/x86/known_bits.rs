@@ -1,8 +1,8 @@
 //! Bits of integers that follow from the operations that made them.
 //!
-//! Shuffles of bytes within parts use the low bits of an index and its highest bit: an index that is known to be small needs
-//! no mask. Higher bits select among the registers of a longer table. If the index is a node's number, these bits are the
-//! decisions that led to the node, for which masks exist already.
+//! Shuffles of bytes within parts use the low bits of an index and its highest bit: an index that is known to
+//! be small needs no mask. Higher bits select among the registers of a longer table. If the index is a node's
+//! number, these bits are the decisions that led to the node, for which masks exist already.
 
 use sched_ir::lir::{Bin, Cast, Op, Scalar, Ty, Value};
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! Look-ups in tables that are in registers.
 //!
-//! A shuffle selects elements of one register, or of two, by the numbers in another. Where shuffles of bytes stay within
-//! parts of 128 bits, every part holds a copy of the table; a long table of bytes is looked up as 16-bit elements instead,
-//! whose shuffles reach across parts. A table that takes more registers is looked up in each of them, and the higher bits
-//! of the index select among the results.
+//! A shuffle selects elements of one register, or of two, by the numbers in another. Where shuffles of bytes
+//! stay within parts of 128 bits, every part holds a copy of the table; a long table of bytes is looked up as
+//! 16-bit elements instead, whose shuffles reach across parts. A table that takes more registers is looked up
+//! in each of them, and the higher bits of the index select among the results.
 
 use super::plan::LookupPlan;
 use super::processor::X86;
@@ -24,12 +24,14 @@ struct Indices<'ctx> {
     value: VectorValue<'ctx>,
     /// Whether all are below [`HIGHEST_OF_BYTE`].
     small: bool,
-    /// For each bit from the lowest on, the mask of the lanes in which it is set; only those that exist already.
+    /// For each bit from the lowest on, the mask of the lanes in which it is set; only those that exist
+    /// already.
     bits: Vec<VectorValue<'ctx>>,
 }
 
 impl X86 {
-    /// Elements of a table by shuffles of registers, if the processor has shuffles that are faster than memory.
+    /// Elements of a table by shuffles of registers, if the processor has shuffles that are faster than
+    /// memory.
     pub(super) fn lookup<'ctx>(
         &self,
         operands: &Operands<'_, 'ctx>,
@@ -113,8 +115,8 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         self.ir.resized(joined.into(), joined_ty, ty)
     }
 
-    /// A table as full registers. A short table is repeated, so that the number of elements by which the hardware reduces
-    /// indices is a multiple of its length.
+    /// A table as full registers. A short table is repeated, so that the number of elements by which the
+    /// hardware reduces indices is a multiple of its length.
     fn registers(&self, table: VectorValue<'ctx>, length: u16) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
         let (length, entries) = (u32::from(length), self.plan.entries());
         let lanes = self.plan.permute.register / (self.plan.element.bytes() * 8);
@@ -136,8 +138,8 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (entries, index) = (self.plan.entries(), known.value);
         let narrow = self.plan.element.bytes() < self.plan.index.bytes();
-        // The low part of each index is an index of narrower elements. The results of its other parts are masked off at
-        // the end.
+        // The low part of each index is an index of narrower elements. The results of its other parts are
+        // masked off at the end.
         let by = match narrow {
             true => self.bits(index, Ty::vector(self.plan.element, entries as u16))?,
             // Shuffles within parts use the low bits of an index, and return 0 if its highest bit is set.
@@ -181,7 +183,8 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         Ok(self.ir.builder.build_and(result, low, "")?)
     }
 
-    /// Bytes of two registers by shuffles of words of two bytes each: one for the even lanes of the index, one for the odd.
+    /// Bytes of two registers by shuffles of words of two bytes each: one for the even lanes of the index,
+    /// one for the odd.
     fn of_pairs(
         &self,
         tables: &[VectorValue<'ctx>],

@@ -12,9 +12,9 @@ use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
 
 impl X86 {
-    /// A mask as numbers 0 and 1, by a select where masks have registers of their own: the addition that uses the
-    /// numbers then takes the mask as its own operand. For a select of the constant 1, LLVM would emit three
-    /// instructions instead, so the 1 is hidden from it.
+    /// A mask as numbers 0 and 1, by a select where masks have registers of their own: the addition that uses
+    /// the numbers then takes the mask as its own operand. For a select of the constant 1, LLVM would emit
+    /// three instructions instead, so the 1 is hidden from it.
     pub(super) fn counted_mask<'ctx>(
         &self,
         operands: &mut Operands<'_, 'ctx>,
@@ -64,8 +64,8 @@ pub(super) fn opaque_lanes<'ctx>(
     Ok(mask)
 }
 
-/// An integer whose origin is hidden from the optimiser: assembly without instructions, whose operand stays in its
-/// register, and which has no other effect.
+/// An integer whose origin is hidden from the optimiser: assembly without instructions, whose operand stays
+/// in its register, and which has no other effect.
 pub(super) fn hidden<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     value: IntValue<'ctx>,

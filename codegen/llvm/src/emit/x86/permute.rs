@@ -8,8 +8,8 @@ use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, VectorValue};
 /// Bits of a part of a register: shuffles of bytes reach no other part.
 const PART_BITS: u32 = 128;
 
-/// A shuffle of the elements of one or two registers by indices in another. The hardware takes the indices modulo the
-/// number of elements, except for a shuffle within parts.
+/// A shuffle of the elements of one or two registers by indices in another. The hardware takes the indices
+/// modulo the number of elements, except for a shuffle within parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Permute {
     /// Bits of a register: 128, 256 or 512.
@@ -93,8 +93,8 @@ impl Permute {
     }
 }
 
-/// The low half (0) or the high half (1) of each lane of 64 bits. The vector is taken as two halves, as registers hold it:
-/// one instruction shuffles both, where LLVM would narrow each and join the results.
+/// The low half (0) or the high half (1) of each lane of 64 bits. The vector is taken as two halves, as
+/// registers hold it: one instruction shuffles both, where LLVM would narrow each and join the results.
 pub(super) fn half_of_two<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     vector: VectorValue<'ctx>,

@@ -7,12 +7,12 @@ use sched_ir::lir::{Scalar, Ty};
 /// Registers of the largest table that is looked up in registers. Beyond it, a look-up in memory is faster.
 const MAX_REGISTERS: u32 = 16;
 
-/// Bytes from which a table is shuffled as two registers of 16-bit elements, instead of as eight registers whose parts
-/// hold copies.
+/// Bytes from which a table is shuffled as two registers of 16-bit elements, instead of as eight registers
+/// whose parts hold copies.
 const LONG_TABLE_BYTES: u16 = 128;
 
-/// Elements of the longest table of 64-bit elements that is looked up as a whole. Longer ones are looked up in halves: a
-/// register holds the halves of twice as many elements, and serves twice as many indices.
+/// Elements of the longest table of 64-bit elements that is looked up as a whole. Longer ones are looked up
+/// in halves: a register holds the halves of twice as many elements, and serves twice as many indices.
 const SHORT_TABLE_ELEMENTS: u16 = 16;
 
 /// The instructions of one look-up in registers.
@@ -36,8 +36,8 @@ impl LookupPlan {
         let (register, element) = match table.scalar {
             Scalar::I1 => return None,
             Scalar::I8 if needs & CPU_VBMI != 0 => (512, Scalar::I8),
-            // A shuffle of 16-bit elements costs more than one of 32-bit elements, which in turn take twice the
-            // registers.
+            // A shuffle of 16-bit elements costs more than one of 32-bit elements, which in turn take twice
+            // the registers.
             Scalar::I16 if needs & CPU_V4 != 0 && (table.lanes > 32 || index.scalar == Scalar::I16) => {
                 (512, Scalar::I16)
             }
@@ -59,8 +59,9 @@ impl LookupPlan {
         (available && parts <= limit).then_some(LookupPlan { permute, element, index: by })
     }
 
-    /// The plan for the halves of 64-bit elements, if it takes fewer shuffles than whole elements. For 16 indices it takes
-    /// two shuffles and one to join their results, where whole elements take as many for 8 indices.
+    /// The plan for the halves of 64-bit elements, if it takes fewer shuffles than whole elements. For 16
+    /// indices it takes two shuffles and one to join their results, where whole elements take as many for 8
+    /// indices.
     pub(super) fn of_halves(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let fits = table.lanes > SHORT_TABLE_ELEMENTS && u32::from(table.lanes) <= 8 * MAX_REGISTERS;
         let wide = matches!(table.scalar, Scalar::F64 | Scalar::I64) && index.lanes >= SHORT_TABLE_ELEMENTS;
@@ -68,8 +69,8 @@ impl LookupPlan {
         if needs & CPU_V4 != 0 && fits && wide { plan() } else { None }
     }
 
-    /// The plan for processors that shuffle bytes within parts of registers only: all parts of a register hold one part
-    /// of the table.
+    /// The plan for processors that shuffle bytes within parts of registers only: all parts of a register
+    /// hold one part of the table.
     fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let (element, index_bits) = (Scalar::I8, u32::from(index.lanes) * 8);
         if needs & CPU_V4 != 0 && table.lanes >= LONG_TABLE_BYTES && index_bits >= 512 {
@@ -113,8 +114,8 @@ fn int_of(scalar: Scalar) -> Scalar {
     }
 }
 
-/// Bits of the shortest register that holds a table, and all indices. Shuffles of shorter registers have a shorter
-/// latency.
+/// Bits of the shortest register that holds a table, and all indices. Shuffles of shorter registers have a
+/// shorter latency.
 fn shortest(table: Ty, index: Ty) -> u32 {
     let bits = 8 * table.bytes().max(index.bytes());
     bits.next_power_of_two().clamp(128, 512)
