@@ -19,19 +19,19 @@
 //! | 4 registers of 4 rows for x86-64-v2 | 7.5 |
 //!
 //! - The order of statements is the order of instructions: write all registers' step at one level, then the
-//! next level.
-//! - `turn = zext(xor(cmp(olt, x, t), true))`, `next = (node + node) + turn` becomes an inverted comparison,
-//! `vpaddd` and one masked `vpaddd`.
+//!   next level.
+//! - `decision = zext(xor(cmp(olt, x, t), true))`, `next = (node + node) + decision` becomes an inverted
+//!   comparison, `vpaddd` and one masked `vpaddd`.
 //! - Node numbers are those of a heap from 1. The table of level n is the 2^n elements from element 2^n,
-//! looked up with the node number as it is: the lookup is modulo the length. One table of the features of
-//! nodes 0 to 63 serves the levels down to 5; levels 6 and 7 have 64 and 128 bytes of their own. Load all of
-//! them once per tree.
+//!   looked up with the node number as it is: the lookup is modulo the length. One table of the features of
+//!   nodes 0 to 63 serves the levels down to 5; levels 6 and 7 have 64 and 128 bytes of their own. Load all
+//!   of them once per tree.
 //! - Features as `i8` tables with an `i32` index: `vpermb`, and the cut to 8 bits, `feature * 16` and `+
-//! lanes` become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride 4
-//! and that index, and becomes `vgatherdps disp(base, index, 4)`.
-//! - Top levels: load each column as a vector and choose among the columns by the turns taken, the last turn
-//! innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or chosen: no
-//! difference.
+//!   lanes` become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride 4
+//!   and that index, and becomes `vgatherdps disp(base, index, 4)`.
+//! - Top levels: load each column as a vector and choose among the columns by the decisions taken, the last
+//!   decision innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or
+//!   chosen: no difference.
 //! - What bounds the best shape is the gathers: five for the features and one for the leaf.
 
 use sched_ir::lir::*;
@@ -213,7 +213,7 @@ impl Kernel8 {
         let groups: Vec<Value> = (0..self.shape.registers).map(|r| b.add_int(group, r as i64)).collect();
         let bases: Vec<Value> = groups.iter().map(|g| b.mul_int(*g, FEATURES as i64)).collect();
         let mut nodes: Vec<Value> = groups.iter().map(|_| b.int_of(self.shape.ints(), 1)).collect();
-        let mut turns: Vec<Vec<Value>> = vec![Vec::new(); groups.len()];
+        let mut decisions: Vec<Vec<Value>> = vec![Vec::new(); groups.len()];
         let steps = (0..groups.len()).flat_map(|r| (0..DEPTH).map(move |level| (level, r)));
         let mut steps: Vec<(u32, usize)> = steps.collect();
         if self.shape.by_level {
@@ -222,12 +222,12 @@ impl Kernel8 {
         for (level, r) in steps {
             let top = level < self.shape.contiguous;
             let x = if top {
-                self.top(b, tree, bases[r], &turns[r])
+                self.top(b, tree, bases[r], &decisions[r])
             } else {
                 self.gathered(b, tree, bases[r], nodes[r], level)
             };
             let t = if top && !self.shape.top_lookup {
-                choose(b, &tree.tops[1 << level..2 << level], &turns[r])
+                choose(b, &tree.tops[1 << level..2 << level], &decisions[r])
             } else {
                 b.lookup(tree.levels[level as usize], nodes[r])
             };
@@ -235,10 +235,10 @@ impl Kernel8 {
             let right = b.cmp(Cmp::OLt, x, t);
             let yes = b.int_of(self.shape.masks(), -1);
             let right = b.bin(Bin::Xor, right, yes);
-            let turn = b.cast(Cast::ZExt, right, self.shape.ints());
+            let decision = b.cast(Cast::ZExt, right, self.shape.ints());
             let two = b.add(nodes[r], nodes[r]);
-            nodes[r] = b.add(two, turn);
-            turns[r].push(right);
+            nodes[r] = b.add(two, decision);
+            decisions[r].push(right);
         }
         for r in 0..groups.len() {
             // Leaves are numbered from NODES on.
@@ -254,8 +254,8 @@ impl Kernel8 {
     }
 
     /// The value that a top node tests, from whole columns.
-    fn top(&self, b: &mut Builder, tree: &Tree, base: Value, turns: &[Value]) -> Value {
-        let level = turns.len();
+    fn top(&self, b: &mut Builder, tree: &Tree, base: Value, decisions: &[Value]) -> Value {
+        let level = decisions.len();
         let columns: Vec<Value> = tree.columns[1 << level..2 << level]
             .iter()
             .map(|f| {
@@ -263,7 +263,7 @@ impl Kernel8 {
                 b.load(self.shape.floats(), at(self.block, i, self.shape.bytes()))
             })
             .collect();
-        choose(b, &columns, turns)
+        choose(b, &columns, decisions)
     }
 
     /// The value that a lower node tests.
@@ -283,11 +283,11 @@ impl Kernel8 {
     }
 }
 
-/// One of some values, by turns from the root on.
-fn choose(b: &mut Builder, values: &[Value], turns: &[Value]) -> Value {
+/// One of some values, by decisions from the root on.
+fn choose(b: &mut Builder, values: &[Value], decisions: &[Value]) -> Value {
     let mut values = values.to_vec();
-    for turn in turns.iter().rev() {
-        values = values.chunks(2).map(|pair| b.select(*turn, pair[1], pair[0])).collect();
+    for decision in decisions.iter().rev() {
+        values = values.chunks(2).map(|pair| b.select(*decision, pair[1], pair[0])).collect();
     }
     values[0]
 }

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::device::{self, DeviceCode};
-use crate::emit::{Compiled, Data, ENCODE, EXPORTS, INTERFACE, emit_artefact};
+use crate::emit::{ArtefactVersion, ENCODE, EXPORTS, INTERFACE, TablePlacement, emit_artefact};
 use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
 use crate::header::valid_prefix;
@@ -121,15 +121,15 @@ pub(crate) fn compile(versions: &[Version], prefix: &str, emit: Emit) -> Result<
     for Version { module, cpu, entry, launches } in versions {
         info_text(&entry.info)?;
         device::check(module, *launches)?;
-        compiled.push(Compiled { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
+        compiled.push(ArtefactVersion { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
     }
     // Every level includes the bits of the lower ones, so a higher level is a larger number.
-    let key = |version: &Compiled| (version.machine.needs, version.module.types.rows.bytes());
+    let key = |version: &ArtefactVersion| (version.machine.needs, version.module.types.rows.bytes());
     compiled.sort_by_key(|version| std::cmp::Reverse(key(version)));
     compiled.dedup_by_key(|version| key(version));
     let data = match emit {
-        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => Data::Inside,
-        Emit::Llvm | Emit::Asm => Data::LeftOut,
+        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => TablePlacement::Inside,
+        Emit::Llvm | Emit::Asm => TablePlacement::LeftOut,
     };
     let emitted = emit_artefact(&session, &compiled, prefix, data)?;
     let machine = match compiled.last() {

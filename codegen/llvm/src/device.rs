@@ -7,7 +7,7 @@ use crate::gpu::Gpu;
 use crate::hsaco::code_object;
 use crate::maker::{ImageKind, Platform};
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
-use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor};
+use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, RunRange, TransferDescriptor};
 use crate::text::ptx_text;
 use crate::transfer;
 use sched_ir::lir::{self, KernelKind, Place};
@@ -142,7 +142,7 @@ pub(crate) struct DeviceTables {
     _code: DeviceCode,
     _images: Vec<Image>,
     _table_bytes: Vec<i64>,
-    _ranges: Vec<Range>,
+    _ranges: Vec<RunRange>,
     _transfer: Option<Box<TransferDescriptor>>,
     _state: Box<*mut c_void>,
 }

@@ -118,8 +118,9 @@ pub fn is_header(bytes: &[u8]) -> bool {
 }
 
 /// Declaration in the header of a model whose categories have names.
-const ENCODE: &str = "/* The code of a category of a feature by its name, in UTF-8: the number that stands for it in rows. NaN, which is a missing
- * value, for a null pointer and for a name that the model does not know, and where the feature has no categories with names. */
+const ENCODE: &str = "\
+/* The code of a category of a feature by its name, in UTF-8: its number in rows. NaN, a missing value, for a
+ * null pointer, for a name that the model does not know, and for a feature without named categories. */
 double @p@_encode(int32_t feature, const char *text);
 
 ";

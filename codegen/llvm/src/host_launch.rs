@@ -2,7 +2,7 @@
 //! for GPUs emits them. The test calls a kernel once for each thread of each block. The threads of a block
 //! wait for each other at barriers, so each needs a stack of its own, such as that of a fiber.
 
-use crate::emit::{EmittedLaunch, emit_launches};
+use crate::emit::{LaunchKernel, emit_launches};
 use crate::error::LlvmError;
 use crate::host_thread::HostThread;
 use crate::orc::Orc;
@@ -49,7 +49,7 @@ impl HostLaunches {
     pub fn compile(module: &lir::Module) -> Result<HostLaunches, LlvmError> {
         let (object, emitted) = object(module)?;
         let code = Orc::load(object, &[])?;
-        let kernel = |EmittedLaunch { name, shared_bytes, buffers, values, is_split }: EmittedLaunch| {
+        let kernel = |LaunchKernel { name, shared_bytes, buffers, values, is_split }: LaunchKernel| {
             // SAFETY: the symbol is a function emitted with this signature.
             let function = unsafe { std::mem::transmute::<*const (), HostKernelFn>(code.address(&name)?) };
             Ok(HostKernel { name, shared_bytes: shared_bytes as usize, buffers, values, is_split, function })
@@ -78,7 +78,7 @@ pub fn host_launch_object(module: &lir::Module) -> Result<Vec<u8>, LlvmError> {
     Ok(object(module)?.0.as_slice().to_vec())
 }
 
-fn object(module: &lir::Module) -> Result<(MemoryBuffer<'static>, Vec<EmittedLaunch>), LlvmError> {
+fn object(module: &lir::Module) -> Result<(MemoryBuffer<'static>, Vec<LaunchKernel>), LlvmError> {
     let session = Session::new();
     let machine = Machine::of_host_launches()?;
     let (emitted, launches) = emit_launches(&session, &machine, module)?;

@@ -6,7 +6,7 @@ use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::metadata::{self, CodeObjectKernel};
 use crate::text::{launches, only};
-use crate::tools::{Folder, Need, read, run};
+use crate::tools::{TemporaryFolder, ToolNeed, read, run};
 use inkwell::targets::FileType;
 use sched_ir::lir;
 use sched_machines::Maker;
@@ -24,7 +24,7 @@ pub struct CodeObject {
     pub kernels: Vec<CodeObjectKernel>,
 }
 
-const LINKING: Need = Need {
+const LINKING: ToolNeed = ToolNeed {
     task: "linking code for AMD's GPUs",
     help: "install LLD (on Debian and Ubuntu: the package lld), ROCm or Rust, or name the program by LLD",
 };
@@ -36,7 +36,7 @@ const LINKING: Need = Need {
 pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmError> {
     only(gpu, Maker::Amd)?;
     let object = launches(module, gpu, FileType::Object)?;
-    let folder = Folder::new()?;
+    let folder = TemporaryFolder::new()?;
     let (from, to) = (folder.write("kernels.o", object.as_slice())?, folder.path("kernels.hsaco"));
     link(&folder, &from, &to)?;
     let bytes = read(&to)?;
@@ -46,7 +46,7 @@ pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmErr
 }
 
 /// Links by LLD in this process, unless `LLD` names another linker, or by an installed LLD.
-fn link(folder: &Folder, from: &Path, to: &Path) -> Result<(), LlvmError> {
+fn link(folder: &TemporaryFolder, from: &Path, to: &Path) -> Result<(), LlvmError> {
     let options = ["-shared", "--no-undefined", "-o"].map(OsStr::new);
     #[cfg(feature = "lld")]
     if variable("LLD").is_none() {

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::runtime::RUNTIME_OBJECT;
-use crate::tools::{Folder, Need, read};
+use crate::tools::{TemporaryFolder, ToolNeed, read};
 use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
 use std::ffi::OsString;
 use std::io::Cursor;
@@ -123,15 +123,15 @@ fn object_by(linker: Linker, model: &[u8], exports: &[String]) -> Result<Vec<u8>
 }
 
 /// Makes a temporary folder with the objects to link.
-fn folder_with_objects(model: &[u8]) -> Result<Folder, LlvmError> {
-    let folder = Folder::new()?;
+fn folder_with_objects(model: &[u8]) -> Result<TemporaryFolder, LlvmError> {
+    let folder = TemporaryFolder::new()?;
     folder.write(MODEL_FILE, model)?;
     folder.write(RUNTIME_FILE, RUNTIME_OBJECT)?;
     Ok(folder)
 }
 
 /// Paths of the objects to link.
-fn objects(folder: &Folder) -> [PathBuf; 2] {
+fn objects(folder: &TemporaryFolder) -> [PathBuf; 2] {
     [folder.path(MODEL_FILE), folder.path(RUNTIME_FILE)]
 }
 
@@ -147,8 +147,8 @@ fn with_path(option: &str, path: &Path) -> OsString {
     argument
 }
 
-/// Need of the C toolchain.
-const LINKING: Need = Need {
+/// ToolNeed of the C toolchain.
+const LINKING: ToolNeed = ToolNeed {
     task: "linking",
     help: "install a C compiler and binutils (on Debian and Ubuntu: the packages gcc and binutils)",
 };

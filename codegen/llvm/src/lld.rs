@@ -6,7 +6,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::options::Switches;
-use crate::tools::{Folder, read};
+use crate::tools::{TemporaryFolder, read};
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const START: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/start.o"));
 
 /// Links objects of a folder into a shared library, as a C compiler does with the same options.
 pub(crate) fn shared_library(
-    folder: &Folder,
+    folder: &TemporaryFolder,
     options: &[OsString],
     objects: &[PathBuf],
     out: &Path,
@@ -63,16 +63,21 @@ unsafe extern "C" fn take(to: *mut c_void, bytes: *const c_char, count: usize) {
 }
 
 /// Receiver of bytes from C++.
-type Take = unsafe extern "C" fn(*mut c_void, *const c_char, usize);
+type ByteReceiver = unsafe extern "C" fn(*mut c_void, *const c_char, usize);
 
 unsafe extern "C" {
-    fn schedc_link(arguments: *const *const c_char, count: usize, take: Take, to: *mut c_void) -> c_int;
+    fn schedc_link(
+        arguments: *const *const c_char,
+        count: usize,
+        take: ByteReceiver,
+        to: *mut c_void,
+    ) -> c_int;
     fn schedc_keep_global(
         bytes: *const c_char,
         size: usize,
         names: *const *const c_char,
         count: usize,
-        take: Take,
+        take: ByteReceiver,
         to: *mut c_void,
     ) -> c_int;
 }

@@ -26,14 +26,14 @@ const SWITCHES: [(&CStr, &CStr); 5] = [
 ];
 
 /// Threads that generate code, by kind of machine.
-struct Users {
+struct GeneratingThreads {
     /// Number of threads that generate code for x86.
     x86: usize,
     /// Number of threads that generate code for other machines.
     others: usize,
 }
 
-static USERS: Mutex<Users> = Mutex::new(Users { x86: 0, others: 0 });
+static USERS: Mutex<GeneratingThreads> = Mutex::new(GeneratingThreads { x86: 0, others: 0 });
 
 /// Notified when the last thread of a kind has finished.
 static GONE: Condvar = Condvar::new();
@@ -48,7 +48,7 @@ impl Switches {
     /// Sets the switches for x86, or for other machines, unless they are set already.
     pub(crate) fn hold(for_x86: bool) -> Switches {
         let users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let waits = |users: &mut Users| if for_x86 { users.others > 0 } else { users.x86 > 0 };
+        let waits = |users: &mut GeneratingThreads| if for_x86 { users.others > 0 } else { users.x86 > 0 };
         let mut users = GONE.wait_while(users, waits).unwrap_or_else(PoisonError::into_inner);
         if for_x86 {
             if users.x86 == 0 {

@@ -4,7 +4,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
-use crate::tools::{Folder, Need, read, run};
+use crate::tools::{TemporaryFolder, ToolNeed, read, run};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -42,12 +42,12 @@ pub struct KernelResources {
     pub shared_bytes: u32,
 }
 
-const ASSEMBLING: Need = Need {
+const ASSEMBLING: ToolNeed = ToolNeed {
     task: "machine code of GPUs",
     help: "install the CUDA toolkit, or name its `ptxas` by PTXAS or its folder by CUDA_HOME; PTX needs none",
 };
 
-const DISASSEMBLING: Need = Need {
+const DISASSEMBLING: ToolNeed = ToolNeed {
     task: "text of a GPU's machine code",
     help: "install the CUDA toolkit, or name its `nvdisasm` by NVDISASM or its folder by CUDA_HOME",
 };
@@ -108,7 +108,7 @@ impl Ptxas {
     /// When the assembler fails, for example because it does not know the GPU, and when its files cannot be
     /// written.
     pub fn assemble(&self, ptx: &str, gpu: Gpu) -> Result<Cubin, LlvmError> {
-        let folder = Folder::new()?;
+        let folder = TemporaryFolder::new()?;
         let source = folder.write("kernels.ptx", ptx.as_bytes())?;
         let object = folder.path("kernels.cubin");
         let mut command = Command::new(&self.path);
@@ -137,7 +137,7 @@ impl Nvdisasm {
     /// # Errors
     /// When the disassembler fails, and when its files cannot be written.
     pub fn text(&self, cubin: &Cubin) -> Result<String, LlvmError> {
-        let folder = Folder::new()?;
+        let folder = TemporaryFolder::new()?;
         let object = folder.write("kernels.cubin", &cubin.bytes)?;
         let mut command = Command::new(&self.path);
         command.arg("-c").arg(object);
@@ -157,7 +157,7 @@ pub fn sass_text(ptx: &str, gpu: Gpu) -> Result<String, LlvmError> {
     nvdisasm.text(&cubin)
 }
 
-fn missing(name: &str, need: Need) -> LlvmError {
+fn missing(name: &str, need: ToolNeed) -> LlvmError {
     let message = format!("{} needs the program `{name}`, which was not found", need.task);
     LlvmError::new(codes::NO_TOOL, message).with_help(need.help)
 }
@@ -251,7 +251,7 @@ ptxas info    : Used 20 registers, used 0 barriers
 
     #[test]
     fn programs_are_looked_for_beside_each_other() {
-        let folder = Folder::new().unwrap();
+        let folder = TemporaryFolder::new().unwrap();
         let file = folder.write("nvdisasm-of-a-test", b"").unwrap();
         let found = find("nvdisasm-of-a-test", "NVDISASM_OF_A_TEST", file.parent());
         assert_eq!(found, Some(file));

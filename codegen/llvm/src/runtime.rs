@@ -183,7 +183,7 @@ pub struct LaunchDescriptor {
 /// The place of runs of a range of lengths, `schedc_range` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Range {
+pub struct RunRange {
     /// Rows of the longest run of the range; the largest number: all other runs.
     pub max_rows: i64,
     /// 1: on a device, 0: on the host.
@@ -229,7 +229,7 @@ pub struct GpuDescriptor {
     /// Bytes of each of the model's tables.
     pub table_bytes: *const i64,
     /// Ranges of run lengths, in ascending order; the last one covers all longer runs.
-    pub ranges: *const Range,
+    pub ranges: *const RunRange,
     /// Computes predictions from rows; none: `raw` and then `value`.
     pub direct: Option<KernelFn>,
     /// Transfer of rows as bins; null: rows travel as they are.

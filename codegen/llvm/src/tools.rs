@@ -50,13 +50,13 @@ pub fn abandon_links() {
 }
 
 /// A temporary folder for programs that read and write files; it is removed when dropped.
-pub(crate) struct Folder {
+pub(crate) struct TemporaryFolder {
     folder: TempDir,
 }
 
-impl Folder {
+impl TemporaryFolder {
     /// Makes an empty folder.
-    pub(crate) fn new() -> Result<Folder, LlvmError> {
+    pub(crate) fn new() -> Result<TemporaryFolder, LlvmError> {
         let mut pending = pending();
         let folder = tempfile::Builder::new().prefix("schedc-").tempdir().map_err(|error| {
             let message =
@@ -65,11 +65,11 @@ impl Folder {
                 .with_help("set TMPDIR to a folder that can be written to")
         })?;
         pending.folders.push(folder.path().to_path_buf());
-        Ok(Folder { folder })
+        Ok(TemporaryFolder { folder })
     }
 
     /// Runs a program that puts its own temporary files into the folder, too.
-    pub(crate) fn run(&self, mut command: Command, need: Need) -> Result<Output, LlvmError> {
+    pub(crate) fn run(&self, mut command: Command, need: ToolNeed) -> Result<Output, LlvmError> {
         command.env("TMPDIR", self.folder.path());
         run(command, need)
     }
@@ -87,7 +87,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         pending().folders.retain(|folder| folder != self.folder.path());
     }
@@ -120,7 +120,7 @@ fn output_of(command: &mut Command) -> io::Result<Output> {
 
 /// The task that needs a program, and how to install the program.
 #[derive(Clone, Copy)]
-pub(crate) struct Need {
+pub(crate) struct ToolNeed {
     /// The task, as the subject of a sentence.
     pub(crate) task: &'static str,
     /// Help if the program is missing.
@@ -128,7 +128,7 @@ pub(crate) struct Need {
 }
 
 /// Runs a program to its end. If it fails, the error has the program's output.
-pub(crate) fn run(mut command: Command, need: Need) -> Result<Output, LlvmError> {
+pub(crate) fn run(mut command: Command, need: ToolNeed) -> Result<Output, LlvmError> {
     let name = command.get_program().to_owned();
     let name = Path::new(&name).file_name().unwrap_or(OsStr::new("cc")).to_string_lossy().into_owned();
     let output = output_of(&mut command).map_err(|error| match error.kind() {

@@ -12,8 +12,8 @@ use sched_lang::{ModelInfo, Options, Supported, check};
 use sched_llvm::{Cpu, llvm_text};
 use std::path::Path;
 
-/// Four trees of depths 1, 1, 2 and 3: those of Figure 1 of the SilvanForge paper, the last one grown by a
-/// level.
+/// Four trees of depths 1, 1, 2 and 3: those of Figure 1 of the SilvanForge paper, with one more level in the
+/// last tree.
 fn forest() -> Forest {
     let trees = [1, 1, 2, 3].iter().enumerate().map(|(source, depth)| {
         let (mut inner, mut leaves) = (Vec::new(), Vec::new());
@@ -25,7 +25,7 @@ fn forest() -> Forest {
     Forest::new(parts).expect("a valid forest")
 }
 
-/// A chain to the left, so that leaves have every depth.
+/// A chain of nodes to the left, with leaves of every depth.
 fn left_heavy(levels: u32, inner: &mut Vec<Inner>, leaves: &mut Vec<Leaf>) -> NodeRef {
     let number = (inner.len() + leaves.len()) as u32;
     if levels == 0 {

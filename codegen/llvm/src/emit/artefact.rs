@@ -1,6 +1,6 @@
 //! Modules of artefacts: versions of a model with their kernels, tables and descriptions.
 
-use super::exports::{Exports, Names};
+use super::exports::{Exports, FeatureNames};
 use super::function::{self, FunctionSource, kernel_name};
 use super::module::empty_module;
 use super::types;
@@ -22,7 +22,7 @@ use sched_ir::verify::verify_interface;
 
 /// The place of an artefact's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Data {
+pub(crate) enum TablePlacement {
     /// In the module.
     Inside,
     /// Left out of texts, so that they stay readable.
@@ -30,7 +30,7 @@ pub(crate) enum Data {
 }
 
 /// A version: a model for one kind of processors and one type of rows.
-pub(crate) struct Compiled<'a> {
+pub(crate) struct ArtefactVersion<'a> {
     pub(crate) machine: Machine,
     pub(crate) module: &'a lir::Module,
     pub(crate) entry: &'a EntryInfo,
@@ -41,18 +41,18 @@ pub(crate) struct Compiled<'a> {
 /// versions for the same processors, the one for the widest rows. The runtime must be linked with it.
 pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
-    versions: &[Compiled],
+    versions: &[ArtefactVersion],
     prefix: &str,
-    data: Data,
+    data: TablePlacement,
 ) -> Result<Module<'ctx>, LlvmError> {
     let least = versions.last().ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
     let bytes = versions.iter().flat_map(|version| &version.module.tables).map(|table| table.bytes.len());
     check_size(bytes)?;
     let context = session.context();
     let module = empty_module(context, &least.machine);
-    let mut parts = Parts { context, module: &module, data, known: Vec::new() };
+    let mut parts = ArtefactBuilder { context, module: &module, data, emitted_tables: Vec::new() };
     let apart_from_rows = |module: &lir::Module| lir::Interface { rows: lir::Scalar::F32, ..module.types };
-    let alike = |version: &Compiled| apart_from_rows(version.module) == apart_from_rows(least.module);
+    let alike = |version: &ArtefactVersion| apart_from_rows(version.module) == apart_from_rows(least.module);
     if !versions.iter().all(alike) {
         return Err(LlvmError::ill_formed("versions of a model with different types"));
     }
@@ -70,7 +70,7 @@ pub(crate) fn emit_artefact<'ctx>(
         }
         let needs = version.machine.needs;
         let comes_first = number == 0 || versions.get(number - 1).is_none_or(|it| it.machine.needs != needs);
-        let links = Links { otherwise: model.filter(|_| comes_first), other_rows };
+        let links = VersionLinks { otherwise: model.filter(|_| comes_first), other_rows };
         let emitted = Some(parts.model(number, version, links));
         (model, other_rows) = if comes_first { (emitted, None) } else { (model, emitted) };
     }
@@ -98,22 +98,22 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
 
 /// Descriptions to which a version's description refers.
 #[derive(Clone, Copy)]
-struct Links<'ctx> {
+struct VersionLinks<'ctx> {
     /// The version for less capable processors.
     otherwise: Option<GlobalValue<'ctx>>,
     /// The version for the same processors and rows of another type.
     other_rows: Option<GlobalValue<'ctx>>,
 }
 
-pub(super) struct Parts<'a, 'ctx> {
+pub(super) struct ArtefactBuilder<'a, 'ctx> {
     pub(super) context: &'ctx Context,
     pub(super) module: &'a Module<'ctx>,
-    pub(super) data: Data,
+    pub(super) data: TablePlacement,
     /// Tables that are in the module already, with their addresses: versions share equal tables.
-    known: Vec<(&'a [u8], PointerValue<'ctx>)>,
+    emitted_tables: Vec<(&'a [u8], PointerValue<'ctx>)>,
 }
 
-impl<'a, 'ctx> Parts<'a, 'ctx> {
+impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
     /// Adds a constant that only this module sees.
     pub(super) fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> GlobalValue<'ctx> {
         let global = self.module.add_global(value.get_type(), None, name);
@@ -136,16 +136,20 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
     }
 
     fn table(&mut self, table: &'a lir::Table) -> PointerValue<'ctx> {
-        if let Some((_, known)) = self.known.iter().find(|(bytes, _)| *bytes == table.bytes) {
-            return *known;
+        if let Some((_, address)) = self.emitted_tables.iter().find(|(bytes, _)| *bytes == table.bytes) {
+            return *address;
         }
         let name = format!("table.{}", table.name);
         let global = match self.data {
-            Data::Inside => self.constant(&name, self.context.const_string(&table.bytes, false).into()),
-            Data::LeftOut => self.module.add_global(self.context.i8_type().array_type(0), None, &name),
+            TablePlacement::Inside => {
+                self.constant(&name, self.context.const_string(&table.bytes, false).into())
+            }
+            TablePlacement::LeftOut => {
+                self.module.add_global(self.context.i8_type().array_type(0), None, &name)
+            }
         };
         global.set_alignment(64);
-        self.known.push((&table.bytes, global.as_pointer_value()));
+        self.emitted_tables.push((&table.bytes, global.as_pointer_value()));
         global.as_pointer_value()
     }
 
@@ -157,11 +161,11 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
 
     /// Adds the table of the features' names. A null pointer follows it, for all other indices. It also
     /// replaces names that contain a NUL.
-    fn feature_names(&self, entry: &EntryInfo) -> Names<'ctx> {
+    fn feature_names(&self, entry: &EntryInfo) -> FeatureNames<'ctx> {
         let null = types::pointer(self.context).const_null();
         let names = match self.data {
-            Data::Inside => entry.feature_names.as_slice(),
-            Data::LeftOut => &[],
+            TablePlacement::Inside => entry.feature_names.as_slice(),
+            TablePlacement::LeftOut => &[],
         };
         let text = |name: &String| match name.as_bytes().contains(&0) {
             true => null,
@@ -173,7 +177,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         let all: Vec<PointerValue> = names.iter().map(text).chain([null]).collect();
         let table = types::pointer(self.context).const_array(&all);
         let table = self.constant("feature_names", table.into()).as_pointer_value();
-        Names { table, count: names.len() as u64 }
+        FeatureNames { table, count: names.len() as u64 }
     }
 
     /// Adds the names of categories, `schedc_categories` of `runtime/rt.h`; none if the model has no such
@@ -186,12 +190,12 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         let (mut starts, mut codes, mut names) = (vec![0], Vec::new(), Vec::new());
         for feature in &entry.categories {
             // C cannot hold names that contain a NUL, so they are left out.
-            let mut known: Vec<_> =
+            let mut sorted: Vec<_> =
                 feature.iter().filter(|(name, _)| !name.as_bytes().contains(&0)).collect();
             // If a name occurs twice, the first code counts.
-            known.sort_by(|(one, _), (other, _)| one.cmp(other));
-            known.dedup_by(|(other, _), (one, _)| one == other);
-            for (name, code) in known {
+            sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+            sorted.dedup_by(|(other, _), (one, _)| one == other);
+            for (name, code) in sorted {
                 let text = self.context.const_string(name.as_bytes(), true);
                 names.push(self.constant("category", text.into()).as_pointer_value());
                 codes.push(*code);
@@ -212,8 +216,13 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
     }
 
     /// Adds a version's description, `schedc_model` of `runtime/rt.h`.
-    fn model(&mut self, number: usize, version: &Compiled<'a>, links: Links<'ctx>) -> GlobalValue<'ctx> {
-        let Compiled { machine, module: source, entry, launches } = version;
+    fn model(
+        &mut self,
+        number: usize,
+        version: &ArtefactVersion<'a>,
+        links: VersionLinks<'ctx>,
+    ) -> GlobalValue<'ctx> {
+        let ArtefactVersion { machine, module: source, entry, launches } = version;
         let tables = self.tables(source);
         let info = self.constant("info", self.context.const_string(entry.info.as_bytes(), true).into());
         let count = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
@@ -262,7 +271,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
     }
 }
 
-impl<'ctx> Parts<'_, 'ctx> {
+impl<'ctx> ArtefactBuilder<'_, 'ctx> {
     /// The columns of the kernels, `schedc_columns` of `runtime/rt.h`.
     fn columns(&self, source: &lir::Module) -> BasicValueEnum<'ctx> {
         let runtime::ColumnsDescriptor { count, num_parts, first_table, rule, below } = columns(source);

@@ -1,17 +1,17 @@
 //! The part of an artefact for GPUs: `schedc_gpu` of `runtime/rt.h`.
 
-use super::artefact::{Data, Parts};
+use super::artefact::{ArtefactBuilder, TablePlacement};
 use super::launch_info::{LaunchInfo, launches};
 use super::types;
 use crate::device::{DeviceCode, DeviceImage, ranges};
-use crate::runtime::Range;
+use crate::runtime::RunRange;
 use crate::transfer::least_threads;
 use inkwell::module::Linkage;
 use inkwell::values::{ArrayValue, BasicValueEnum, PointerValue, StructValue};
 use inkwell::{GlobalVisibility, types::StructType};
 use sched_ir::lir::{self, KernelKind};
 
-impl<'ctx> Parts<'_, 'ctx> {
+impl<'ctx> ArtefactBuilder<'_, 'ctx> {
     /// Adds the code of the launches, and their description for the runtime.
     pub(super) fn gpu(
         &self,
@@ -23,7 +23,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         let infos = launches(source);
         let images = self.all("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
         let bytes = source.tables.iter().map(|table| self.long(table.bytes.len() as i64)).collect::<Vec<_>>();
-        let range = |range: &Range| {
+        let range = |range: &RunRange| {
             self.context.const_struct(&[self.long(range.max_rows), self.long(range.on_device)], false)
         };
         let ranges = ranges(source).iter().map(range).collect();
@@ -90,12 +90,12 @@ impl<'ctx> Parts<'_, 'ctx> {
 
     fn image(&self, image: &DeviceImage) -> StructValue<'ctx> {
         let bytes = match self.data {
-            Data::Inside => {
+            TablePlacement::Inside => {
                 let bytes = self.constant("gpu_code", self.context.const_string(&image.bytes, false).into());
                 bytes.set_alignment(64);
                 bytes.as_pointer_value()
             }
-            Data::LeftOut => types::pointer(self.context).const_null(),
+            TablePlacement::LeftOut => types::pointer(self.context).const_null(),
         };
         let capability = self.long(image.capability.into());
         self.context.const_struct(&[bytes.into(), capability, self.long(image.is_final.into())], false)

@@ -48,7 +48,7 @@ const IN_INTERFACE: [&str; 10] = [
 
 /// The names of a model's features in the module.
 #[derive(Clone, Copy)]
-pub(super) struct Names<'ctx> {
+pub(super) struct FeatureNames<'ctx> {
     /// Address of a table with a pointer to each name, and a null pointer behind them.
     pub(super) table: PointerValue<'ctx>,
     pub(super) count: u64,
@@ -60,7 +60,7 @@ pub(super) struct Exports<'a, 'ctx> {
     pub(super) module: &'a Module<'ctx>,
     pub(super) prefix: &'a str,
     pub(super) model: PointerValue<'ctx>,
-    pub(super) names: Names<'ctx>,
+    pub(super) names: FeatureNames<'ctx>,
     /// The names of categories, if the model has any.
     pub(super) categories: Option<PointerValue<'ctx>>,
 }

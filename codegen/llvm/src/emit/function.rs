@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
-enum Field {
+enum ContextField {
     Rows = 0,
     NumRows = 1,
     Out = 2,
@@ -182,14 +182,14 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
     /// Loads the addresses of the buffers, once per run.
     fn load_context(&mut self) -> Result<(), LlvmError> {
         let ctx = self.operands.frame.ctx;
-        let tables = self.ir().load_pointer(ctx, Field::Tables as u32, "tables")?;
+        let tables = self.ir().load_pointer(ctx, ContextField::Tables as u32, "tables")?;
         // If some runs take place on a device, the tables may lie in memory that the host cannot read.
         let readable = launches_in(&self.operands.source.body).is_empty();
         for (buffer, id) in self.operands.source.buffers.iter().zip(0..) {
             let base = match buffer.space {
-                Space::Input => self.ir().load_pointer(ctx, Field::Rows as u32, &buffer.name)?,
-                Space::Order => self.ir().load_pointer(ctx, Field::Order as u32, &buffer.name)?,
-                Space::Output => self.ir().load_pointer(ctx, Field::Out as u32, &buffer.name)?,
+                Space::Input => self.ir().load_pointer(ctx, ContextField::Rows as u32, &buffer.name)?,
+                Space::Order => self.ir().load_pointer(ctx, ContextField::Order as u32, &buffer.name)?,
+                Space::Output => self.ir().load_pointer(ctx, ContextField::Out as u32, &buffer.name)?,
                 Space::Model(n) => {
                     let table = self.model.tables.get(n as usize);
                     let table = table.ok_or_else(|| LlvmError::ill_formed(format_args!("no table #{n}")))?;
@@ -206,7 +206,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
 
     /// The number of rows of the run.
     pub(super) fn rows(&self) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let at = self.ir().element(self.operands.frame.ctx, Field::NumRows as u32)?;
+        let at = self.ir().element(self.operands.frame.ctx, ContextField::NumRows as u32)?;
         let rows = self.ir().builder.build_load(self.ir().context.i64_type(), at, "n_rows")?;
         self.ir().mark_invariant(rows)?;
         self.ir().resized(rows, lir::Ty::I64, lir::Ty::of(self.operands.source.index))

@@ -1,10 +1,10 @@
 //! Launches as kernels: each becomes a function of a separate module, whose parameters are the buffers and
 //! the values of the host that it uses.
 
-use super::device::{Device, Kernel, Parameter, amdgpu, host, nvptx};
+use super::device::{Device, KernelInterface, KernelParameter, amdgpu, host, nvptx};
 use super::function::{Emitter, FunctionSource, describe};
 use super::ir::IrBuilder;
-use super::launch_info::{Parameters, is_split, kernel_symbol, launches_in};
+use super::launch_info::{LaunchParameters, is_split, kernel_symbol, launches_in};
 use super::types;
 use crate::error::LlvmError;
 use crate::target::{Machine, MachineKind};
@@ -16,7 +16,7 @@ use sched_ir::verify::verify;
 use std::rc::Rc;
 
 /// The kernel that a launch has become.
-pub(crate) struct EmittedLaunch {
+pub(crate) struct LaunchKernel {
     /// The kernel's name.
     pub(crate) name: String,
     /// Bytes of shared memory that the host must request for each block.
@@ -34,8 +34,8 @@ fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
         MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
-        MachineKind::Nvptx => Some(Rc::<nvptx::Nvptx>::default()),
-        MachineKind::Host => Some(Rc::<host::Host>::default()),
+        MachineKind::Nvptx => Some(Rc::<nvptx::NvidiaGpu>::default()),
+        MachineKind::Host => Some(Rc::<host::HostDevice>::default()),
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn emit_all<'ctx>(
     module: &Module<'ctx>,
     machine: &Machine,
     model: &lir::Module,
-) -> Result<Vec<EmittedLaunch>, LlvmError> {
+) -> Result<Vec<LaunchKernel>, LlvmError> {
     let mut emitted = Vec::new();
     for (kind, function) in &model.kernels {
         verify(function).map_err(LlvmError::ill_formed)?;
@@ -66,19 +66,19 @@ struct LaunchEmitter<'a, 'ctx> {
 
 impl<'ctx> LaunchEmitter<'_, 'ctx> {
     /// Emits the kernel of a launch.
-    fn kernel(&self, launch: &Launch) -> Result<EmittedLaunch, LlvmError> {
+    fn kernel(&self, launch: &Launch) -> Result<LaunchKernel, LlvmError> {
         let FunctionSource { machine, function, .. } = self.source;
         let device =
             device(machine).ok_or_else(|| LlvmError::ill_formed("a launch in code for a processor"))?;
         let name = kernel_symbol(function, launch);
-        let given = Parameters::of(function, launch);
+        let given = LaunchParameters::of(function, launch);
         let mut parameters = self.types(&given)?;
         let split = is_split(launch);
         if split {
-            let int = || Parameter::Value(self.context.i32_type().into());
+            let int = || KernelParameter::Value(self.context.i32_type().into());
             parameters.extend([int(), int()]);
         }
-        let kernel = Kernel { name: &name, block: launch.block, parameters: &parameters };
+        let kernel = KernelInterface { name: &name, block: launch.block, parameters: &parameters };
         let llvm = device.declare(self.context, self.module, &kernel)?;
         describe(self.context, machine, llvm);
         let ir = IrBuilder::new(self.context, self.module);
@@ -91,15 +91,15 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
         self.read((&given, split), &parameters, &mut emitter)?;
         emitter.finish(&launch.body)?;
         drop(emitter);
-        let (shared_bytes, Parameters { buffers, values, .. }) = (device.shared_bytes(), given);
-        Ok(EmittedLaunch { name, shared_bytes, buffers, values, is_split: split })
+        let (shared_bytes, LaunchParameters { buffers, values, .. }) = (device.shared_bytes(), given);
+        Ok(LaunchKernel { name, shared_bytes, buffers, values, is_split: split })
     }
 
     /// Reads the parameters at the start of a kernel, and repeats the constants.
     fn read(
         &self,
-        (given, split): (&Parameters, bool),
-        parameters: &[Parameter<'ctx>],
+        (given, split): (&LaunchParameters, bool),
+        parameters: &[KernelParameter<'ctx>],
         emitter: &mut Emitter<'_, 'ctx>,
     ) -> Result<(), LlvmError> {
         let device = Rc::clone(emitter.device()?);
@@ -137,14 +137,14 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
     }
 
     /// The types of the parameters, as the host passes them.
-    fn types(&self, given: &Parameters) -> Result<Vec<Parameter<'ctx>>, LlvmError> {
+    fn types(&self, given: &LaunchParameters) -> Result<Vec<KernelParameter<'ctx>>, LlvmError> {
         let buffers = given.buffers.iter().map(|buffer| {
             let space = self.source.function.buffer(*buffer).space;
-            Ok(Parameter::Buffer { reads_only: matches!(space, Space::Input | Space::Model(_)) })
+            Ok(KernelParameter::Buffer { reads_only: matches!(space, Space::Input | Space::Model(_)) })
         });
         let values = given.values.iter().map(|value| {
             let ty = self.source.function.types.get(value.0 as usize).copied().unwrap_or(Ty::I1);
-            Ok(Parameter::Value(types::basic(self.context, ty)?))
+            Ok(KernelParameter::Value(types::basic(self.context, ty)?))
         });
         buffers.chain(values).collect()
     }

@@ -1,7 +1,7 @@
 //! The host's side of a launch: a call of the runtime.
 
 use super::function::Emitter;
-use super::launch_info::{Parameters, kernel_symbol, launches};
+use super::launch_info::{LaunchParameters, kernel_symbol, launches};
 use super::types;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
@@ -14,7 +14,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let launch_number = launches(self.model).iter().position(|info| info.name == name);
         let launch_number =
             launch_number.ok_or_else(|| LlvmError::ill_formed("a launch of another module"))?;
-        let parameters = Parameters::of(self.operands.source, launch);
+        let parameters = LaunchParameters::of(self.operands.source, launch);
         let mut given: Vec<BasicValueEnum> = Vec::new();
         for buffer in &parameters.buffers {
             given.push(self.operands.frame.buffer(*buffer)?.into());

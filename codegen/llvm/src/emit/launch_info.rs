@@ -5,8 +5,8 @@ use super::uses::Uses;
 use sched_ir::lir::{self, Block, BufferId, GpuAxis, GpuDimension, GpuLevel, Launch, Op, Space, Stmt, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Parameters of a launch's kernel, in this order.
-pub(super) struct Parameters {
+/// LaunchParameters of a launch's kernel, in this order.
+pub(super) struct LaunchParameters {
     pub(super) buffers: Vec<BufferId>,
     /// Variables of the host.
     pub(super) values: Vec<Value>,
@@ -14,9 +14,9 @@ pub(super) struct Parameters {
     pub(super) constants: Vec<(Value, Op)>,
 }
 
-impl Parameters {
+impl LaunchParameters {
     /// The buffers and values of the surrounding function that a launch uses.
-    pub(super) fn of(function: &lir::Function, launch: &Launch) -> Parameters {
+    pub(super) fn of(function: &lir::Function, launch: &Launch) -> LaunchParameters {
         let uses = Uses::of(&launch.body);
         let inside = defined(&launch.body);
         let constants: BTreeMap<Value, &Op> = function
@@ -31,7 +31,7 @@ impl Parameters {
         let (repeated, values): (Vec<Value>, Vec<Value>) =
             outside.into_iter().partition(|value| constants.contains_key(value));
         let constants = repeated.iter().filter_map(|value| Some((*value, (*constants.get(value)?).clone())));
-        Parameters {
+        LaunchParameters {
             buffers: uses.buffers.iter().copied().filter(|buffer| !inside.buffers.contains(buffer)).collect(),
             values,
             constants: constants.collect(),
@@ -72,7 +72,7 @@ pub(crate) struct LaunchInfo {
 pub(crate) fn launches(module: &lir::Module) -> Vec<LaunchInfo> {
     let of = |function: &lir::Function| {
         let info = |launch: &&Launch| {
-            let parameters = Parameters::of(function, launch);
+            let parameters = LaunchParameters::of(function, launch);
             LaunchInfo {
                 name: kernel_symbol(function, launch),
                 block: launch.block,
@@ -127,13 +127,13 @@ pub(super) fn kernel_symbol(function: &lir::Function, launch: &Launch) -> String
 
 /// Values and buffers that a block of statements defines.
 #[derive(Default)]
-struct Defined {
+struct Definitions {
     values: BTreeSet<Value>,
     buffers: BTreeSet<BufferId>,
 }
 
-fn defined(body: &Block) -> Defined {
-    let mut defined = Defined::default();
+fn defined(body: &Block) -> Definitions {
+    let mut defined = Definitions::default();
     Stmt::visit_all(body, |stmt| match stmt {
         Stmt::Let(value, _) => drop(defined.values.insert(*value)),
         Stmt::For(stmt) => {

@@ -53,10 +53,10 @@ mod uses;
 mod vector;
 mod x86;
 
-pub(crate) use artefact::{Compiled, Data, emit_artefact};
+pub(crate) use artefact::{ArtefactVersion, TablePlacement, emit_artefact};
 pub(crate) use exports::{ENCODE, EXPORTS, INTERFACE};
 pub(crate) use function::kernel_name;
-pub(crate) use launch::EmittedLaunch;
+pub(crate) use launch::LaunchKernel;
 pub(crate) use launch_info::{LaunchInfo, launches};
 pub(crate) use marks::marked;
 
@@ -88,7 +88,7 @@ pub(crate) fn emit_launches<'ctx>(
     session: &'ctx Session,
     machine: &Machine,
     model: &lir::Module,
-) -> Result<(Module<'ctx>, Vec<EmittedLaunch>), LlvmError> {
+) -> Result<(Module<'ctx>, Vec<LaunchKernel>), LlvmError> {
     let module = empty_module(session.context(), machine);
     let launches = launch::emit_all(session.context(), &module, machine, model)?;
     Ok((module, launches))

@@ -1,4 +1,4 @@
-/* Grids of threads on the processor: the threads of a block run in turns, each on a stack of its own, from
+/* Grids of threads on the processor: the threads of a block run alternately, each on its own stack, from
  * barrier to barrier. */
 #ifndef BLOCKS_H
 #define BLOCKS_H
@@ -20,7 +20,7 @@ typedef struct kernel {
     long most_shared;
 } kernel;
 
-/* A launch of it. */
+/* A launch of a function. */
 typedef struct launch {
     kernel *kernel;
     unsigned grid[3], block[3], shared;

@@ -1,4 +1,4 @@
-/* The same driver under the names that AMD's HIP has for its functions. */
+/* The driver under the names that AMD's HIP has for its functions. */
 #include "cuda.c"
 
 #define SAME(hip, cuda, arguments) EXPORT int hip arguments __attribute__((alias(cuda)));

@@ -25,14 +25,14 @@ fn is_whole(kind: ColumnType) -> bool {
 }
 
 /// A column that owns its memory.
-struct Held {
+struct OwnedColumn {
     bytes: Vec<u8>,
     validity: Vec<u8>,
     dictionary: Vec<f64>,
     raw: RawColumn,
 }
 
-impl Held {
+impl OwnedColumn {
     fn column(&self) -> RawColumn {
         let or_null = |is: bool, at: *const u8| if is { at } else { ptr::null() };
         let backwards =
@@ -51,9 +51,9 @@ impl Held {
     }
 }
 
-/// How a test makes a column.
+/// CallOptions a test makes a column.
 #[derive(Clone, Copy, Debug)]
-struct Made {
+struct ColumnOptions {
     kind: ColumnType,
     validity: bool,
     dictionary: bool,
@@ -63,9 +63,9 @@ struct Made {
     backwards: bool,
 }
 
-impl Made {
-    fn plain(kind: ColumnType) -> Made {
-        Made { kind, validity: false, dictionary: false, absent: false, gap: 0, backwards: false }
+impl ColumnOptions {
+    fn plain(kind: ColumnType) -> ColumnOptions {
+        ColumnOptions { kind, validity: false, dictionary: false, absent: false, gap: 0, backwards: false }
     }
 }
 
@@ -99,7 +99,7 @@ fn pack(bits: impl Iterator<Item = bool>, offset: usize) -> Vec<u8> {
 }
 
 /// A column of `n` rows, and what its values are.
-fn column(made: Made, n: usize, seed: usize) -> (Held, Vec<f64>) {
+fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>) {
     let noise = |i: usize| (i * 7919 + seed * 104_729) % 1009;
     let dictionary: Vec<f64> = (0..5).map(|i| f64::from(i) * 3.0 - 4.0).collect();
     let signed = |i: usize, kind| match kind {
@@ -157,12 +157,12 @@ fn column(made: Made, n: usize, seed: usize) -> (Held, Vec<f64>) {
     };
     let dictionary = if made.dictionary { dictionary } else { Vec::new() };
     raw.dictionary_size = dictionary.len() as i64;
-    (Held { bytes, validity, dictionary, raw }, numbers)
+    (OwnedColumn { bytes, validity, dictionary, raw }, numbers)
 }
 
-/// How a test calls a model.
+/// CallOptions a test calls a model.
 #[derive(Clone, Copy, Debug)]
-struct How {
+struct CallOptions {
     kind: Kind,
     threads: i32,
     scratch: usize,
@@ -170,10 +170,10 @@ struct How {
 }
 
 /// Calls a model on columns and compares every number of the output.
-fn check(model: &ModelDescriptor, made: [Made; FEATURES], n: usize, how: How) {
-    let (held, numbers): (Vec<Held>, Vec<Vec<f64>>) =
+fn check(model: &ModelDescriptor, made: [ColumnOptions; FEATURES], n: usize, how: CallOptions) {
+    let (held, numbers): (Vec<OwnedColumn>, Vec<Vec<f64>>) =
         made.into_iter().enumerate().map(|(i, made)| column(made, n, i + n)).unzip();
-    let raw: Vec<RawColumn> = held.iter().map(Held::column).collect();
+    let raw: Vec<RawColumn> = held.iter().map(OwnedColumn::column).collect();
     let outputs = runtime::num_outputs(model, how.kind) as usize;
     let element = runtime::output_type(model, how.kind);
     let mut out = vec![0u64; n * outputs + 1];
@@ -203,24 +203,27 @@ fn check(model: &ModelDescriptor, made: [Made; FEATURES], n: usize, how: How) {
     }
 }
 
-fn plain(kind: Kind) -> How {
-    How { kind, threads: 1, scratch: 0, missing: None }
+fn plain(kind: Kind) -> CallOptions {
+    CallOptions { kind, threads: 1, scratch: 0, missing: None }
 }
 
 /// Columns of each type, each in several ways.
-fn ways() -> Vec<Made> {
+fn ways() -> Vec<ColumnOptions> {
     let mut all = Vec::new();
     for kind in TYPES {
-        let of = Made::plain(kind);
-        all.extend([of, Made { validity: true, ..of }, Made { absent: true, ..of }]);
+        let of = ColumnOptions::plain(kind);
+        all.extend([of, ColumnOptions { validity: true, ..of }, ColumnOptions { absent: true, ..of }]);
         if kind != ColumnType::Bit {
-            all.extend([Made { gap: 3, validity: true, ..of }, Made { backwards: true, ..of }]);
-            all.push(Made { backwards: true, gap: 5, ..of });
+            all.extend([
+                ColumnOptions { gap: 3, validity: true, ..of },
+                ColumnOptions { backwards: true, ..of },
+            ]);
+            all.push(ColumnOptions { backwards: true, gap: 5, ..of });
         }
         if is_whole(kind) {
             all.extend([
-                Made { dictionary: true, ..of },
-                Made { dictionary: true, validity: true, gap: 1, ..of },
+                ColumnOptions { dictionary: true, ..of },
+                ColumnOptions { dictionary: true, validity: true, gap: 1, ..of },
             ]);
         }
     }
@@ -249,7 +252,7 @@ fn columns_in_runs_and_scratch_and_threads() {
         for (j, rows_per_run) in [1, 13, 64, i64::MAX].into_iter().enumerate() {
             for (k, scratch) in [0, 200, 1 << 15, 1 << 20].into_iter().enumerate() {
                 let made = [0, 1, 2].map(|n| ways[(i * 3 + j * 17 + k * 7 + n * 29) % ways.len()]);
-                let how = How { threads: [1, 4][k % 2], scratch, ..plain(KINDS[(i + j + k) % 4]) };
+                let how = CallOptions { threads: [1, 4][k % 2], scratch, ..plain(KINDS[(i + j + k) % 4]) };
                 let model = ModelDescriptor { rows_per_run, ..model };
                 for n in [1, 70, 3000] {
                     check(&model, made, n, how);
@@ -258,17 +261,26 @@ fn columns_in_runs_and_scratch_and_threads() {
         }
     }
     let model = model::<f32, f32, f32>();
-    let made = [ColumnType::F32, ColumnType::F64, ColumnType::U8].map(Made::plain);
-    check(&model, made, 30_000, How { threads: 4, ..plain(Kind::Value) });
+    let made = [ColumnType::F32, ColumnType::F64, ColumnType::U8].map(ColumnOptions::plain);
+    check(&model, made, 30_000, CallOptions { threads: 4, ..plain(Kind::Value) });
 }
 
 #[test]
 fn a_number_that_means_missing_is_missing_in_columns() {
     for model in [model::<f32, f32, f32>(), model::<f64, f64, f32>()] {
         for kind in TYPES {
-            let how = How { missing: Some(1.0), ..plain(Kind::Raw) };
-            let other = Made { dictionary: true, ..Made::plain(ColumnType::U16) };
-            check(&model, [Made::plain(kind), Made { validity: true, ..Made::plain(kind) }, other], 100, how);
+            let how = CallOptions { missing: Some(1.0), ..plain(Kind::Raw) };
+            let other = ColumnOptions { dictionary: true, ..ColumnOptions::plain(ColumnType::U16) };
+            check(
+                &model,
+                [
+                    ColumnOptions::plain(kind),
+                    ColumnOptions { validity: true, ..ColumnOptions::plain(kind) },
+                    other,
+                ],
+                100,
+                how,
+            );
         }
     }
 }

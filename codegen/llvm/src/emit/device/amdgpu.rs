@@ -1,6 +1,6 @@
 //! Launches on AMD's GPUs: numbers of blocks and threads, barriers, shared memory and attributes of kernels.
 
-use super::{Device, Kernel, SHARED, from_register, with_parameters};
+use super::{Device, KernelInterface, SHARED, from_register, with_parameters};
 use crate::emit::annotations::TABLE_ALIGNMENT;
 use crate::emit::ir::IrBuilder;
 use crate::error::LlvmError;
@@ -92,7 +92,7 @@ impl Device for AmdGpu {
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
         let llvm = with_parameters(context, module, kernel, AMDGPU_KERNEL);
         let threads = kernel.block.iter().fold(1u32, |all, extent| all.saturating_mul(*extent));

@@ -1,7 +1,7 @@
 //! The processor of the host as a machine that runs launches, for tests: each thread is a fiber, and a
 //! barrier switches to the next one. A [`HostThread`] has the numbers and addresses of a thread.
 
-use super::{Device, Kernel};
+use super::{Device, KernelInterface};
 use crate::emit::ir::IrBuilder;
 use crate::emit::types;
 use crate::error::LlvmError;
@@ -17,12 +17,12 @@ use std::mem::offset_of;
 
 /// The host, for one kernel.
 #[derive(Default)]
-pub(crate) struct Host {
+pub(crate) struct HostDevice {
     /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
 }
 
-impl Host {
+impl HostDevice {
     /// Loads a field of the kernel's thread, which never changes.
     fn field<'ctx>(
         ir: &IrBuilder<'_, 'ctx>,
@@ -39,14 +39,14 @@ impl Host {
     }
 
     fn pointer_field<'ctx>(ir: &IrBuilder<'_, 'ctx>, offset: usize) -> Result<PointerValue<'ctx>, LlvmError> {
-        match Host::field(ir, offset, types::pointer(ir.context).into())? {
+        match HostDevice::field(ir, offset, types::pointer(ir.context).into())? {
             BasicValueEnum::PointerValue(pointer) => Ok(pointer),
             _ => Err(LlvmError::ill_formed("a pointer is loaded as something else")),
         }
     }
 }
 
-impl Device for Host {
+impl Device for HostDevice {
     fn id<'ctx>(
         &self,
         ir: &IrBuilder<'_, 'ctx>,
@@ -61,12 +61,12 @@ impl Device for Host {
             GpuAxis::Y => 1,
             GpuAxis::Z => 2,
         };
-        Host::field(ir, first + 4 * axis, ir.context.i32_type().into())
+        HostDevice::field(ir, first + 4 * axis, ir.context.i32_type().into())
     }
 
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
-        let function = Host::pointer_field(ir, offset_of!(HostThread, barrier))?;
-        let fiber = Host::pointer_field(ir, offset_of!(HostThread, fiber))?;
+        let function = HostDevice::pointer_field(ir, offset_of!(HostThread, barrier))?;
+        let fiber = HostDevice::pointer_field(ir, offset_of!(HostThread, fiber))?;
         let pointer = types::pointer(ir.context);
         let ty = ir.context.void_type().fn_type(&[pointer.into()], false);
         ir.builder.build_indirect_call(ty, function, &[fiber.into()], "")?;
@@ -85,7 +85,7 @@ impl Device for Host {
     ) -> Result<PointerValue<'ctx>, LlvmError> {
         let offset = self.shared.get();
         self.shared.set(offset + bytes);
-        let memory = Host::pointer_field(ir, offset_of!(HostThread, shared))?;
+        let memory = HostDevice::pointer_field(ir, offset_of!(HostThread, shared))?;
         let offset = ir.context.i64_type().const_int(offset, false);
         // SAFETY: the caller gives each block the bytes that `shared_bytes` returns.
         let at = unsafe { ir.builder.build_in_bounds_gep(ir.context.i8_type(), memory, &[offset], "")? };
@@ -100,7 +100,7 @@ impl Device for Host {
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
         let pointer = types::pointer(context);
         let signature = context.void_type().fn_type(&[pointer.into(), pointer.into()], false);

@@ -50,7 +50,7 @@ pub(super) trait Device {
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError>;
 
     /// Reads a parameter at the start of the kernel.
@@ -66,17 +66,17 @@ pub(super) trait Device {
 }
 
 /// The interface of a kernel.
-pub(super) struct Kernel<'a, 'ctx> {
+pub(super) struct KernelInterface<'a, 'ctx> {
     /// Its symbol.
     pub(super) name: &'a str,
     /// Number of threads of a block in the directions x, y and z.
     pub(super) block: [u32; 3],
     /// Its parameters, in order.
-    pub(super) parameters: &'a [Parameter<'ctx>],
+    pub(super) parameters: &'a [KernelParameter<'ctx>],
 }
 
 /// A parameter of a kernel.
-pub(super) enum Parameter<'ctx> {
+pub(super) enum KernelParameter<'ctx> {
     /// Address of memory that no other parameter overlaps.
     Buffer {
         /// Whether the kernel only reads it.
@@ -86,12 +86,12 @@ pub(super) enum Parameter<'ctx> {
     Value(BasicTypeEnum<'ctx>),
 }
 
-impl<'ctx> Parameter<'ctx> {
+impl<'ctx> KernelParameter<'ctx> {
     /// Its type on a machine whose global memory is in this address space.
     pub(super) fn ty(&self, context: &'ctx Context, global: AddressSpace) -> BasicTypeEnum<'ctx> {
         match self {
-            Parameter::Buffer { .. } => context.ptr_type(global).as_basic_type_enum(),
-            Parameter::Value(ty) => *ty,
+            KernelParameter::Buffer { .. } => context.ptr_type(global).as_basic_type_enum(),
+            KernelParameter::Value(ty) => *ty,
         }
     }
 }
@@ -126,7 +126,7 @@ fn from_register<'ctx>(
 fn with_parameters<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
-    kernel: &Kernel<'_, 'ctx>,
+    kernel: &KernelInterface<'_, 'ctx>,
     convention: u32,
 ) -> FunctionValue<'ctx> {
     let global = AddressSpace::from(GLOBAL);
@@ -136,9 +136,9 @@ fn with_parameters<'ctx>(
     llvm.set_call_conventions(convention);
     for (parameter, at) in kernel.parameters.iter().zip(0..) {
         let attributes: &[&str] = match parameter {
-            Parameter::Buffer { reads_only: true } => &["noalias", "readonly"],
-            Parameter::Buffer { reads_only: false } => &["noalias"],
-            Parameter::Value(_) => &[],
+            KernelParameter::Buffer { reads_only: true } => &["noalias", "readonly"],
+            KernelParameter::Buffer { reads_only: false } => &["noalias"],
+            KernelParameter::Value(_) => &[],
         };
         for attribute in attributes {
             let attribute = Attribute::get_named_enum_kind_id(attribute);

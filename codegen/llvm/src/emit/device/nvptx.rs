@@ -1,7 +1,7 @@
 //! Launches on NVIDIA's GPUs: numbers of blocks and threads, barriers, shared memory and attributes of
 //! kernels.
 
-use super::{Device, Kernel, SHARED, from_register, with_parameters};
+use super::{Device, KernelInterface, SHARED, from_register, with_parameters};
 use crate::emit::annotations::TABLE_ALIGNMENT;
 use crate::emit::ir::IrBuilder;
 use crate::error::LlvmError;
@@ -24,12 +24,12 @@ const SHARED_MEMORY: &str = "schedc_shared";
 
 /// A GPU of NVIDIA.
 #[derive(Default)]
-pub(crate) struct Nvptx {
+pub(crate) struct NvidiaGpu {
     /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
 }
 
-impl Device for Nvptx {
+impl Device for NvidiaGpu {
     fn id<'ctx>(
         &self,
         ir: &IrBuilder<'_, 'ctx>,
@@ -71,7 +71,7 @@ impl Device for Nvptx {
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
         let llvm = with_parameters(context, module, kernel, PTX_KERNEL);
         let number = |n: u32| context.i32_type().const_int(n.into(), false).into();

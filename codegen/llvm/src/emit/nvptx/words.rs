@@ -29,9 +29,9 @@ impl Default for Words {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum WordInstruction {
     /// `2 * doubled` and the highest bit of `word`.
-    SignAdded {
+    AddSign {
         /// The number that is doubled.
-        doubled: Doubled,
+        doubled: DoubledNumber,
         /// The word whose highest bit is added.
         word: Value,
     },
@@ -51,7 +51,7 @@ pub(super) struct ByteOf {
 
 /// A number that an instruction doubles.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Doubled {
+pub(super) enum DoubledNumber {
     /// A variable.
     Value(Value),
     /// A constant, before it is doubled.
@@ -94,10 +94,10 @@ impl Words {
     fn sign_added(&self, sum: Value, bit: Value) -> Option<WordInstruction> {
         let (word, distance) = self.0.operands(Bin::Shr, bit)?;
         let doubled = match self.0.constant(sum) {
-            Some(sum) => Doubled::Constant((sum % 2 == 0).then_some(sum / 2)?),
-            None => Doubled::Value(self.0.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0),
+            Some(sum) => DoubledNumber::Constant((sum % 2 == 0).then_some(sum / 2)?),
+            None => DoubledNumber::Value(self.0.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0),
         };
-        (self.0.constant(distance) == Some(31)).then_some(WordInstruction::SignAdded { doubled, word })
+        (self.0.constant(distance) == Some(31)).then_some(WordInstruction::AddSign { doubled, word })
     }
 }
 
@@ -107,10 +107,10 @@ impl WordInstruction {
         let ir = &operands.ir;
         let number = |n: u32| ir.context.i32_type().const_int(n.into(), false);
         let call = match self {
-            WordInstruction::SignAdded { doubled, word } => {
+            WordInstruction::AddSign { doubled, word } => {
                 let doubled = match doubled {
-                    Doubled::Value(value) => operands.value(value)?,
-                    Doubled::Constant(n) => ir.int(WORD, n)?,
+                    DoubledNumber::Value(value) => operands.value(value)?,
+                    DoubledNumber::Constant(n) => ir.int(WORD, n)?,
                 };
                 let arguments = [doubled.into(), operands.value(word)?.into(), number(1).into()];
                 ir.intrinsic("llvm.fshl", &[ir.context.i32_type().into()], &arguments)?
@@ -152,7 +152,7 @@ mod tests {
             words
         };
         let add = Op::Bin(Bin::Add, twice, bit);
-        let instruction = WordInstruction::SignAdded { doubled: Doubled::Value(node), word };
+        let instruction = WordInstruction::AddSign { doubled: DoubledNumber::Value(node), word };
         assert_eq!(seen((node, node), 31, WORD).find(&add), Some(instruction));
         assert_eq!(seen((node, other), 31, WORD).find(&add), None);
         assert_eq!(seen((node, node), 30, WORD).find(&add), None);
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(words.find(&Op::Bin(Bin::And, word, byte)), None);
         let mut constant = seen((node, node), 31, WORD);
         constant.note((twice, WORD), &Op::Int(2));
-        let instruction = WordInstruction::SignAdded { doubled: Doubled::Constant(1), word };
+        let instruction = WordInstruction::AddSign { doubled: DoubledNumber::Constant(1), word };
         assert_eq!(constant.find(&add), Some(instruction));
         constant.note((twice, WORD), &Op::Int(3));
         assert_eq!(constant.find(&add), None);

@@ -23,7 +23,7 @@ impl Default for Sums {
 
 /// The sum of `2 * doubled` and bit `position mod 64` of `word`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct BitAdded {
+pub(super) struct BitAddition {
     doubled: Value,
     word: Value,
     position: Value,
@@ -36,7 +36,7 @@ impl Sums {
     }
 
     /// The operands of an operation that adds a bit to a doubled value.
-    pub(super) fn bit_added(&self, op: &Op) -> Option<BitAdded> {
+    pub(super) fn bit_added(&self, op: &Op) -> Option<BitAddition> {
         let Op::Bin(Bin::Add, sum, bit) = *op else { return None };
         let (shifted, one) = self.0.operands(Bin::And, bit)?;
         let (word, position) = self.0.operands(Bin::Shr, shifted)?;
@@ -45,14 +45,14 @@ impl Sums {
             (Some(sum), Some(half)) => (Some(sum) == half.checked_mul(2)).then_some(position)?,
             _ => self.0.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0,
         };
-        (self.0.constant(one) == Some(1)).then_some(BitAdded { doubled, word, position })
+        (self.0.constant(one) == Some(1)).then_some(BitAddition { doubled, word, position })
     }
 }
 
-impl BitAdded {
+impl BitAddition {
     /// Emits the addition with carry.
     pub(super) fn emit<'ctx>(self, operands: &Operands<'_, 'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let BitAdded { doubled, word, position } = self;
+        let BitAddition { doubled, word, position } = self;
         let ir = &operands.ir;
         let (IntValue(word), IntValue(doubled), IntValue(position)) =
             (operands.value(word)?, operands.value(doubled)?, operands.value(position)?)
@@ -93,7 +93,7 @@ mod tests {
             sums
         };
         let add = Op::Bin(Bin::Add, twice, bit);
-        let sum = BitAdded { doubled: node, word, position: node };
+        let sum = BitAddition { doubled: node, word, position: node };
         assert_eq!(seen((node, node), one).bit_added(&add), Some(sum));
         assert_eq!(seen((node, other), one).bit_added(&add), None);
         assert_eq!(seen((node, node), other).bit_added(&add), None);
