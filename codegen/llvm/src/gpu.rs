@@ -1,4 +1,4 @@
-//! The GPUs that code is generated for.
+//! GPUs that code is generated for.
 
 use crate::codes;
 use crate::error::LlvmError;
