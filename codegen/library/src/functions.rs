@@ -11,9 +11,9 @@ use std::ptr;
 /// Reason for which a file cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The system does not load it, for this reason.
+    /// The system does not load the file, for this reason.
     NotLoaded(String),
-    /// It has no function of this name.
+    /// The library has no function of this name.
     NoFunction(String),
 }
 

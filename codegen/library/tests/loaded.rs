@@ -1,5 +1,4 @@
-//! Files that are no libraries of `schedc build` are refused, and what is said of them does not repeat their
-//! names. Libraries that can be called are in the tests of `sched-llvm` and of the Python packages.
+//! Files that are not libraries of `schedc build` are refused, with reasons that do not repeat their path.
 
 use sched_library::{LibraryFunctions, Refusal};
 use std::fs;

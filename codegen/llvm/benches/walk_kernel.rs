@@ -2,13 +2,13 @@
 //! from which LLVM makes the best code. Each shape is also compared with a plain walk, bit for bit. An
 //! argument names a folder that gets the assembly of each shape.
 //!
-//! What was found (Sapphire Rapids, 100 trees, 28 features, 1024 rows, ns per walk with the transposition of
-//! the input):
+//! Results (Sapphire Rapids, 100 trees, 28 features, 1024 rows, ns per walk with the transposition of the
+//! input):
 //!
 //! | shape | ns |
 //! |---|---|
 //! | 8 registers of 16 rows, level by level, top 3 levels from whole columns, the rest looked up | 1.0 |
-//! | the same for x86-64-v4 (no shuffles of bytes) | 1.15 |
+//! | as above, for x86-64-v4 (no shuffles of bytes) | 1.15 |
 //! | 4 registers, or 16 | 1.2, 1.1 |
 //! | each register all its levels before the next register | 2.0 |
 //! | 1 register | 2.2 |
@@ -32,7 +32,7 @@
 //! - Top levels: load each column as a vector and choose among the columns by the decisions taken, the last
 //!   decision innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or
 //!   chosen: no difference.
-//! - What bounds the best shape is the gathers: five for the features and one for the leaf.
+//! - Gathers bound the best shape: five for the features and one for the leaf.
 
 use sched_ir::lir::*;
 use sched_llvm::runtime::Ctx;
@@ -58,9 +58,9 @@ struct Shape {
     registers: usize,
     /// Levels whose features are read by contiguous loads.
     contiguous: u32,
-    /// Whether the thresholds of these levels are looked up too, not chosen by selects.
+    /// Whether the thresholds of these levels are looked up, too, instead of being selected.
     top_lookup: bool,
-    /// Whether all registers take a step before any takes the next one, not each all its steps.
+    /// Whether all registers take a step before any takes the next one; otherwise each takes all its steps.
     by_level: bool,
 }
 
@@ -166,7 +166,7 @@ fn transpose(b: &mut Builder, shape: Shape, input: BufferId, block: BufferId, ro
     });
 }
 
-/// What a tree keeps in registers.
+/// Tables of a tree in registers.
 struct Tree {
     leaf_base: Value,
     /// Thresholds of each level.
@@ -283,7 +283,7 @@ impl Kernel8 {
     }
 }
 
-/// One of some values, by decisions from the root on.
+/// Selects one of some values by decisions, from the root on.
 fn choose(b: &mut Builder, values: &[Value], decisions: &[Value]) -> Value {
     let mut values = values.to_vec();
     for decision in decisions.iter().rev() {

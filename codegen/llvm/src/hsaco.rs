@@ -96,8 +96,8 @@ fn rust_lld() -> Option<PathBuf> {
     let found = FOUND.get_or_init(|| {
         let mut rustc = Command::new("rustc");
         rustc.args(["--print", "sysroot"]);
-        let said = run(rustc, LINKING).ok()?;
-        let sysroot = String::from_utf8(said.stdout).ok()?;
+        let output = run(rustc, LINKING).ok()?;
+        let sysroot = String::from_utf8(output.stdout).ok()?;
         let file = Path::new(sysroot.trim()).join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
         file.is_file().then_some(file)
     });

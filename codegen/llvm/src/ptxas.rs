@@ -90,9 +90,9 @@ impl Ptxas {
     pub fn version(&self) -> Result<String, LlvmError> {
         let mut command = Command::new(&self.path);
         command.arg("--version");
-        let said = run(command, ASSEMBLING)?;
-        let said = String::from_utf8_lossy(&said.stdout);
-        let version = said.split_whitespace().find_map(|word| word.strip_prefix('V'));
+        let output = run(command, ASSEMBLING)?;
+        let output = String::from_utf8_lossy(&output.stdout);
+        let version = output.split_whitespace().find_map(|word| word.strip_prefix('V'));
         version
             .filter(|version| version.starts_with(|c: char| c.is_ascii_digit()))
             .map(str::to_string)
@@ -113,8 +113,8 @@ impl Ptxas {
         let object = folder.path("kernels.cubin");
         let mut command = Command::new(&self.path);
         command.arg("-v").arg(format!("-arch={gpu}")).arg("-o").arg(&object).arg(source);
-        let said = folder.run(command, ASSEMBLING)?;
-        let kernels = resources(&String::from_utf8_lossy(&said.stderr));
+        let output = folder.run(command, ASSEMBLING)?;
+        let kernels = resources(&String::from_utf8_lossy(&output.stderr));
         Ok(Cubin { bytes: read(&object)?, kernels })
     }
 
@@ -141,8 +141,8 @@ impl Nvdisasm {
         let object = folder.write("kernels.cubin", &cubin.bytes)?;
         let mut command = Command::new(&self.path);
         command.arg("-c").arg(object);
-        let said = folder.run(command, DISASSEMBLING)?;
-        Ok(String::from_utf8_lossy(&said.stdout).into_owned())
+        let output = folder.run(command, DISASSEMBLING)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 

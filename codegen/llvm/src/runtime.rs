@@ -100,7 +100,7 @@ pub struct ModelDescriptor {
     pub info: *const c_char,
     /// `CPU_*` bits.
     pub cpu_needs: u64,
-    /// The same model for processors that lack these instructions; null: none.
+    /// Version of the model for processors that lack these instructions; null: none.
     pub otherwise: *const ModelDescriptor,
     /// Code for GPUs; null: none.
     pub gpu: *const GpuDescriptor,
@@ -110,7 +110,7 @@ pub struct ModelDescriptor {
     pub missing: f64,
     /// Initial values of the margins, for kernels that add to their output; null: kernels set them.
     pub base: *const c_void,
-    /// The same version for rows of another type; null: none.
+    /// Version for the same processors and rows of another type; null: none.
     pub other_rows: *const ModelDescriptor,
     /// The [`Dtype`] of the rows that the trainer's program reads. The runtime refuses rows that it would
     /// have to round to `row_type`.

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub(crate) const TABLE: &str = include_str!("../linker/system.txt");
 
 /// Returns the functions of the table.
-fn listed() -> BTreeSet<&'static str> {
+fn listed_functions() -> BTreeSet<&'static str> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(|line| line.split_whitespace().skip(2)).collect()
 }
@@ -24,7 +24,7 @@ fn listed() -> BTreeSet<&'static str> {
 ///
 /// # Errors
 /// When the bytes are not an object file.
-pub(crate) fn undefined(object: &[u8]) -> Result<BTreeSet<String>, elf::ParseError> {
+pub(crate) fn undefined_symbols(object: &[u8]) -> Result<BTreeSet<String>, elf::ParseError> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(object)?;
     let Some((symbols, names)) = file.symbol_table()? else { return Ok(BTreeSet::new()) };
     let open = symbols.iter().filter(|symbol| symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0);
@@ -35,10 +35,10 @@ pub(crate) fn undefined(object: &[u8]) -> Result<BTreeSet<String>, elf::ParseErr
 ///
 /// # Errors
 /// When the bytes are not an object file.
-pub(crate) fn unlisted(object: &[u8]) -> Result<Vec<String>, elf::ParseError> {
-    let listed = listed();
+pub(crate) fn unlisted_symbols(object: &[u8]) -> Result<Vec<String>, elf::ParseError> {
+    let listed = listed_functions();
     let is_open = |name: &String| *name != "_GLOBAL_OFFSET_TABLE_" && !listed.contains(name.as_str());
-    Ok(undefined(object)?.into_iter().filter(is_open).collect())
+    Ok(undefined_symbols(object)?.into_iter().filter(is_open).collect())
 }
 
 /// Checks that generated code calls only the runtime and the functions of the table.
@@ -46,7 +46,7 @@ pub(crate) fn unlisted(object: &[u8]) -> Result<Vec<String>, elf::ParseError> {
 /// # Errors
 /// When a function is missing in the table.
 pub(crate) fn check(object: &[u8]) -> Result<(), LlvmError> {
-    let unlisted = unlisted(object).map_err(LlvmError::ill_formed)?;
+    let unlisted = unlisted_symbols(object).map_err(LlvmError::ill_formed)?;
     match unlisted.iter().find(|name| !name.starts_with("schedc_rt_")) {
         None => Ok(()),
         Some(name) => {

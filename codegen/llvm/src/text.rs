@@ -58,7 +58,7 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
 /// As for compiling the module.
 pub fn marked_asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
     let machine = Machine { marks: true, ..Machine::new(cpu)? };
-    Ok(emit::marked(&assembly(module, &machine)?, module))
+    Ok(emit::mark_assembly(&assembly(module, &machine)?, module))
 }
 
 fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError> {

@@ -661,7 +661,7 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         };
         let kernel = |wanted| compiled.lir.kernels.iter().find(|(kind, _)| *kind == wanted);
         let Some((_, direct)) = kernel(KernelKind::Direct) else { continue };
-        let (_, value) = kernel(KernelKind::Value).expect("what is left out has another form");
+        let (_, value) = kernel(KernelKind::Value).expect("kernels that are left out have another form");
         let count = 37;
         let rows: Vec<f64> = (0..count * forest.num_features).map(|_| rng.below(100) as f64 / 10.0).collect();
         let margins = margins(&compiled, &forest, &rows);

@@ -2,7 +2,7 @@
 
 use super::annotations::{TABLE_ALIGNMENT, instruction};
 use super::function::Emitter;
-use super::memory::reserved;
+use super::memory::reserved_bytes;
 use crate::error::LlvmError;
 use inkwell::values::{BasicValueEnum, IntValue};
 use sched_ir::lir::{Alloc, Space};
@@ -12,9 +12,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn alloc(&mut self, alloc: &Alloc) -> Result<(), LlvmError> {
         let bytes = self.operands.index(alloc.bytes)?;
         if let (true, Some(size)) = (self.memory.in_launch, bytes.get_sign_extended_constant()) {
-            return self.alloc_in_launch(alloc, reserved(size));
+            return self.alloc_in_launch(alloc, reserved_bytes(size));
         }
-        let on_stack = bytes.get_sign_extended_constant().map(reserved);
+        let on_stack = bytes.get_sign_extended_constant().map(reserved_bytes);
         match on_stack {
             Some(size) if self.operands.frame.take_stack(size) => self.alloc_on_stack(alloc, size),
             _ => self.alloc_on_heap(alloc, bytes),

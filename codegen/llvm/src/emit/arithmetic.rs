@@ -146,7 +146,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
     }
 
     /// An integer of another width, truncated or extended with zeros; a float as it is.
-    pub(super) fn resized(
+    pub(super) fn resize(
         &self,
         value: BasicValueEnum<'ctx>,
         from: Ty,
@@ -169,13 +169,13 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         })
     }
 
-    /// A vector of integers of another width, as [`IrBuilder::resized`] makes them.
-    pub(super) fn resized_vector(
+    /// A vector of integers of another width, as [`IrBuilder::resize`] makes them.
+    pub(super) fn resize_vector(
         &self,
         value: Vector<'ctx>,
         from: Ty,
         to: Ty,
     ) -> Result<Vector<'ctx>, LlvmError> {
-        as_vector(self.resized(value.into(), from, to)?)
+        as_vector(self.resize(value.into(), from, to)?)
     }
 }

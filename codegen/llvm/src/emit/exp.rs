@@ -69,24 +69,24 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         let n = f64::from(FLOAT_ENTRIES);
         let per_step = self.double(n * LOG2_E);
         let (bits, k) = self.nearest(wide, per_step)?;
-        let r = self.fused(per_step, wide, self.ir.builder.build_float_neg(k, "")?)?;
+        let r = self.fma(per_step, wide, self.ir.builder.build_float_neg(k, "")?)?;
         let scale = self.entry(self.table(FLOAT_ENTRIES), bits, (FLOAT_ENTRIES, 1, 0))?;
-        let scale = self.as_double(self.powered(scale, bits, FLOAT_ENTRIES)?)?;
+        let scale = self.as_double(self.add_exponent(scale, bits, FLOAT_ENTRIES)?)?;
         let [c1, c2, c3] = OF_FLOATS.map(f64::from_bits);
         let [c1, c2, c3] = [c1 / n, c2 / n / n, c3 / n / n / n].map(|c| self.double(c));
         let square = self.ir.builder.build_float_mul(r, r, "")?;
-        let low = self.fused(c1, r, self.double(1.0))?;
-        let polynomial = self.fused(self.fused(c3, r, c2)?, square, low)?;
+        let low = self.fma(c1, r, self.double(1.0))?;
+        let polynomial = self.fma(self.fma(c3, r, c2)?, square, low)?;
         let result = self.ir.builder.build_float_mul(polynomial, scale, "")?;
         let result = self.ir.builder.build_float_trunc(result, self.ir.context.f32_type(), "")?;
         let (most, least) = (f32::from_bits(FLOAT_RANGE.0), f32::from_bits(FLOAT_RANGE.1));
-        self.bounded(x, result, (most.into(), least.into()))
+        self.limit_range(x, result, (most.into(), least.into()))
     }
 
     fn of_double(&self, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
         let (bits, k) = self.nearest(x, self.double(f64::from(DOUBLE_ENTRIES) * LOG2_E))?;
         let [high, low] = STEP.map(|step| self.double(-f64::from_bits(step)));
-        let r = self.fused(k, low, self.fused(k, high, x)?)?;
+        let r = self.fma(k, low, self.fma(k, high, x)?)?;
         let table = self.table(DOUBLE_ENTRIES);
         let tail = self.as_double(self.entry(table, bits, (DOUBLE_ENTRIES, 2, 0))?)?;
         let scale = self.entry(table, bits, (DOUBLE_ENTRIES, 2, 1))?;
@@ -94,15 +94,15 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         let square = self.ir.builder.build_float_mul(r, r, "")?;
         let fourth = self.ir.builder.build_float_mul(square, square, "")?;
         let sum = self.ir.builder.build_float_add(tail, r, "")?;
-        let sum = self.fused(square, self.fused(r, c3, c2)?, sum)?;
-        let sum = self.fused(fourth, self.fused(r, c5, c4)?, sum)?;
+        let sum = self.fma(square, self.fma(r, c3, c2)?, sum)?;
+        let sum = self.fma(fourth, self.fma(r, c5, c4)?, sum)?;
 
         let subnormal =
             self.ir.builder.build_float_compare(FloatPredicate::OLE, x, self.double(SUBNORMAL_BELOW), "")?;
         let usual = self.near_one(scale, bits, sum)?;
         let small = self.near_zero(scale, bits, sum)?;
         let result = self.select(subnormal, small, usual)?;
-        self.bounded(x, result, DOUBLE_RANGE)
+        self.limit_range(x, result, DOUBLE_RANGE)
     }
 
     /// `2^(k / n) (1 + sum)`. It is computed at a 2^64th of its size, so that the power does not overflow.
@@ -112,8 +112,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         bits: IntValue<'ctx>,
         sum: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let scale = self.shifted(scale, bits, -64)?;
-        let result = self.fused(scale, sum, scale)?;
+        let scale = self.scale_by_power(scale, bits, -64)?;
+        let result = self.fma(scale, sum, scale)?;
         Ok(self.ir.builder.build_float_mul(result, self.double(2.0f64.powi(64)), "")?)
     }
 
@@ -127,7 +127,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         sum: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
         let b = &self.ir.builder;
-        let scale = self.shifted(scale, bits, 1022)?;
+        let scale = self.scale_by_power(scale, bits, 1022)?;
         let product = b.build_float_mul(scale, sum, "")?;
         let whole = b.build_float_add(scale, product, "")?;
         let one = self.double(1.0);
@@ -148,7 +148,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         per_step: FloatValue<'ctx>,
     ) -> Result<(IntValue<'ctx>, FloatValue<'ctx>), LlvmError> {
         let shift = self.double(SHIFT);
-        let shifted = self.fused(per_step, x, shift)?;
+        let shifted = self.fma(per_step, x, shift)?;
         let k = self.ir.builder.build_float_sub(shifted, shift, "")?;
         match self.ir.builder.build_bit_cast(shifted, self.ir.context.i64_type(), "")? {
             BasicValueEnum::IntValue(bits) => Ok((bits, k)),
@@ -179,21 +179,21 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         }
     }
 
-    /// `2^by` times the power of 2 that [`Exponential::powered`] makes of an entry of the table for doubles.
-    fn shifted(
+    /// `2^by` times the power of 2 that [`Exponential::add_exponent`] makes of an entry of the table for doubles.
+    fn scale_by_power(
         &self,
         entry: IntValue<'ctx>,
         bits: IntValue<'ctx>,
         by: i64,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let power = self.powered(entry, bits, DOUBLE_ENTRIES)?;
+        let power = self.add_exponent(entry, bits, DOUBLE_ENTRIES)?;
         let by = self.ir.context.i64_type().const_int((by << 52) as u64, true);
         self.as_double(self.ir.builder.build_int_add(power, by, "")?)
     }
 
     /// The bits of a power of 2: a table's entry for the fraction of the exponent, `bits` for its integer
     /// part.
-    fn powered(
+    fn add_exponent(
         &self,
         entry: IntValue<'ctx>,
         bits: IntValue<'ctx>,
@@ -204,7 +204,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     }
 
     /// `result`, but infinity where `x` is above `most`, and 0 where it is below `least`.
-    fn bounded(
+    fn limit_range(
         &self,
         x: FloatValue<'ctx>,
         result: FloatValue<'ctx>,
@@ -231,7 +231,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     }
 
     /// `a b + c`, rounded once.
-    fn fused(
+    fn fma(
         &self,
         a: FloatValue<'ctx>,
         b: FloatValue<'ctx>,
@@ -274,7 +274,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     }
 }
 
-/// The bits of `2^(i / 32)`, less `i` at the end of the exponent, which [`Exponential::powered`] adds again.
+/// The bits of `2^(i / 32)`, less `i` at the end of the exponent, which [`Exponential::add_exponent`] adds again.
 fn floats_table() -> Vec<u64> {
     powers_of_2(FLOAT_ENTRIES)
         .into_iter()

@@ -209,7 +209,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         let at = self.ir().element(self.operands.frame.ctx, ContextField::NumRows as u32)?;
         let rows = self.ir().builder.build_load(self.ir().context.i64_type(), at, "n_rows")?;
         self.ir().mark_invariant(rows)?;
-        self.ir().resized(rows, lir::Ty::I64, lir::Ty::of(self.operands.source.index))
+        self.ir().resize(rows, lir::Ty::I64, lir::Ty::of(self.operands.source.index))
     }
 
     /// Emits statements. The verifier bounds the depth of their nesting.

@@ -1,7 +1,7 @@
 //! Loads and stores of vectors: masked ones, and gathers, which load an element for each lane.
 
 use super::annotations::instruction;
-use super::intrinsics::returned;
+use super::intrinsics::vector_of;
 use super::isa::{Elements, Isa};
 use super::memory::Memory;
 use super::operands::Operands;
@@ -32,7 +32,7 @@ impl<'ctx> Memory<'_, 'ctx> {
         let call =
             operands.ir.masked_load(pointer, Memory::alignment(operands, at, ty.scalar)?, mask, zeros)?;
         self.describe_call(operands, at, call)?;
-        Ok(returned(call)?.into())
+        Ok(vector_of(call)?.into())
     }
 
     /// A store of the active lanes.
@@ -66,7 +66,7 @@ impl<'ctx> Memory<'_, 'ctx> {
         if let Some(at) = elements.at {
             self.describe_call(operands, at, call)?;
         }
-        Ok(returned(call)?.into())
+        Ok(vector_of(call)?.into())
     }
 
     /// The address at which a gather starts, as LIR and as LLVM have it, the bytes of its unit, and its index
@@ -80,12 +80,12 @@ impl<'ctx> Memory<'_, 'ctx> {
         let at = Address { buffer, index: base, stride, offset };
         // The start may lie outside the buffer: LIR promises it of the sum of base and index only.
         let start = self.pointer(operands, &at, false)?;
-        let (scale, index) = self.scaled(operands, gather)?;
+        let (scale, index) = self.scale_index(operands, gather)?;
         Ok((at, start, scale, index))
     }
 
     /// The bytes of a unit by which one instruction can scale an index, and a gather's index in such units.
-    fn scaled(
+    fn scale_index(
         &self,
         operands: &Operands<'_, 'ctx>,
         gather: &Gather,

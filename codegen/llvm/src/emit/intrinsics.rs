@@ -89,7 +89,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
 }
 
 /// Returns the vector that a call returns.
-pub(super) fn returned<'ctx>(call: CallSiteValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
+pub(super) fn vector_of<'ctx>(call: CallSiteValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
     match call.try_as_basic_value().basic() {
         Some(BasicValueEnum::VectorValue(vector)) => Ok(vector),
         _ => Err(LlvmError::ill_formed("a vector function returns no vector")),

@@ -22,7 +22,7 @@ pub(super) struct IrBuilder<'a, 'ctx> {
 }
 
 impl<'a, 'ctx> IrBuilder<'a, 'ctx> {
-    /// Builds nothing yet: the position is set by whoever makes a block.
+    /// Makes a builder without a position.
     pub(super) fn new(context: &'ctx Context, module: &'a Module<'ctx>) -> IrBuilder<'a, 'ctx> {
         IrBuilder { context, module, builder: context.create_builder() }
     }

@@ -1,6 +1,6 @@
 //! Launches as LIR has them: their kernels' names and parameters, and what the host passes to the runtime.
 
-use super::memory::reserved;
+use super::memory::reserved_bytes;
 use super::uses::Uses;
 use sched_ir::lir::{self, Block, BufferId, GpuAxis, GpuDimension, GpuLevel, Launch, Op, Space, Stmt, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ impl LaunchParameters {
     /// The buffers and values of the surrounding function that a launch uses.
     pub(super) fn of(function: &lir::Function, launch: &Launch) -> LaunchParameters {
         let uses = Uses::of(&launch.body);
-        let inside = defined(&launch.body);
+        let inside = definitions(&launch.body);
         let constants: BTreeMap<Value, &Op> = function
             .body
             .iter()
@@ -101,7 +101,7 @@ fn shared_bytes(function: &lir::Function, launch: &Launch) -> u32 {
         if let Stmt::Alloc(alloc) = stmt
             && function.buffer(alloc.buffer).space == Space::Shared
         {
-            bytes += reserved(constants.get(&alloc.bytes).copied().unwrap_or(0));
+            bytes += reserved_bytes(constants.get(&alloc.bytes).copied().unwrap_or(0));
         }
     });
     u32::try_from(bytes).unwrap_or(u32::MAX)
@@ -132,7 +132,7 @@ struct Definitions {
     buffers: BTreeSet<BufferId>,
 }
 
-fn defined(body: &Block) -> Definitions {
+fn definitions(body: &Block) -> Definitions {
     let mut defined = Definitions::default();
     Stmt::visit_all(body, |stmt| match stmt {
         Stmt::Let(value, _) => drop(defined.values.insert(*value)),

@@ -83,7 +83,7 @@ impl<'ctx> Marks<'ctx> {
 }
 
 /// Replaces line numbers in assembly by a comment wherever instructions of another loop begin.
-pub(crate) fn marked(text: &str, source: &lir::Module) -> String {
+pub(crate) fn mark_assembly(text: &str, source: &lir::Module) -> String {
     let mut out = String::new();
     let mut last = None;
     for line in text.lines() {

@@ -250,7 +250,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
 }
 
 /// Bytes that are reserved for `bytes` bytes of temporary memory.
-pub(super) fn reserved(bytes: i64) -> u64 {
+pub(super) fn reserved_bytes(bytes: i64) -> u64 {
     (bytes.max(1) as u64).next_multiple_of(TABLE_ALIGNMENT.into())
 }
 

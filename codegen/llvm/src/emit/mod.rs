@@ -58,7 +58,7 @@ pub(crate) use exports::{ENCODE, EXPORTS, INTERFACE};
 pub(crate) use function::kernel_name;
 pub(crate) use launch::LaunchKernel;
 pub(crate) use launch_info::{LaunchInfo, launches};
-pub(crate) use marks::marked;
+pub(crate) use marks::mark_assembly;
 
 use crate::error::LlvmError;
 use crate::session::Session;

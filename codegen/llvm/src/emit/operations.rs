@@ -78,7 +78,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
     fn id(&self, dimension: GpuDimension, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let id = self.device()?.id(self.ir(), dimension)?;
         let id = self.after_first_block(dimension, id)?;
-        self.ir().resized(id, Ty::of(Scalar::I32), ty)
+        self.ir().resize(id, Ty::of(Scalar::I32), ty)
     }
 
     /// Adds the number of the launch's first block to a block's number in the launch.

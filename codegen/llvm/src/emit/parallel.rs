@@ -94,7 +94,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.open(environment, env)?;
         let iteration =
             llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
-        let iteration = self.ir().resized(iteration, Ty::I64, Ty::of(self.operands.source.index))?;
+        let iteration = self.ir().resize(iteration, Ty::I64, Ty::of(self.operands.source.index))?;
         self.operands.frame.define(stmt.iv, iteration)?;
         self.finish(&stmt.body)?;
 

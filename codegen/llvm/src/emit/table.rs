@@ -22,32 +22,32 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
         let (from, at) = (self.operands.ty(table)?, self.operands.ty(index)?);
         let ir = &self.operands.ir;
         if from.lanes == 1 {
-            let element = ir.resized(self.operands.value(table)?, from, Ty::of(ty.scalar))?;
+            let element = ir.resize(self.operands.value(table)?, from, Ty::of(ty.scalar))?;
             return Ok(ir.broadcast(element, ty)?.into());
         }
         let numbers = self.operands.vector(index)?;
-        let memory = match self.operands.loaded_table(table, ty.scalar)? {
+        let memory = match self.operands.table_address(table, ty.scalar)? {
             Some(memory) => memory,
-            None => self.operands.copied_table(table, ty.scalar)?,
+            None => self.operands.copy_table(table, ty.scalar)?,
         };
         let ir = &self.operands.ir;
         let last = as_vector(ir.int(at, i64::from(from.lanes) - 1)?)?;
         let numbers = ir.builder.build_and(numbers, last, "")?;
-        let numbers = ir.resized_vector(numbers, at, at.with(Scalar::I32))?;
+        let numbers = ir.resize_vector(numbers, at, at.with(Scalar::I32))?;
         self.elements((memory, ty.scalar.bytes()), numbers, ty)
     }
 }
 
 impl<'ctx> Operands<'_, 'ctx> {
     /// The memory from which a table was loaded, if its elements there have the wanted type.
-    fn loaded_table(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
+    fn table_address(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
         let loaded = self.frame.loaded.get(&self.value(table)?);
         Ok(loaded.copied().filter(|_| self.ty(table).is_ok_and(|ty| ty.scalar == element)))
     }
 
     /// A copy of a table on the stack.
-    fn copied_table(&mut self, table: Value, element: Scalar) -> Result<PointerValue<'ctx>, LlvmError> {
-        if let Some(memory) = self.stored_table(table, element)? {
+    fn copy_table(&mut self, table: Value, element: Scalar) -> Result<PointerValue<'ctx>, LlvmError> {
+        if let Some(memory) = self.copy_table_once(table, element)? {
             return Ok(memory);
         }
         let memory = self.scratch()?;
@@ -57,7 +57,7 @@ impl<'ctx> Operands<'_, 'ctx> {
 
     /// A table in memory of its own, written where the table is defined, so that loops around its look-ups do
     /// not write it again. None if too little of the stack is left.
-    fn stored_table(
+    fn copy_table_once(
         &mut self,
         table: Value,
         element: Scalar,
@@ -106,7 +106,7 @@ impl<'ctx> Operands<'_, 'ctx> {
         memory: PointerValue<'ctx>,
     ) -> Result<(), LlvmError> {
         let (elements, from) = (self.vector(table)?, self.ty(table)?);
-        let elements = ir.resized_vector(elements, from, from.with(element))?;
+        let elements = ir.resize_vector(elements, from, from.with(element))?;
         let store = ir.builder.build_store(memory, elements)?;
         // LLVM would align a long vector to its size.
         store.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)

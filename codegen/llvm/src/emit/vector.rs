@@ -138,14 +138,14 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
 
     /// Whether any lane of a mask holds.
     pub(super) fn any(&self, mask: VectorValue<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let mask = self.packed(mask)?;
+        let mask = self.pack_mask(mask)?;
         let none = mask.get_type().const_zero();
         Ok(self.builder.build_int_compare(IntPredicate::NE, mask, none, "")?.into())
     }
 
     /// The lanes of a mask as the low bits of an integer of 64 bits.
     pub(super) fn mask_bits(&self, mask: VectorValue<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let mask = self.packed(mask)?;
+        let mask = self.pack_mask(mask)?;
         let wide = self.context.i64_type();
         if mask.get_type() == wide {
             return Ok(mask.into());
@@ -154,7 +154,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
     }
 
     /// The lanes of a mask as an integer with one bit for each.
-    fn packed(&self, mask: VectorValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
+    fn pack_mask(&self, mask: VectorValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
         let bits = NonZeroU32::new(mask.get_type().get_size());
         let bits = bits.and_then(|bits| self.context.custom_width_int_type(bits).ok());
         let bits = bits.ok_or_else(|| LlvmError::ill_formed("a mask of no lanes"))?;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::system::TABLE;
 #[cfg(feature = "lld")]
-use crate::system::undefined;
+use crate::system::undefined_symbols;
 use crate::tools::run;
 #[cfg(feature = "lld")]
 use elf::{
@@ -171,7 +171,7 @@ fn both_linkers_make_the_same_object() -> Result<()> {
     let (ours, theirs) = (ours?, theirs?);
     assert_eq!(visible(&ours, false)?, exports.iter().cloned().collect());
     assert_eq!(visible(&ours, false)?, visible(&theirs, false)?);
-    assert_eq!(undefined(&ours)?, undefined(&theirs)?);
+    assert_eq!(undefined_symbols(&ours)?, undefined_symbols(&theirs)?);
     Ok(())
 }
 

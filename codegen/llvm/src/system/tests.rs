@@ -38,8 +38,10 @@ fn the_table_has_what_the_runtime_calls() -> Result<()> {
     // The linker adds `start.c`, which defines the function that no library of the system has.
     let start = include_str!("../../linker/start.c");
     for runtime in runtimes()? {
-        let missing: Vec<String> =
-            unlisted(&runtime)?.into_iter().filter(|name| !start.contains(&format!(" {name}("))).collect();
+        let missing: Vec<String> = unlisted_symbols(&runtime)?
+            .into_iter()
+            .filter(|name| !start.contains(&format!(" {name}(")))
+            .collect();
         assert!(missing.is_empty(), "linker/system.txt lacks {missing:?}");
     }
     Ok(())
@@ -50,7 +52,7 @@ const CPUS: [Cpu; 3] = [Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 
 /// Checks that the objects of a module for all processors call only functions of the table; returns all their
 /// undefined symbols.
-fn asked(module: &Module) -> Result<BTreeSet<String>> {
+fn symbols_of_all_cpus(module: &Module) -> Result<BTreeSet<String>> {
     let entry = EntryInfo {
         num_features: 1,
         num_margins: 1,
@@ -66,7 +68,7 @@ fn asked(module: &Module) -> Result<BTreeSet<String>> {
         let version = Version { module, cpu, entry: &entry, launches: None };
         let object = aot::compile(&[version], "m", Emit::Object)?;
         check(&object)?;
-        all.extend(undefined(&object)?);
+        all.extend(undefined_symbols(&object)?);
     }
     Ok(all)
 }
@@ -121,9 +123,12 @@ fn the_table_has_the_functions_of_the_library() -> Result<()> {
         for math in std::iter::successors(Some(Math::Exp), |math| after(*math)) {
             for lanes in [1, 4] {
                 let function = of_pairs(Ty::vector(scalar, lanes), |b, x, _| vec![b.math(math, x)]);
-                let asked = asked(&module(function, scalar))?;
+                let symbols = symbols_of_all_cpus(&module(function, scalar))?;
                 // A square root is an instruction for all processors.
-                assert!(math == Math::Sqrt || asked.iter().any(|name| listed().contains(name.as_str())));
+                assert!(
+                    math == Math::Sqrt
+                        || symbols.iter().any(|name| listed_functions().contains(name.as_str()))
+                );
             }
         }
     }
@@ -182,7 +187,7 @@ fn operations_call_no_other_function() -> Result<()> {
     for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
         let ty = |lanes| if lanes == 1 { Ty::of(scalar) } else { Ty::vector(scalar, lanes) };
         for lanes in [1, 3, 16] {
-            asked(&module(of_pairs(ty(lanes), operations), scalar))?;
+            symbols_of_all_cpus(&module(of_pairs(ty(lanes), operations), scalar))?;
         }
     }
     Ok(())
@@ -252,7 +257,7 @@ fn the_table_has_what_steps_of_output_call() -> Result<()> {
             };
             let nests = sched_lang::check("", &options).nests.ok_or("the plain nest")?;
             let kinds = [KernelKind::Raw, KernelKind::Value];
-            asked(&compile(forest, None, nests, &kinds, &Budget::default())?.lir)?;
+            symbols_of_all_cpus(&compile(forest, None, nests, &kinds, &Budget::default())?.lir)?;
         }
     }
     Ok(())

@@ -5,8 +5,8 @@
  *   waits or not.
  * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else
  *   does without an event.
- * - What may wait for work, such as cuMemFree, does not. Whoever ends what work in a stream still uses
- *   ends the program. */
+ * - Functions that may wait for work, such as cuMemFree, do not wait. A program that ends something that
+ *   work in a stream still uses is stopped. */
 #ifndef STREAMS_H
 #define STREAMS_H
 

@@ -38,7 +38,7 @@ impl OwnedColumn {
         let backwards =
             if self.raw.stride < 0 { self.bytes.len() as isize + self.raw.stride as isize } else { 0 };
         RawColumn {
-            // One byte ahead, so that no value is aligned.
+            // One byte behind the start, so that no value is aligned.
             values: if self.bytes.is_empty() {
                 ptr::null()
             } else {
@@ -58,7 +58,7 @@ struct ColumnOptions {
     validity: bool,
     dictionary: bool,
     absent: bool,
-    /// Bytes between values, beyond their own.
+    /// Bytes between values.
     gap: usize,
     backwards: bool,
 }
@@ -98,7 +98,7 @@ fn pack(bits: impl Iterator<Item = bool>, offset: usize) -> Vec<u8> {
     packed
 }
 
-/// A column of `n` rows, and what its values are.
+/// Makes a column of `n` rows, and returns its values, too.
 fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>) {
     let noise = |i: usize| (i * 7919 + seed * 104_729) % 1009;
     let dictionary: Vec<f64> = (0..5).map(|i| f64::from(i) * 3.0 - 4.0).collect();
@@ -108,7 +108,7 @@ fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>)
         ColumnType::F32 | ColumnType::F64 if noise(i) % 9 == 0 => f64::NAN,
         _ => (noise(i) % 200) as f64 - 100.0,
     };
-    // Some places are beyond the dictionary, and of signed types some below zero.
+    // Some indices are beyond the dictionary, and some of signed types are negative.
     let place = |i: usize, kind| match kind {
         ColumnType::U8 | ColumnType::U16 | ColumnType::U32 | ColumnType::U64 => (noise(i) % 7) as f64,
         _ => (noise(i) % 8) as f64 - 1.0,
@@ -190,7 +190,7 @@ fn check(model: &ModelDescriptor, made: [ColumnOptions; FEATURES], n: usize, how
         let values: Vec<f64> = numbers.iter().map(|column| known(column[row])).collect();
         for (column, want) in expected(model, how.kind, &values).into_iter().enumerate() {
             let place = row * outputs + column;
-            // SAFETY: the output has so many elements of this type.
+            // SAFETY: the output has `size` elements of this type.
             let got = unsafe {
                 match element {
                     Dtype::F32 => f64::from(*out.as_ptr().cast::<f32>().add(place)),
@@ -207,7 +207,7 @@ fn plain(kind: Kind) -> CallOptions {
     CallOptions { kind, threads: 1, scratch: 0, missing: None }
 }
 
-/// Columns of each type, each in several ways.
+/// Options for columns of each type, several for each.
 fn ways() -> Vec<ColumnOptions> {
     let mut all = Vec::new();
     for kind in TYPES {
@@ -285,7 +285,7 @@ fn a_number_that_means_missing_is_missing_in_columns() {
     }
 }
 
-/// The second margin of a row of one number.
+/// Returns the second margin of a row of one number.
 fn second_margin<T>(model: &ModelDescriptor, kind: ColumnType, number: T) -> Result<f64, Status> {
     let raw = RawColumn { values: ptr::from_ref(&number).cast(), kind: kind as i32, ..RawColumn::ABSENT };
     let columns = [raw, RawColumn::ABSENT, RawColumn::ABSENT];
@@ -298,7 +298,7 @@ fn second_margin<T>(model: &ModelDescriptor, kind: ColumnType, number: T) -> Res
 #[test]
 fn whole_numbers_are_rounded_once() {
     let (floats, doubles) = (model::<f32, f64, f64>(), model::<f64, f64, f64>());
-    // By way of a double this is halfway between two floats, and would be rounded down.
+    // Converted through a double, this number is halfway between two floats, and would be rounded down.
     let number: i64 = (1 << 60) + (1 << 36) + 1;
     assert_ne!(f64::from(number as f32), f64::from(number as f64 as f32));
     assert_eq!(second_margin(&floats, ColumnType::I64, number), Ok(f64::from(number as f32)));
@@ -308,7 +308,7 @@ fn whole_numbers_are_rounded_once() {
     assert_eq!(second_margin(&floats, ColumnType::F64, 16_777_217.0f64), Ok(16_777_216.0));
 }
 
-/// Types whose values not all are floats take the code for doubles, and are refused where that is left out.
+/// Types with values that are not floats use code for doubles, and are refused if there is none.
 #[test]
 fn columns_choose_the_type_of_rows() {
     let own_row_type = Dtype::F64 as i64;
@@ -328,7 +328,7 @@ fn columns_choose_the_type_of_rows() {
     }
     assert_eq!(second_margin(&both, ColumnType::F64, 0.1f64), Ok(0.1));
     assert_eq!(second_margin(&both, ColumnType::F32, 0.1f32), Ok(f64::from(0.1f32)));
-    // A dictionary counts by its numbers.
+    // For a dictionary, its numbers count.
     for (number, want) in [(0.5, Ok(0.5)), (f64::NAN, Ok(0.0)), (0.1, Err(Status::ROWS))] {
         let (place, dictionary) = (0i64, [number]);
         let raw = RawColumn {

@@ -1,6 +1,6 @@
 //! Gathers without a mask: by a mask that is kept in a register, or as single loads where gathers are slow.
 
-use super::mask::{hidden, opaque_lanes};
+use super::mask::{hide, opaque_lanes};
 use super::processor::X86;
 use crate::emit::annotations::instruction;
 use crate::emit::ir::IrBuilder;
@@ -112,7 +112,7 @@ fn numbers<'ctx>(
     let mut numbers = Vec::with_capacity(lanes as usize);
     for at in 0..lanes / 2 {
         let pair = ir.builder.build_extract_element(pairs, lane(at), "")?.into_int_value();
-        let pair = hidden(ir, pair)?;
+        let pair = hide(ir, pair)?;
         let low = ir.builder.build_int_truncate(pair, half, "")?;
         numbers.push(ir.builder.build_int_s_extend(low, long, "")?);
         numbers.push(ir.builder.build_right_shift(pair, long.const_int(32, false), true, "")?);

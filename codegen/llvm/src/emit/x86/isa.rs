@@ -22,7 +22,7 @@ impl Isa for X86 {
             Op::Lookup(table, index) => self.lookup(operands, ty, (*table, *index))?,
             Op::ExtractHalf(vector, number) => half_of_two(&operands.ir, operands.vector(*vector)?, *number)?,
             Op::Gather(gather) => self.gather_lane_by_lane(operands, memory, (result, ty), gather)?,
-            Op::Cast(Cast::ZExt, mask) => self.counted_mask(operands, *mask, ty)?,
+            Op::Cast(Cast::ZExt, mask) => self.mask_as_numbers(operands, *mask, ty)?,
             Op::Bin(..) => match self.sums.bit_added(op) {
                 Some(sum) => Some(sum.emit(operands)?),
                 None => None,

@@ -92,8 +92,8 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         (table, table_ty): (VectorValue<'ctx>, Ty),
         (index, index_ty): (Indices<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let table = self.ir.resized_vector(table, table_ty, table_ty.with(self.plan.element))?;
-        let value = self.ir.resized_vector(index.value, index_ty, index_ty.with(self.plan.index))?;
+        let table = self.ir.resize_vector(table, table_ty, table_ty.with(self.plan.element))?;
+        let value = self.ir.resize_vector(index.value, index_ty, index_ty.with(self.plan.index))?;
         let registers = self.registers(table, table_ty.lanes)?;
         let (lanes, each) = (u32::from(index_ty.lanes), u32::from(self.plan.lanes()));
         let mut parts = Vec::new();
@@ -109,10 +109,10 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
             };
             parts.push(self.part(&registers, &part)?);
         }
-        let joined = self.joined(parts, lanes)?;
+        let joined = self.join(parts, lanes)?;
         let joined_ty =
             ty.with(if self.plan.element.is_float() { self.plan.element } else { self.plan.index });
-        self.ir.resized(joined.into(), joined_ty, ty)
+        self.ir.resize(joined.into(), joined_ty, ty)
     }
 
     /// A table as full registers. A short table is repeated, so that the number of elements by which the
@@ -134,16 +134,16 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     fn part(
         &self,
         registers: &[VectorValue<'ctx>],
-        known: &Indices<'ctx>,
+        indices: &Indices<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
-        let (entries, index) = (self.plan.entries(), known.value);
+        let (entries, index) = (self.plan.entries(), indices.value);
         let narrow = self.plan.element.bytes() < self.plan.index.bytes();
         // The low part of each index is an index of narrower elements. The results of its other parts are
         // masked off at the end.
         let by = match narrow {
             true => self.bits(index, Ty::vector(self.plan.element, entries as u16))?,
             // Shuffles within parts use the low bits of an index, and return 0 if its highest bit is set.
-            false if self.plan.permute.in_parts && !known.small => {
+            false if self.plan.permute.in_parts && !indices.small => {
                 let ty = Ty::vector(self.plan.index, index.get_type().get_size() as u16);
                 let last = as_vector(self.ir.int(ty, i64::from(entries) - 1)?)?;
                 self.ir.builder.build_and(index, last, "")?
@@ -154,7 +154,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         let mut results = Vec::new();
         for tables in registers.chunks(tables_at_a_time) {
             results.push(if self.plan.in_pairs() {
-                self.of_pairs(tables, known)?
+                self.of_pairs(tables, indices)?
             } else {
                 let values = self.plan.permute.emit(self.ir, tables, by)?;
                 if narrow {
@@ -166,7 +166,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         }
         let mut bit = u64::from(entries) * registers.len().min(tables_at_a_time) as u64;
         while results.len() > 1 {
-            let high = self.has_bit(known, self.plan.index, bit)?;
+            let high = self.has_bit(indices, self.plan.index, bit)?;
             let choose = |pair: &[VectorValue<'ctx>]| match pair {
                 [a, b] => as_vector(self.ir.builder.build_select(high, *b, *a, "")?),
                 _ => Err(LlvmError::ill_formed("the registers of a table are no power of two")),
@@ -188,12 +188,12 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     fn of_pairs(
         &self,
         tables: &[VectorValue<'ctx>],
-        known: &Indices<'ctx>,
+        indices: &Indices<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (bytes, words) =
             (Ty::vector(self.plan.index, self.plan.lanes()), Ty::vector(Scalar::I16, self.plan.lanes() / 2));
         let tables = tables.iter().map(|table| self.bits(*table, words)).collect::<Result<Vec<_>, _>>()?;
-        let index = self.bits(known.value, words)?;
+        let index = self.bits(indices.value, words)?;
         let by = |bits: i64| as_vector(self.ir.int(words, bits)?);
         // The shuffle takes indices modulo the number of elements, so higher bits do not matter.
         let pairs = |distance: i64| {
@@ -209,7 +209,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
             self.ir.shuffle((self.bits(even, bytes)?, self.bits(odd, bytes)?), numbers)
         };
         let (first, second) = (interleaved(even, first_of_odd)?, interleaved(second_of_even, odd)?);
-        let is_second = self.has_bit(known, self.plan.index, 1)?;
+        let is_second = self.has_bit(indices, self.plan.index, 1)?;
         as_vector(self.ir.builder.build_select(is_second, second, first, "")?)
     }
 
@@ -236,7 +236,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     }
 
     /// Joins vectors, and returns the first `lanes` lanes.
-    fn joined(&self, mut parts: Vec<VectorValue<'ctx>>, lanes: u32) -> Result<VectorValue<'ctx>, LlvmError> {
+    fn join(&self, mut parts: Vec<VectorValue<'ctx>>, lanes: u32) -> Result<VectorValue<'ctx>, LlvmError> {
         while parts.len() > 1 {
             let join = |pair: &[VectorValue<'ctx>]| match pair {
                 [a, b] => self.ir.shuffle((*a, *b), (0..2 * a.get_type().get_size()).map(Some)),

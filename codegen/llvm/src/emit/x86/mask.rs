@@ -15,7 +15,7 @@ impl X86 {
     /// A mask as numbers 0 and 1, by a select where masks have registers of their own: the addition that uses
     /// the numbers then takes the mask as its own operand. For a select of the constant 1, LLVM would emit
     /// three instructions instead, so the 1 is hidden from it.
-    pub(super) fn counted_mask<'ctx>(
+    pub(super) fn mask_as_numbers<'ctx>(
         &self,
         operands: &mut Operands<'_, 'ctx>,
         mask: Value,
@@ -39,7 +39,7 @@ fn opaque_ones<'ctx>(operands: &mut Operands<'_, 'ctx>, ty: Ty) -> Result<Vector
     let entry = operands.at_entry();
     let element = types::int(entry.context, ty.scalar)
         .ok_or_else(|| LlvmError::ill_formed(format_args!("a mask as {ty}")))?;
-    let one = hidden(&entry, entry.context.i32_type().const_int(1, false))?;
+    let one = hide(&entry, entry.context.i32_type().const_int(1, false))?;
     let one = entry.builder.build_int_z_extend_or_bit_cast(one, entry.context.i64_type(), "")?;
     let one = entry.builder.build_int_truncate_or_bit_cast(one, element, "")?;
     let ones = entry.broadcast(one.into(), ty)?;
@@ -56,7 +56,7 @@ pub(super) fn opaque_lanes<'ctx>(
         return Ok(*mask);
     }
     let entry = operands.at_entry();
-    let bits = hidden(&entry, entry.context.i32_type().const_all_ones())?;
+    let bits = hide(&entry, entry.context.i32_type().const_all_ones())?;
     let mask = entry.context.bool_type().vec_type(u32::BITS);
     let mask = as_vector(entry.builder.build_bit_cast(bits, mask, "")?)?;
     let mask = entry.pick(mask, (0..lanes.into()).map(Some))?;
@@ -66,7 +66,7 @@ pub(super) fn opaque_lanes<'ctx>(
 
 /// An integer whose origin is hidden from the optimiser: assembly without instructions, whose operand stays
 /// in its register, and which has no other effect.
-pub(super) fn hidden<'ctx>(
+pub(super) fn hide<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     value: IntValue<'ctx>,
 ) -> Result<IntValue<'ctx>, LlvmError> {

@@ -1,6 +1,6 @@
 //! Shuffles whose indices are variables.
 
-use crate::emit::intrinsics::returned;
+use crate::emit::intrinsics::vector_of;
 use crate::emit::ir::IrBuilder;
 use crate::error::LlvmError;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, VectorValue};
@@ -89,7 +89,7 @@ impl Permute {
             _ => (None, Vec::new()),
         };
         let name = name.ok_or_else(|| LlvmError::ill_formed(format_args!("no {self:?}")))?;
-        returned(ir.intrinsic(name, &[], &arguments)?)
+        vector_of(ir.intrinsic(name, &[], &arguments)?)
     }
 }
 
