@@ -720,8 +720,8 @@ fn layouts_agree() {
         .replace("NAME", name)
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees
-        row_type margin_type result_type rows_per_run ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu columns
-        other_rows own_row_type tree columns_from);
+        row_type margin_type result_type rows_per_run ns_per_row raw value klass leaf tables info cpu_needs
+        otherwise gpu columns other_rows own_row_type tree columns_from);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images
             launches table_bytes ranges direct transfer execute state),

@@ -179,7 +179,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         }
     }
 
-    /// `2^by` times the power of 2 that [`Exponential::add_exponent`] makes of an entry of the table for doubles.
+    /// `2^by` times the power of 2 that [`Exponential::add_exponent`] makes of an entry of the table for
+    /// doubles.
     fn scale_by_power(
         &self,
         entry: IntValue<'ctx>,
@@ -274,7 +275,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     }
 }
 
-/// The bits of `2^(i / 32)`, less `i` at the end of the exponent, which [`Exponential::add_exponent`] adds again.
+/// The bits of `2^(i / 32)`, less `i` at the end of the exponent, which [`Exponential::add_exponent`] adds
+/// again.
 fn floats_table() -> Vec<u64> {
     powers_of_2(FLOAT_ENTRIES)
         .into_iter()
