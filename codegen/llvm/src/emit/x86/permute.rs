@@ -101,7 +101,7 @@ pub(super) fn half_of_two<'ctx>(
     number: u16,
 ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
     let lanes = vector.get_type().get_size();
-    if lanes % 2 > 0 {
+    if !lanes.is_multiple_of(2) {
         return Ok(None);
     }
     let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
