@@ -75,7 +75,7 @@ impl DeviceCode {
     }
 
     /// Bytes of shared memory that the host asks for at a launch of a kernel that uses `shared` bytes.
-    pub(crate) fn asked(&self, shared: u32) -> u32 {
+    pub(crate) fn requested(&self, shared: u32) -> u32 {
         if Platform::of(self.maker).asks_for_shared { shared } else { 0 }
     }
 
@@ -112,8 +112,8 @@ impl DeviceCode {
 }
 
 /// Numbers of rows with the place of their runs, in the runtime's form.
-pub(crate) fn ranges(module: &lir::Module) -> Vec<Range> {
-    let range = |(max_rows, place): (Option<u32>, &Place)| Range {
+pub(crate) fn ranges(module: &lir::Module) -> Vec<RunRange> {
+    let range = |(max_rows, place): (Option<u32>, &Place)| RunRange {
         max_rows: max_rows.map_or(i64::MAX, i64::from),
         on_device: i64::from(*place == Place::Device),
     };
