@@ -177,8 +177,8 @@ typedef struct schedc_categories {
     const double *codes;         /* codes of these names */
 } schedc_categories;
 
-/* Runs body(env, i) for every i in [0, trip), on the call's threads where that is worth it; returns when all are
- * done. Called from inside a body it runs serially. */
+/* Runs body(env, i) for every i in [0, trip), on the call's threads if the loop is long enough. Returns
+ * when all iterations are done. A call inside a body runs serially. */
 void schedc_rt_parallel(schedc_ctx *ctx, void (*body)(void *env, int64_t i), void *env, int64_t trip);
 
 /* Records the status of a failed run; the first status stays. Any thread of the run may call it. */

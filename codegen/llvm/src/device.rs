@@ -19,7 +19,7 @@ use std::ffi::{CString, c_void};
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceCode {
     maker: Maker,
-    /// Machine code first.
+    /// Images, machine code first.
     pub(crate) images: Vec<DeviceImage>,
     kernels: Vec<KernelResources>,
     /// Bytes of shared memory that the host requests for a block, by kernel.
@@ -74,7 +74,8 @@ impl DeviceCode {
         Platform::of(self.maker).driver
     }
 
-    /// Bytes of shared memory that the host asks for at a launch of a kernel that uses `shared` bytes.
+    /// Bytes of shared memory that the host requests when it launches a kernel; 0 for AMD's GPUs, whose
+    /// kernels declare their shared memory.
     pub(crate) fn requested(&self, shared: u32) -> u32 {
         if Platform::of(self.maker).asks_for_shared { shared } else { 0 }
     }

@@ -118,8 +118,8 @@ pub fn host_name() -> String {
     if is_disguised(&name, &features) { "sapphirerapids".to_string() } else { name }
 }
 
-/// Whether a processor has arithmetic of half precision although its name says that its gathers are slow. No
-/// processor has both.
+/// Whether a processor has arithmetic of half precision, which those with [slow gathers](Cpu::gathers_slowly)
+/// lack.
 fn is_disguised(name: &str, features: &str) -> bool {
     gathers_slowly(name) && features.split(',').any(|feature| feature == "+avx512fp16")
 }

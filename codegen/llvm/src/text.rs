@@ -51,8 +51,8 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
     assembly(module, &Machine::new(cpu)?)
 }
 
-/// The same with a comment wherever instructions for another loop of the nest begin: its name, and what is
-/// done for it.
+/// Returns the kernels of a module as assembly, with a comment wherever instructions of another loop of the
+/// nest begin: its name, and the purpose of the instructions.
 ///
 /// # Errors
 /// As for compiling the module.
@@ -70,8 +70,8 @@ fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
-/// What the launches of a module are to the host: threads, shared memory, and what each kernel takes. Empty
-/// if there is no launch.
+/// Describes the launches of a module: threads, shared memory, and the parameters of each kernel. Empty
+/// without launches.
 pub fn launch_text(module: &lir::Module) -> String {
     let mut text = String::new();
     for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in
@@ -89,8 +89,8 @@ pub fn launch_text(module: &lir::Module) -> String {
     text
 }
 
-/// The launches of a module as PTX, the assembly that NVIDIA's drivers translate. Empty of kernels if the
-/// module has no launch.
+/// Returns the launches of a module as PTX, the assembly that NVIDIA's drivers translate. Without launches,
+/// it has no kernels.
 ///
 /// # Errors
 /// As for compiling the module, and for GPUs of AMD.
