@@ -25,6 +25,7 @@ mod library;
 mod link;
 #[cfg(feature = "lld")]
 mod lld;
+mod machine_kind;
 mod maker;
 mod memory;
 mod metadata;

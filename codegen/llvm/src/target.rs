@@ -3,6 +3,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
+use crate::machine_kind::MachineKind;
 use crate::maker::Platform;
 use crate::options;
 use inkwell::OptimizationLevel;
@@ -122,26 +123,6 @@ pub fn host_name() -> String {
 /// lack.
 fn is_disguised(name: &str, features: &str) -> bool {
     gathers_slowly(name) && features.split(',').any(|feature| feature == "+avx512fp16")
-}
-
-/// A kind of machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MachineKind {
-    /// x86-64 processors.
-    X86,
-    /// AMD's GPUs.
-    AmdGpu,
-    /// NVIDIA's GPUs.
-    Nvptx,
-    /// This machine's processor, which runs launches thread by thread.
-    Host,
-}
-
-impl MachineKind {
-    /// Whether its instructions are those of x86.
-    pub(crate) fn is_x86(self) -> bool {
-        matches!(self, MachineKind::X86 | MachineKind::Host)
-    }
 }
 
 /// An LLVM target machine, and the instructions that its code needs.
