@@ -10,7 +10,7 @@ use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, lower};
 use sched_lang::{Checked, ModelInfo, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::Accumulation;
 use schedc_data::{Expect, Source, read_rows};
 use schedc_driver::Model;

@@ -1,6 +1,5 @@
-//! Compiles the C runtime once, for two uses: a static library for just-in-time calls inside this crate, and the
-//! object's bytes, which the crate carries along to link them into artefacts. Links LLVM where that is not left to
-//! `llvm-sys`.
+//! Compiles the C runtime, once for two uses: a static library for code in memory, and the bytes of an object
+//! file that is linked into artefacts. Links LLVM, unless `llvm-sys` does.
 
 #[path = "build/lld.rs"]
 mod lld;
@@ -22,11 +21,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .warnings(true)
         .extra_warnings(true)
         .flag("-fvisibility=hidden")
-        // Rows that become columns are loops over a few dozen values.
+        // Copying rows to columns takes loops of a few dozen iterations.
         .flag_if_supported("-ftree-vectorize")
         .flag_if_supported("-fvect-cost-model=dynamic");
     if env::var("CARGO_CFG_TARGET_ARCH")? == "x86_64" {
-        // The runtime decides whether the processor will do, so it must itself run on every one.
+        // The runtime checks the processor, so it must run on every one.
         build.flag("-march=x86-64").flag("-mtune=generic");
     }
     let objects = build.clone().file("runtime/runtime.c").try_compile_intermediates()?;

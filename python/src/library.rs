@@ -3,7 +3,7 @@
 use elf::ElfStream;
 use elf::endian::AnyEndian;
 use rustix::fs::{MemfdFlags, memfd_create};
-use sched_library::{Call, Dtype, Kind, Loaded, RawColumn, Refusal};
+use sched_library::{Call, Dtype, Kind, LibraryFunctions, RawColumn, Refusal};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -52,7 +52,7 @@ pub struct Sent {
 /// A library in this process.
 pub struct Library {
     /// Its functions.
-    pub loaded: Loaded,
+    pub loaded: LibraryFunctions,
     takes_columns: bool,
     /// The file that was loaded, whatever has become of its name since.
     file: File,
@@ -88,7 +88,7 @@ impl Library {
             format!("{shown} is not a library of schedc; make one with `schedc build model.json -o model.so`")
         })?;
         // SAFETY: whoever asks for a library trusts it, since libraries run code as they are loaded.
-        let loaded = unsafe { Loaded::open(path, &prefix) }.map_err(|refusal| match refusal {
+        let loaded = unsafe { LibraryFunctions::open(path, &prefix) }.map_err(|refusal| match refusal {
             Refusal::NotLoaded(reason) => format!("{shown} cannot be loaded: {reason}"),
             Refusal::NoFunction(name) => {
                 format!("the library has no function `{name}`; build it again with this version of schedc")

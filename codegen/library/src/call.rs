@@ -1,5 +1,5 @@
-//! Structures of the C interface for a call. `codegen/llvm/runtime/api.h` documents the fields; a test of
-//! `sched-llvm` compares the layout with that of the C compiler.
+//! A call of the C interface. `codegen/llvm/runtime/api.h` documents the fields; a test of that crate
+//! compares the layout with the C compiler's.
 
 use crate::Kind;
 use std::ffi::c_void;
@@ -14,19 +14,19 @@ pub enum Dtype {
     F32 = 0,
     /// 64-bit floats.
     F64 = 1,
-    /// 32-bit integers: leaf indices.
+    /// 32-bit integers, for leaf indices.
     I32 = 2,
 }
 
 impl Dtype {
-    /// The type with this number; [`Dtype::F32`] for numbers that no type has.
+    /// Returns the type with this number; [`Dtype::F32`] if there is none.
     pub fn of(number: i32) -> Dtype {
         [Dtype::F64, Dtype::I32].into_iter().find(|dtype| *dtype as i32 == number).unwrap_or(Dtype::F32)
     }
 }
 
-/// [`Call::size`] of this build. An older library knows a shorter structure; it takes a longer one whose
-/// further fields are zero.
+/// [`Call::size`] of this build. Older libraries know a shorter structure; they accept a longer one if the
+/// rest is zero.
 const CALL_SIZE: u32 = size_of::<Call>() as u32;
 
 /// One prediction call, `schedc_call` in C.
@@ -37,38 +37,38 @@ pub struct Call {
     pub size: u32,
     /// A [`Kind`].
     pub kind: i32,
-    /// The rows; may be null when there are none.
+    /// Rows; may be null if there are none.
     pub rows: *const c_void,
     /// Number of rows.
     pub n_rows: i64,
-    /// Packed output; may be null when there are no rows.
+    /// Packed output; may be null if there are no rows.
     pub out: *mut c_void,
     /// A [`Dtype`].
     pub dtype: i32,
-    /// At most this many threads; 0: `SCHEDC_NUM_THREADS`, else the usable cores.
+    /// Largest number of threads; 0: `SCHEDC_NUM_THREADS`, else the usable cores.
     pub threads: i32,
     /// Elements from one row to the next; 0: packed.
     pub row_stride: i64,
-    /// Memory that the call may use instead of allocating; null: none.
+    /// Memory that the call uses instead of allocating; null: none.
     pub scratch: *mut c_void,
     /// Bytes of `scratch`.
     pub scratch_size: i64,
-    /// Memory of `rows` and `out`: 0 for the host, 1 for a device.
+    /// Memory of `rows` and `out`; 0: the host's, 1: a device's.
     pub memory: i32,
-    /// The number of the device, for models that are compiled for one.
+    /// Number of the device, for models with code for GPUs.
     pub device: i32,
-    /// The stream that a call in device memory is put into, without waiting for it.
+    /// Stream of a call in device memory; the call does not wait for it.
     pub stream: *mut c_void,
-    /// Values that are equal to it are missing, too; null: as the model says.
+    /// A value that stands for missing values, besides NaN; null: the model's own.
     pub missing: *const f64,
-    /// Margins that sums begin with, packed, of the type of raw output; null: the model's own base values.
+    /// Initial values of the margins, packed, of the type of raw output; null: the model's own base values.
     pub base_margin: *const c_void,
-    /// The rows column by column, one for each feature; null: they are `rows`.
+    /// Rows as columns, one for each feature; null: rows are in `rows`.
     pub columns: *const RawColumn,
 }
 
 impl Call {
-    /// A call on packed rows with default threads and no scratch.
+    /// Makes a call on packed rows with default threads and no scratch.
     pub fn new(kind: Kind, dtype: Dtype, rows: *const c_void, n_rows: i64, out: *mut c_void) -> Call {
         Call {
             size: CALL_SIZE,
@@ -91,7 +91,7 @@ impl Call {
     }
 }
 
-/// The type of a column's values. The numbers are those of the C interface.
+/// Type of a column's values, with its number in the C interface.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnType {
@@ -107,39 +107,39 @@ pub enum ColumnType {
     I16 = 4,
     /// 64-bit integers.
     I64 = 5,
-    /// 8-bit integers without a sign.
+    /// Unsigned 8-bit integers.
     U8 = 6,
-    /// 16-bit integers without a sign.
+    /// Unsigned 16-bit integers.
     U16 = 7,
-    /// 32-bit integers without a sign.
+    /// Unsigned 32-bit integers.
     U32 = 8,
-    /// 64-bit integers without a sign.
+    /// Unsigned 64-bit integers.
     U64 = 9,
-    /// Truth values of a byte.
+    /// Truth values of a byte each.
     Bool = 10,
-    /// Truth values of a bit.
+    /// Truth values of a bit each.
     Bit = 11,
 }
 
-/// The values of one feature, `schedc_column` in C.
+/// Values of one feature, `schedc_column` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RawColumn {
-    /// At any address; null: the feature is missing in all rows.
+    /// Address of the values, with any alignment; null: the feature is missing in all rows.
     pub values: *const c_void,
-    /// A bit for each row, the least significant first: 1 where there is a value; null: everywhere.
+    /// Bits of the rows that have a value, the least significant bit first; null: all rows have one.
     pub validity: *const u8,
-    /// The first bit of it.
+    /// Index of row 0 in `validity`.
     pub validity_offset: i64,
     /// Bytes from one value to the next; 0: packed.
     pub stride: i64,
-    /// The number that each value stands for, where values are places in it; null: values are numbers.
+    /// Numbers to which the values are indices; null: the values are numbers.
     pub dictionary: *const f64,
-    /// Entries of it. A value that is not below is missing.
+    /// Length of `dictionary`. An index that is not below is a missing value.
     pub dictionary_size: i64,
     /// A [`ColumnType`].
     pub kind: i32,
-    /// Of bits: the first one in `values`.
+    /// For bits, index of row 0 in `values`.
     pub values_offset: i32,
 }
 

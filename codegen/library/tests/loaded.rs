@@ -1,13 +1,12 @@
-//! Files that are no libraries of `schedc build` are refused, and what is said of them does not repeat their names. Libraries
-//! that can be called are in the tests of `sched-llvm` and of the Python packages.
+//! Files that are not libraries of `schedc build` are refused, with reasons that do not repeat their path.
 
-use sched_library::{Loaded, Refusal};
+use sched_library::{LibraryFunctions, Refusal};
 use std::fs;
 use std::path::Path;
 
 fn refused(path: &Path) -> Refusal {
     // SAFETY: neither file runs code that this process does not run already.
-    unsafe { Loaded::open(path, "m") }.err().expect("it is no library of schedc")
+    unsafe { LibraryFunctions::open(path, "m") }.err().expect("it is no library of schedc")
 }
 
 #[test]

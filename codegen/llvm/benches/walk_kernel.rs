@@ -1,13 +1,14 @@
-//! Measures walks over complete trees of depth 8 that are written by hand in LIR, to find the shape of LIR from which
-//! LLVM makes the best code. Each shape is also compared with a plain walk, bit for bit. An argument names a folder that
-//! gets the assembly of each shape.
+//! Measures walks over complete trees of depth 8 that are written by hand in LIR, to find the shape of LIR
+//! from which LLVM makes the best code. Each shape is also compared with a plain walk, bit for bit. An
+//! argument names a folder that gets the assembly of each shape.
 //!
-//! What was found (Sapphire Rapids, 100 trees, 28 features, 1024 rows, ns per walk with the transposition of the input):
+//! Results (Sapphire Rapids, 100 trees, 28 features, 1024 rows, ns per walk with the transposition of the
+//! input):
 //!
 //! | shape | ns |
 //! |---|---|
 //! | 8 registers of 16 rows, level by level, top 3 levels from whole columns, the rest looked up | 1.0 |
-//! | the same for x86-64-v4 (no shuffles of bytes) | 1.15 |
+//! | as above, for x86-64-v4 (no shuffles of bytes) | 1.15 |
 //! | 4 registers, or 16 | 1.2, 1.1 |
 //! | each register all its levels before the next register | 2.0 |
 //! | 1 register | 2.2 |
@@ -17,18 +18,21 @@
 //! | 8 registers of 8 rows for x86-64-v3; 4; 2 | 2.3, 2.9, 4.6 |
 //! | 4 registers of 4 rows for x86-64-v2 | 7.5 |
 //!
-//! - The order of statements is the order of instructions: write all registers' step at one level, then the next level.
-//! - `turn = zext(xor(cmp(olt, x, t), true))`, `next = (node + node) + turn` becomes an inverted comparison, `vpaddd`
-//!   and one masked `vpaddd`.
-//! - Node numbers are those of a heap from 1. The table of level n is the 2^n elements from element 2^n, looked up with
-//!   the node number as it is: the lookup is modulo the length. One table of the features of nodes 0 to 63 serves the
-//!   levels down to 5; levels 6 and 7 have 64 and 128 bytes of their own. Load all of them once per tree.
-//! - Features as `i8` tables with an `i32` index: `vpermb`, and the cut to 8 bits, `feature * 16` and `+ lanes`
-//!   become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride 4 and that index,
-//!   and becomes `vgatherdps disp(base, index, 4)`.
-//! - Top levels: load each column as a vector and choose among the columns by the turns taken, the last turn
-//!   innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or chosen: no difference.
-//! - What bounds the best shape is the gathers: five for the features and one for the leaf.
+//! - The order of statements is the order of instructions: write all registers' step at one level, then the
+//!   next level.
+//! - `decision = zext(xor(cmp(olt, x, t), true))`, `next = (node + node) + decision` becomes an inverted
+//!   comparison, `vpaddd` and one masked `vpaddd`.
+//! - Node numbers are those of a heap from 1. The table of level n is the 2^n elements from element 2^n,
+//!   looked up with the node number as it is: the lookup is modulo the length. One table of the features of
+//!   nodes 0 to 63 serves the levels down to 5; levels 6 and 7 have 64 and 128 bytes of their own. Load all
+//!   of them once per tree.
+//! - Features as `i8` tables with an `i32` index: `vpermb`, and the cut to 8 bits, `feature * 16` and `+
+//!   lanes` become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride 4
+//!   and that index, and becomes `vgatherdps disp(base, index, 4)`.
+//! - Top levels: load each column as a vector and choose among the columns by the decisions taken, the last
+//!   decision innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or
+//!   chosen: no difference.
+//! - Gathers bound the best shape: five for the features and one for the leaf.
 
 use sched_ir::lir::*;
 use sched_llvm::runtime::Ctx;
@@ -54,9 +58,9 @@ struct Shape {
     registers: usize,
     /// Levels whose features are read by contiguous loads.
     contiguous: u32,
-    /// Whether the thresholds of these levels are looked up too, not chosen by selects.
+    /// Whether the thresholds of these levels are looked up, too, instead of being selected.
     top_lookup: bool,
-    /// Whether all registers take a step before any takes the next one, not each all its steps.
+    /// Whether all registers take a step before any takes the next one; otherwise each takes all its steps.
     by_level: bool,
 }
 
@@ -162,7 +166,7 @@ fn transpose(b: &mut Builder, shape: Shape, input: BufferId, block: BufferId, ro
     });
 }
 
-/// What a tree keeps in registers.
+/// Tables of a tree in registers.
 struct Tree {
     leaf_base: Value,
     /// Thresholds of each level.
@@ -209,7 +213,7 @@ impl Kernel8 {
         let groups: Vec<Value> = (0..self.shape.registers).map(|r| b.add_int(group, r as i64)).collect();
         let bases: Vec<Value> = groups.iter().map(|g| b.mul_int(*g, FEATURES as i64)).collect();
         let mut nodes: Vec<Value> = groups.iter().map(|_| b.int_of(self.shape.ints(), 1)).collect();
-        let mut turns: Vec<Vec<Value>> = vec![Vec::new(); groups.len()];
+        let mut decisions: Vec<Vec<Value>> = vec![Vec::new(); groups.len()];
         let steps = (0..groups.len()).flat_map(|r| (0..DEPTH).map(move |level| (level, r)));
         let mut steps: Vec<(u32, usize)> = steps.collect();
         if self.shape.by_level {
@@ -218,12 +222,12 @@ impl Kernel8 {
         for (level, r) in steps {
             let top = level < self.shape.contiguous;
             let x = if top {
-                self.top(b, tree, bases[r], &turns[r])
+                self.top(b, tree, bases[r], &decisions[r])
             } else {
                 self.gathered(b, tree, bases[r], nodes[r], level)
             };
             let t = if top && !self.shape.top_lookup {
-                choose(b, &tree.tops[1 << level..2 << level], &turns[r])
+                choose(b, &tree.tops[1 << level..2 << level], &decisions[r])
             } else {
                 b.lookup(tree.levels[level as usize], nodes[r])
             };
@@ -231,10 +235,10 @@ impl Kernel8 {
             let right = b.cmp(Cmp::OLt, x, t);
             let yes = b.int_of(self.shape.masks(), -1);
             let right = b.bin(Bin::Xor, right, yes);
-            let turn = b.cast(Cast::ZExt, right, self.shape.ints());
+            let decision = b.cast(Cast::ZExt, right, self.shape.ints());
             let two = b.add(nodes[r], nodes[r]);
-            nodes[r] = b.add(two, turn);
-            turns[r].push(right);
+            nodes[r] = b.add(two, decision);
+            decisions[r].push(right);
         }
         for r in 0..groups.len() {
             // Leaves are numbered from NODES on.
@@ -250,8 +254,8 @@ impl Kernel8 {
     }
 
     /// The value that a top node tests, from whole columns.
-    fn top(&self, b: &mut Builder, tree: &Tree, base: Value, turns: &[Value]) -> Value {
-        let level = turns.len();
+    fn top(&self, b: &mut Builder, tree: &Tree, base: Value, decisions: &[Value]) -> Value {
+        let level = decisions.len();
         let columns: Vec<Value> = tree.columns[1 << level..2 << level]
             .iter()
             .map(|f| {
@@ -259,7 +263,7 @@ impl Kernel8 {
                 b.load(self.shape.floats(), at(self.block, i, self.shape.bytes()))
             })
             .collect();
-        choose(b, &columns, turns)
+        choose(b, &columns, decisions)
     }
 
     /// The value that a lower node tests.
@@ -279,11 +283,11 @@ impl Kernel8 {
     }
 }
 
-/// One of some values, by turns from the root on.
-fn choose(b: &mut Builder, values: &[Value], turns: &[Value]) -> Value {
+/// Selects one of some values by decisions, from the root on.
+fn choose(b: &mut Builder, values: &[Value], decisions: &[Value]) -> Value {
     let mut values = values.to_vec();
-    for turn in turns.iter().rev() {
-        values = values.chunks(2).map(|pair| b.select(*turn, pair[1], pair[0])).collect();
+    for decision in decisions.iter().rev() {
+        values = values.chunks(2).map(|pair| b.select(*decision, pair[1], pair[0])).collect();
     }
     values[0]
 }

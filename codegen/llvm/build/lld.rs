@@ -1,12 +1,12 @@
-//! What linking without a C toolchain takes: LLVM's linker with an interface in C, the part of the system that libraries
-//! are linked against, and what a C compiler adds to each of them.
+//! Parts for linking without a C toolchain: LLVM's linker with an interface in C, stubs of the system's
+//! libraries, and the code that C compilers add to each library.
 
 use super::llvm::{Config, link_archive};
 use std::{collections::BTreeMap, env, error::Error, fmt::Write, fs, path::Path};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Compiles all that into `out`.
+/// Compiles these parts into `out`.
 pub fn build(config: &Config, runtime: &cc::Build, out: &Path) -> Result<()> {
     linker(config)?;
     stubs(out)?;
@@ -38,7 +38,7 @@ fn linker(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Libraries that are like those of the system from outside, and empty: `libc.so.6` and `libm.so.6`.
+/// Makes empty libraries with the symbols of the system's `libc.so.6` and `libm.so.6`.
 fn stubs(out: &Path) -> Result<()> {
     let table = fs::read_to_string("linker/system.txt")?;
     let mut libraries: BTreeMap<&str, Vec<(&str, Vec<&str>)>> = BTreeMap::new();
@@ -66,7 +66,7 @@ fn stubs(out: &Path) -> Result<()> {
         compiler
             .arg(format!("-Wl,-soname,{library}"))
             .arg(format!("-Wl,--version-script={}", versions.display()));
-        // Under its own name, programs that cargo starts would load it: this folder is in their search path.
+        // Programs that cargo starts would load a library of this name: the folder is in their search path.
         let stub = out.join(format!("{library}.stub"));
         let status = compiler.arg("-o").arg(stub).arg(assembly).status()?;
         if !status.success() {

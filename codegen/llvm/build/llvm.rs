@@ -1,4 +1,5 @@
-//! LLVM's archives: where they are, and how a program is linked with them so that it needs nothing but the C library.
+//! LLVM's archives: their folder, and the options that link them into a program that then needs only the C
+//! library.
 
 use std::{
     env,
@@ -12,10 +13,10 @@ use std::{
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The variable that says where LLVM is, as `llvm-sys` reads it.
+/// Environment variable that names LLVM's folder, as `llvm-sys` reads it.
 const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 
-/// What this crate calls, apart from the targets.
+/// Components that this crate calls, apart from the targets.
 const COMPONENTS: [&str; 10] = [
     "bitreader",
     "bitwriter",
@@ -29,27 +30,28 @@ const COMPONENTS: [&str; 10] = [
     "passes",
 ];
 
-/// A loop optimiser that LLVM's archives ask for and that is left out; `linker/linker.cpp` stands in for it.
+/// A loop optimiser that LLVM's archives refer to and that is left out; `linker/linker.cpp` replaces it.
 const LEFT_OUT: [&str; 2] = ["Polly", "PollyISL"];
 
-/// The targets that there is code for.
+/// Targets of generated code.
 const TARGETS: [&str; 3] = ["AMDGPU", "NVPTX", "X86"];
 
-/// What LLVM sets up of a target; the function is called `LLVMInitialize`, the target and this.
+/// Parts that LLVM sets up for a target; each function is named `LLVMInitialize`, target, part.
 const PARTS: [&str; 6] = ["TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser", "Disassembler"];
 
-/// Parts of the targets that nobody uses, since no assembly or machine code is read. Archives end with these names. Their
-/// tables are large.
+/// Endings of the names of archives with unused parts of targets: nothing parses assembly or machine code.
+/// Their tables are large.
 const UNUSED_PARTS: [&str; 2] = ["AsmParser", "Disassembler"];
 
-/// Compression, which LLVM's archives need of the system. What else LLVM was built with is for parts of it that nobody calls.
+/// Compression, which LLVM's archives need from the system. Other libraries that LLVM was built with serve
+/// unused parts.
 const COMPRESSION: [&str; 2] = ["z", "zstd"];
 
-/// The program that knows LLVM's folders.
+/// The program that prints LLVM's folders.
 pub struct Config(PathBuf);
 
 impl Config {
-    /// LLVM 19.1 as `llvm-sys` finds it.
+    /// Finds LLVM 19.1 as `llvm-sys` does.
     pub fn find() -> Result<Config> {
         println!("cargo::rerun-if-env-changed={PREFIX}");
         let folder = env::var_os(PREFIX).map(|prefix| PathBuf::from(prefix).join("bin")).unwrap_or_default();
@@ -66,17 +68,18 @@ impl Config {
         output(Command::new(&self.0).args(arguments))
     }
 
-    /// Where its headers are.
+    /// Returns the folder of its headers.
     pub fn headers(&self) -> Result<PathBuf> {
         Ok(self.ask(["--includedir"])?.into())
     }
 
-    /// Where its libraries are.
+    /// Returns the folder of its libraries.
     pub fn libraries(&self) -> Result<PathBuf> {
         Ok(self.ask(["--libdir"])?.into())
     }
 
-    /// A text in C that sets nothing up for what is left out, which LLVM's linker and inkwell ask for.
+    /// Returns C code that defines the set-up functions of parts that are left out, for LLVM's linker and
+    /// inkwell.
     fn without_unused_parts(&self) -> Result<String> {
         let mut text = String::new();
         let built = self.ask(["--targets-built"])?;
@@ -92,8 +95,8 @@ impl Config {
         Ok(text)
     }
 
-    /// Links LLVM's archives, and those of C++ and of the compiler's support for it. Compiles into `out` what stands in for those
-    /// that are left out.
+    /// Links LLVM's archives, and those of C++ and of the compiler's support for it. Compiles replacements of
+    /// the parts that are left out into `out`.
     pub fn link_archives(&self, out: &Path) -> Result<()> {
         let text = out.join("unused_parts.c");
         fs::write(&text, self.without_unused_parts()?)?;
@@ -109,12 +112,12 @@ impl Config {
                 link_archive(name);
             }
         }
-        // `gcc_eh` comes before the library that Rust links with by itself, which nothing is left for then.
+        // `gcc_eh` comes before the library that Rust links by itself, which then has nothing to add.
         link_of_compiler(&["stdc++", "gcc_eh"])
     }
 }
 
-/// Whether an archive of LLVM is not linked.
+/// Whether an archive of LLVM is left out.
 fn is_left_out(name: &str) -> bool {
     let is_unused = |target| UNUSED_PARTS.iter().any(|part| name == format!("LLVM{target}{part}"));
     LEFT_OUT.contains(&name) || TARGETS.into_iter().any(is_unused)
@@ -134,12 +137,12 @@ fn link_of_compiler(names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Links an archive when there is a program, instead of carrying it along in a library of Rust.
+/// Links an archive into programs, instead of copying it into a library of Rust.
 pub fn link_archive(name: &str) {
     println!("cargo::rustc-link-lib=static:-bundle={name}");
 }
 
-/// Where the C++ compiler has an archive.
+/// Returns the path of an archive that the C++ compiler finds.
 fn folder_of(name: &str) -> Result<PathBuf> {
     let file = format!("lib{name}.a");
     let compiler = cc::Build::new().cpp(true).try_get_compiler()?;
@@ -148,7 +151,7 @@ fn folder_of(name: &str) -> Result<PathBuf> {
     Ok(folder.ok_or_else(|| format!("the C++ compiler has no {file}"))?.to_path_buf())
 }
 
-/// What a program prints.
+/// Returns the output of a program.
 fn output(command: &mut Command) -> Result<String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {

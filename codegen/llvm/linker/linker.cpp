@@ -11,13 +11,14 @@
 
 LLD_HAS_DRIVER(elf)
 
-// What LLD 19.1 keeps between links although it has freed it: symbols and sections of the last output.
+// Freed symbols and sections of the last output, to which LLD 19.1 keeps pointers between links.
 namespace lld::elf {
 class Defined;
 class OutputSection;
 struct PhdrEntry;
 struct ElfSym {
-    static Defined *bss, *etext1, *etext2, *edata1, *edata2, *end1, *end2, *globalOffsetTable, *relaIpltStart, *relaIpltEnd,
+    static Defined *bss, *etext1, *etext2, *edata1, *edata2, *end1, *end2, *globalOffsetTable,
+        *relaIpltStart, *relaIpltEnd,
         *tlsModuleBase;
 };
 struct Out {
@@ -26,11 +27,14 @@ struct Out {
     static OutputSection *elfHeader, *programHeaders, *preinitArray, *initArray, *finiArray;
 };
 static void forget() {
-    for (Defined **symbol : {&ElfSym::bss, &ElfSym::etext1, &ElfSym::etext2, &ElfSym::edata1, &ElfSym::edata2, &ElfSym::end1,
-                             &ElfSym::end2, &ElfSym::globalOffsetTable, &ElfSym::relaIpltStart, &ElfSym::relaIpltEnd,
+    for (Defined **symbol : {&ElfSym::bss, &ElfSym::etext1, &ElfSym::etext2, &ElfSym::edata1,
+                             &ElfSym::edata2, &ElfSym::end1,
+                             &ElfSym::end2, &ElfSym::globalOffsetTable, &ElfSym::relaIpltStart,
+                                 &ElfSym::relaIpltEnd,
                              &ElfSym::tlsModuleBase})
         *symbol = nullptr;
-    for (OutputSection **section : {&Out::elfHeader, &Out::programHeaders, &Out::preinitArray, &Out::initArray, &Out::finiArray})
+    for (OutputSection **section : {&Out::elfHeader, &Out::programHeaders, &Out::preinitArray,
+                                    &Out::initArray, &Out::finiArray})
         *section = nullptr;
     Out::bufferStart = nullptr;
     Out::tlsPhdr = nullptr;
@@ -39,23 +43,23 @@ static void forget() {
 
 #ifdef SCHEDC_WITHOUT_POLLY
 #include "llvm/Passes/PassPlugin.h"
-// LLVM's archives ask for a loop optimiser that nothing here runs. This keeps it out of programs.
+// LLVM's archives refer to a loop optimiser that nothing here runs. This definition keeps it out of programs.
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {
     return {LLVM_PLUGIN_API_VERSION, "none", "", [](llvm::PassBuilder &) {}};
 }
 #endif
 
-// Takes bytes over to Rust.
+// Receiver of bytes, in Rust.
 typedef void (*schedc_take)(void *to, const char *bytes, size_t count);
 
-// Links as `ld.lld` does with these arguments, of which the first one is its name. What it says goes to `take`. Returns 0 when
-// all is well, 1 when it refuses, and 2 when it may not be called again.
+// Links as `ld.lld` does with these arguments, of which the first is its name. `take` gets its messages.
+// Returns 0 on success, 1 if it fails, and 2 if it must not be called again.
 extern "C" int schedc_link(const char *const *arguments, size_t count, schedc_take take, void *to) {
     std::string said;
     llvm::raw_string_ostream stream(said);
     lld::elf::forget();
     const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
-    // Where LLD cannot go on, it leaves by way of this, and not by ending the process.
+    // If LLD cannot go on, it returns to this point instead of ending the process.
     llvm::CrashRecoveryContext::Enable();
     lld::Result result = lld::lldMain({arguments, count}, stream, stream, drivers);
     llvm::CrashRecoveryContext::Disable();
@@ -68,9 +72,10 @@ extern "C" int schedc_link(const char *const *arguments, size_t count, schedc_ta
     return result.retCode == 0 ? 0 : 1;
 }
 
-// Gives `take` an object file in which only the given symbols are visible, or, where that fails, a message. Returns 0 when all
-// is well.
-extern "C" int schedc_keep_global(const char *bytes, size_t size, const char *const *names, size_t count, schedc_take take,
+// Passes `take` an object file in which only the given symbols are visible, or a message if that fails.
+// Returns 0 on success.
+extern "C" int schedc_keep_global(const char *bytes, size_t size, const char *const *names, size_t count,
+                                  schedc_take take,
                                   void *to) {
     auto fail = [&](llvm::Error error) {
         std::string message = llvm::toString(std::move(error));
@@ -86,7 +91,8 @@ extern "C" int schedc_keep_global(const char *bytes, size_t size, const char *co
         if (llvm::Error error = config.Common.SymbolsToKeepGlobal.addMatcher(std::move(name)))
             return fail(std::move(error));
     }
-    auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef({bytes, size}, "joined.o"));
+    auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef({bytes, size},
+        "joined.o"));
     if (!object)
         return fail(object.takeError());
     llvm::SmallVector<char, 0> out;

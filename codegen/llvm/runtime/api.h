@@ -1,20 +1,20 @@
-/* The entry points that an artefact's exported functions forward to. The public header of an artefact documents the
- * same call structure and the same numbers under the artefact's own prefix. */
+/* The entry points to which an artefact's exported functions forward. The public header of an artefact
+ * documents the call's structure and its numbers under the artefact's own prefix. */
 #ifndef SCHEDC_API_H
 #define SCHEDC_API_H
 
 #include "rt.h"
 
-/* What a call computes for each row. */
+/* Kinds of output. */
 enum {
     SCHEDC_KIND_VALUE = 0, /* predictions: results [n][num_values] */
     SCHEDC_KIND_RAW = 1,   /* margins, before the output transform: results [n][num_margins] */
     SCHEDC_KIND_CLASS = 2, /* the predicted class: float [n][1] */
     SCHEDC_KIND_LEAF = 3,  /* the leaf that each tree reaches: int32 [n][num_trees] */
-    SCHEDC_KIND_TREE = 4,  /* what the leaf that each tree reaches adds: margins [n][num_trees] */
+    SCHEDC_KIND_TREE = 4,  /* the value of the leaf that each tree reaches: margins [n][num_trees] */
 };
 
-/* Where the rows and the output of a call are. */
+/* The memory of a call's rows and output. */
 enum {
     SCHEDC_MEMORY_HOST = 0,
     SCHEDC_MEMORY_DEVICE = 1,
@@ -32,43 +32,45 @@ enum {
     SCHEDC_COLUMN_U16 = 7,
     SCHEDC_COLUMN_U32 = 8,
     SCHEDC_COLUMN_U64 = 9,
-    SCHEDC_COLUMN_BOOL = 10, /* a byte: 0, or 1 for all others */
+    SCHEDC_COLUMN_BOOL = 10, /* a byte: 0 is false, all others are true */
     SCHEDC_COLUMN_BIT = 11,  /* packed, the least significant bit first */
 };
 
 /* The values of one feature. */
 typedef struct schedc_column {
-    const void *values;       /* at any address; null: the feature is missing in all rows */
-    const uint8_t *validity;  /* a bit for each row, the least significant first: 1 where there is a value; null: everywhere */
-    int64_t validity_offset;  /* the first bit of it */
+    const void *values;       /* with any alignment; null: the feature is missing in all rows */
+    const uint8_t *validity;  /* bits of the rows with a value, lowest bit first; null: all rows have one */
+    int64_t validity_offset;  /* index of row 0 in `validity` */
     int64_t stride;           /* bytes from one value to the next, which may be negative; 0: packed */
-    const double *dictionary; /* the number that each value, a whole number, stands for; null: values are numbers */
-    int64_t dictionary_size;  /* values that are not below it are missing */
+    const double *dictionary; /* numbers to which values are indices; null: values are numbers */
+    int64_t dictionary_size;  /* an index that is not below is a missing value */
     int32_t type;             /* SCHEDC_COLUMN_* */
-    int32_t values_offset;    /* of bits: the first one in `values` */
+    int32_t values_offset;    /* for bits, index of row 0 in `values` */
 } schedc_column;
 
-/* One prediction call. A caller compiled against an older, shorter structure says so in `size`; what it does not
- * know is zero, and zero is the default of every field. */
+/* One prediction call. A caller that was compiled against an older, shorter structure names its length in
+ * `size`. Fields behind it are zero, which is the default of every field. */
 typedef struct schedc_call {
-    uint32_t size;        /* bytes of the caller's structure, a multiple of 8 that reaches past `out` */
+    uint32_t size;        /* bytes of the caller's structure: a multiple of 8, past `out` */
     int32_t kind;
     const void *rows;     /* may be null when n_rows is 0 */
     int64_t n_rows;
     void *out;            /* packed; may be null when n_rows is 0 */
     int32_t dtype;
-    int32_t threads;      /* at most this many threads; 0: SCHEDC_NUM_THREADS, else the usable cores */
+    int32_t threads;      /* largest number; 0: SCHEDC_NUM_THREADS, else the usable cores */
     int64_t row_stride;   /* elements from one row to the next; 0: packed */
-    void *scratch;        /* memory that the call may use instead of allocating; null: none */
+    void *scratch;        /* memory to use instead of allocating; null: none */
     int64_t scratch_size; /* bytes */
     int32_t memory;       /* SCHEDC_MEMORY_* */
-    int32_t device;       /* the number of the GPU, for models that are compiled for one */
-    void *stream;         /* CUstream that a call in device memory is put into, without waiting for it */
-    const double *missing;   /* values that are equal to it are missing, too; null: as the model says */
-    const void *base_margin; /* what sums begin with, packed: [n][num_margins] of the type of raw output; null: the model's own
-                                base values */
-    const schedc_column *columns; /* the rows column by column, one for each feature; `rows`, `dtype` and `row_stride` are zero then;
-                                null: the rows are `rows` */
+    int32_t device;       /* number of the GPU, for models with code for one */
+    void *stream;         /* CUstream of a call in device memory, which does not wait for the call */
+    const double *missing;   /* stands for missing values, besides NaN; null: the model's own */
+    /* Initial margins, packed [n][num_margins], of the type of raw output; null: the model's own base
+     * values. */
+    const void *base_margin;
+    /* A column for each feature; `rows`, `dtype` and `row_stride` are zero then. Null: the rows are in
+     * `rows`. */
+    const schedc_column *columns;
 } schedc_call;
 
 /* `out` has the model's result type. */
@@ -76,19 +78,20 @@ int32_t schedc_rt_predict(const schedc_model *model, const float *rows, int64_t 
 int32_t schedc_rt_predict_raw(const schedc_model *model, const float *rows, int64_t n_rows, void *out);
 int32_t schedc_rt_predict_ex(const schedc_model *model, const schedc_call *call);
 
-/* Columns of an output kind; 0 when the model has no such kind. */
+/* Returns the number of columns of an output; 0 if the model has none of the kind. */
 int32_t schedc_rt_num_outputs(const schedc_model *model, int32_t kind);
 
-/* Element type of an output kind. */
+/* Returns the element type of an output. */
 int32_t schedc_rt_output_type(const schedc_model *model, int32_t kind);
 
-/* What a status means, in English; never null. The model, which may be null, makes the text more precise. */
+/* Returns the meaning of a status in English; never null. The model, which may be null, makes the text
+ * more precise. */
 const char *schedc_rt_error(const schedc_model *model, int32_t status);
 
-/* The code of a category by its name; NaN for a name that the model does not know. */
+/* Returns the code of a category by its name; NaN for a name that the model does not know. */
 double schedc_rt_encode(const schedc_categories *all, int32_t feature, const char *text);
 
-/* The JSON text of the version that this processor runs. */
+/* Returns the JSON text of the version that this processor runs. */
 const char *schedc_rt_info(const schedc_model *model);
 
 #endif

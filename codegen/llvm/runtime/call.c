@@ -1,16 +1,17 @@
-/* The entry points: what a call asks for. */
+/* The entry points: checks of calls, and the choice of a model's version. */
 #include "modes.h"
 #include "plan.h"
 
 #include <string.h>
 
-static const double WORTH_A_THREAD_NS = 10000.0; /* waking one costs a few microseconds */
+static const double WORTH_A_THREAD_NS = 10000.0; /* waking a thread costs a few microseconds */
 
 /* Reading and checking a call. */
 
 static const size_t CALL_MIN = offsetof(schedc_call, dtype);
 
-/* Copies the fields that the caller knows. What it knows and we do not must be zero, that is, unused. */
+/* Copies the fields that the caller knows. Fields that only the caller knows must be zero, that is,
+ * unused. */
 static int32_t read_call(schedc_call *to, const schedc_call *from)
 {
     uint32_t size;
@@ -66,7 +67,7 @@ size_t schedc_size_of(int32_t dtype)
     return dtype == SCHEDC_DTYPE_F64 ? 8 : 4;
 }
 
-/* Which kernels make the output, and where the margins between them live. */
+/* Chooses the kernels that make the output, and the place of the margins between them. */
 static int32_t plan_kernels(schedc_plan *p, int32_t kind)
 {
     const schedc_model *model = p->model;
@@ -94,18 +95,19 @@ static int32_t plan_kernels(schedc_plan *p, int32_t kind)
     default:
         return SCHEDC_ERR_ARGUMENT;
     }
-    /* Margins of the output's own width are finished where they stand: these kernels go row by row. */
+    /* Margins of the output's own width are finished in place: these kernels work row by row. */
     size_t margin = schedc_size_of(model->margin_type);
     if (margin != p->out_element || columns != model->num_margins)
         p->margin_bytes = (size_t)model->num_margins * margin;
     return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
 }
 
-/* The rows' place, type and stride; also refuses sizes that no address space holds. */
+/* Reads the rows' address, type and stride; also refuses sizes beyond the address space. */
 static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
 {
     int64_t features = p->model->num_features, stride = call->row_stride ? call->row_stride : features, bytes;
-    if (call->n_rows < 0 || stride < features || (call->dtype != SCHEDC_DTYPE_F32 && call->dtype != SCHEDC_DTYPE_F64))
+    bool is_float = call->dtype == SCHEDC_DTYPE_F32 || call->dtype == SCHEDC_DTYPE_F64;
+    if (call->n_rows < 0 || stride < features || !is_float)
         return SCHEDC_ERR_ARGUMENT;
     p->n_rows = call->n_rows;
     p->missing = call->missing ? *call->missing : p->model->missing;
@@ -117,7 +119,8 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     if (!p->rows || !p->out || (uintptr_t)p->out % p->out_element != 0)
         return SCHEDC_ERR_ARGUMENT;
     p->dtype = call->dtype;
-    int64_t element = (int64_t)schedc_size_of(p->dtype), kernel_element = (int64_t)schedc_size_of(p->model->row_type);
+    int64_t element = (int64_t)schedc_size_of(p->dtype);
+    int64_t kernel_element = (int64_t)schedc_size_of(p->model->row_type);
     int64_t columns = p->model->columns.count ? p->model->columns.count : features;
     p->row_bytes = (size_t)(columns * kernel_element);
     if (__builtin_mul_overflow(stride, element, &bytes))
@@ -132,7 +135,7 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     return SCHEDC_OK;
 }
 
-/* Rows that are columns. They go through memory of ours, which knows no other order. */
+/* Reads columns. They are the host's memory, and rows of them have no other stride. */
 static int32_t plan_columns(schedc_plan *p, const schedc_call *call)
 {
     const schedc_model *model = p->model;
@@ -152,7 +155,7 @@ static int32_t plan_columns(schedc_plan *p, const schedc_call *call)
     return p->out && fits && (uintptr_t)p->out % p->out_element == 0 ? SCHEDC_OK : SCHEDC_ERR_ARGUMENT;
 }
 
-/* What sums begin with: only kernels that were compiled for it can be told. */
+/* Reads the base margin, which only kernels accept that were compiled for it. */
 static int32_t plan_base(schedc_plan *p, const schedc_call *call)
 {
     if (!call->base_margin)
@@ -167,7 +170,8 @@ static int32_t plan_base(schedc_plan *p, const schedc_call *call)
     return fits ? SCHEDC_OK : SCHEDC_ERR_ARGUMENT;
 }
 
-/* Where the rows and the output are. What a device cannot reach is not fetched for it, nor is anything converted. */
+/* Reads the memory of rows and output. Rows in a device's memory must be accessible to the device, and are
+ * not converted. */
 static int32_t plan_place(schedc_plan *p, const schedc_call *call)
 {
     if (call->device < 0 || (call->memory != SCHEDC_MEMORY_HOST && call->memory != SCHEDC_MEMORY_DEVICE))
@@ -183,7 +187,7 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }
 
-/* As many threads as are asked for and as the work pays for. */
+/* Returns the number of threads: at most `wanted`, and no more than the work is worth. */
 static int32_t plan_threads(const schedc_plan *p, int32_t wanted)
 {
     double worth = (double)p->n_rows * p->model->ns_per_row / WORTH_A_THREAD_NS;
@@ -198,7 +202,7 @@ static int32_t plan_threads(const schedc_plan *p, int32_t wanted)
 
 /* Entry points. */
 
-/* The first version of a model that this processor can run, or else the last one. */
+/* Returns the first version of a model that this processor can run, or else the last version. */
 static const schedc_model *usable(const schedc_model *model)
 {
     while (model->otherwise && schedc_cpu_lacks(model->cpu_needs))
@@ -206,7 +210,7 @@ static const schedc_model *usable(const schedc_model *model)
     return model;
 }
 
-/* The model for rows of a type; null: there is none, and its kernels must not read these rows rounded. */
+/* Returns the model for rows of a type; null if its kernels would have to round these rows. */
 static const schedc_model *for_rows(const schedc_model *model, int32_t dtype)
 {
     if (model->other_rows && model->other_rows->row_type == dtype)
@@ -215,7 +219,7 @@ static const schedc_model *for_rows(const schedc_model *model, int32_t dtype)
     return rounds && model->own_row_type == SCHEDC_DTYPE_F64 ? NULL : model;
 }
 
-/* The type of the caller's rows; SCHEDC_ERR_ARGUMENT for columns that are none. */
+/* Reads the type of the caller's rows; returns SCHEDC_ERR_ARGUMENT for malformed columns. */
 static int32_t dtype_of(const schedc_model *versions, const schedc_call *call, int32_t *dtype)
 {
     *dtype = call->dtype;
@@ -291,32 +295,37 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     case SCHEDC_OK:
         return "no error";
     case SCHEDC_ERR_ARGUMENT:
-        return "an argument is wrong: a null pointer, a negative count, an output that is not aligned to its "
-               "elements, an unknown kind or dtype, a row stride below the number of features, a column of an "
-               "unknown type or with a stride below its size, or a call structure of the wrong size";
+        return "an argument is wrong: a null pointer, a negative count, an output that is not aligned to "
+               "its elements, an unknown kind or dtype, a row stride below the number of features, a column "
+               "of an unknown type or with a stride below its size, or a call structure of the wrong size";
     case SCHEDC_ERR_CPU:
         return schedc_cpu_message(model ? schedc_cpu_lacks(usable(model)->cpu_needs) : 0);
     case SCHEDC_ERR_MEMORY:
-        return "there is not enough memory for temporary data; predict fewer rows at a time or pass scratch memory";
+        return "there is not enough memory for temporary data; predict fewer rows at a time or pass scratch "
+               "memory";
     case SCHEDC_ERR_UNSUPPORTED:
-        return "the model has no output of this kind, for example the class of a regression; or a base margin is given to a model "
-               "that was not built with --base-margin; or values that mean missing are named for rows in memory of a GPU";
+        return "the model has no output of this kind, for example the class of a regression; or a base "
+               "margin is given to a model that was not built with --base-margin; or values that mean "
+               "missing are named for rows in memory of a GPU";
     case SCHEDC_ERR_DRIVER:
         return model && usable(model)->gpu && usable(model)->gpu->maker == SCHEDC_AMD
-                   ? "the model runs on a GPU of AMD, and there is no driver for one (libamdhip64.so); install it, or compile "
-                     "the model for the processor"
-                   : "the model runs on a GPU, and there is no driver for one (libcuda.so.1); install it, or compile the model "
-                     "for the processor";
+                   ? "the model runs on a GPU of AMD, and there is no driver for one (libamdhip64.so); "
+                     "install it, or compile the model for the processor"
+                   : "the model runs on a GPU, and there is no driver for one (libcuda.so.1); install it, "
+                     "or compile the model for the processor";
     case SCHEDC_ERR_DEVICE:
-        return "there is no GPU of this number, or it is too old or has too little shared memory for what the model was compiled "
-               "for; compile it for the GPU that is there";
+        return "there is no GPU of this number, or it is too old or has too little shared memory for what "
+               "the model was compiled for; compile it for the GPU that is there";
     case SCHEDC_ERR_DEVICE_MEMORY:
-        return "the GPU has not enough memory for the model's tables and the rows; predict fewer rows at a time";
+        return "the GPU has not enough memory for the model's tables and the rows; predict fewer rows at a "
+               "time";
     case SCHEDC_ERR_LAUNCH:
-        return "the GPU failed, or was asked for what it cannot do, for example to read memory that is not its own";
+        return "the GPU failed, or was asked for what it cannot do, for example to read memory that is not "
+               "its own";
     case SCHEDC_ERR_ROWS:
-        return "the rows are 64-bit floats, or columns that only these hold, and the model is compiled for 32-bit floats alone; rounded, rows could end in other "
-               "leaves: build it with --rows both, or pass 32-bit floats";
+        return "the rows are 64-bit floats, or columns that only these hold, and the model is compiled for "
+               "32-bit floats alone; rounded, rows could end in other leaves: build it with --rows both, or "
+               "pass 32-bit floats";
     default:
         return "unknown status";
     }

@@ -1,4 +1,4 @@
-/* How many threads a call gets when nobody says. */
+/* The number of threads of calls that name none. */
 #include "internal.h"
 
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads a whole number at least 0 and moves behind it; -1 where there is none. Numbers that are too large become
- * INT64_MAX. (What strtol is called in the object depends on the version of the C library's headers, and the newer
- * names would keep the object from older systems.) */
+/* Reads a whole number that is not negative, and moves behind it; returns -1 if there is none. Numbers
+ * that are too large become INT64_MAX. (The symbol behind strtol depends on the headers of the C library,
+ * and newer symbols would keep the object from older systems.) */
 static int64_t read_number(const char **text)
 {
     int64_t number = -1;
@@ -24,7 +24,7 @@ static int64_t read_number(const char **text)
     return number;
 }
 
-/* Reads a small text file; false when it cannot be read. Too long a text is cut. */
+/* Reads a small text file; returns false if that fails. Longer text is cut. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -39,7 +39,8 @@ static bool read_text(const char *path, char *text, size_t size)
     return length > 0;
 }
 
-/* Cores that one control group's cpu.max grants ("max 100000" or "150000 100000"); INT_MAX when unlimited. */
+/* Returns the cores that a control group's cpu.max grants ("max 100000" or "150000 100000"); INT_MAX
+ * without a limit. */
 static int32_t group_quota(const char *group)
 {
     char path[PATH_MAX], text[64];
@@ -55,7 +56,7 @@ static int32_t group_quota(const char *group)
     return (int32_t)(quota / period + (quota % period != 0));
 }
 
-/* The tightest quota among this process's control group and the groups around it. */
+/* Returns the smallest quota of this process's control group and the groups around it. */
 static int32_t quota_cores(void)
 {
     char text[PATH_MAX];
@@ -82,7 +83,8 @@ static int32_t quota_cores(void)
 static int32_t affinity_cores(void)
 {
     cpu_set_t set;
-    long cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    bool has_mask = sched_getaffinity(0, sizeof set, &set) == 0;
+    long cores = has_mask ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
     return cores < 1 ? 1 : cores > SCHEDC_MAX_THREADS ? SCHEDC_MAX_THREADS : (int32_t)cores;
 }
 
@@ -104,7 +106,9 @@ int32_t schedc_most_threads(void)
     int32_t most = atomic_load_explicit(&cache, memory_order_relaxed);
     if (!most) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        most = cores < 1 ? schedc_usable_cores() : cores < SCHEDC_MAX_THREADS ? (int32_t)cores : SCHEDC_MAX_THREADS;
+        most = cores < 1                    ? schedc_usable_cores()
+               : cores < SCHEDC_MAX_THREADS ? (int32_t)cores
+                                            : SCHEDC_MAX_THREADS;
         atomic_store_explicit(&cache, most, memory_order_relaxed);
     }
     return most;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOWN ((uint64_t)1 << 63) /* in the cached word: the processor has been asked */
+#define KNOWN ((uint64_t)1 << 63) /* in the cached word: the bits are valid */
 #define OSXSAVE ((uint32_t)1 << 27)
 
 /* The processor levels, the lowest first: rows of `machines!` in lang/machines/src/level.rs. */
@@ -29,7 +29,8 @@ enum { NUM_LEVELS = sizeof known_levels / sizeof *known_levels };
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* The register state that the operating system saves. Instructions on other state fault. */
+/* Returns the register state that the operating system saves: instructions that need other state fault,
+ * although cpuid lists them. */
 static uint64_t saved_state(void)
 {
     uint32_t low, high;

@@ -1,11 +1,11 @@
-/* Models on devices: loaded once, kept until the end. */
+/* Models on devices: loaded at the first call, and kept until the end. */
 #include "device.h"
 
 #include <stdlib.h>
 
 enum { TABLE_ALIGN = 256 };
 
-/* Held while a model is put on a device. Nothing waits for it that has found its device. */
+/* Held while a model is loaded to a device. Calls whose device is in the list do not wait for it. */
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t rounded(int64_t bytes)
@@ -19,7 +19,7 @@ int32_t schedc_area_device(schedc_lane *lane, schedc_area *area, size_t bytes)
         return SCHEDC_OK;
     const schedc_driver *driver = lane->device->driver;
     int32_t status = SCHEDC_OK;
-    /* Kernels of this call, or of the last one, may not be done. Drivers need not wait for them. */
+    /* Kernels of this call, or of the last one, may still run. Drivers need not wait for them. */
     if (area->device && !schedc_seeded(SCHEDC_GROWTH_NOT_AWAITED))
         status = schedc_driver_status(driver->stream_synchronize(lane->stream));
     if (status != SCHEDC_OK)
@@ -56,7 +56,7 @@ static int32_t load_code(schedc_device *device, int32_t capability)
     for (int32_t i = 0; i < gpu->num_images && !device->module; i++) {
         const schedc_image *image = &gpu->images[i];
         bool same = image->capability / 10 == capability / 10;
-        /* AMD's driver itself knows what its GPUs can run. */
+        /* AMD's driver checks itself what its GPUs can run. */
         if (gpu->maker == SCHEDC_NVIDIA && (image->capability > capability || (image->is_final && !same)))
             continue;
         status = schedc_driver_status(driver->module_load(&device->module, image->bytes));
@@ -74,7 +74,7 @@ static int32_t load_code(schedc_device *device, int32_t capability)
     return status;
 }
 
-/* Puts copies of the tables into a stream, all to one piece of memory. */
+/* Starts copies of the tables in a stream, all to one piece of memory. */
 static int32_t copy_tables(schedc_device *device, const void *const *tables, cu_handle stream)
 {
     const schedc_gpu *gpu = device->gpu;
@@ -90,9 +90,9 @@ static int32_t copy_tables(schedc_device *device, const void *const *tables, cu_
     return status;
 }
 
-/* Copies the tables, which are in pageable memory: copies of that may be under way when the call for them has returned, and
- * the streams of calls wait for no other. So the stream of the copies is waited for, also before their memory is freed
- * because one has failed. */
+/* Copies the tables, which are pageable memory. Copies of such memory may be under way when the call for
+ * them returns, and streams of calls wait for no other. The function therefore waits for the stream of the
+ * copies, also before it frees their memory after a failure. */
 static int32_t load_tables(schedc_device *device, const void *const *tables)
 {
     const schedc_driver *driver = device->driver;
@@ -112,7 +112,7 @@ static int32_t load_tables(schedc_device *device, const void *const *tables)
     return status == SCHEDC_OK ? schedc_driver_status(error) : status;
 }
 
-/* Its context is current, if there is anything on the device. */
+/* Releases a model. The device's context is current if anything of the model is on the device. */
 static void unload(schedc_device *device)
 {
     if (device->memory)
@@ -125,7 +125,7 @@ static void unload(schedc_device *device)
     free(device);
 }
 
-/* Puts the model on a device, whose context is current. */
+/* Loads a model to a device whose context is current. */
 static int32_t load(schedc_device *device, const void *const *tables)
 {
     cu_device number;
@@ -158,7 +158,7 @@ static schedc_device *new_device(const schedc_gpu *gpu, const schedc_driver *dri
     return NULL;
 }
 
-/* The context that all users of a device share. */
+/* Returns the context that all users of a device share. */
 static int32_t context_of(const schedc_driver *driver, int32_t ordinal, cu_handle *context)
 {
     cu_device number;
@@ -166,7 +166,7 @@ static int32_t context_of(const schedc_driver *driver, int32_t ordinal, cu_handl
     return schedc_driver_status(error == CU_OK ? driver->retain(context, number) : error);
 }
 
-/* Puts the model on a device that it is not on. The lock is held. */
+/* Loads a model to a device for the first time. The caller holds the lock. */
 static schedc_device *add(const schedc_gpu *gpu, const void *const *tables, int32_t ordinal, int32_t *status)
 {
     const schedc_driver *driver = schedc_driver_get(gpu->maker, status);

@@ -1,4 +1,4 @@
-/* Finding the drivers. */
+/* The search for the drivers. */
 #include "driver.h"
 
 #include <dlfcn.h>
@@ -13,8 +13,8 @@ static struct found {
     [SCHEDC_AMD] = {.once = PTHREAD_ONCE_INIT, .status = SCHEDC_ERR_DRIVER},
 };
 
-/* The library that a variable of the environment names, or else the system's. It stays loaded: a driver cannot be
- * unloaded. */
+/* Opens the library that an environment variable names, or else the system's. It stays loaded, since
+ * drivers cannot be unloaded. */
 static void *open_driver(const char *variable, const char *usual)
 {
     const char *named = getenv(variable);
@@ -24,7 +24,9 @@ static void *open_driver(const char *variable, const char *usual)
 static void start_driver(struct found *driver)
 {
     int32_t error = driver->calls.init(0);
-    driver->status = error == CU_OK ? SCHEDC_OK : error == CU_NO_DEVICE ? SCHEDC_ERR_DEVICE : SCHEDC_ERR_DRIVER;
+    driver->status = error == CU_OK          ? SCHEDC_OK
+                     : error == CU_NO_DEVICE ? SCHEDC_ERR_DEVICE
+                                             : SCHEDC_ERR_DRIVER;
 }
 
 #define FIND_ONE(to, library, symbol) \

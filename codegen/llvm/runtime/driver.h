@@ -1,12 +1,12 @@
-/* The drivers of GPUs, which are looked for when they are first needed: artefacts load on machines without one. AMD's HIP
- * has the functions of NVIDIA's CUDA under other names, with the same numbers. */
+/* The drivers of GPUs, which are loaded at the first call that needs one: artefacts load on machines
+ * without a driver. AMD's HIP has the functions of NVIDIA's CUDA under other names, with the same numbers. */
 #ifndef SCHEDC_DRIVER_H
 #define SCHEDC_DRIVER_H
 
 #include "internal.h"
 
 typedef int32_t cu_device;
-typedef uint64_t cu_pointer; /* memory of a device */
+typedef uint64_t cu_pointer; /* address in a device's memory */
 typedef void *cu_handle;     /* a context, module, function, stream or event */
 
 enum {
@@ -23,13 +23,14 @@ enum {
 enum {
     CU_MAJOR = 75, /* of the compute capability */
     CU_MINOR = 76,
-    CU_FUNC_DYNAMIC_SHARED = 8,  /* attribute of a function: bytes of shared memory that a launch may ask for */
+    /* attribute of a function: bytes of shared memory that a launch may request */
+    CU_FUNC_DYNAMIC_SHARED = 8,
     CU_STREAM_NON_BLOCKING = 1,  /* does not wait for the default stream */
     CU_EVENT_NO_TIMING = 2,
 };
 
-/* The functions that are used, by their names in both; each returns CU_OK or an error. Copies without a stream are none of
- * them: no stream of ours would wait for those. */
+/* Functions of the drivers, with their names in both; each returns CU_OK or an error. Copies without a
+ * stream are not among them, because no stream of the runtime would wait for them. */
 #define SCHEDC_DRIVER_FUNCTIONS(X) \
     X(init, "cuInit", "hipInit", \
       (unsigned flags)) \
@@ -80,7 +81,9 @@ enum {
     X(event_synchronize, "cuEventSynchronize", "hipEventSynchronize", \
       (cu_handle event)) \
     X(launch, "cuLaunchKernel", "hipModuleLaunchKernel", \
-      (cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, cu_handle stream, void **arguments, void **extra))
+      (cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+       unsigned block_y, unsigned block_z, unsigned shared, cu_handle stream, void **arguments, \
+       void **extra))
 
 typedef struct schedc_driver {
 #define FIELD(name, cuda, hip, arguments) int32_t(*name) arguments;
@@ -88,10 +91,10 @@ typedef struct schedc_driver {
 #undef FIELD
 } schedc_driver;
 
-/* A maker's driver, ready for use; null if there is none, with the status that says so. */
+/* Returns a maker's driver, ready for use; null, with a status, if there is none. */
 const schedc_driver *schedc_driver_get(int32_t maker, int32_t *status);
 
-/* The status for an error of the driver. */
+/* Returns the status for an error of the driver. */
 int32_t schedc_driver_status(int32_t error);
 
 #endif

@@ -1,10 +1,10 @@
-/* Calls whose rows are columns: checks of them, and their values in the type of the kernels' rows. */
+/* Calls whose rows are columns: checks of the columns, and their values in the type of the kernels' rows. */
 #include "plan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Bytes of a value of each type; bits have none of their own. */
+/* Returns the bytes of a value of a type; 0 for bits. */
 static size_t bytes_of(int32_t type)
 {
     switch (type) {
@@ -29,7 +29,7 @@ static bool is_whole(int32_t type)
     return type >= SCHEDC_COLUMN_I32 && type <= SCHEDC_COLUMN_U64;
 }
 
-/* Whether bits up to the last row's can be counted. */
+/* Whether the offsets of all rows' bits can be computed. */
 static bool are_bits(int64_t offset, int64_t n_rows)
 {
     int64_t end;
@@ -62,7 +62,7 @@ bool schedc_are_columns(const schedc_column *columns, int32_t count, int64_t n_r
     return true;
 }
 
-/* Whether some number of a dictionary is no 32-bit float. */
+/* Whether a dictionary has a number that 32-bit floats do not represent exactly. */
 static bool has_doubles(const schedc_column *c)
 {
     for (int64_t i = 0; i < c->dictionary_size; i++) {
@@ -80,7 +80,8 @@ int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count)
         if (!c->values)
             continue;
         if (c->dictionary ? has_doubles(c)
-                          : c->type == SCHEDC_COLUMN_F64 || c->type == SCHEDC_COLUMN_I32 || c->type == SCHEDC_COLUMN_I64 ||
+                          : c->type == SCHEDC_COLUMN_F64 || c->type == SCHEDC_COLUMN_I32 ||
+                                c->type == SCHEDC_COLUMN_I64 ||
                                 c->type == SCHEDC_COLUMN_U32 || c->type == SCHEDC_COLUMN_U64)
             return SCHEDC_DTYPE_F64;
     }
@@ -92,140 +93,146 @@ static bool bit_at(const uint8_t *bits, int64_t place)
     return bits[place >> 3] >> (place & 7) & 1;
 }
 
-/* Writes values to every `apart`-th element. They may lie at any address, so they are copied out, never read in place. */
-#define CONVERT(from_type, to_type)                                                                                    \
-    do {                                                                                                               \
-        if (step == (int64_t)sizeof(from_type) && apart == 1) {                                                        \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                from_type x;                                                                                           \
-                memcpy(&x, from + (size_t)i * sizeof x, sizeof x);                                                     \
-                to[i] = (to_type)x;                                                                                    \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                from_type x;                                                                                           \
-                memcpy(&x, from + i * step, sizeof x);                                                                 \
-                to[i * apart] = (to_type)x;                                                                            \
-            }                                                                                                          \
-        }                                                                                                              \
+/* Writes values to every `distance`-th element. Values may have any alignment, so they are copied before
+ * they are read. */
+#define CONVERT(from_type, to_type)                                                                          \
+    do {                                                                                                     \
+        if (step == (int64_t)sizeof(from_type) && distance == 1) {                                           \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                from_type x;                                                                                 \
+                memcpy(&x, from + (size_t)i * sizeof x, sizeof x);                                           \
+                to[i] = (to_type)x;                                                                          \
+            }                                                                                                \
+        } else {                                                                                             \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                from_type x;                                                                                 \
+                memcpy(&x, from + i * step, sizeof x);                                                       \
+                to[i * distance] = (to_type)x;                                                               \
+            }                                                                                                \
+        }                                                                                                    \
     } while (0)
 
-/* Writes the numbers that indices stand for; those of no number are missing. An index below zero is a large one. */
-#define TRANSLATE(from_type, to_type, nan)                                                                             \
-    do {                                                                                                               \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            from_type x;                                                                                               \
-            memcpy(&x, from + i * step, sizeof x);                                                                     \
-            uint64_t index = (uint64_t)x;                                                                              \
-            to[i * apart] = index < (uint64_t)c->dictionary_size ? (to_type)c->dictionary[index] : nan;                \
-        }                                                                                                              \
+/* Writes the numbers that indices select; indices beyond the dictionary are missing. Negative indices
+ * become large ones. */
+#define TRANSLATE(from_type, to_type, nan)                                                                   \
+    do {                                                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            from_type x;                                                                                     \
+            memcpy(&x, from + i * step, sizeof x);                                                           \
+            uint64_t index = (uint64_t)x;                                                                    \
+            to[i * distance] = index < (uint64_t)c->dictionary_size ? (to_type)c->dictionary[index] : nan;   \
+        }                                                                                                    \
     } while (0)
 
-#define READ(name, to_type, nan)                                                                                       \
-    static void name(const schedc_column *c, int64_t first, int64_t n, to_type missing, to_type *restrict to,          \
-                     int64_t apart)                                                                                    \
-    {                                                                                                                  \
-        if (!c->values) {                                                                                              \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i * apart] = nan;                                                                                   \
-            return;                                                                                                    \
-        }                                                                                                              \
-        int64_t step = c->stride ? c->stride : (int64_t)bytes_of(c->type);                                             \
-        const unsigned char *from = c->values;                                                                         \
-        from += c->type == SCHEDC_COLUMN_BIT ? 0 : first * step;                                                       \
-        switch (c->dictionary ? SCHEDC_COLUMN_BIT + 1 + c->type : c->type) {                                           \
-        case SCHEDC_COLUMN_F32:                                                                                        \
-            CONVERT(float, to_type);                                                                                   \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_F64:                                                                                        \
-            CONVERT(double, to_type);                                                                                  \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_I8:                                                                                         \
-            CONVERT(int8_t, to_type);                                                                                  \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_I16:                                                                                        \
-            CONVERT(int16_t, to_type);                                                                                 \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_I32:                                                                                        \
-            CONVERT(int32_t, to_type);                                                                                 \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_I64:                                                                                        \
-            CONVERT(int64_t, to_type);                                                                                 \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_U8:                                                                                         \
-            CONVERT(uint8_t, to_type);                                                                                 \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_U16:                                                                                        \
-            CONVERT(uint16_t, to_type);                                                                                \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_U32:                                                                                        \
-            CONVERT(uint32_t, to_type);                                                                                \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_U64:                                                                                        \
-            CONVERT(uint64_t, to_type);                                                                                \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BOOL:                                                                                       \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i * apart] = from[i * step] != 0;                                                                   \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT:                                                                                        \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i * apart] = bit_at(from, c->values_offset + first + i);                                            \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I8:                                                                 \
-            TRANSLATE(int8_t, to_type, nan);                                                                           \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I16:                                                                \
-            TRANSLATE(int16_t, to_type, nan);                                                                          \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I32:                                                                \
-            TRANSLATE(int32_t, to_type, nan);                                                                          \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I64:                                                                \
-            TRANSLATE(int64_t, to_type, nan);                                                                          \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U8:                                                                 \
-            TRANSLATE(uint8_t, to_type, nan);                                                                          \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U16:                                                                \
-            TRANSLATE(uint16_t, to_type, nan);                                                                         \
-            break;                                                                                                     \
-        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U32:                                                                \
-            TRANSLATE(uint32_t, to_type, nan);                                                                         \
-            break;                                                                                                     \
-        default:                                                                                                       \
-            TRANSLATE(uint64_t, to_type, nan);                                                                         \
-        }                                                                                                              \
-        if (c->validity)                                                                                               \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i * apart] = bit_at(c->validity, c->validity_offset + first + i) ? to[i * apart] : nan;             \
-        if (missing == missing)                                                                                        \
-            for (int64_t i = 0; i < n; i++)                                                                            \
-                to[i * apart] = to[i * apart] == missing ? nan : to[i * apart];                                        \
+#define READ(name, to_type, nan)                                                                             \
+    static void name(const schedc_column *c, int64_t first, int64_t n, to_type missing,                      \
+                     to_type *restrict to, int64_t distance)                                                 \
+    {                                                                                                        \
+        if (!c->values) {                                                                                    \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                to[i * distance] = nan;                                                                      \
+            return;                                                                                          \
+        }                                                                                                    \
+        int64_t step = c->stride ? c->stride : (int64_t)bytes_of(c->type);                                   \
+        const unsigned char *from = c->values;                                                               \
+        from += c->type == SCHEDC_COLUMN_BIT ? 0 : first * step;                                             \
+        switch (c->dictionary ? SCHEDC_COLUMN_BIT + 1 + c->type : c->type) {                                 \
+        case SCHEDC_COLUMN_F32:                                                                              \
+            CONVERT(float, to_type);                                                                         \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_F64:                                                                              \
+            CONVERT(double, to_type);                                                                        \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_I8:                                                                               \
+            CONVERT(int8_t, to_type);                                                                        \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_I16:                                                                              \
+            CONVERT(int16_t, to_type);                                                                       \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_I32:                                                                              \
+            CONVERT(int32_t, to_type);                                                                       \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_I64:                                                                              \
+            CONVERT(int64_t, to_type);                                                                       \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_U8:                                                                               \
+            CONVERT(uint8_t, to_type);                                                                       \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_U16:                                                                              \
+            CONVERT(uint16_t, to_type);                                                                      \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_U32:                                                                              \
+            CONVERT(uint32_t, to_type);                                                                      \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_U64:                                                                              \
+            CONVERT(uint64_t, to_type);                                                                      \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BOOL:                                                                             \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                to[i * distance] = from[i * step] != 0;                                                      \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT:                                                                              \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                to[i * distance] = bit_at(from, c->values_offset + first + i);                               \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I8:                                                       \
+            TRANSLATE(int8_t, to_type, nan);                                                                 \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I16:                                                      \
+            TRANSLATE(int16_t, to_type, nan);                                                                \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I32:                                                      \
+            TRANSLATE(int32_t, to_type, nan);                                                                \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_I64:                                                      \
+            TRANSLATE(int64_t, to_type, nan);                                                                \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U8:                                                       \
+            TRANSLATE(uint8_t, to_type, nan);                                                                \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U16:                                                      \
+            TRANSLATE(uint16_t, to_type, nan);                                                               \
+            break;                                                                                           \
+        case SCHEDC_COLUMN_BIT + 1 + SCHEDC_COLUMN_U32:                                                      \
+            TRANSLATE(uint32_t, to_type, nan);                                                               \
+            break;                                                                                           \
+        default:                                                                                             \
+            TRANSLATE(uint64_t, to_type, nan);                                                               \
+        }                                                                                                    \
+        if (c->validity)                                                                                     \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                to[i * distance] = bit_at(c->validity, c->validity_offset + first + i) ? to[i * distance]    \
+                    : nan;                                                                                   \
+        if (missing == missing)                                                                              \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                to[i * distance] = to[i * distance] == missing ? nan : to[i * distance];                     \
     }
 
 READ(read_floats, float, NAN)
 READ(read_doubles, double, (double)NAN)
 
-void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, int64_t n, void *to, int64_t apart)
+void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, int64_t n, void *to,
+                        int64_t distance)
 {
     const schedc_column *c = &p->columns[feature];
     if (p->model->row_type == SCHEDC_DTYPE_F64)
-        read_doubles(c, p->first_row + first, n, p->missing, to, apart);
+        read_doubles(c, p->first_row + first, n, p->missing, to, distance);
     else
-        read_floats(c, p->first_row + first, n, (float)p->missing, to, apart);
+        read_floats(c, p->first_row + first, n, (float)p->missing, to, distance);
 }
 
-/* Whether kernels can read the caller's own values: packed, aligned, of their type, and missing only where they are NaN. */
+/* Whether kernels can read the caller's own values: packed, aligned, of their type, and missing only where
+ * they are NaN. */
 static bool reads_in_place(const schedc_plan *p, const schedc_column *c)
 {
     int32_t type = p->model->row_type;
     size_t size = schedc_size_of(type);
-    bool as_it_is = c->values && !c->validity && !c->dictionary && c->type == type && p->missing != p->missing;
+    bool as_it_is = c->values && !c->validity && !c->dictionary && c->type == type &&
+                    p->missing != p->missing;
     return as_it_is && (c->stride == 0 || c->stride == (int64_t)size) && (uintptr_t)c->values % size == 0;
 }
 
-/* Features that are missing in all rows are one column. */
+/* All features that are missing in all rows share one column. */
 int32_t schedc_count_converted(const schedc_plan *p)
 {
     int32_t count = 0, absent = 0;
@@ -236,30 +243,31 @@ int32_t schedc_count_converted(const schedc_plan *p)
     return count + absent;
 }
 
-/* Behind the order are the numbers of the features that are converted. */
+/* The numbers of the converted features lie behind the order. */
 size_t schedc_order_bytes(const schedc_plan *p)
 {
     size_t features = (size_t)p->model->num_features;
     return (features + 1) * sizeof(int64_t) + features * sizeof(int32_t);
 }
 
-enum { VALUES_AT_ONCE = 8192 }; /* that a thread converts at a time: more would not pay for waking one sooner */
+enum { VALUES_AT_ONCE = 8192 }; /* values that a thread converts at a time */
 
 typedef struct converting {
     const schedc_plan *plan;
     unsigned char *to;
-    int64_t first, n_rows, held;
-    const int32_t *features; /* of the columns */
-    int64_t count, together; /* columns in all, columns of one iteration */
+    int64_t first, n_rows, room;
+    const int32_t *features; /* of the converted columns */
+    int64_t count, together; /* columns in all; `together`: columns of one iteration */
 } converting;
 
 static void convert_columns(void *env, int64_t i)
 {
     const converting *all = env;
-    size_t bytes = (size_t)all->held * schedc_size_of(all->plan->model->row_type);
+    size_t bytes = (size_t)all->room * schedc_size_of(all->plan->model->row_type);
     int64_t end = (i + 1) * all->together < all->count ? (i + 1) * all->together : all->count;
     for (int64_t column = i * all->together; column < end; column++)
-        schedc_read_column(all->plan, all->features[column], all->first, all->n_rows, all->to + (size_t)column * bytes, 1);
+        schedc_read_column(all->plan, all->features[column], all->first, all->n_rows,
+                           all->to + (size_t)column * bytes, 1);
 }
 
 static int32_t list_converted(const schedc_plan *p, int32_t *features)
@@ -276,14 +284,15 @@ static int32_t list_converted(const schedc_plan *p, int32_t *features)
     return count;
 }
 
-/* Where kernels read a column is a number of elements from the lowest of all addresses on. */
-void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t held, unsigned char *columns,
+/* Kernels find a column by its distance, in elements, from the lowest of all addresses. */
+void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t room,
+                         unsigned char *columns,
                          int64_t *order)
 {
     size_t size = schedc_size_of(p->model->row_type);
     int32_t *features = (int32_t *)(void *)(order + p->model->num_features + 1);
     int64_t count = list_converted(p, features), together = VALUES_AT_ONCE / (ctx->n_rows + 1) + 1;
-    converting all = {p, columns, first, ctx->n_rows, held, features, count, together};
+    converting all = {p, columns, first, ctx->n_rows, room, features, count, together};
     if (count)
         schedc_rt_parallel(ctx, convert_columns, &all, (count - 1) / together + 1);
     uintptr_t lowest = UINTPTR_MAX, absent = 0, next = (uintptr_t)columns;
@@ -296,7 +305,7 @@ void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, i
             at = absent;
         } else {
             at = next;
-            next += (size_t)held * size;
+            next += (size_t)room * size;
             absent = c->values ? absent : at;
         }
         order[1 + i] = (int64_t)at;
@@ -309,7 +318,7 @@ void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, i
     ctx->order = order;
 }
 
-enum { ROWS_AT_ONCE = 16 }; /* floats of a cache line: a column's is read once, and those of the rows stay in the cache */
+enum { ROWS_AT_ONCE = 16 }; /* floats of a cache line: each line of a column is read once */
 
 void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)
 {

@@ -1,17 +1,18 @@
-/* Calls on a device: rows go there through pinned memory in pieces, so that the next piece is copied, or quantized, while
- * one is computed. Two lanes take turns, each with a stream in which a piece is copied in, computed, and copied out. */
+/* Calls on a device. Rows are copied through pinned memory in pieces, so that one piece is copied, or
+ * quantized, while another is computed. Two lanes alternate, each with a stream in which a piece is copied
+ * in, computed, and copied out. */
 #include "device.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 4 * 1024 * 1024, /* of rows: a bus takes some 100 microseconds for them, a launch 5 */
-    PIECE_ROWS = 16 * 1024,        /* at least: fewer leave most of a device idle */
-    MAX_GRID_YZ = 65535,           /* blocks in the directions y and z */
+    PIECE_BYTES = 4 * 1024 * 1024, /* bytes of rows: 100 microseconds on a bus; a launch takes 5 */
+    PIECE_ROWS = 16 * 1024,        /* fewest rows of a piece: fewer leave most of a device idle */
+    MAX_GRID_YZ = 65535,           /* blocks of one launch in the directions y and z */
 };
 
-/* Memory of kernels. */
+/* Temporary memory of kernels. */
 
 static void *device_alloc(schedc_ctx *ctx, int64_t bytes)
 {
@@ -54,7 +55,7 @@ void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int
     schedc_lane *lane = ctx->team->lane;
     schedc_device *device = lane->device;
     const schedc_launch *launch = &device->gpu->launches[number];
-    /* Kernels for long grids are told the first block in the directions y and z. */
+    /* Kernels for long grids get the first block in the directions y and z. */
     int32_t before_y = 0, before_z = 0;
     int64_t longest = launch->is_split ? MAX_GRID_YZ : INT32_MAX;
     if (launch->is_split) {
@@ -71,8 +72,9 @@ void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int
             before_z = (int32_t)at_z;
             unsigned blocks_y = (unsigned)(y - at_y < longest ? y - at_y : longest);
             unsigned blocks_z = (unsigned)(z - at_z < longest ? z - at_z : longest);
-            int32_t error = device->driver->launch(device->launches[number], (unsigned)x, blocks_y, blocks_z, launch->block[0],
-                                                   launch->block[1], launch->block[2], launch->shared, lane->stream,
+            int32_t error = device->driver->launch(device->launches[number], (unsigned)x, blocks_y, blocks_z,
+                                                   launch->block[0], launch->block[1], launch->block[2],
+                                                   launch->shared, lane->stream,
                                                    arguments, NULL);
             if (error != CU_OK)
                 schedc_rt_fail(ctx, schedc_driver_status(error));
@@ -82,19 +84,19 @@ void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int
 
 /* Runs. */
 
-/* Whether one kernel makes predictions of rows. */
+/* Whether one kernel computes predictions from rows. */
 static bool is_direct(const schedc_plan *p)
 {
     return p->model->gpu->direct && p->finish && p->finish == p->model->value;
 }
 
-/* What the kernels of a run read and write on the device. */
-typedef struct places {
+/* Addresses on the device that the kernels of a run read and write. */
+typedef struct device_buffers {
     cu_pointer rows, margins, out;
-    const schedc_transfer *bins; /* that the rows are there; null: they are values */
-} places;
+    const schedc_transfer *bins; /* the transfer that made the rows bins; null: they are values */
+} device_buffers;
 
-static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_rows, places at)
+static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_rows, device_buffers at)
 {
     schedc_team team = {.threads = 1, .lane = lane, .alloc = device_alloc, .free = device_free};
     schedc_ctx ctx = {.rows = (const void *)(uintptr_t)at.rows,
@@ -115,20 +117,22 @@ static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_ro
     return (int32_t)ctx.status;
 }
 
-/* Bytes of a row of margins that a finishing kernel reads; 0: there is none. */
+/* Returns the bytes of a row of margins that a finishing kernel reads; 0 without such a kernel. */
 static size_t margin_bytes(const schedc_plan *p)
 {
-    return p->finish && !is_direct(p) ? (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type) : 0;
+    size_t bytes = (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type);
+    return p->finish && !is_direct(p) ? bytes : 0;
 }
 
-/* Bytes of a row of what is copied back. */
+/* Returns the bytes of a row of results that are copied back. */
 static size_t result_bytes(const schedc_plan *p)
 {
     return p->margin_bytes && !p->finish ? p->margin_bytes : p->out_bytes;
 }
 
-/* Writes the rows of a run into pinned memory, as bins or as they are. */
-static int32_t stage(const schedc_plan *p, const schedc_transfer *bins, int64_t first, int64_t n_rows, void *pinned)
+/* Writes the rows of a run to pinned memory, as bins or as they are. */
+static int32_t stage(const schedc_plan *p, const schedc_transfer *bins, int64_t first, int64_t n_rows,
+                     void *pinned)
 {
     if (bins)
         return schedc_quantize_rows(p, bins, first, n_rows, pinned);
@@ -138,7 +142,7 @@ static int32_t stage(const schedc_plan *p, const schedc_transfer *bins, int64_t 
     return SCHEDC_OK;
 }
 
-/* Copies the rows of a run in, and starts all that is to be done with them. */
+/* Starts a run: the copy of its rows, its kernels, and the copy of its results. */
 static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int64_t n_rows)
 {
     const schedc_driver *driver = lane->device->driver;
@@ -161,8 +165,9 @@ static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int
         return status;
     status = stage(p, bins, first, n_rows, lane->rows_in.pinned);
     if (status == SCHEDC_OK)
-        status = schedc_driver_status(driver->upload_async(lane->rows.device, lane->rows_in.pinned, rows, lane->stream));
-    places at = {lane->rows.device, lane->margins.device, lane->out.device, bins};
+        status = schedc_driver_status(driver->upload_async(lane->rows.device, lane->rows_in.pinned, rows,
+                                                           lane->stream));
+    device_buffers at = {lane->rows.device, lane->margins.device, lane->out.device, bins};
     if (status == SCHEDC_OK)
         status = run_kernels(p, lane, n_rows, at);
     if (status == SCHEDC_OK)
@@ -199,13 +204,13 @@ static int64_t piece_rows(const schedc_plan *p)
     return rows < p->model->rows_per_run ? rows : p->model->rows_per_run;
 }
 
-/* Rows in memory of the host. */
+/* Runs a call on rows in the host's memory. */
 static int32_t execute_from_host(const schedc_plan *p, schedc_session *session)
 {
     int64_t piece = piece_rows(p), n_rows;
     int32_t status = SCHEDC_OK;
     int turn = 0;
-    bool is_used = false; /* the device */
+    bool is_used = false; /* whether a run took place on the device */
     for (int64_t first = 0; first < p->n_rows && status == SCHEDC_OK; first += n_rows, turn ^= 1) {
         schedc_lane *lane = &session->lanes[turn];
         n_rows = p->n_rows - first < piece ? p->n_rows - first : piece;
@@ -226,13 +231,14 @@ static int32_t execute_from_host(const schedc_plan *p, schedc_session *session)
             lane->device->driver->stream_synchronize(lane->stream);
         lane->n_rows = 0;
     }
-    /* The lanes waited for the call before, and have been waited for, unless all runs were the host's. */
+    /* The lanes waited for the earlier call, and this call for the lanes, unless the host ran all of it. */
     if (is_used || schedc_seeded(SCHEDC_LAST_CALL_DROPPED))
         session->pending = false;
     return status;
 }
 
-/* Rows in memory of the device: everything is put into the caller's stream, and nothing waits. */
+/* Runs a call on rows in the device's memory. All work goes into the caller's stream, and nothing waits
+ * for it. */
 static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
 {
     schedc_lane *lane = &session->lanes[0];
@@ -247,20 +253,20 @@ static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
             break;
         }
         status = schedc_area_device(lane, &lane->margins, (size_t)n_rows * margin_bytes(p));
-        places at = {(uintptr_t)part.rows, lane->margins.device, (uintptr_t)part.out, NULL};
+        device_buffers at = {(uintptr_t)part.rows, lane->margins.device, (uintptr_t)part.out, NULL};
         if (status == SCHEDC_OK)
             status = run_kernels(p, lane, n_rows, at);
     }
     const schedc_driver *driver = lane->device->driver;
     int32_t recorded = schedc_driver_status(driver->event_record(lane->done, lane->stream));
     session->pending = recorded == SCHEDC_OK;
-    /* Without a record nobody could wait for this call later. */
+    /* Without a record, no later call could wait for this one. */
     if (recorded != SCHEDC_OK && !schedc_seeded(SCHEDC_RECORD_NOT_CHECKED))
         driver->stream_synchronize(lane->stream);
     return status == SCHEDC_OK ? recorded : status;
 }
 
-/* Lets the streams of a session wait for the calls that had it before. */
+/* Makes the streams of a session wait for the earlier call that used it. */
 static int32_t after_the_last_call(const schedc_plan *p, schedc_session *session)
 {
     const schedc_driver *driver = session->lanes[0].device->driver;

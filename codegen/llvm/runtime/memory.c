@@ -1,13 +1,13 @@
-/* Temporary memory of kernels: from the call's arena while it lasts, else from the heap. */
+/* Temporary memory of kernels: from the call's arena while it lasts, then from the heap. */
 #include "internal.h"
 
 #include <stdlib.h>
 
-/* Stands before every piece of an arena. Pieces lie one behind the other. */
+/* Header of a piece of an arena. Pieces lie one behind the other. */
 typedef union header {
     struct {
         size_t bytes;  /* of header and piece */
-        size_t before; /* where the piece before it starts */
+        size_t before; /* start of the piece before it */
         bool is_free;
     };
     unsigned char line[SCHEDC_ALIGN];
@@ -17,7 +17,8 @@ void schedc_arena_init(schedc_arena *arena, void *memory, size_t bytes, bool sha
 {
     size_t skip = -(uintptr_t)memory & (SCHEDC_ALIGN - 1);
     size_t size = bytes > skip ? (bytes - skip) & ~(size_t)(SCHEDC_ALIGN - 1) : 0;
-    *arena = (schedc_arena){.base = size ? (unsigned char *)memory + skip : NULL, .size = size, .shared = shared};
+    unsigned char *base = size ? (unsigned char *)memory + skip : NULL;
+    *arena = (schedc_arena){.base = base, .size = size, .shared = shared};
     if (shared)
         pthread_mutex_init(&arena->lock, NULL);
 }
@@ -27,8 +28,8 @@ static header *piece_at(const schedc_arena *arena, size_t start)
     return (header *)(arena->base + start);
 }
 
-/* A piece of the wanted size that was given back, or else a new one, or else the smallest free one that is larger.
- * So the iterations of a loop need no more room than those that run at the same time. */
+/* Takes a free piece of the wanted size, or else a new one, or else the smallest larger free one. The
+ * iterations of a loop therefore need no more room than those that run at the same time. */
 static header *take(schedc_arena *arena, size_t bytes)
 {
     header *larger = NULL;
@@ -63,7 +64,7 @@ static void *arena_alloc(schedc_arena *arena, size_t bytes)
     return piece ? piece + 1 : NULL;
 }
 
-/* Free pieces at the end give their bytes back; those between others wait to be taken again. */
+/* Frees a piece. Free pieces at the end shrink the arena; those between others can be taken again. */
 static void arena_free(schedc_arena *arena, void *memory)
 {
     if (arena->shared)
@@ -83,11 +84,12 @@ void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes)
         return ctx->team->alloc(ctx, bytes);
     schedc_arena *arena = ctx->team ? &ctx->team->arena : NULL;
     bool only_arena = arena && arena->is_all;
-    /* The run will be done again with fewer rows: the sooner it ends, the better. */
+    /* The call repeats the run with fewer rows: the sooner it ends, the better. */
     if (only_arena && __atomic_load_n(&ctx->status, __ATOMIC_RELAXED) != SCHEDC_OK)
         return NULL;
     if (bytes >= 0 && bytes <= PTRDIFF_MAX - 4 * SCHEDC_ALIGN) {
-        size_t rounded = bytes ? ((size_t)bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1) : SCHEDC_ALIGN;
+        size_t lines = ((size_t)bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1);
+        size_t rounded = bytes ? lines : SCHEDC_ALIGN;
         void *memory = arena ? arena_alloc(arena, rounded) : NULL;
         if (!memory && !only_arena)
             memory = aligned_alloc(SCHEDC_ALIGN, rounded);
@@ -114,5 +116,6 @@ void schedc_rt_free(schedc_ctx *ctx, void *memory)
 void schedc_rt_fail(schedc_ctx *ctx, int32_t status)
 {
     int64_t none = SCHEDC_OK;
-    __atomic_compare_exchange_n(&ctx->status, &none, (int64_t)status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&ctx->status, &none, (int64_t)status, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
 }

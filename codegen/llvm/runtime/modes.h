@@ -1,5 +1,5 @@
-/* How floating-point operations of a thread round, and whether they take denormal numbers for zero. Programs change
- * this for themselves, some without knowing it: kernels compute as if they had not. */
+/* Modes of floating-point operations of a thread: rounding, and whether denormal numbers count as zero.
+ * Programs change them, some without knowing it; kernels always run with the default modes. */
 #ifndef SCHEDC_MODES_H
 #define SCHEDC_MODES_H
 
@@ -8,11 +8,11 @@
 typedef unsigned int schedc_modes;
 
 enum {
-    SCHEDC_MODE_BITS = 0xffc0,    /* all but the flags of what has happened */
-    SCHEDC_DEFAULT_MODES = 0x1f80 /* nothing traps, to nearest, denormal numbers are numbers */
+    SCHEDC_MODE_BITS = 0xffc0,    /* all bits but the flags of past exceptions */
+    SCHEDC_DEFAULT_MODES = 0x1f80 /* no traps, rounding to nearest, denormal numbers */
 };
 
-/* Sets the default modes of the calling thread, and gives what has to be put back. */
+/* Sets the default modes of the calling thread, and returns those to restore. */
 static inline schedc_modes schedc_enter_modes(void)
 {
     schedc_modes found = __builtin_ia32_stmxcsr();

@@ -1,9 +1,9 @@
 /* The worker threads of an artefact.
  *
- * One loop at a time owns the pool. Its caller opens a number of seats; workers take seats, draw iterations from a
- * shared counter beside the caller, and leave. When the counter is used up the caller closes the seats that are still
- * free and waits for the workers that sit. A loop that finds the pool owned, by another call or by the loop around
- * it, runs in its own thread: nothing here ever waits for another call. */
+ * One loop at a time owns the pool. Its caller opens a number of seats. Workers take seats, draw
+ * iterations from a counter that they share with the caller, and leave. When no iterations are left, the
+ * caller closes the free seats and waits for the seated workers. If another call or a surrounding loop
+ * owns the pool, a loop runs in its own thread: nothing here ever waits for another call. */
 #include "internal.h"
 #include "modes.h"
 
@@ -21,21 +21,21 @@ typedef struct job {
     uint64_t chunk; /* iterations drawn at a time */
 } job;
 
-/* The gate's word: the seats still free, the workers that sit, and whether the caller sleeps until they have left. */
+/* Bits of the gate: free seats, seated workers, and whether the caller sleeps until they have left. */
 #define SITTING_MASK 0xffffu
 #define SEAT (1u << 16)
 #define SEATS_MASK 0x7fff0000u
 #define CALLER_SLEEPS (1u << 31)
 
-/* Each line is written by different threads at different times. */
+/* Different threads write each cache line at different times. */
 static struct {
-    _Alignas(64) _Atomic uint32_t owned; /* 1: a loop has the pool, or the pool has stopped */
-    uint32_t count;                      /* workers that exist; this line belongs to the owner */
-    uint32_t limit;                      /* workers that the system lets us have */
+    _Alignas(64) _Atomic uint32_t owned; /* 1: a loop owns the pool, or the pool has stopped */
+    uint32_t count;                      /* number of workers; this line belongs to the owner */
+    uint32_t limit;                      /* most workers that the system permits */
     bool watches_fork;
     job job;
     _Alignas(64) _Atomic uint32_t gate;
-    _Alignas(64) _Atomic uint64_t next;   /* first iteration that nobody has drawn */
+    _Alignas(64) _Atomic uint64_t next;   /* first iteration that no thread has drawn */
     _Alignas(64) _Atomic uint32_t signal; /* changes when a loop opens its seats or the pool stops */
     _Atomic uint32_t sleepers;            /* workers that wait for the signal in the kernel */
     _Atomic bool stop;
@@ -52,8 +52,8 @@ static void wake(_Atomic uint32_t *word, uint32_t count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* Spinning lets loops that follow each other closely do without the kernel. It is bounded in time, to about what a
- * sleep and a wake cost together. */
+/* Spinning spares loops in quick succession a sleep in the kernel. Its time is bounded to that of a sleep
+ * and a wake together. */
 #if defined(__x86_64__)
 #define SPIN_TICKS 80000u /* 20 to 40 microseconds */
 
@@ -82,7 +82,7 @@ static void relax(void)
 }
 #endif
 
-/* When a spin that starts now has to end; at once where only one core is there to spin on. */
+/* Returns the end of a spin that starts now; at once on a single core. */
 static uint64_t spin_end(void)
 {
     return ticks() + (schedc_usable_cores() > 1 ? SPIN_TICKS : 0);
@@ -93,7 +93,7 @@ static bool before(uint64_t end)
     return (int64_t)(end - ticks()) > 0;
 }
 
-/* Draws and runs iterations until there are none left. */
+/* Draws and runs iterations until none are left. */
 static void work(void)
 {
     const job now = pool.job;
@@ -111,7 +111,7 @@ static bool take_seat(void)
 {
     uint32_t gate = atomic_load_explicit(&pool.gate, memory_order_relaxed);
     while (gate & SEATS_MASK) {
-        /* acquire: the job is published by opening the gate */
+        /* acquire: opening the gate publishes the job */
         if (atomic_compare_exchange_weak_explicit(&pool.gate, &gate, gate - SEAT + 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;
@@ -129,15 +129,15 @@ static void leave_seat(void)
 static void *worker(void *unused)
 {
     (void)unused;
-    schedc_enter_modes(); /* a thread begins with those of the one that starts it */
+    schedc_enter_modes(); /* a thread inherits the modes of its creator */
     uint64_t awake_until = spin_end();
     for (;;) {
-        /* Read before the gate: a loop that opens after the look at the gate changes it. */
+        /* Read before the gate: a loop that opens its seats after the look at the gate changes it. */
         uint32_t seen = atomic_load_explicit(&pool.signal, memory_order_acquire);
         if (take_seat()) {
             work();
             leave_seat();
-            awake_until = spin_end(); /* only work buys another spin, not the signals of smaller loops */
+            awake_until = spin_end(); /* only work prolongs the spin, not signals of smaller loops */
             continue;
         }
         if (atomic_load_explicit(&pool.stop, memory_order_relaxed))
@@ -152,7 +152,8 @@ static void *worker(void *unused)
     }
 }
 
-/* In the child of a fork only the forking thread exists, and whichever loop owned the pool is gone. */
+/* Resets the pool in the child of a fork, where only the forking thread exists and the pool's owner is
+ * gone. */
 static void forget_workers(void)
 {
     pool.count = 0;
@@ -162,7 +163,8 @@ static void forget_workers(void)
     atomic_store(&pool.owned, atomic_load(&pool.stop) ? 1 : 0);
 }
 
-/* Workers that a loop may count on when it wants `wanted`. Starts the missing ones; to be called by the owner. */
+/* Returns the number of workers for a loop that wants `wanted`, and starts missing ones. The caller owns
+ * the pool. */
 static uint32_t have_workers(uint32_t wanted)
 {
     if (wanted > pool.limit)
@@ -173,7 +175,8 @@ static uint32_t have_workers(uint32_t wanted)
         return 0;
     pool.watches_fork = true;
 
-    /* Signals are for the program's own threads, except those that a thread brings upon itself. */
+    /* Workers block all signals, which are for the program's own threads, except those that a thread
+     * raises itself. */
     sigset_t blocked, before_blocked;
     sigfillset(&blocked);
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -185,7 +188,7 @@ static uint32_t have_workers(uint32_t wanted)
     pthread_sigmask(SIG_SETMASK, &before_blocked, NULL);
 
     if (pool.count < wanted)
-        pool.limit = pool.count; /* asking again in every loop would cost more than it brings */
+        pool.limit = pool.count; /* another attempt in every loop would cost more */
     return pool.count;
 }
 
@@ -216,10 +219,10 @@ static void close_seats(void)
     atomic_store_explicit(&pool.gate, 0, memory_order_relaxed);
 }
 
-/* Runs a loop in the pool; false when the pool is not to be had and nothing was run. */
+/* Runs a loop in the pool; returns false, without running anything, if the pool is owned. */
 static bool run_shared(void (*body)(void *env, int64_t i), void *env, uint64_t trip, uint32_t threads)
 {
-    enum { CHUNKS = 16 }; /* per thread: balances uneven iterations to a few percent, and draws are few */
+    enum { CHUNKS = 16 }; /* per thread: balances uneven iterations to a few percent */
     uint32_t free_pool = 0;
     if (!atomic_compare_exchange_strong_explicit(&pool.owned, &free_pool, 1, memory_order_acquire,
                                                  memory_order_relaxed))
@@ -250,8 +253,8 @@ void schedc_rt_parallel(schedc_ctx *ctx, void (*body)(void *env, int64_t i), voi
         body(env, i);
 }
 
-/* Runs when the library is unloaded or the process exits. A pool that is owned at that moment belongs to a thread
- * that the exit does not wait for: its workers are left to the end of the process. */
+/* Runs when the library is unloaded or the process exits. If a thread owns the pool at that moment, the
+ * exit does not wait for it, and the workers stay until the process ends. */
 __attribute__((destructor)) static void stop_workers(void)
 {
     uint32_t free_pool = 0;

@@ -1,12 +1,12 @@
-/* Rows and margins on their way through memory of ours. */
+/* Copies of rows and margins, in other types, through memory of the runtime. */
 #include "plan.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 16 * 1024 }; /* rows that a thread converts at a time */
+enum { BLOCK_BYTES = 16 * 1024 }; /* bytes of rows that a thread converts at a time */
 
-/* Values that are equal to this one, in the model's own type, become missing. */
+/* Replaces values that equal the plan's missing value, in the model's own type, by NaN. */
 static void mark_missing(const schedc_plan *p, unsigned char *row)
 {
     int32_t features = p->model->num_features;
@@ -21,7 +21,7 @@ static void mark_missing(const schedc_plan *p, unsigned char *row)
     }
 }
 
-/* The caller's elements may lie at any address, so they are copied out, never read in place. */
+/* Packs one row. The caller's elements may have any alignment, so they are copied before they are read. */
 static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned char *from)
 {
     int32_t features = p->model->num_features;
@@ -62,7 +62,7 @@ void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, u
 typedef struct packing {
     const schedc_plan *plan;
     unsigned char *to;
-    int64_t first, n_rows, block; /* rows in all, rows of one iteration */
+    int64_t first, n_rows, block; /* rows in all; `block`: rows of one iteration */
 } packing;
 
 static void pack_block(void *env, int64_t i)

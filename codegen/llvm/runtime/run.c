@@ -1,13 +1,13 @@
-/* Runs of a model's kernels on the host, and the choice of where runs take place. */
+/* Runs of a model's kernels on the host, and the split of a call into runs. */
 #include "plan.h"
 
 #include <stdlib.h>
 
 enum {
-    STACK_BYTES = 16 * 1024,  /* small calls live in this much stack and never allocate */
-    CHUNK_BYTES = 256 * 1024, /* of temporary rows and margins per thread: they stay in the core's cache */
-    CHUNK_THREADS = 16,       /* more threads than this do not make a chunk larger */
-    MIN_CHUNK_ROWS = 64,      /* kernels like full tiles */
+    STACK_BYTES = 16 * 1024,  /* bytes of stack for small calls, which never allocate */
+    CHUNK_BYTES = 256 * 1024, /* bytes of temporary rows and margins of a thread: they fit the core's cache */
+    CHUNK_THREADS = 16,       /* most threads for which a chunk grows */
+    MIN_CHUNK_ROWS = 64,      /* fewest rows of a chunk: full tiles are faster */
 };
 
 bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
@@ -16,7 +16,7 @@ bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
     if (!gpu)
         return false;
     const schedc_range *range = gpu->ranges;
-    /* Leaves are found where the largest runs are. */
+    /* Leaf indices are computed where the largest runs are. */
     bool by_tree = p->walk != p->model->raw;
     while (range->max_rows != INT64_MAX && (by_tree || n_rows > range->max_rows))
         range++;
@@ -37,7 +37,7 @@ schedc_plan schedc_part(const schedc_plan *p, int64_t first, int64_t n_rows)
     return part;
 }
 
-/* Bytes of a row of a run that is packed, or of its columns that are converted. */
+/* Returns the bytes of a packed row of a run, or of its converted columns. */
 static size_t temporary_row_bytes(const schedc_plan *p)
 {
     if (p->direct)
@@ -45,17 +45,17 @@ static size_t temporary_row_bytes(const schedc_plan *p)
     return p->convert ? p->row_bytes : 0;
 }
 
-/* Memory of a call: for each row of a run, and beside. */
+/* Temporary memory of a call: bytes for each row of a run, and other bytes. */
 typedef struct needs {
     size_t per_row, beside;
 } needs;
 
-/* Where the temporary data of a run are. */
-typedef struct run_places {
-    unsigned char *rows, *margins; /* rows: packed, or columns that are converted */
+/* Addresses of the temporary data of a run. */
+typedef struct run_buffers {
+    unsigned char *rows, *margins; /* `rows` are packed, or converted columns */
     int64_t *order;
-    int64_t held; /* rows that there is room for */
-} run_places;
+    int64_t room; /* most rows that fit */
+} run_buffers;
 
 static const int64_t ROWS_IN_ORDER = 0;
 
@@ -64,13 +64,13 @@ static size_t aligned(size_t bytes)
     return (bytes + SCHEDC_ALIGN - 1) & ~(size_t)(SCHEDC_ALIGN - 1);
 }
 
-/* One run of the kernels over rows [first, first + ctx->n_rows). */
-static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, const run_places *at)
+/* Runs the kernels on the rows [first, first + ctx->n_rows). */
+static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, const run_buffers *at)
 {
     unsigned char *out = p->out + (size_t)first * p->out_bytes;
     ctx->order = &ROWS_IN_ORDER;
     if (p->direct) {
-        schedc_hand_columns(p, ctx, first, at->held, at->rows, at->order);
+        schedc_hand_columns(p, ctx, first, at->room, at->rows, at->order);
     } else if (p->convert) {
         schedc_pack_rows(p, ctx, first, ctx->n_rows, at->rows);
         ctx->rows = at->rows;
@@ -91,7 +91,8 @@ static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, const run_
         schedc_convert_margins(p, ctx->rows, ctx->n_rows, ctx->out);
 }
 
-/* Rows of the next run. The kernels take no columns in short runs, so that none is left at the end. */
+/* Returns the rows of the next run. Kernels take no columns in short runs, so the last run must not be
+ * one. */
 static int64_t next_run(const schedc_plan *p, int64_t left, int64_t chunk)
 {
     if (left <= chunk)
@@ -100,10 +101,12 @@ static int64_t next_run(const schedc_plan *p, int64_t left, int64_t chunk)
     return leaves_few ? chunk - p->model->columns_from : chunk;
 }
 
-/* Cuts the rows from `first` on into runs whose temporary data fit `memory`, up to a run that fails. */
-static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *memory, int64_t chunk, int64_t *first)
+/* Splits the rows from `first` on into runs whose temporary data fit `memory`, and stops at a run that
+ * fails. */
+static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *memory, int64_t chunk,
+                       int64_t *first)
 {
-    run_places at = {.held = chunk};
+    run_buffers at = {.room = chunk};
     at.order = (int64_t *)(void *)(memory + (-(uintptr_t)memory & (SCHEDC_ALIGN - 1)));
     at.rows = (unsigned char *)at.order + (p->direct ? aligned(schedc_order_bytes(p)) : 0);
     at.margins = at.rows + aligned((size_t)chunk * temporary_row_bytes(p));
@@ -122,15 +125,15 @@ static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *m
     return (int32_t)ctx.status;
 }
 
-enum { SLACK = 3 * SCHEDC_ALIGN }; /* what aligning the order, rows and margins may cost */
+enum { SLACK = 3 * SCHEDC_ALIGN }; /* bytes lost by aligning the order, rows and margins */
 
-/* Rows whose temporary data fit `bytes`. */
+/* Returns the rows whose temporary data fit `bytes`. */
 static int64_t rows_in(size_t bytes, needs wanted)
 {
     return bytes > SLACK + wanted.beside ? (int64_t)((bytes - SLACK - wanted.beside) / wanted.per_row) : 0;
 }
 
-/* Rows of one run if memory were no concern, only caches. */
+/* Returns the rows of a run that suit the caches, whatever memory there is. */
 static int64_t wanted_chunk(const schedc_plan *p, size_t per_row)
 {
     int64_t chunk = p->model->rows_per_run > 1 ? p->model->rows_per_run : 1;
@@ -143,7 +146,7 @@ static int64_t wanted_chunk(const schedc_plan *p, size_t per_row)
     return chunk < p->n_rows ? chunk : p->n_rows;
 }
 
-/* Bytes of temporary rows and margins, for each row of a run, and of what lies beside them. */
+/* Returns the bytes of temporary rows and margins for each row of a run, and of other temporary data. */
 static needs needs_of(const schedc_plan *p)
 {
     size_t per_row = temporary_row_bytes(p) + p->margin_bytes;
@@ -156,14 +159,14 @@ static size_t bytes_for(needs wanted, int64_t chunk)
     return none ? 0 : (size_t)chunk * wanted.per_row + wanted.beside + SLACK;
 }
 
-/* Whether runs of so many rows can be handed columns, the last one, too. */
+/* Whether runs of `chunk` rows, also the last one, can get columns. */
 static bool are_long(const schedc_plan *p, int64_t chunk)
 {
     return chunk >= p->n_rows || chunk / 2 >= p->model->columns_from;
 }
 
-/* Runs the call in nothing but the caller's scratch, with fewer threads and then fewer rows at a time until it fits;
- * SCHEDC_LITTLE_SCRATCH if a single row does not, or no run of columns. */
+/* Runs the call in the caller's scratch alone, with fewer threads and then fewer rows at a time until it
+ * fits. Returns SCHEDC_LITTLE_SCRATCH if a single row, or the shortest run of columns, does not fit. */
 static int32_t execute_in_scratch(schedc_plan p)
 {
     needs wanted = needs_of(&p);
@@ -190,7 +193,7 @@ static int32_t execute_in_scratch(schedc_plan p)
     }
 }
 
-/* Runs the call in memory that it finds itself: on the stack where that is enough, else the heap's. */
+/* Runs the call in the runtime's own memory: on the stack if that suffices, else on the heap. */
 static int32_t execute_anywhere(const schedc_plan *p)
 {
     _Alignas(SCHEDC_ALIGN) unsigned char stack[STACK_BYTES];
@@ -212,7 +215,7 @@ static int32_t execute_anywhere(const schedc_plan *p)
     return status;
 }
 
-/* Columns are handed on where runs are long enough for it. */
+/* Lets kernels read columns if runs are long enough for it. */
 static void plan_direct(schedc_plan *p)
 {
     if (!p->columns || p->model->gpu || p->n_rows < p->model->columns_from)
@@ -222,7 +225,8 @@ static void plan_direct(schedc_plan *p)
     p->direct = are_long(p, wanted_chunk(p, needs_of(p).per_row));
 }
 
-/* Scratch of no more than the stack's size is not worth using. Where it is too little for columns, rows may fit it. */
+/* Runs a call on the host. Scratch of at most the stack's size is not used. If columns do not fit scratch,
+ * rows may. */
 static int32_t execute_on_host(schedc_plan p)
 {
     bool has_scratch = p.scratch_bytes > STACK_BYTES;

@@ -1,4 +1,4 @@
-/* The whole runtime as one translation unit, so that it is one object for the linker. */
+/* The whole runtime as one translation unit, which makes one object for the linker. */
 #include "internal.h"
 
 #include "cpu.c"

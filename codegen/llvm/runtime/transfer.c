@@ -1,9 +1,10 @@
-/* Rows that travel to a device as bins: threads of the host make them while the device computes others. */
+/* Transfer of rows to a device as bins: threads of the host quantize the rows of a run while the device
+ * computes another. */
 #include "plan.h"
 
 enum {
     CHUNK_OF_ROWS = 16 * 1024,     /* bytes of rows that a thread quantizes at a time */
-    QUANTIZING_BYTES = 24 * 1024,  /* of temporary memory: rows in another type, and transposed rows */
+    QUANTIZING_BYTES = 24 * 1024,  /* bytes of temporary memory: converted rows, and transposed rows */
 };
 
 const schedc_transfer *schedc_transfer_of(const schedc_plan *p, int64_t n_rows)
@@ -23,7 +24,7 @@ typedef struct quantizing {
     const schedc_plan *plan;
     const schedc_transfer *transfer;
     schedc_ctx *ctx;
-    int64_t first, n_rows, chunk; /* rows in all, rows of one iteration */
+    int64_t first, n_rows, chunk; /* rows of the run; `chunk` is the rows of one iteration */
     unsigned char *to;
 } quantizing;
 
@@ -53,7 +54,8 @@ static void quantize_chunk(void *env, int64_t i)
         schedc_rt_fail(all->ctx, (int32_t)ctx.status);
 }
 
-int32_t schedc_quantize_rows(const schedc_plan *p, const schedc_transfer *transfer, int64_t first, int64_t n_rows,
+int32_t schedc_quantize_rows(const schedc_plan *p, const schedc_transfer *transfer, int64_t first,
+                             int64_t n_rows,
                              unsigned char *to)
 {
     schedc_team team = {.threads = p->threads};

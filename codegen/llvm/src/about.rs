@@ -1,24 +1,24 @@
-//! What of LLVM this crate was built with.
+//! The LLVM that this crate was built with.
 
 use crate::options;
 use crate::target::triples;
 use inkwell::support::get_llvm_version;
 use inkwell::targets::{Target, TargetTriple};
 
-/// LLVM as this program has it.
+/// The LLVM of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// Its version.
     pub llvm: String,
-    /// Whether it is part of the program; else the system's library is loaded.
+    /// Whether it is linked into the program; otherwise the system's library is loaded.
     pub is_static: bool,
-    /// Whether artefacts are linked by LLVM's linker in the program; else a C toolchain is needed.
+    /// Whether LLVM's linker in the program links artefacts; otherwise a C toolchain is needed.
     pub has_linker: bool,
-    /// The systems that it generates code for, as LLVM calls them.
+    /// Target triples that it generates code for.
     pub targets: Vec<&'static str>,
 }
 
-/// What there is of LLVM.
+/// Describes the LLVM of this program.
 pub fn about() -> About {
     options::initialise();
     let (major, minor, patch) = get_llvm_version();

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::device::{self, DeviceCode};
-use crate::emit::{Compiled, Data, ENCODE, EXPORTS, INTERFACE, emit_artefact};
+use crate::emit::{ArtefactVersion, ENCODE, EXPORTS, INTERFACE, TablePlacement, emit_artefact};
 use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
 use crate::header::valid_prefix;
@@ -28,46 +28,46 @@ pub enum Emit {
     Asm,
 }
 
-/// How to build an artefact.
+/// Options of a build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArtefactOptions {
-    /// What the names of the exported functions start with: a [`valid_prefix`].
+    /// The beginning of the names of the exported functions: a [`valid_prefix`].
     pub prefix: String,
-    /// The instructions that the code may use.
+    /// The processors that the code is for.
     pub cpu: Cpu,
-    /// What the artefact says of its model.
+    /// Numbers and texts about the model.
     pub entry: EntryInfo,
-    /// Its form.
+    /// The form of the artefact.
     pub emit: Emit,
 }
 
-/// A model compiled for some processors and for rows of one type.
+/// A model for some processors and for rows of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct Version<'a> {
-    /// Its kernels and tables.
+    /// Kernels and tables.
     pub module: &'a lir::Module,
-    /// The instructions that the code may use.
+    /// The processors that the code is for.
     pub cpu: Cpu,
-    /// What the artefact says of the model.
+    /// Numbers and texts about the model.
     pub entry: &'a EntryInfo,
-    /// The code of its launches, if it has some.
+    /// The code of its launches, if it has any.
     pub launches: Option<&'a DeviceCode>,
 }
 
 /// Compiles a module to the bytes of an artefact.
 ///
 /// # Errors
-/// When the prefix is no valid one, when LLVM fails, and when the C toolchain that links libraries and
-/// objects is missing or fails.
+/// When the prefix is not valid, when LLVM fails, and when the C toolchain that links libraries and objects
+/// is missing or fails.
 pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>, LlvmError> {
     let ArtefactOptions { prefix, cpu, entry, emit } = options;
     let name = ArtefactName { prefix, file: None };
     build_named(&[Version { module, cpu: *cpu, entry, launches: None }], name, *emit)
 }
 
-/// Compiles versions of one model to the bytes of an artefact, which runs the most demanding one that the
-/// processor can run. All have the same inputs and outputs, but there may be two for each kind of processors, whose rows
-/// have different types: rows then go to the one for their type.
+/// Compiles versions of one model to the bytes of an artefact, which runs the most demanding version that the
+/// processor can run. All versions have the same inputs and outputs. Two versions for the same processors may
+/// differ in the type of their rows: a call goes to the one for its type.
 ///
 /// # Errors
 /// As for [`build()`].
@@ -75,17 +75,16 @@ pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<
     build_named(versions, ArtefactName { prefix, file: None }, emit)
 }
 
-/// What an artefact is called.
+/// The names of an artefact.
 #[derive(Clone, Copy, Debug)]
 pub struct ArtefactName<'a> {
-    /// What the names of the exported functions start with: a [`valid_prefix`].
+    /// The beginning of the names of the exported functions: a [`valid_prefix`].
     pub prefix: &'a str,
-    /// The name that a shared library has for those who are linked with it (its soname), or that the object has in a static
-    /// library.
+    /// The soname of a shared library, or the name of the object in a static library.
     pub file: Option<&'a str>,
 }
 
-/// The same as [`build_versions`] for an artefact that has a name.
+/// Compiles versions as [`build_versions`] does, to an artefact with a name.
 ///
 /// # Errors
 /// As for [`build()`].
@@ -115,22 +114,22 @@ pub fn build_named(versions: &[Version], name: ArtefactName, emit: Emit) -> Resu
     }
 }
 
-/// Compiles versions of one model to an object without the runtime, or to a text for people.
+/// Compiles versions of one model to an object without the runtime, or to text.
 pub(crate) fn compile(versions: &[Version], prefix: &str, emit: Emit) -> Result<Vec<u8>, LlvmError> {
     let session = Session::new();
     let mut compiled = Vec::new();
     for Version { module, cpu, entry, launches } in versions {
         info_text(&entry.info)?;
         device::check(module, *launches)?;
-        compiled.push(Compiled { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
+        compiled.push(ArtefactVersion { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
     }
-    // Every level includes the lower ones, so that more bits are a larger number.
-    let key = |version: &Compiled| (version.machine.needs, version.module.types.rows.bytes());
+    // Every level includes the bits of the lower ones, so a higher level is a larger number.
+    let key = |version: &ArtefactVersion| (version.machine.needs, version.module.types.rows.bytes());
     compiled.sort_by_key(|version| std::cmp::Reverse(key(version)));
     compiled.dedup_by_key(|version| key(version));
     let data = match emit {
-        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => Data::Inside,
-        Emit::Llvm | Emit::Asm => Data::LeftOut,
+        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => TablePlacement::Inside,
+        Emit::Llvm | Emit::Asm => TablePlacement::LeftOut,
     };
     let emitted = emit_artefact(&session, &compiled, prefix, data)?;
     let machine = match compiled.last() {

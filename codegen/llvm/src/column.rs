@@ -1,11 +1,11 @@
-//! Columns of a call as slices.
+//! Columns of a call, as slices.
 
 use std::ffi::c_void;
 use std::ptr;
 
 pub use sched_library::{ColumnType, RawColumn};
 
-/// Packed values of one feature.
+/// Packed values of a feature.
 #[derive(Debug, Clone, Copy)]
 pub enum ColumnValues<'a> {
     /// The feature is missing in all rows.
@@ -14,32 +14,32 @@ pub enum ColumnValues<'a> {
     F32(&'a [f32]),
     /// 64-bit floats.
     F64(&'a [f64]),
-    /// Whole numbers.
+    /// Whole numbers, or indices into a dictionary.
     I64(&'a [i64]),
-    /// Whole numbers, or places in a dictionary.
+    /// Whole numbers, or indices into a dictionary.
     I32(&'a [i32]),
-    /// Truth values: zero, and all others.
+    /// Truth values: 0 is false, all other bytes are true.
     Bool(&'a [u8]),
 }
 
-/// One feature of some rows.
+/// A feature of some rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Column<'a> {
     /// A value for each row.
     pub values: ColumnValues<'a>,
-    /// A bit for each row, the least significant first: 1 where there is a value. None: everywhere.
+    /// Bits of the rows that have a value, the least significant bit first; none: all rows have one.
     pub validity: Option<&'a [u8]>,
-    /// The numbers that values of [`ColumnValues::I32`] and [`ColumnValues::I64`] stand for.
+    /// Numbers to which values of [`ColumnValues::I32`] and [`ColumnValues::I64`] are indices.
     pub dictionary: Option<&'a [f64]>,
 }
 
 impl<'a> Column<'a> {
-    /// A value for each row, all of them there.
+    /// A column without missing rows.
     pub fn of(values: ColumnValues<'a>) -> Column<'a> {
         Column { values, validity: None, dictionary: None }
     }
 
-    /// Whether the type of its values holds more than 32-bit floats do.
+    /// Whether some values have a type that 32-bit floats do not represent exactly.
     pub fn needs_doubles(&self) -> bool {
         match (self.values, self.dictionary) {
             (ColumnValues::Absent | ColumnValues::F32(_) | ColumnValues::Bool(_), _) => false,
@@ -50,7 +50,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The value of a row; NaN where it is missing.
+    /// Returns the value of a row; NaN if it is missing.
     pub fn value(&self, row: usize) -> f64 {
         let is_there = |bits: &[u8]| bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1);
         if !self.validity.is_none_or(is_there) {
@@ -73,7 +73,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The column as C has it, if there is a value and a bit for each of so many rows.
+    /// Returns the column as C has it; none if it lacks a value or a bit for some of `n_rows` rows.
     pub(crate) fn raw(&self, n_rows: usize) -> Option<RawColumn> {
         let (values, have, kind): (*const c_void, _, _) = match self.values {
             ColumnValues::Absent => return Some(RawColumn::ABSENT),

@@ -7,7 +7,7 @@ use crate::gpu::Gpu;
 use crate::hsaco::code_object;
 use crate::maker::{ImageKind, Platform};
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
-use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, Range, TransferDescriptor};
+use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, RunRange, TransferDescriptor};
 use crate::text::ptx_text;
 use crate::transfer;
 use sched_ir::lir::{self, KernelKind, ProcessorKind};
@@ -19,17 +19,17 @@ use std::ffi::{CString, c_void};
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceCode {
     maker: Maker,
-    /// Machine code first.
+    /// Images, machine code first.
     pub(crate) images: Vec<DeviceImage>,
     kernels: Vec<KernelResources>,
-    /// Bytes of memory that a block of each kernel shares, which it gets when it is launched.
+    /// Bytes of shared memory that the host requests for a block, by kernel.
     shared: BTreeMap<String, u32>,
 }
 
-/// The code of all launches for some GPUs.
+/// An image: the code of all launches for some GPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DeviceImage {
-    /// PTX with a NUL behind it, a cubin, or a code object.
+    /// PTX that ends with a NUL, a cubin, or a code object.
     pub(crate) bytes: Vec<u8>,
     pub(crate) capability: u32,
     /// Whether it is machine code.
@@ -60,7 +60,7 @@ impl DeviceCode {
         }
     }
 
-    /// Any bytes that a driver takes, for GPUs from `gpu` on.
+    /// Wraps an image that a driver loads, for GPUs from `gpu` on.
     pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
         DeviceCode::of(gpu.maker(), DeviceImage { bytes, capability: gpu.code(), is_final: false })
     }
@@ -74,8 +74,9 @@ impl DeviceCode {
         Platform::of(self.maker).driver
     }
 
-    /// Bytes of shared memory that the host asks for at a launch of a kernel that uses `shared` bytes.
-    pub(crate) fn asked(&self, shared: u32) -> u32 {
+    /// Bytes of shared memory that the host requests when it launches a kernel; 0 for AMD's GPUs, whose
+    /// kernels declare their shared memory.
+    pub(crate) fn requested(&self, shared: u32) -> u32 {
         if Platform::of(self.maker).asks_for_shared { shared } else { 0 }
     }
 
@@ -99,12 +100,12 @@ impl DeviceCode {
         &self.kernels
     }
 
-    /// The machine code, if there is some.
+    /// The machine code, if there is any.
     pub fn cubin(&self) -> Option<&[u8]> {
         self.images.iter().find(|image| image.is_final).map(|image| image.bytes.as_slice())
     }
 
-    /// The PTX, for people.
+    /// The PTX text, if there is any.
     pub fn ptx(&self) -> Option<&[u8]> {
         let ptx = self.images.iter().find(|image| !image.is_final)?;
         ptx.bytes.strip_suffix(&[0])
@@ -112,15 +113,16 @@ impl DeviceCode {
 }
 
 /// Numbers of rows with the place of their runs, in the runtime's form.
-pub(crate) fn ranges(module: &lir::Module) -> Vec<Range> {
-    let range = |(max_rows, place): (Option<u32>, &ProcessorKind)| Range {
+pub(crate) fn ranges(module: &lir::Module) -> Vec<RunRange> {
+    let range = |(max_rows, place): (Option<u32>, &ProcessorKind)| RunRange {
         max_rows: max_rows.map_or(i64::MAX, i64::from),
         on_device: i64::from(*place == ProcessorKind::Device),
     };
     module.places.iter().map(range).collect()
 }
 
-/// An error where some variant runs on a GPU and there is no code for one, or the other way round.
+/// Fails if a variant runs on a GPU without code for one, or if there is code for a GPU without such a
+/// variant.
 pub(crate) fn check(module: &lir::Module, code: Option<&DeviceCode>) -> Result<(), LlvmError> {
     let needed = module.places.iter().any(|(_, place)| *place == ProcessorKind::Device);
     if needed == code.is_some() {
@@ -141,7 +143,7 @@ pub(crate) struct DeviceTables {
     _code: DeviceCode,
     _images: Vec<Image>,
     _table_bytes: Vec<i64>,
-    _ranges: Vec<Range>,
+    _ranges: Vec<RunRange>,
     _transfer: Option<Box<TransferDescriptor>>,
     _state: Box<*mut c_void>,
 }
@@ -161,7 +163,7 @@ impl DeviceTables {
         let launch = |(info, name): (&LaunchInfo, &CString)| LaunchDescriptor {
             name: name.as_ptr(),
             block: info.block,
-            shared: code.asked(info.shared),
+            shared: code.requested(info.shared),
             num_arguments: info.num_arguments,
             is_split: i32::from(info.is_split),
         };
@@ -211,7 +213,7 @@ impl DeviceTables {
 
 impl Drop for DeviceTables {
     fn drop(&mut self) {
-        // SAFETY: whoever owns the value makes no call any more.
+        // SAFETY: the owner of the value makes no more calls.
         unsafe { runtime::release_devices(&self.descriptor) }
     }
 }

@@ -1,4 +1,4 @@
-//! What the entry points of a compiled model say of it.
+//! Numbers and texts that the entry points of a compiled model return.
 
 use crate::header::{HeaderInfo, TakenRows};
 use crate::runtime::{self, Dtype};
@@ -7,7 +7,7 @@ use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
 use std::ffi::{c_char, c_void};
 use std::mem;
 
-/// Numbers and texts that belong to a model, beside its kernels and tables.
+/// Numbers and texts of a model, besides its kernels and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EntryInfo {
     /// Columns of a row.
@@ -18,36 +18,36 @@ pub struct EntryInfo {
     pub num_values: i32,
     /// Columns of the leaf output.
     pub num_trees: i32,
-    /// The type of the rows that the trainer reads. Kernels for narrower rows refuse wider ones, which they would have to
-    /// round.
+    /// Type of the rows that the trainer's program reads. Kernels for narrower rows refuse wider ones, which
+    /// they would have to round.
     pub own_rows: Dtype,
-    /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
+    /// Estimated time of one row, in nanoseconds. The runtime compares it with the cost of waking a thread.
     pub ns_per_row: f64,
-    /// A JSON text about the model and the compiler. It cannot contain the character NUL.
+    /// JSON text about the model and the compiler, without the character NUL.
     pub info: String,
-    /// The names of the features, one for each; none if the model has no names.
+    /// Names of the features; empty if the model has no names.
     pub feature_names: Vec<String>,
-    /// For each feature the names of its categories with their codes; none at all if the model has no such names.
+    /// For each feature, the names of its categories with their codes; empty if the model has no such names.
     pub categories: Vec<Vec<(String, f64)>>,
-    /// Values that are equal to it are missing, too.
+    /// A value that stands for missing values, besides NaN.
     pub missing: Option<f64>,
-    /// What sums begin with, of the type of margins, for kernels that add to what is there.
+    /// Initial values of the margins, for kernels that add to their output.
     pub base: Option<Vec<f64>>,
 }
 
-/// Where what belongs to a model lies in memory.
+/// Addresses of a model's data.
 #[derive(Clone, Copy)]
 pub(crate) struct Addresses {
     /// The model's buffers.
     pub tables: *const *const c_void,
-    /// The text about it, ended by NUL.
+    /// JSON text about the model, which ends with NUL.
     pub info: *const c_char,
-    /// What sums begin with; null: kernels begin them.
+    /// Initial values of the margins; null if kernels set them.
     pub base: *const c_void,
 }
 
 impl EntryInfo {
-    /// What the C header of the model's artefact is made from.
+    /// Numbers of the model's C header.
     pub fn for_header(&self, module: &Module) -> HeaderInfo {
         let has = |wanted| module.kernels.iter().any(|(kind, _)| *kind == wanted);
         HeaderInfo {
@@ -70,7 +70,7 @@ impl EntryInfo {
         }
     }
 
-    /// The runtime's description of the model.
+    /// Makes the runtime's description of the model.
     pub(crate) fn model(
         &self,
         module: &Module,
@@ -110,7 +110,7 @@ impl EntryInfo {
     }
 }
 
-/// The columns of a module's kernels as the runtime wants to know them.
+/// The columns of a module's kernels, as the runtime reads them.
 pub(crate) fn columns(module: &Module) -> runtime::ColumnsDescriptor {
     let Some(columns) = &module.columns else { return runtime::ColumnsDescriptor::default() };
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
@@ -124,7 +124,7 @@ pub(crate) fn columns(module: &Module) -> runtime::ColumnsDescriptor {
     }
 }
 
-/// What sums begin with, as bytes of the type of margins.
+/// Initial values of the margins, as bytes of the type of margins.
 pub(crate) fn base_bytes(entry: &EntryInfo, module: &Module) -> Option<Vec<u8>> {
     let base = entry.base.as_ref()?;
     Some(match module.types.margins {
@@ -133,9 +133,9 @@ pub(crate) fn base_bytes(entry: &EntryInfo, module: &Module) -> Option<Vec<u8>> 
     })
 }
 
-/// The type that the runtime packs rows in.
+/// The type into which the runtime packs rows.
 fn packed(types: Interface) -> Scalar {
-    // Kernels that read longer rows than are packed would read what lies behind them.
+    // Kernels that read longer rows than the packed ones would read beyond their end.
     let longer = types.margins.bytes() > types.rows.bytes();
     if longer && seeded(Fault::RowsPackedAsSums) { types.margins } else { types.rows }
 }
@@ -146,18 +146,18 @@ pub(crate) fn dtype(scalar: Scalar) -> i32 {
     dtype as i32
 }
 
-/// Rows of a run as the runtime wants to know them.
+/// Rows of a run, as the runtime reads them.
 pub(crate) fn rows_per_run(module: &Module) -> i64 {
     module.rows_per_run.unwrap_or(i64::MAX)
 }
 
-/// Rows of the smallest run that may be handed columns as the runtime wants to know them.
+/// Rows of the smallest run that may get columns instead of rows, as the runtime reads them.
 pub(crate) fn columns_from(module: &Module) -> i64 {
     module.columns_from.unwrap_or(i64::MAX)
 }
 
-/// The size of the model's structure as generated code lays it out: four 32-bit counts, their size and three
-/// types, two 64-bit numbers, nine words, the columns (four 32-bit numbers and one of 64 bits), a 64-bit number, two words,
-/// a 64-bit number, a word and a 64-bit number.
+/// Bytes of the model's structure as generated code lays it out. It has eight 32-bit numbers, two 64-bit
+/// numbers, nine words, the columns (four 32-bit numbers and one of 64 bits) and six more numbers or words of
+/// 64 bits.
 pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 6 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

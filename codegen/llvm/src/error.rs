@@ -1,27 +1,27 @@
-//! What can go wrong in this crate, as diagnostics.
+//! Errors of this crate, as diagnostics.
 
 use inkwell::builder::BuilderError;
 use sched_diagnostics::{Code, Diagnostic, Place, internal};
 use std::fmt::Display;
 
 sched_diagnostics::error! {
-    /// A failure of the LLVM back end. Nothing has been written or loaded when one is returned.
+    /// A failure of the LLVM back end. It has written and loaded nothing.
     LlvmError
 }
 
 impl LlvmError {
-    /// An error without advice.
+    /// Makes an error without help.
     pub fn new(code: Code, message: impl Into<String>) -> LlvmError {
         LlvmError::of(Diagnostic::new(code, Place::Whole, message))
     }
 
-    /// The same with a way out.
+    /// Adds help to an error.
     pub fn with_help(mut self, help: impl Into<String>) -> LlvmError {
         self.0.help = Some(help.into());
         self
     }
 
-    /// An error of the compiler itself: LIR that no pass should have produced.
+    /// Makes an internal error: LIR that no pass should have produced.
     pub(crate) fn ill_formed(what: impl Display) -> LlvmError {
         LlvmError::new(internal::ILL_FORMED, format!("ill-formed LIR: {what}")).with_help(internal::REPORT)
     }

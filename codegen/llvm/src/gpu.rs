@@ -1,4 +1,4 @@
-//! The GPUs that code is generated for.
+//! GPUs that code is generated for.
 
 use crate::codes;
 use crate::error::LlvmError;
@@ -24,7 +24,7 @@ impl Gpu {
         Gpu { kind, capability: kind.capability }
     }
 
-    /// The first GPU of this machine, if NVIDIA makes it and the table has it or an older one.
+    /// Returns the first GPU of this machine, if it is one of NVIDIA's that has code.
     pub fn present() -> Option<Gpu> {
         let capability = runtime::capability(0)?;
         GpuKind::of_capability(capability).map(|kind| Gpu { kind, capability })
@@ -35,8 +35,7 @@ impl Gpu {
         self.kind.maker
     }
 
-    /// Ten times the major number of its compute capability, plus the minor one; 0 if NVIDIA does not make
-    /// it.
+    /// Returns ten times the major number of its compute capability, plus the minor one; 0 if it is AMD's.
     pub(crate) fn capability(self) -> u32 {
         self.capability
     }
@@ -52,7 +51,7 @@ impl Gpu {
         self.kind.llvm_name
     }
 
-    /// The version of PTX that its code is written in, if NVIDIA makes it.
+    /// Returns LLVM's name of the version of PTX for its code; empty for AMD's.
     pub(crate) fn llvm_features(self) -> &'static str {
         self.kind.llvm_features
     }

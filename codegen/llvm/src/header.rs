@@ -2,11 +2,11 @@
 
 use sched_ir::lir::{Interface, Scalar};
 
-/// The version of the interface between artefacts and programs. It changes when programs that were compiled for an earlier
-/// one would not work with artefacts that are built from now on.
+/// Version of the interface between artefacts and programs. It grows when programs that were compiled for an
+/// earlier version cannot work with new artefacts.
 pub const ABI_VERSION: i32 = 1;
 
-/// What a header says about its model.
+/// Numbers of a model that its header states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderInfo {
     /// Columns of a row.
@@ -15,33 +15,33 @@ pub struct HeaderInfo {
     pub num_margins: i32,
     /// Columns of the value output.
     pub num_values: i32,
-    /// Columns of the leaf output; 0: the model does not tell its leaves.
+    /// Columns of the leaf output; 0 if the model does not return its leaves.
     pub num_trees: i32,
-    /// Columns of the output of the trees' values; 0: leaves hold vectors.
+    /// Columns of the output of the trees' values; 0 if leaves hold vectors.
     pub num_tree_values: i32,
     /// Whether the model predicts classes.
     pub has_classes: bool,
     /// Whether categories have names.
     pub has_categories: bool,
-    /// What the model reads, adds up and returns.
+    /// Types of rows, margins and results.
     pub types: Interface,
-    /// Which rows it takes.
+    /// Types of rows that it accepts.
     pub rows: TakenRows,
 }
 
-/// Which rows an artefact takes.
+/// Types of rows that an artefact accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenRows {
-    /// Those of either float type, rounded or widened to the one that it reads.
+    /// Both float types; rows are converted to the type that the code reads.
     Converted,
-    /// Those of either float type: there is code for each.
+    /// Both float types; there is code for each.
     Each,
-    /// Those of 32-bit floats alone: others would have to be rounded, and are refused.
+    /// 32-bit floats only; others would have to be rounded, and are refused.
     Narrow,
 }
 
 impl TakenRows {
-    /// How rows are read, and what is said of those of another type.
+    /// Words for the type that the code reads, and a sentence about rows of another type.
     fn words(self, types: Interface) -> (String, &'static str) {
         let bits = 8 * types.rows.bytes();
         match self {
@@ -61,12 +61,11 @@ impl TakenRows {
     }
 }
 
-/// Longest prefix: C99 promises that 31 characters of an external name count, compilers of today keep far
-/// more.
+/// Characters of the longest prefix. C99 guarantees 31 significant characters of an external name; compilers
+/// of today keep far more.
 const MAX_PREFIX: usize = 64;
 
-/// Whether exported names can start with `prefix`: a C identifier that is not reserved for the C
-/// implementation and leaves the runtime's own names alone.
+/// Whether exported names can start with `prefix`: a C identifier that neither C nor the runtime reserves.
 pub fn valid_prefix(prefix: &str) -> bool {
     let mut bytes = prefix.bytes();
     let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());
@@ -76,7 +75,7 @@ pub fn valid_prefix(prefix: &str) -> bool {
         && prefix != "schedc_rt"
 }
 
-/// The header that declares an artefact's exported functions, for C and C++. `prefix` must be a
+/// Returns the header that declares an artefact's exported functions, for C and C++. `prefix` must be a
 /// [`valid_prefix`].
 pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
     let HeaderInfo {
@@ -113,27 +112,29 @@ pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
         .replace("@p@", prefix)
 }
 
-/// Whether a file is a header that [`header()`] made, for whatever model, or [`loader_header`].
+/// Whether a file is a header that [`header()`], for any model, or [`loader_header`] made.
 pub fn is_header(bytes: &[u8]) -> bool {
     TEMPLATE.lines().next().is_some_and(|mark| bytes.starts_with(mark.as_bytes()))
 }
 
-/// What a header says of a model whose categories have names.
-const ENCODE: &str = "/* The code of a category of a feature by its name, in UTF-8: the number that stands for it in rows. NaN, which is a missing
- * value, for a null pointer and for a name that the model does not know, and where the feature has no categories with names. */
+/// Declaration in the header of a model whose categories have names.
+const ENCODE: &str = "\
+/* The code of a category of a feature by its name, in UTF-8: its number in rows. NaN, a missing value, for a
+ * null pointer, for a name that the model does not know, and for a feature without named categories. */
 double @p@_encode(int32_t feature, const char *text);
 
 ";
 
 const TEMPLATE: &str = include_str!("header.h.in");
 
-/// The header of the loader: functions, for C and C++, that open shared libraries by their paths, whatever their prefix.
+/// Returns the header of the loader: functions for C and C++ that open shared libraries by their paths, with
+/// any prefix.
 pub fn loader_header() -> String {
     let between = |text: &'static str, start: &str, end: &str| -> Option<&'static str> {
         let (_, rest) = text.split_once(start)?;
         rest.split_once(end).map(|(found, _)| found)
     };
-    // What calls, kinds and statuses are is said once, in the header of a model.
+    // The header of a model describes calls, kinds and statuses; this one repeats it.
     let call = between(TEMPLATE, "#define @P@_CALL_DECLARED\n", "#endif /* @P@_CALL_DECLARED */")
         .unwrap_or_default();
     LOADER

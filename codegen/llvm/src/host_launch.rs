@@ -1,9 +1,10 @@
-//! Launches as functions of this machine's processor, for tests without a GPU: the same kernels, emitted by the same code
-//! as those of GPUs. Whoever runs them calls a kernel once for each thread of each block. The threads of a block meet at
-//! barriers, so each needs a stack of its own, such as that of a fiber.
+//! Launches as functions of this machine's processor, for tests without a GPU. The code that emits kernels
+//! for GPUs emits them. The test calls a kernel once for each thread of each block. The threads of a block
+//! wait for each other at barriers, so each needs a stack of its own, such as that of a fiber.
 
-use crate::emit::{EmittedLaunch, emit_launches};
+use crate::emit::{LaunchKernel, emit_launches};
 use crate::error::LlvmError;
+use crate::host_thread::HostThread;
 use crate::orc::Orc;
 use crate::passes;
 use crate::session::Session;
@@ -13,37 +14,22 @@ use inkwell::targets::FileType;
 use sched_ir::lir;
 use std::ffi::c_void;
 
-/// One thread of a launch. Its layout is that of C.
-#[repr(C)]
-pub struct HostThread {
-    /// The numbers of its block in the directions x, y and z.
-    pub block: [u32; 3],
-    /// Its own numbers in the block.
-    pub thread: [u32; 3],
-    /// The memory that its block shares, aligned to 64 bytes.
-    pub shared: *mut u8,
-    /// What a barrier calls. It returns when all threads of the block have called it.
-    pub barrier: unsafe extern "C" fn(*mut c_void),
-    /// What the barrier is given.
-    pub fiber: *mut c_void,
-}
-
-/// A kernel: it runs one thread. Its parameters are given as the driver of CUDA takes them, by pointers to each: first
-/// the buffers' addresses, then values of the host.
+/// A kernel, which runs one thread. Its second argument has a pointer to each parameter, as CUDA's driver
+/// takes them: first the buffers' addresses, then values of the host.
 pub type HostKernelFn = unsafe extern "C" fn(*const HostThread, *const *const c_void);
 
 /// A kernel for this machine.
 #[derive(Clone, Debug)]
 pub struct HostKernel {
-    /// Its name, which is also that of the kernel for GPUs.
+    /// Its name, as that of the kernel for GPUs.
     pub name: String,
-    /// Bytes of memory that a block shares.
+    /// Bytes of shared memory of a block.
     pub shared_bytes: usize,
-    /// The buffers whose addresses it takes, and then the values of the host, by their numbers in LIR.
+    /// The buffers whose addresses it takes first, by their numbers in LIR.
     pub buffers: Vec<lir::BufferId>,
-    /// These values.
+    /// The values of the host that it takes next, by their numbers in LIR.
     pub values: Vec<lir::Value>,
-    /// Whether it then takes the first block in the directions y and z, 32 bits each.
+    /// Whether it takes the first block in the directions y and z last, 32 bits each.
     pub is_split: bool,
     /// Its code.
     pub function: HostKernelFn,
@@ -59,11 +45,11 @@ impl HostLaunches {
     /// Compiles all launches of a module for this machine.
     ///
     /// # Errors
-    /// When code cannot be run here, and when LLVM fails.
+    /// When this machine cannot run the code, and when LLVM fails.
     pub fn compile(module: &lir::Module) -> Result<HostLaunches, LlvmError> {
         let (object, emitted) = object(module)?;
         let code = Orc::load(object, &[])?;
-        let kernel = |EmittedLaunch { name, shared_bytes, buffers, values, is_split }: EmittedLaunch| {
+        let kernel = |LaunchKernel { name, shared_bytes, buffers, values, is_split }: LaunchKernel| {
             // SAFETY: the symbol is a function emitted with this signature.
             let function = unsafe { std::mem::transmute::<*const (), HostKernelFn>(code.address(&name)?) };
             Ok(HostKernel { name, shared_bytes: shared_bytes as usize, buffers, values, is_split, function })
@@ -72,27 +58,27 @@ impl HostLaunches {
         Ok(HostLaunches { kernels: kernels?, _code: code })
     }
 
-    /// All kernels. Their code lives as long as this value.
+    /// Returns all kernels. Their code lives as long as this value.
     pub fn kernels(&self) -> &[HostKernel] {
         &self.kernels
     }
 
-    /// The kernel of a name.
+    /// Returns the kernel of a name.
     pub fn kernel(&self, name: &str) -> Option<&HostKernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 }
 
-/// All launches of a module as an object file for this machine, to be linked by a test. It has a [`HostKernelFn`] for
-/// each. A block shares at most as much memory as one of a GPU.
+/// Compiles all launches of a module to an object file for this machine, for a test to link. It has a
+/// [`HostKernelFn`] for each launch. A block has at most the shared memory of a GPU's block.
 ///
 /// # Errors
-/// When code cannot be run here, and when LLVM fails.
+/// When this machine cannot run the code, and when LLVM fails.
 pub fn host_launch_object(module: &lir::Module) -> Result<Vec<u8>, LlvmError> {
     Ok(object(module)?.0.as_slice().to_vec())
 }
 
-fn object(module: &lir::Module) -> Result<(MemoryBuffer<'static>, Vec<EmittedLaunch>), LlvmError> {
+fn object(module: &lir::Module) -> Result<(MemoryBuffer<'static>, Vec<LaunchKernel>), LlvmError> {
     let session = Session::new();
     let machine = Machine::of_host_launches()?;
     let (emitted, launches) = emit_launches(&session, &machine, module)?;

@@ -1,12 +1,12 @@
-//! Code objects for AMD's GPUs: machine code by LLVM, linked by LLD, and what its kernels take of the GPU, as their
-//! metadata say.
+//! Code objects for AMD's GPUs: machine code by LLVM, linked by LLD, with the resources of its kernels from
+//! their metadata.
 
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
-use crate::link::{Folder, Need, read, run};
 use crate::metadata::{self, CodeObjectKernel};
 use crate::text::{launches, only};
+use crate::tools::{TemporaryFolder, ToolNeed, read, run};
 use inkwell::targets::FileType;
 use sched_ir::lir;
 use sched_machines::Maker;
@@ -15,28 +15,28 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Machine code of a GPU of AMD.
+/// Machine code for a GPU of AMD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeObject {
-    /// An ELF file as HIP loads it, usually called `.hsaco`.
+    /// An ELF file that HIP loads, usually called `.hsaco`.
     pub bytes: Vec<u8>,
     /// Its kernels.
     pub kernels: Vec<CodeObjectKernel>,
 }
 
-const LINKING: Need = Need {
+const LINKING: ToolNeed = ToolNeed {
     task: "linking code for AMD's GPUs",
     help: "install LLD (on Debian and Ubuntu: the package lld), ROCm or Rust, or name the program by LLD",
 };
 
-/// The launches of a module as a code object.
+/// Compiles the launches of a module to a code object.
 ///
 /// # Errors
-/// For GPUs of NVIDIA, when LLVM fails, and when there is no linker or it fails.
+/// For GPUs of NVIDIA, when LLVM fails, and when the linker is missing or fails.
 pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmError> {
     only(gpu, Maker::Amd)?;
     let object = launches(module, gpu, FileType::Object)?;
-    let folder = Folder::new()?;
+    let folder = TemporaryFolder::new()?;
     let (from, to) = (folder.write("kernels.o", object.as_slice())?, folder.path("kernels.hsaco"));
     link(&folder, &from, &to)?;
     let bytes = read(&to)?;
@@ -45,8 +45,8 @@ pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmErr
     Ok(CodeObject { bytes, kernels })
 }
 
-/// By LLD in this process, unless `LLD` names another one, or by one that is installed.
-fn link(folder: &Folder, from: &Path, to: &Path) -> Result<(), LlvmError> {
+/// Links by LLD in this process, unless `LLD` names another linker, or by an installed LLD.
+fn link(folder: &TemporaryFolder, from: &Path, to: &Path) -> Result<(), LlvmError> {
     let options = ["-shared", "--no-undefined", "-o"].map(OsStr::new);
     #[cfg(feature = "lld")]
     if variable("LLD").is_none() {
@@ -67,7 +67,8 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// LLD for ELF files: what `LLD` names, `ld.lld` in the search path or of ROCm, else the one that comes with Rust.
+/// Returns LLD for ELF files: the one that `LLD` names, `ld.lld` in the search path or of ROCm, else the one
+/// of Rust.
 fn linker() -> Option<Command> {
     if let Some(named) = variable("LLD") {
         return Some(of_gnu(Path::new(&named)));
@@ -79,7 +80,8 @@ fn linker() -> Option<Command> {
     found.or_else(rust_lld).map(|file| of_gnu(&file))
 }
 
-/// LLD is one program with several names; under a name of its own it is told which one is meant.
+/// Returns a command that runs LLD as GNU's linker. LLD is one program with several names; an option selects
+/// the name if the file has another one.
 fn of_gnu(file: &Path) -> Command {
     let mut command = Command::new(file);
     if file.file_name().is_none_or(|name| !name.to_string_lossy().starts_with("ld")) {
@@ -88,14 +90,14 @@ fn of_gnu(file: &Path) -> Command {
     command
 }
 
-/// Rust's own LLD, which lies deep in the folder of its compiler. It is looked for once.
+/// Returns Rust's LLD, in the folder of the Rust compiler. The search takes place once.
 fn rust_lld() -> Option<PathBuf> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
         let mut rustc = Command::new("rustc");
         rustc.args(["--print", "sysroot"]);
-        let said = run(rustc, LINKING).ok()?;
-        let sysroot = String::from_utf8(said.stdout).ok()?;
+        let output = run(rustc, LINKING).ok()?;
+        let sysroot = String::from_utf8(output.stdout).ok()?;
         let file = Path::new(sysroot.trim()).join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
         file.is_file().then_some(file)
     });

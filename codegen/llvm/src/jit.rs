@@ -1,12 +1,12 @@
-//! Kernels compiled into this process.
+//! Models compiled into this process.
 
 use crate::device::{self, DeviceCode, DeviceTables};
 use crate::emit::{emit_kernels, kernel_name};
 use crate::entry_info::{Addresses, EntryInfo, base_bytes};
 use crate::error::LlvmError;
 use crate::orc::Orc;
-use crate::packed::{Columns, Extras, Output, Rows, packed_call, raw_columns};
-use crate::runtime::{self, Kind, ModelDescriptor, Status};
+use crate::packed::Predict;
+use crate::runtime::{self, Call, Dtype, Kind, ModelDescriptor, Status};
 use crate::session::Session;
 use crate::tables::Tables;
 use crate::target::{Cpu, Machine};
@@ -18,26 +18,26 @@ use std::ffi::CString;
 
 /// A model compiled into this process; its code and its tables live as long as this value.
 pub struct Jit {
-    // What is on devices goes first.
+    // Memory on devices is released first.
     _launches: Option<DeviceTables>,
-    // The code is unloaded before the tables, which it refers to.
+    // The code is unloaded before the tables that it refers to.
     _code: Orc,
     _tables: Tables,
     _info: CString,
-    // In words, so that it is aligned to its elements.
+    // In words, so that it is aligned for 64-bit floats.
     _base: Option<Vec<u64>>,
     model: ModelDescriptor,
 }
 
-// SAFETY: what the pointers of `model` lead to is owned by this value and never changes; the runtime's calls
-// are made for many threads. The code is unloaded by whoever owns the value.
+// SAFETY: this value owns the memory that the pointers of `model` lead to, and never changes it. The
+// runtime's entry points may be called from several threads. The owner of the value unloads the code.
 unsafe impl Send for Jit {}
 // SAFETY: as above.
 unsafe impl Sync for Jit {}
 
 impl Jit {
-    /// Compiles the kernels of a module that `kernels` names, and those that finish margins always: without
-    /// them the entry points would take margins for predictions.
+    /// Compiles the kernels of a module that `kernels` names, and always those that finish margins: without
+    /// them the entry points would return margins as predictions.
     ///
     /// # Errors
     /// When this machine cannot run code for `cpu`, and when LLVM fails.
@@ -50,8 +50,8 @@ impl Jit {
         Jit::compile_with(module, cpu, None, entry, kernels)
     }
 
-    /// Compiles the code of the host of a module whose launches have been compiled for GPUs. The driver and the GPU are
-    /// looked for when the first call is made.
+    /// Compiles the host's code of a module whose launches have been compiled for GPUs. The first call looks
+    /// for the driver and the GPU.
     ///
     /// # Errors
     /// As for [`Jit::compile`].
@@ -94,8 +94,8 @@ impl Jit {
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
         let tables = Tables::new(&module.tables);
         let info = info_text(&entry.info)?;
-        let launches =
-            { launches.map(|code| DeviceTables::new(module, code, machine.needs, kernel)).transpose()? };
+        let launches = launches.map(|code| DeviceTables::new(module, code, machine.needs, kernel));
+        let launches = launches.transpose()?;
         let gpu = launches.as_ref().map_or(std::ptr::null(), DeviceTables::as_ptr);
         let base = base_bytes(entry, module).map(words);
         let begin = base.as_ref().map_or(std::ptr::null(), |words| words.as_ptr().cast());
@@ -104,54 +104,34 @@ impl Jit {
         Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, _base: base, model })
     }
 
-    /// The model as the runtime sees it. Its pointers are valid as long as this value lives.
+    /// Returns the model as the runtime sees it. Its pointers are valid as long as this value lives.
     pub fn model(&self) -> &ModelDescriptor {
         &self.model
     }
+}
 
-    /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
-    ///
-    /// # Errors
-    /// [`Status::ARGUMENT`] when the slices do not fit the number of rows or the kind's type, and as the
-    /// runtime says.
-    pub fn predict(
-        &self,
-        kind: Kind,
-        rows: Rows<'_>,
-        n_rows: usize,
-        output: Output<'_>,
-        threads: i32,
-    ) -> Result<(), Status> {
-        self.predict_with(kind, rows, n_rows, output, Extras { threads, ..Extras::default() })
+impl Predict for Jit {
+    type Error = Status;
+
+    fn num_features(&self) -> usize {
+        usize::try_from(self.model.num_features).unwrap_or(usize::MAX)
     }
 
-    /// The same with all that a call can say.
-    ///
-    /// # Errors
-    /// As for [`Jit::predict`].
-    pub fn predict_with(
-        &self,
-        kind: Kind,
-        rows: Rows<'_>,
-        n_rows: usize,
-        output: Output<'_>,
-        extras: Extras<'_>,
-    ) -> Result<(), Status> {
-        let columns = Columns {
-            features: usize::try_from(self.model.num_features).unwrap_or(usize::MAX),
-            outputs: usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX),
-            element: runtime::output_type(&self.model, kind),
-            margins: usize::try_from(self.model.num_margins).unwrap_or(usize::MAX),
-        };
-        let raw = raw_columns(rows, columns.features, n_rows);
-        let call = packed_call(columns, kind, (rows, raw.as_deref()), n_rows, output, extras);
-        // SAFETY: the slices were found long enough, and a mutable one overlaps no other. The kernels and
-        // tables come from one module.
-        unsafe { runtime::call(&self.model, &call) }
+    fn num_outputs(&self, kind: Kind) -> usize {
+        usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX)
+    }
+
+    fn output_type(&self, kind: Kind) -> Dtype {
+        runtime::output_type(&self.model, kind)
+    }
+
+    unsafe fn call(&self, call: &Call) -> Result<(), Status> {
+        // SAFETY: as the caller promises. The kernels and tables come from one module.
+        unsafe { runtime::call(&self.model, call) }
     }
 }
 
-/// Bytes in words.
+/// Packs bytes into words of 8 bytes, the last one filled up with zeros.
 fn words(bytes: Vec<u8>) -> Vec<u64> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
@@ -161,7 +141,7 @@ fn words(bytes: Vec<u8>) -> Vec<u64> {
     bytes.chunks(8).map(word).collect()
 }
 
-/// The machine code of some kernels, as the bytes of an object file.
+/// Compiles kernels to the bytes of an object file.
 fn object(
     module: &lir::Module,
     machine: &Machine,
@@ -174,7 +154,7 @@ fn object(
     passes::generate(&session, emitted, machine, FileType::Object)
 }
 
-/// The text about the model as C wants it.
+/// Returns the text about the model as C's strings are.
 pub(crate) fn info_text(info: &str) -> Result<CString, LlvmError> {
     CString::new(info).map_err(|_| LlvmError::ill_formed("the text about the model contains a NUL"))
 }

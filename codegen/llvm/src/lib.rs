@@ -1,9 +1,9 @@
 //! The LLVM back end: LIR to machine code, in this process or in artefacts.
 //!
-//! `emit` translates LIR to LLVM IR, `passes` optimises it and generates code for a `target`. From there the
-//! code is loaded here ([`Jit`]), linked with the small C runtime into an artefact ([`build`]), or shown
-//! ([`llvm_text`], [`asm_text`]). Loaded code and artefacts are called through the same entry points, those
-//! of [`runtime`].
+//! `emit` translates LIR to LLVM IR, `passes` optimises it and generates code for a `target`. The code is
+//! then loaded into this process ([`Jit`]), linked with the small C runtime into an artefact ([`build`]), or
+//! printed ([`llvm_text`], [`asm_text`]). Code in memory and artefacts have the same entry points, those of
+//! [`runtime`].
 //!
 //! Nothing here prints or ends the process: failures are [`LlvmError`]s.
 
@@ -18,12 +18,14 @@ mod error;
 mod gpu;
 pub mod header;
 mod host_launch;
+mod host_thread;
 mod hsaco;
 mod jit;
 mod library;
 mod link;
 #[cfg(feature = "lld")]
 mod lld;
+mod machine_kind;
 mod maker;
 mod memory;
 mod metadata;
@@ -38,6 +40,7 @@ mod system;
 mod tables;
 mod target;
 mod text;
+mod tools;
 mod transfer;
 
 pub use about::{About, about};
@@ -47,14 +50,16 @@ pub use entry_info::EntryInfo;
 pub use error::LlvmError;
 pub use gpu::Gpu;
 #[doc(hidden)]
-pub use host_launch::{HostKernel, HostKernelFn, HostLaunches, HostThread, host_launch_object};
+pub use host_launch::{HostKernel, HostKernelFn, HostLaunches, host_launch_object};
+#[doc(hidden)]
+pub use host_thread::HostThread;
 pub use hsaco::{CodeObject, code_object};
 pub use jit::Jit;
 pub use library::Library;
-pub use link::abandon_links;
 pub use memory::without_memory;
 pub use metadata::CodeObjectKernel;
-pub use packed::{Extras, Output, Rows};
+pub use packed::{Extras, Output, Predict, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_name};
 pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text};
+pub use tools::abandon_links;

@@ -1,7 +1,7 @@
 //! Makers of GPUs: how LLVM compiles for them, in which form their drivers take code, and who reserves shared
 //! memory.
 
-use crate::target::MachineKind;
+use crate::machine_kind::MachineKind;
 use inkwell::targets::RelocMode;
 use sched_machines::Maker;
 

@@ -1,18 +1,19 @@
-//! What happens when LLVM, which is C++, finds no memory.
+//! Handling of failed allocations in LLVM, which is C++.
 
 use std::ffi::{c_char, c_void};
 use std::process::abort;
 use std::sync::OnceLock;
 
-/// What to do then; it does not come back.
+/// Function that is called when an allocation fails; it does not return.
 static GIVE_UP: OnceLock<fn() -> !> = OnceLock::new();
 
-// The functions have no C interface; the names are those of C++'s ABI on Linux.
+// The functions have no C interface; these are their names in C++'s ABI on Linux.
 unsafe extern "C" {
-    /// `std::set_new_handler`: what `operator new` calls before it throws.
+    /// `std::set_new_handler`: sets the function that `operator new` calls before it throws.
     #[link_name = "_ZSt15set_new_handlerPFvvE"]
     fn set_new_handler(handler: extern "C" fn()) -> *const c_void;
-    /// `llvm::install_bad_alloc_error_handler`: what LLVM's own containers call before they abort.
+    /// `llvm::install_bad_alloc_error_handler`: sets the function that LLVM's containers call before they
+    /// abort.
     #[link_name = "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_"]
     fn install_bad_alloc_handler(handler: extern "C" fn(*mut c_void, *const c_char, bool), data: *mut c_void);
 }
@@ -25,10 +26,11 @@ extern "C" fn container_failed(_: *mut c_void, _: *const c_char, _: bool) {
     new_failed();
 }
 
-/// Lets the process call `give_up` when LLVM finds no memory, which is fatal to it. The first call counts.
+/// Makes the process call `give_up` when LLVM finds no memory, which is fatal to it. Only the first call has
+/// an effect.
 pub fn without_memory(give_up: fn() -> !) {
     if GIVE_UP.set(give_up).is_ok() {
-        // SAFETY: both are called once in a process, and the functions that they are given end it.
+        // SAFETY: both are called once in a process, and the functions that they get end the process.
         unsafe {
             set_new_handler(new_failed);
             install_bad_alloc_handler(container_failed, std::ptr::null_mut());

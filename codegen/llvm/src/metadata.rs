@@ -1,30 +1,30 @@
-//! What code objects for AMD's GPUs say of their kernels: a note of their ELF file, in MessagePack.
+//! Metadata of kernels in code objects for AMD's GPUs: a note of the ELF file, in MessagePack.
 
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use elf::note::Note;
 use std::fmt;
 
-/// What the metadata of a code object say of a kernel.
+/// Metadata of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeObjectKernel {
     /// The kernel's name.
     pub name: String,
-    /// Registers of a thread.
+    /// Vector registers of a thread.
     pub vector_registers: u32,
-    /// Registers that the threads of a wavefront share.
+    /// Scalar registers, which the threads of a wavefront share.
     pub scalar_registers: u32,
-    /// Vector registers that a thread stores for lack of registers.
+    /// Vector registers that a thread spills to memory.
     pub vector_spills: u32,
-    /// The same of scalar registers.
+    /// Scalar registers that a wavefront spills.
     pub scalar_spills: u32,
-    /// Memory of a thread beside its registers, in bytes.
+    /// Stack memory of a thread, in bytes.
     pub stack_bytes: u32,
     /// Shared memory of a block, in bytes.
     pub shared_bytes: u32,
-    /// Threads that run in step.
+    /// Threads of a wavefront.
     pub wavefront: u32,
-    /// Most threads of a block.
+    /// Largest number of threads of a block.
     pub threads: u32,
     /// Bytes of the kernel's parameters.
     pub parameter_bytes: u32,
@@ -42,19 +42,19 @@ impl fmt::Display for CodeObjectKernel {
     }
 }
 
-/// The type of the note.
+/// Number of the note's type.
 const METADATA: u64 = 32;
 
-/// A value of MessagePack, as far as these notes have them.
-enum Item {
+/// A value of MessagePack, of the kinds that occur in these notes.
+enum MessagePackValue {
     Number(u64),
     Text(String),
-    List(Vec<Item>),
-    Map(Vec<(Item, Item)>),
+    List(Vec<MessagePackValue>),
+    Map(Vec<(MessagePackValue, MessagePackValue)>),
     Other,
 }
 
-/// The kernels that a code object describes; none if it is no such file.
+/// Returns the kernels that a code object describes; none if the bytes are no code object.
 pub(crate) fn kernels(file: &[u8]) -> Option<Vec<CodeObjectKernel>> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(file).ok()?;
     let header = file.section_header_by_name(".note").ok()??;
@@ -64,16 +64,16 @@ pub(crate) fn kernels(file: &[u8]) -> Option<Vec<CodeObjectKernel>> {
         _ => None,
     })?;
     let all = item(&mut &note[..], 0)?;
-    let Item::List(kernels) = all.get("amdhsa.kernels")? else { return None };
+    let MessagePackValue::List(kernels) = all.get("amdhsa.kernels")? else { return None };
     kernels.iter().map(kernel).collect()
 }
 
-fn kernel(item: &Item) -> Option<CodeObjectKernel> {
+fn kernel(item: &MessagePackValue) -> Option<CodeObjectKernel> {
     let number = |key: &str| match item.get(key)? {
-        Item::Number(number) => u32::try_from(*number).ok(),
+        MessagePackValue::Number(number) => u32::try_from(*number).ok(),
         _ => None,
     };
-    let Item::Text(name) = item.get(".name")? else { return None };
+    let MessagePackValue::Text(name) = item.get(".name")? else { return None };
     Some(CodeObjectKernel {
         name: name.clone(),
         vector_registers: number(".vgpr_count")?,
@@ -88,34 +88,34 @@ fn kernel(item: &Item) -> Option<CodeObjectKernel> {
     })
 }
 
-impl Item {
-    /// The value of a key.
-    fn get(&self, wanted: &str) -> Option<&Item> {
-        let Item::Map(entries) = self else { return None };
+impl MessagePackValue {
+    /// Returns the value of a key.
+    fn get(&self, wanted: &str) -> Option<&MessagePackValue> {
+        let MessagePackValue::Map(entries) = self else { return None };
         entries
             .iter()
-            .find(|(key, _)| matches!(key, Item::Text(key) if key == wanted))
+            .find(|(key, _)| matches!(key, MessagePackValue::Text(key) if key == wanted))
             .map(|(_, value)| value)
     }
 }
 
-/// The deepest nesting of lists and maps that is read.
+/// Deepest nesting of lists and maps that the reader follows.
 const DEEPEST: u32 = 16;
 
-/// Reads one value from the front of some bytes.
-fn item(bytes: &mut &[u8], depth: u32) -> Option<Item> {
+/// Reads one value from the beginning of `bytes`, and advances `bytes` behind it.
+fn item(bytes: &mut &[u8], depth: u32) -> Option<MessagePackValue> {
     let kind = number(bytes, 1)?;
     let low = |mask: u64| (kind & mask) as usize;
     Some(match kind {
-        0x00..=0x7f => Item::Number(kind),
+        0x00..=0x7f => MessagePackValue::Number(kind),
         0x80..=0x8f => map(bytes, low(0x0f), depth)?,
         0x90..=0x9f => list(bytes, low(0x0f), depth)?,
         0xa0..=0xbf => text(bytes, low(0x1f))?,
-        // Nothing, a truth value, or a small negative number.
-        0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => Item::Other,
-        0xcc..=0xcf => Item::Number(number(bytes, 1 << (kind - 0xcc))?),
-        // Signed numbers; these notes have none that is negative.
-        0xd0..=0xd3 => Item::Number(number(bytes, 1 << (kind - 0xd0))?),
+        // Null, a truth value, or a small negative number.
+        0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => MessagePackValue::Other,
+        0xcc..=0xcf => MessagePackValue::Number(number(bytes, 1 << (kind - 0xcc))?),
+        // Signed numbers, none of which is negative in these notes.
+        0xd0..=0xd3 => MessagePackValue::Number(number(bytes, 1 << (kind - 0xd0))?),
         0xd9..=0xdb => {
             let length = number(bytes, 1 << (kind - 0xd9))?;
             text(bytes, usize::try_from(length).ok()?)?
@@ -132,28 +132,34 @@ fn item(bytes: &mut &[u8], depth: u32) -> Option<Item> {
     })
 }
 
-/// A number of so many bytes, the highest one first.
+/// Reads a number of `count` bytes, the highest byte first.
 fn number(bytes: &mut &[u8], count: usize) -> Option<u64> {
     let (number, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;
     Some(number.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-fn text(bytes: &mut &[u8], length: usize) -> Option<Item> {
+fn text(bytes: &mut &[u8], length: usize) -> Option<MessagePackValue> {
     let (text, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
-    Some(Item::Text(String::from_utf8(text.to_vec()).ok()?))
+    Some(MessagePackValue::Text(String::from_utf8(text.to_vec()).ok()?))
 }
 
-fn list(bytes: &mut &[u8], length: usize, depth: u32) -> Option<Item> {
+fn list(bytes: &mut &[u8], length: usize, depth: u32) -> Option<MessagePackValue> {
     let deeper = Some(depth + 1).filter(|depth| *depth <= DEEPEST)?;
-    (0..length).map(|_| item(bytes, deeper)).collect::<Option<Vec<Item>>>().map(Item::List)
+    (0..length)
+        .map(|_| item(bytes, deeper))
+        .collect::<Option<Vec<MessagePackValue>>>()
+        .map(MessagePackValue::List)
 }
 
-fn map(bytes: &mut &[u8], length: usize, depth: u32) -> Option<Item> {
+fn map(bytes: &mut &[u8], length: usize, depth: u32) -> Option<MessagePackValue> {
     let deeper = Some(depth + 1).filter(|depth| *depth <= DEEPEST)?;
     let entry = |_| Some((item(bytes, deeper)?, item(bytes, deeper)?));
-    (0..length).map(entry).collect::<Option<Vec<(Item, Item)>>>().map(Item::Map)
+    (0..length)
+        .map(entry)
+        .collect::<Option<Vec<(MessagePackValue, MessagePackValue)>>>()
+        .map(MessagePackValue::Map)
 }
 
 #[cfg(test)]
@@ -165,9 +171,12 @@ mod tests {
         // { "a": [1, 300, "xy"], "long": true }
         let bytes = b"\x82\xa1a\x93\x01\xcd\x01\x2c\xd9\x02xy\xa4long\xc3";
         let item = item(&mut &bytes[..], 0).expect("a map");
-        let Some(Item::List(list)) = item.get("a") else { panic!("no list") };
-        assert!(matches!(list[..], [Item::Number(1), Item::Number(300), Item::Text(_)]));
-        assert!(matches!(item.get("long"), Some(Item::Other)));
+        let Some(MessagePackValue::List(list)) = item.get("a") else { panic!("no list") };
+        assert!(matches!(
+            list[..],
+            [MessagePackValue::Number(1), MessagePackValue::Number(300), MessagePackValue::Text(_)]
+        ));
+        assert!(matches!(item.get("long"), Some(MessagePackValue::Other)));
         assert!(item.get("b").is_none());
     }
 

@@ -1,53 +1,54 @@
-//! Process-wide state of LLVM: its targets, which are set up once, and its switches, which are in place only while code
-//! for x86 is generated.
+//! State of LLVM that the whole process shares: targets, which are set up once, and switches, which are set
+//! only while code for x86 is generated.
 
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::targets::{InitializationConfig, Target};
 use std::ffi::{CStr, c_char};
 use std::sync::{Condvar, Mutex, Once, PoisonError};
 
-/// LLVM's switches for code that walks trees, and how they stand otherwise. They belong to the one version of LLVM
-/// that this crate links: an unknown name would end the process, so a test runs them. Neither functions nor target
-/// machines can carry them.
+/// LLVM's switches for code that walks trees, each with its default. They belong to the one version of LLVM
+/// that this crate links. An unknown name would end the process, so a test sets them. Attributes of functions
+/// or target machines cannot carry them.
 const SWITCHES: [(&CStr, &CStr); 5] = [
-    // Both turn selects into branches where they expect good prediction. The branches of a tree walk are
-    // unpredictable by nature, and lowering has chosen selects to avoid them.
+    // Converts selects to branches where it expects good prediction. Lowering chooses selects because the
+    // branches of a walk are unpredictable.
     (c"-x86-cmov-converter=false", c"-x86-cmov-converter=true"),
     (c"-disable-cgp-select2branch=true", c"-disable-cgp-select2branch=false"),
-    // The scheduler ahead of register allocation undoes the interleaving of walks and spills registers. Machines
-    // with hundreds of registers need it.
+    // The scheduler ahead of register allocation undoes the interleaving of walks and spills registers.
+    // Machines with hundreds of registers need it.
     (c"-enable-misched=false", c"-enable-misched=true"),
-    // Lowering has chosen what loops count and what addresses add up. To choose again takes a twelfth of the time to
-    // compile, and the code is no faster.
+    // Lowering has chosen induction variables and addresses. Choosing again takes a twelfth of the compile
+    // time, and the code is no faster.
     (c"-disable-lsr=true", c"-disable-lsr=false"),
-    // Loads of a block need no order among each other. To put many lists of what goes before into one takes another twelfth.
+    // Loads of a block need no order. Merging the lists of their predecessors takes another twelfth of the
+    // compile time.
     (c"-combiner-tokenfactor-inline-limit=1", c"-combiner-tokenfactor-inline-limit=2048"),
 ];
 
-/// Who generates code.
-struct Users {
-    /// How many generate code for x86.
+/// Threads that generate code, by kind of machine.
+struct GeneratingThreads {
+    /// Number of threads that generate code for x86.
     x86: usize,
-    /// How many generate code for other machines.
+    /// Number of threads that generate code for other machines.
     others: usize,
 }
 
-static USERS: Mutex<Users> = Mutex::new(Users { x86: 0, others: 0 });
+static USERS: Mutex<GeneratingThreads> = Mutex::new(GeneratingThreads { x86: 0, others: 0 });
 
-/// Told when the last of some users has gone.
+/// Notified when the last thread of a kind has finished.
 static GONE: Condvar = Condvar::new();
 
-/// While one of these lives, LLVM's switches stand as code for a machine wants them. Whoever wants them otherwise waits
-/// for the last one to go, so a thread has at most one.
+/// Holds LLVM's switches as code for a machine needs them. A thread that needs them otherwise waits until all
+/// holders are dropped, so a thread must have at most one.
 pub(crate) struct Switches {
     for_x86: bool,
 }
 
 impl Switches {
-    /// Sets the switches for x86, or for other machines, unless they are set.
+    /// Sets the switches for x86, or for other machines, unless they are set already.
     pub(crate) fn hold(for_x86: bool) -> Switches {
         let users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let waits = |users: &mut Users| if for_x86 { users.others > 0 } else { users.x86 > 0 };
+        let waits = |users: &mut GeneratingThreads| if for_x86 { users.others > 0 } else { users.x86 > 0 };
         let mut users = GONE.wait_while(users, waits).unwrap_or_else(PoisonError::into_inner);
         if for_x86 {
             if users.x86 == 0 {
@@ -75,15 +76,15 @@ impl Drop for Switches {
     }
 }
 
-/// Sets switches. The users are locked, and there is none that they concern.
+/// Sets switches. The caller has the lock, and no thread generates code that the switches concern.
 fn set(switches: [&'static CStr; SWITCHES.len()]) {
     let all: Vec<*const c_char> = std::iter::once(c"schedc").chain(switches).map(CStr::as_ptr).collect();
-    // SAFETY: the pointers are NUL-terminated strings that live for ever. The lock excludes other threads of this crate
-    // that set switches, and those that read these: only generation of code does, which holds them.
+    // SAFETY: the pointers lead to static strings that end with NUL. The lock excludes other threads of this
+    // crate that set switches. Threads that read them generate code, and hold them meanwhile.
     unsafe { LLVMParseCommandLineOptions(all.len() as i32, all.as_ptr(), std::ptr::null()) };
 }
 
-/// Prepares LLVM for the calls of this crate. Cheap after the first time.
+/// Prepares LLVM for the calls of this crate. Only the first call takes time.
 pub(crate) fn initialise() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -112,8 +113,8 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    /// The assembly of sixteen sums of neighbours, all loads first: more values than there are registers, so that a
-    /// scheduler would move loads to where they are used.
+    /// Assembly of sixteen sums of neighbours, all loads first. It has more values than registers, so a
+    /// scheduler would move loads to their uses.
     fn assembly(machine: &Machine) -> String {
         let mut text = "define void @f(ptr %p) {\n".to_string();
         for n in 0..32 {
@@ -131,7 +132,7 @@ mod tests {
         String::from_utf8_lossy(code.as_slice()).into_owned()
     }
 
-    // No other test of the library's own generates code, which would hold them, too.
+    // No other unit test of this crate generates code, which would hold the switches, too.
     #[test]
     fn switches_stand_for_x86_only_while_they_are_held() {
         let machine = Machine::new(Cpu::X86_64V3).expect("a machine");

@@ -1,4 +1,4 @@
-//! Machine code loaded into this process by LLVM's ORC.
+//! Machine code that LLVM's ORC loads into this process.
 
 use crate::codes;
 use crate::error::LlvmError;
@@ -17,7 +17,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-/// Loaded machine code, unloaded when dropped.
+/// Loaded machine code, which is unloaded when dropped.
 pub(crate) struct Orc {
     jit: LLVMOrcLLJITRef,
 }
@@ -39,14 +39,14 @@ impl Orc {
         }
         orc.define(symbols)?;
         let object = ManuallyDrop::new(object);
-        // SAFETY: LLVM takes the buffer, whether or not it can use it.
+        // SAFETY: LLVM owns the buffer from here on, also if it fails.
         check(unsafe {
             LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), object.as_mut_ptr())
         })?;
         Ok(orc)
     }
 
-    /// Says where symbols are that the code refers to.
+    /// Defines the addresses of symbols that the code refers to.
     fn define(&self, symbols: &[(&str, *const ())]) -> Result<(), LlvmError> {
         let mut pairs = Vec::with_capacity(symbols.len());
         for (name, address) in symbols {
@@ -57,12 +57,13 @@ impl Orc {
                 TargetFlags: 0,
             };
             pairs.push(LLVMOrcCSymbolMapPair {
-                // SAFETY: the name is a string; the reference passes on to the unit below.
+                // SAFETY: the name is a string; the unit below takes over the reference.
                 Name: unsafe { LLVMOrcLLJITMangleAndIntern(self.jit, name.as_ptr()) },
                 Sym: LLVMJITEvaluatedSymbol { Address: *address as u64, Flags: flags },
             });
         }
-        // SAFETY: LLVM copies the pairs. It owns the unit if the definition succeeds, else we do.
+        // SAFETY: LLVM copies the pairs. It owns the unit if the definition succeeds, else this function
+        // does.
         unsafe {
             let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
             let error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.jit), unit);
@@ -73,7 +74,7 @@ impl Orc {
         }
     }
 
-    /// Where a symbol of the object is. The first call links the object.
+    /// Returns the address of a symbol of the object. The first call links the object.
     pub(crate) fn address(&self, symbol: &str) -> Result<*const (), LlvmError> {
         let name = name_of(symbol)?;
         let mut address = 0;
@@ -88,8 +89,7 @@ impl Orc {
 
 impl Drop for Orc {
     fn drop(&mut self) {
-        // SAFETY: created by `load` and not used afterwards. An error leaves nothing to be done but to free
-        // it.
+        // SAFETY: created by `load` and not used afterwards. After an error, nothing else could be freed.
         let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.jit) });
     }
 }
@@ -98,7 +98,7 @@ fn name_of(symbol: &str) -> Result<CString, LlvmError> {
     CString::new(symbol).map_err(|_| LlvmError::ill_formed("a symbol's name contains a NUL"))
 }
 
-/// LLVM's error as ours.
+/// Converts an error of LLVM.
 fn check(error: LLVMErrorRef) -> Result<(), LlvmError> {
     if error.is_null() {
         return Ok(());
@@ -106,7 +106,7 @@ fn check(error: LLVMErrorRef) -> Result<(), LlvmError> {
     Err(LlvmError::new(codes::LOADING, format!("LLVM cannot load the machine code: {}", consume(error))))
 }
 
-/// The text of an error, which is freed.
+/// Returns the text of an error, and frees the error.
 fn consume(error: LLVMErrorRef) -> String {
     // SAFETY: the error is not null and is used once; the message is a string until it is disposed of.
     unsafe {
@@ -117,7 +117,7 @@ fn consume(error: LLVMErrorRef) -> String {
     }
 }
 
-/// Keeps LLVM from printing what `check` reports as a value.
+/// Drops an error that `check` has returned, so that LLVM does not print it.
 extern "C" fn drop_report(_: *mut c_void, error: LLVMErrorRef) {
     if !error.is_null() {
         consume(error);

@@ -1,22 +1,22 @@
-//! Calls on rows that live in slices, checked to fit.
+//! Calls on rows in slices. Slices are checked to be long enough.
 
 use crate::column::{Column, RawColumn};
 use crate::runtime::{Call, Dtype, Kind};
 use std::ptr;
 
-/// Rows of a call, one after the other.
+/// Rows of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
-    /// 32-bit floats.
+    /// Rows of 32-bit floats, one after the other.
     F32(&'a [f32]),
-    /// 64-bit floats.
+    /// Rows of 64-bit floats, one after the other.
     F64(&'a [f64]),
-    /// One feature after the other.
+    /// A column for each feature.
     Columns(&'a [Column<'a>]),
 }
 
 impl Rows<'_> {
-    /// Whether the type of some values holds more than 32-bit floats do.
+    /// Whether some values have a type that 32-bit floats do not represent exactly.
     pub fn need_doubles(&self) -> bool {
         match self {
             Rows::F32(_) => false,
@@ -29,36 +29,105 @@ impl Rows<'_> {
 /// The output of a call, packed.
 #[derive(Debug)]
 pub enum Output<'a> {
-    /// Of [`Kind::Class`], and of [`Kind::Value`] and [`Kind::Raw`] as the model's result type says.
+    /// Output of [`Kind::Class`]; of other kinds but [`Kind::Leaf`] if the model's type is 32-bit floats.
     F32(&'a mut [f32]),
-    /// Of [`Kind::Value`] and [`Kind::Raw`] as the model's result type says.
+    /// Output of kinds but [`Kind::Class`] and [`Kind::Leaf`], if the model's type is 64-bit floats.
     F64(&'a mut [f64]),
-    /// Of [`Kind::Leaf`].
+    /// Output of [`Kind::Leaf`].
     I32(&'a mut [i32]),
 }
 
-/// What a call can say beside rows and output.
+/// Options of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras<'a> {
-    /// At most this many threads; 0 leaves the number to the runtime.
+    /// Largest number of threads; 0 leaves the number to the runtime.
     pub threads: i32,
-    /// Values from the start of one row to the next; 0: they are packed.
+    /// Values from the start of one row to the next; 0 if rows are packed.
     pub stride: usize,
-    /// What sums begin with, packed, one number for each margin of each row, of the type of raw output.
+    /// Initial values of the sums, packed: one for each margin of each row, of the type of raw output.
     pub base_margin: Option<Rows<'a>>,
+}
+
+/// Compiled code that predicts: in memory ([`Jit`](crate::Jit)) or in a library
+/// ([`Library`](crate::Library)).
+pub trait Predict {
+    /// The reason for which a call fails.
+    type Error;
+
+    /// Returns the number of columns of a row.
+    fn num_features(&self) -> usize;
+
+    /// Returns the number of columns of an output; 0 if the model has none of the kind.
+    fn num_outputs(&self, kind: Kind) -> usize;
+
+    /// Returns the type of an output's elements.
+    fn output_type(&self, kind: Kind) -> Dtype;
+
+    /// Makes a call.
+    ///
+    /// # Errors
+    /// When the entry point refuses the call, or cannot finish it.
+    ///
+    /// # Safety
+    /// The pointers of the call lead to memory as `codegen/llvm/runtime/api.h` describes it.
+    unsafe fn call(&self, call: &Call) -> Result<(), Self::Error>;
+
+    /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
+    ///
+    /// # Errors
+    /// When a slice is too short for the number of rows, an output has the wrong type, or the call fails.
+    fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows<'_>,
+        n_rows: usize,
+        output: Output<'_>,
+        threads: i32,
+    ) -> Result<(), Self::Error> {
+        self.predict_with(kind, rows, n_rows, output, Extras { threads, ..Extras::default() })
+    }
+
+    /// Predicts `n_rows` rows with all options of a call. Libraries of early releases refuse options that
+    /// they do not know.
+    ///
+    /// # Errors
+    /// As for [`Predict::predict`].
+    fn predict_with(
+        &self,
+        kind: Kind,
+        rows: Rows<'_>,
+        n_rows: usize,
+        output: Output<'_>,
+        extras: Extras<'_>,
+    ) -> Result<(), Self::Error> {
+        let widths = Widths {
+            features: self.num_features(),
+            outputs: self.num_outputs(kind),
+            element: self.output_type(kind),
+            margins: self.num_outputs(Kind::Raw),
+        };
+        let columns = raw_columns(rows, widths.features, n_rows);
+        let call = packed_call(widths, kind, (rows, columns.as_deref()), n_rows, output, extras);
+        // SAFETY: the slices were checked to be long enough, and a mutable one overlaps no other.
+        unsafe { self.call(&call) }
+    }
 }
 
 /// Columns of the rows of a call, and columns and element of its output.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Columns {
-    pub features: usize,
-    pub outputs: usize,
-    pub element: Dtype,
-    pub margins: usize,
+struct Widths {
+    /// Columns of a row.
+    features: usize,
+    /// Columns of the output.
+    outputs: usize,
+    /// Type of the output's elements.
+    element: Dtype,
+    /// Columns of the raw output.
+    margins: usize,
 }
 
-/// Columns as C has them, if there is one for each of so many features with a value for each row.
-pub(crate) fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<RawColumn>> {
+/// Returns the columns as C has them; none if there are too few columns, or too few values in one.
+fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<RawColumn>> {
     match rows {
         Rows::Columns(columns) if columns.len() >= features => {
             columns.iter().map(|column| column.raw(n_rows)).collect()
@@ -67,12 +136,12 @@ pub(crate) fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Opt
     }
 }
 
-/// The call on `n_rows` rows, whose columns are those of [`raw_columns`]. Slices that are too short, or an output of the
-/// wrong type, make a call that every entry point refuses with the right status.
-pub(crate) fn packed_call(
-    columns: Columns,
+/// Returns the call on `n_rows` rows, whose columns come from [`raw_columns`]. Slices that are too short, or
+/// an output of the wrong type, make a call that every entry point refuses with the right status.
+fn packed_call(
+    widths: Widths,
     kind: Kind,
-    (rows, raw): (Rows<'_>, Option<&[RawColumn]>),
+    (rows, columns): (Rows<'_>, Option<&[RawColumn]>),
     n_rows: usize,
     output: Output<'_>,
     extras: Extras<'_>,
@@ -80,7 +149,7 @@ pub(crate) fn packed_call(
     let (data, dtype, have) = match rows {
         Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
         Rows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
-        Rows::Columns(_) => (ptr::null(), Dtype::F32, if raw.is_some() { usize::MAX } else { 0 }),
+        Rows::Columns(_) => (ptr::null(), Dtype::F32, if columns.is_some() { usize::MAX } else { 0 }),
     };
     let (out, room, element) = match output {
         Output::F32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F32),
@@ -88,39 +157,38 @@ pub(crate) fn packed_call(
         Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
     };
     let stride = extras.stride;
-    let apart = if stride == 0 { columns.features } else { stride };
+    let row_elements = if stride == 0 { widths.features } else { stride };
     let values = match n_rows {
         0 => Some(0),
-        _ => apart.checked_mul(n_rows - 1).and_then(|before| before.checked_add(columns.features)),
+        _ => row_elements.checked_mul(n_rows - 1).and_then(|before| before.checked_add(widths.features)),
     };
-    let known = raw.is_some() || !matches!(rows, Rows::Columns(_));
-    let enough = known
+    let has_rows = columns.is_some() || !matches!(rows, Rows::Columns(_));
+    let fits = has_rows
         && values.is_some_and(|n| n <= have)
-        && columns.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
-    let row_stride = i64::try_from(stride).unwrap_or(-1);
-    let (base_margin, begun): (*const std::ffi::c_void, _) = match extras.base_margin {
+        && widths.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
+    let (base_margin, base_fits): (*const std::ffi::c_void, _) = match extras.base_margin {
         None => (ptr::null(), true),
-        Some(Rows::F32(base)) => (base.as_ptr().cast(), columns.begins(n_rows, base.len(), Dtype::F32)),
-        Some(Rows::F64(base)) => (base.as_ptr().cast(), columns.begins(n_rows, base.len(), Dtype::F64)),
+        Some(Rows::F32(base)) => (base.as_ptr().cast(), widths.base_fits(n_rows, base.len(), Dtype::F32)),
+        Some(Rows::F64(base)) => (base.as_ptr().cast(), widths.base_fits(n_rows, base.len(), Dtype::F64)),
         Some(Rows::Columns(_)) => (ptr::null(), false),
     };
-    // A count below zero is an argument that the entry points refuse.
-    let n_rows =
-        if enough && begun && element == columns.element { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
-    let columns = raw.map_or(ptr::null(), <[RawColumn]>::as_ptr);
+    let is_valid = fits && base_fits && element == widths.element;
+    // Entry points refuse a negative number of rows.
+    let n_rows = if is_valid { i64::try_from(n_rows).unwrap_or(-1) } else { -1 };
     Call {
         threads: extras.threads,
-        row_stride,
+        row_stride: i64::try_from(stride).unwrap_or(-1),
         base_margin,
-        columns,
+        columns: columns.map_or(ptr::null(), <[RawColumn]>::as_ptr),
         ..Call::new(kind, dtype, data, n_rows, out)
     }
 }
 
-impl Columns {
-    /// Whether so many numbers of a type are what sums of so many rows can begin with. The output of a call that takes
-    /// them may be classes, but results have the type of single precision then, as all models that take them have.
-    fn begins(&self, n_rows: usize, have: usize, dtype: Dtype) -> bool {
+impl Widths {
+    /// Whether a base margin has the type of raw output and at least `n_rows * margins` elements. The output
+    /// of such a call may be classes. Results have single precision then, as in all models that take a base
+    /// margin.
+    fn base_fits(&self, n_rows: usize, have: usize, dtype: Dtype) -> bool {
         dtype == self.element && self.margins.checked_mul(n_rows).is_some_and(|n| n <= have)
     }
 }

@@ -1,4 +1,4 @@
-//! From a freshly emitted module to machine code.
+//! Passes from an emitted module to machine code.
 
 use crate::codes;
 use crate::error::LlvmError;
@@ -11,20 +11,20 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::FileType;
 use sched_diagnostics::internal;
 
-/// The optimisations. LIR arrives with its loops already tiled, unrolled, interleaved and vectorised as the
-/// schedule says, so LLVM only tidies up: it removes redundancy and moves invariants out of loops. Its own
-/// unroller and vectorisers are left out, because they undo the schedule and cost compile time. Instructions
-/// are combined once: two more times took a tenth of the time to compile and left the code as it was.
+/// Optimisations. The loops of LIR are tiled, unrolled, interleaved and vectorised as the schedule says. LLVM
+/// therefore only removes redundancy and moves invariants out of loops. Its own unroller and vectorisers are
+/// left out, because they undo the schedule and cost compile time. Instructions are combined once: two more
+/// passes took a tenth of the compile time and left the code as it was.
 const PIPELINE: &str = "function(\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
     loop-mssa(loop-rotate,licm<allowspeculation>),\
     early-cse<memssa>,dse,adce,simplifycfg)";
 
-/// Finds how far pointers are aligned, for the code of GPUs, which load a word as bytes where they do not know that it is
-/// aligned.
+/// Infers the alignment of pointers in code for GPUs, which loads a word as single bytes unless it knows that
+/// the word is aligned.
 const ALIGNMENT: &str = "function(infer-alignment)";
 
-/// Checks what was emitted; LLVM may crash on a module that fails here.
+/// Verifies an emitted module; LLVM may crash on a module that fails here.
 pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
     module.verify().map_err(|message| {
         LlvmError::new(
@@ -46,7 +46,7 @@ pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmErr
     if machine.kind.is_x86() { Ok(()) } else { run(ALIGNMENT) }
 }
 
-/// Generates an object file or assembly. The module is used up: code generation rewrites it.
+/// Generates an object file or assembly. It consumes the module, because code generation rewrites it.
 pub(crate) fn generate(
     session: &Session,
     module: Module,

@@ -1,10 +1,10 @@
-//! NVIDIA's assembler `ptxas` and disassembler `nvdisasm`, where they are installed: machine code of a GPU from PTX, and
-//! what it takes of the GPU.
+//! NVIDIA's assembler `ptxas` and disassembler `nvdisasm`, if they are installed: machine code of a GPU from
+//! PTX, and the resources of its kernels.
 
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
-use crate::link::{Folder, Need, read, run};
+use crate::tools::{TemporaryFolder, ToolNeed, read, run};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,35 +19,35 @@ pub struct Ptxas {
 /// Machine code of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cubin {
-    /// An ELF file as the driver loads it.
+    /// An ELF file that the driver loads.
     pub bytes: Vec<u8>,
-    /// What its kernels take, in the order of the assembler's report.
+    /// Resources of its kernels, in the order of the assembler's report.
     pub kernels: Vec<KernelResources>,
 }
 
-/// What a kernel takes of the GPU, as the assembler reports it.
+/// Resources of a kernel, as the assembler reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelResources {
     /// The kernel's name.
     pub name: String,
     /// Registers of a thread.
     pub registers: u32,
-    /// Memory of a thread beside its registers, in bytes.
+    /// Stack memory of a thread, in bytes.
     pub stack_bytes: u32,
-    /// Bytes of registers that a thread stores for lack of registers.
+    /// Bytes of stores that spill registers.
     pub spill_store_bytes: u32,
-    /// Bytes that it loads again.
+    /// Bytes of loads of spilled registers.
     pub spill_load_bytes: u32,
     /// Shared memory of a block, in bytes.
     pub shared_bytes: u32,
 }
 
-const ASSEMBLING: Need = Need {
+const ASSEMBLING: ToolNeed = ToolNeed {
     task: "machine code of GPUs",
     help: "install the CUDA toolkit, or name its `ptxas` by PTXAS or its folder by CUDA_HOME; PTX needs none",
 };
 
-const DISASSEMBLING: Need = Need {
+const DISASSEMBLING: ToolNeed = ToolNeed {
     task: "text of a GPU's machine code",
     help: "install the CUDA toolkit, or name its `nvdisasm` by NVDISASM or its folder by CUDA_HOME",
 };
@@ -64,35 +64,35 @@ impl fmt::Display for KernelResources {
 }
 
 impl Ptxas {
-    /// The one that `PTXAS` names, else the first one in the search path, in `CUDA_HOME/bin`, `CUDA_PATH/bin` and
-    /// `/usr/local/cuda/bin`.
+    /// Finds the assembler that `PTXAS` names, else the first one in the search path, in `CUDA_HOME/bin`,
+    /// `CUDA_PATH/bin` and `/usr/local/cuda/bin`.
     pub fn find() -> Option<Ptxas> {
         find("ptxas", "PTXAS", None).map(|path| Ptxas { path })
     }
 
-    /// As [`Ptxas::find`].
+    /// Finds the assembler as [`Ptxas::find`] does.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no assembler is installed.
     pub fn needed() -> Result<Ptxas, LlvmError> {
         Ptxas::find().ok_or_else(|| missing("ptxas", ASSEMBLING))
     }
 
-    /// Where it is.
+    /// Returns the path of the program.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its version, such as `13.5.37`.
+    /// Returns its version, such as `13.5.37`.
     ///
     /// # Errors
-    /// When it cannot be run or does not tell.
+    /// When the program cannot run, or does not print a version.
     pub fn version(&self) -> Result<String, LlvmError> {
         let mut command = Command::new(&self.path);
         command.arg("--version");
-        let said = run(command, ASSEMBLING)?;
-        let said = String::from_utf8_lossy(&said.stdout);
-        let version = said.split_whitespace().find_map(|word| word.strip_prefix('V'));
+        let output = run(command, ASSEMBLING)?;
+        let output = String::from_utf8_lossy(&output.stdout);
+        let version = output.split_whitespace().find_map(|word| word.strip_prefix('V'));
         version
             .filter(|version| version.starts_with(|c: char| c.is_ascii_digit()))
             .map(str::to_string)
@@ -102,22 +102,24 @@ impl Ptxas {
             })
     }
 
-    /// Assembles PTX for a GPU. PTX of an older GPU than this one will do.
+    /// Assembles PTX for a GPU. The PTX may be for an older GPU.
     ///
     /// # Errors
-    /// When the assembler fails, such as for a GPU that it does not know, and when there is no room for its files.
+    /// When the assembler fails, for example because it does not know the GPU, and when its files cannot be
+    /// written.
     pub fn assemble(&self, ptx: &str, gpu: Gpu) -> Result<Cubin, LlvmError> {
-        let folder = Folder::new()?;
+        let folder = TemporaryFolder::new()?;
         let source = folder.write("kernels.ptx", ptx.as_bytes())?;
         let object = folder.path("kernels.cubin");
         let mut command = Command::new(&self.path);
         command.arg("-v").arg(format!("-arch={gpu}")).arg("-o").arg(&object).arg(source);
-        let said = folder.run(command, ASSEMBLING)?;
-        let kernels = resources(&String::from_utf8_lossy(&said.stderr));
+        let output = folder.run(command, ASSEMBLING)?;
+        let kernels = resources(&String::from_utf8_lossy(&output.stderr));
         Ok(Cubin { bytes: read(&object)?, kernels })
     }
 
-    /// The disassembler: the one that `NVDISASM` names, else the one beside the assembler, else as for that.
+    /// Finds the disassembler that `NVDISASM` names, else the one beside the assembler, else as
+    /// [`Ptxas::find`] does.
     pub fn disassembler(&self) -> Option<Nvdisasm> {
         find("nvdisasm", "NVDISASM", self.path.parent()).map(|path| Nvdisasm { path })
     }
@@ -130,21 +132,21 @@ pub struct Nvdisasm {
 }
 
 impl Nvdisasm {
-    /// The instructions of all kernels, with labels where branches go.
+    /// Returns the instructions of all kernels, with labels at the targets of branches.
     ///
     /// # Errors
-    /// When the disassembler fails, and when there is no room for its files.
+    /// When the disassembler fails, and when its files cannot be written.
     pub fn text(&self, cubin: &Cubin) -> Result<String, LlvmError> {
-        let folder = Folder::new()?;
+        let folder = TemporaryFolder::new()?;
         let object = folder.write("kernels.cubin", &cubin.bytes)?;
         let mut command = Command::new(&self.path);
         command.arg("-c").arg(object);
-        let said = folder.run(command, DISASSEMBLING)?;
-        Ok(String::from_utf8_lossy(&said.stdout).into_owned())
+        let output = folder.run(command, DISASSEMBLING)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
-/// The machine code of PTX as text.
+/// Assembles PTX, and returns the machine code as text.
 ///
 /// # Errors
 /// When one of the two programs is missing or fails.
@@ -155,12 +157,13 @@ pub fn sass_text(ptx: &str, gpu: Gpu) -> Result<String, LlvmError> {
     nvdisasm.text(&cubin)
 }
 
-fn missing(name: &str, need: Need) -> LlvmError {
+fn missing(name: &str, need: ToolNeed) -> LlvmError {
     let message = format!("{} needs the program `{name}`, which was not found", need.task);
     LlvmError::new(codes::NO_TOOL, message).with_help(need.help)
 }
 
-/// A program of the CUDA toolkit. What a variable names is taken even if it is not there: running it tells.
+/// Finds a program of the CUDA toolkit. A path in the variable counts even if no file is there: running it
+/// reports the error.
 fn find(name: &str, variable: &str, beside: Option<&Path>) -> Option<PathBuf> {
     let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     if let Some(named) = set(variable) {
@@ -178,8 +181,8 @@ fn bin(toolkit: &OsStr) -> PathBuf {
     Path::new(toolkit).join("bin")
 }
 
-/// What the assembler tells of kernels: for each a line that names it, one with the sizes of its stack and its spills,
-/// and one with what else it uses.
+/// Parses the assembler's report. For each kernel it has a line with the name, one with the sizes of stack
+/// and spills, and one with the other resources.
 fn resources(report: &str) -> Vec<KernelResources> {
     let mut kernels: Vec<KernelResources> = Vec::new();
     for line in report.lines() {
@@ -248,7 +251,7 @@ ptxas info    : Used 20 registers, used 0 barriers
 
     #[test]
     fn programs_are_looked_for_beside_each_other() {
-        let folder = Folder::new().unwrap();
+        let folder = TemporaryFolder::new().unwrap();
         let file = folder.write("nvdisasm-of-a-test", b"").unwrap();
         let found = find("nvdisasm-of-a-test", "NVDISASM_OF_A_TEST", file.parent());
         assert_eq!(found, Some(file));

@@ -1,8 +1,8 @@
-//! The small C runtime of compiled models, seen from Rust.
+//! The small C runtime of compiled models, as Rust sees it.
 //!
-//! `runtime/rt.h` and `runtime/api.h` say what the structures mean; the ones here have the same layout, which
-//! a test compares with what the C compiler says. The runtime is linked into this crate for just-in-time
-//! calls, and [`RUNTIME_OBJECT`] carries it into artefacts.
+//! `runtime/rt.h` and `runtime/api.h` document the structures; a test compares the layout of those here with
+//! the C compiler's. The runtime is linked into this crate for code in memory, and [`RUNTIME_OBJECT`] is
+//! linked into artefacts.
 
 use sched_machines::Level;
 use std::{
@@ -12,7 +12,7 @@ use std::{
 
 pub use sched_library::{Call, Counts, Dtype, Element, Kind, Needs};
 
-/// The runtime as one relocatable ELF object, to be linked into every artefact with `-pthread`.
+/// The runtime as one relocatable ELF object; artefacts are linked with it and `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 
 /// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v2.
@@ -42,15 +42,15 @@ pub struct Ctx {
     pub out: *mut c_void,
     /// The model's buffers.
     pub tables: *const *const c_void,
-    /// The call's threads; null runs every loop in the calling thread.
+    /// The call's threads; null: the calling thread runs every loop.
     pub team: *mut Team,
-    /// Set through `schedc_rt_fail`; 0 while all is well.
+    /// Status that `schedc_rt_fail` sets; 0: no failure.
     pub status: i64,
-    /// The order of `rows`: [`ROWS`], or where the columns begin.
+    /// The order of `rows`: [`ROWS`], or the positions at which columns begin.
     pub order: *const i64,
 }
 
-/// The order of rows that follow each other.
+/// Order of rows that follow each other.
 pub static ROWS: i64 = 0;
 
 impl fmt::Debug for Team {
@@ -59,10 +59,10 @@ impl fmt::Debug for Team {
     }
 }
 
-/// A compiled function that works on one run.
+/// A compiled function, which computes one run.
 pub type KernelFn = unsafe extern "C" fn(*mut Ctx);
 
-/// Everything the runtime needs to know of a compiled model, `schedc_model` in C.
+/// A compiled model, `schedc_model` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ModelDescriptor {
@@ -82,17 +82,17 @@ pub struct ModelDescriptor {
     pub margin_type: i32,
     /// The [`Dtype`] of raw and value output.
     pub result_type: i32,
-    /// A call is cut into runs of at most this many rows.
+    /// The runtime splits a call into runs of at most this many rows.
     pub rows_per_run: i64,
-    /// Rough cost of one row in nanoseconds; decides how many threads are worth waking.
+    /// Estimated time of one row, in nanoseconds. The runtime compares it with the cost of waking a thread.
     pub ns_per_row: f64,
-    /// Rows to margins.
+    /// Computes margins from rows.
     pub raw: Option<KernelFn>,
-    /// Margins to values of the result type; none: the margins are the values.
+    /// Computes values of the result type from margins; none: the margins are the values.
     pub value: Option<KernelFn>,
-    /// Margins to one `f32` class per row; none: the model has no classes.
+    /// Computes one `f32` class per row from margins; none: the model has no classes.
     pub klass: Option<KernelFn>,
-    /// Rows to `i32` leaves; none: the model does not tell its leaves.
+    /// Computes `i32` leaves from rows; none: the model does not return its leaves.
     pub leaf: Option<KernelFn>,
     /// The model's buffers.
     pub tables: *const *const c_void,
@@ -100,23 +100,25 @@ pub struct ModelDescriptor {
     pub info: *const c_char,
     /// `CPU_*` bits.
     pub cpu_needs: u64,
-    /// The same model for processors that lack these; null: none.
+    /// Version of the model for processors that lack these instructions; null: none.
     pub otherwise: *const ModelDescriptor,
-    /// What the model has for GPUs; null: nothing.
+    /// Code for GPUs; null: none.
     pub gpu: *const GpuDescriptor,
-    /// The columns that kernels read, where these are not the features.
+    /// The columns that kernels read, if these are not the features.
     pub columns: ColumnsDescriptor,
-    /// Values that are equal to it are missing, too; NaN: there are none.
+    /// A value that stands for missing values, besides NaN; NaN: none.
     pub missing: f64,
-    /// What sums begin with, for kernels that add to what is there; null: they begin themselves.
+    /// Initial values of the margins, for kernels that add to their output; null: kernels set them.
     pub base: *const c_void,
-    /// The same version for rows of another type; null: none.
+    /// Version for the same processors and rows of another type; null: none.
     pub other_rows: *const ModelDescriptor,
-    /// The [`Dtype`] of the rows that the trainer reads. Rows are not rounded to `row_type` where that is narrower.
+    /// The [`Dtype`] of the rows that the trainer's program reads. The runtime refuses rows that it would
+    /// have to round to `row_type`.
     pub own_row_type: i64,
-    /// Rows to what the leaf of each tree adds, of the type of margins; none: leaves hold vectors, or it was not asked for.
+    /// Computes the value of each tree's leaf, of the type of margins, from rows; none: leaves hold vectors,
+    /// or the build left it out.
     pub tree: Option<KernelFn>,
-    /// Runs of at least so many rows may be handed columns; the largest number: none may.
+    /// Fewest rows of a run that may get columns instead of rows; the largest number: no run may.
     pub columns_from: i64,
 }
 
@@ -126,7 +128,7 @@ pub struct ModelDescriptor {
 pub struct CategoriesDescriptor {
     /// Features of the model.
     pub num_features: i64,
-    /// Where the names of each feature begin, and where the last ones end.
+    /// For each feature, the index of its first name; behind them, the number of names.
     pub starts: *const u32,
     /// The names, in ascending order for each feature.
     pub names: *const *const c_char,
@@ -138,15 +140,15 @@ pub struct CategoriesDescriptor {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ColumnsDescriptor {
-    /// How many there are; 0: kernels read the features.
+    /// Number of columns; 0: kernels read the features.
     pub count: i32,
-    /// How many parts they have.
+    /// Number of parts of all columns.
     pub num_parts: i32,
-    /// The first one of four of the model's tables: parts, values, classes and bits.
+    /// Index of the first of four tables of the model: parts, values, classes and bits.
     pub first_table: i32,
-    /// How values become categories.
+    /// Number of the rule that converts values to categories.
     pub rule: i32,
-    /// The bound of that rule.
+    /// Bound of that rule.
     pub below: f64,
 }
 
@@ -154,7 +156,7 @@ pub struct ColumnsDescriptor {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Image {
-    /// PTX, ended by NUL, a cubin, or a code object.
+    /// PTX that ends with NUL, a cubin, or a code object.
     pub bytes: *const c_void,
     /// Ten times the major number of the compute capability, plus the minor one.
     pub capability: i64,
@@ -172,43 +174,43 @@ pub struct LaunchDescriptor {
     pub block: [u32; 3],
     /// Bytes of memory that the threads of a block share.
     pub shared: u32,
-    /// What it takes.
+    /// Number of its parameters.
     pub num_arguments: i32,
-    /// 1: there are two arguments more, the first block in the directions y and z.
+    /// 1: it has two more parameters, the first block in the directions y and z.
     pub is_split: i32,
 }
 
-/// Where runs of up to so many rows take place, `schedc_range` in C.
+/// The place of runs of a range of lengths, `schedc_range` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Range {
-    /// Rows of the longest run; the largest number: all other runs.
+pub struct RunRange {
+    /// Rows of the longest run of the range; the largest number: all other runs.
     pub max_rows: i64,
     /// 1: on a device, 0: on the host.
     pub on_device: i64,
 }
 
-/// How rows of the host travel to a device as bins, `schedc_transfer` in C.
+/// Transfer of the host's rows to a device as bins, `schedc_transfer` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct TransferDescriptor {
-    /// Rows to bins, on the host.
+    /// Quantizes rows, on the host.
     pub quantize: Option<KernelFn>,
-    /// Bins to margins.
+    /// Computes margins from bins.
     pub raw: Option<KernelFn>,
-    /// Bins to predictions; none: margins, and then predictions.
+    /// Computes predictions from bins; none: `raw` and then `value`.
     pub direct: Option<KernelFn>,
     /// Rows of a block of bins.
     pub block: i64,
     /// Bytes of a row's bins.
     pub row_bytes: i64,
-    /// Shorter runs take the values.
+    /// Fewest rows of a run that travels as bins; shorter runs send the values.
     pub least_rows: i64,
-    /// Calls of fewer threads do, too.
+    /// Fewest threads of a call whose rows travel as bins; other calls send the values.
     pub least_threads: i64,
 }
 
-/// What a model has for GPUs, `schedc_gpu` in C.
+/// Code of a model for GPUs, `schedc_gpu` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct GpuDescriptor {
@@ -220,28 +222,28 @@ pub struct GpuDescriptor {
     pub num_tables: i32,
     /// 0: NVIDIA makes the GPU, 1: AMD does.
     pub maker: i32,
-    /// The first one that a device can run is used.
+    /// Images; a device uses the first one that it can run.
     pub images: *const Image,
     /// The launches, by their numbers.
     pub launches: *const LaunchDescriptor,
     /// Bytes of each of the model's tables.
     pub table_bytes: *const i64,
-    /// In ascending order; the last one is for all other runs.
-    pub ranges: *const Range,
-    /// Rows to predictions; none: margins, and then predictions.
+    /// Ranges of run lengths, in ascending order; the last one covers all longer runs.
+    pub ranges: *const RunRange,
+    /// Computes predictions from rows; none: `raw` and then `value`.
     pub direct: Option<KernelFn>,
-    /// How rows of the host travel as bins; null: they travel as they are.
+    /// Transfer of rows as bins; null: rows travel as they are.
     pub transfer: *const TransferDescriptor,
-    /// What runs a checked call on a device.
+    /// Function of the runtime that runs a checked call on a device.
     pub execute: *const (),
-    /// A word for the runtime, null at first.
+    /// State of the runtime, null at first.
     pub state: *mut *mut c_void,
 }
 
 /// [`ModelDescriptor::size`] of this build.
 pub const MODEL_SIZE: u32 = mem::size_of::<ModelDescriptor>() as u32;
 
-/// Why a call failed: a status code of `runtime/rt.h` other than 0, and its message.
+/// Reason for which a call failed: a status code of `runtime/rt.h` other than 0. It displays its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     code: i32,
@@ -249,26 +251,26 @@ pub struct Status {
 }
 
 impl Status {
-    /// A null pointer, a negative count, an unknown kind or dtype, a stride too small.
+    /// A null pointer, a negative count, an unknown kind or type, or a stride that is too small.
     pub const ARGUMENT: i32 = 1;
     /// The processor lacks instructions that the model was compiled for.
     pub const CPU: i32 = 2;
-    /// Temporary memory could not be had.
+    /// No temporary memory is left.
     pub const MEMORY: i32 = 3;
-    /// The model has no such output kind.
+    /// The model has no output of this kind.
     pub const UNSUPPORTED: i32 = 4;
-    /// There is no driver for GPUs.
+    /// No driver for GPUs is installed.
     pub const DRIVER: i32 = 5;
-    /// No GPU of this number, or one that cannot run the code.
+    /// No GPU has this number, or it cannot run the code.
     pub const DEVICE: i32 = 6;
-    /// Memory of the GPU could not be had.
+    /// No memory of the GPU is left.
     pub const DEVICE_MEMORY: i32 = 7;
     /// The GPU failed.
     pub const LAUNCH: i32 = 8;
-    /// The rows would have to be rounded, which may lead them to other leaves.
+    /// Rows would have to be rounded, which may lead them to other leaves.
     pub const ROWS: i32 = 9;
 
-    /// The number, as C callers see it.
+    /// Returns the number that C callers see.
     pub fn code(self) -> i32 {
         self.code
     }
@@ -285,28 +287,28 @@ impl std::error::Error for Status {}
 /// Runs one call of a model.
 ///
 /// # Safety
-/// The model's kernels and tables must fit each other and the counts in `model`; `call.rows`, `call.out` and
-/// `call.scratch` must be valid for the rows, stride and sizes that the call names, and must not overlap.
+/// The model's kernels and tables fit each other and the counts in `model`. `call.rows`, `call.out` and
+/// `call.scratch` are valid for the rows, stride and sizes of the call, and do not overlap.
 ///
 /// # Errors
 /// The status that the runtime returns; the output is then unspecified.
 pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
-    // SAFETY: both structures are live and sized; the caller vouches for what they point to.
+    // SAFETY: both structures are live and sized; the caller guarantees the memory that they point to.
     match unsafe { schedc_rt_predict_ex(model, call) } {
         0 => Ok(()),
         code => Err(Status { code, message: message(model, code) }),
     }
 }
 
-/// Columns of an output kind; 0 when the model has no such kind.
+/// Returns the number of columns of an output; 0 if the model has none of the kind.
 pub fn num_outputs(model: &ModelDescriptor, kind: Kind) -> i32 {
-    // SAFETY: reads plain fields of a live structure.
+    // SAFETY: the function reads fields of a live structure.
     unsafe { schedc_rt_num_outputs(model, kind as i32) }
 }
 
-/// Element type of an output kind.
+/// Returns the element type of an output.
 pub fn output_type(model: &ModelDescriptor, kind: Kind) -> Dtype {
-    // SAFETY: reads plain fields of a live structure.
+    // SAFETY: the function reads fields of a live structure.
     Dtype::of(unsafe { schedc_rt_output_type(model, kind as i32) })
 }
 
@@ -316,7 +318,8 @@ fn message(model: &ModelDescriptor, code: i32) -> &'static str {
     text.to_str().unwrap_or("unknown status")
 }
 
-/// Names and addresses of what generated code may call: the runtime, and a few functions of the C library.
+/// Names and addresses of functions that generated code may call: the runtime, and a few functions of the C
+/// library.
 pub fn symbols() -> [(&'static str, *const ()); 14] {
     [
         ("schedc_rt_parallel", schedc_rt_parallel as *const ()),
@@ -336,39 +339,39 @@ pub fn symbols() -> [(&'static str, *const ()); 14] {
     ]
 }
 
-/// What [`GpuDescriptor::execute`] is. Nothing else refers to it, so that what is compiled for processors is linked
-/// without it.
+/// Returns the value of [`GpuDescriptor::execute`]. Nothing else refers to this function, so that code for
+/// processors is linked without it.
 pub(crate) fn execute_on_device() -> *const () {
     schedc_rt_execute_on_device as *const ()
 }
 
-/// The compute capability of a device, as ten times the major number plus the minor one; none if there is no such device,
-/// or no driver.
+/// Returns ten times the major number of a device's compute capability, plus the minor one; none without such
+/// a device or a driver.
 pub(crate) fn capability(ordinal: i32) -> Option<u32> {
     // SAFETY: the function takes any number.
     u32::try_from(unsafe { schedc_rt_capability(ordinal) }).ok().filter(|found| *found > 0)
 }
 
-/// Gives back what a model has on devices.
+/// Releases the memory and modules of a model on devices.
 ///
 /// # Safety
-/// The descriptor is one that calls were made with, and no call is running.
+/// Calls were made with the descriptor, and none is running.
 pub(crate) unsafe fn release_devices(gpu: &GpuDescriptor) {
     // SAFETY: as the caller promises.
     unsafe { schedc_rt_release_devices(gpu) }
 }
 
-/// The body of a parallel loop: called with the loop's environment and an iteration.
+/// Body of a parallel loop. Its arguments are the loop's environment and an iteration.
 pub type Body = unsafe extern "C" fn(*mut c_void, i64);
 
 unsafe extern "C" {
-    /// Runs `body(env, i)` for every `i` in `[0, trip)`, on the call's threads where that is worth it.
+    /// Runs `body(env, i)` for every `i` in `[0, trip)`, on the call's threads if the loop is long enough.
     pub fn schedc_rt_parallel(ctx: *mut Ctx, body: Body, env: *mut c_void, trip: i64);
-    /// Temporary memory of a run, 64-byte aligned; null after recording a status.
+    /// Allocates temporary memory of a run, aligned to 64 bytes; returns null after it has recorded a status.
     pub fn schedc_rt_alloc(ctx: *mut Ctx, bytes: i64) -> *mut c_void;
-    /// Gives back what [`schedc_rt_alloc`] gave.
+    /// Frees memory of [`schedc_rt_alloc`].
     pub fn schedc_rt_free(ctx: *mut Ctx, memory: *mut c_void);
-    /// Records why a run failed; the first status stays.
+    /// Records the status of a failed run; the first status stays.
     pub fn schedc_rt_fail(ctx: *mut Ctx, status: i32);
 
     fn schedc_rt_launch(ctx: *mut Ctx, number: i32, x: i64, y: i64, z: i64, arguments: *mut *mut c_void);

@@ -1,4 +1,4 @@
-//! One LLVM context whose complaints are collected instead of ending the process.
+//! A context of LLVM whose errors are collected instead of ending the process.
 
 use crate::codes;
 use crate::error::LlvmError;
@@ -13,21 +13,21 @@ use std::ffi::{CStr, c_void};
 use std::sync::Mutex;
 
 /// Error messages that LLVM reported through its diagnostic handler.
-type Complaints = Mutex<Vec<String>>;
+type Messages = Mutex<Vec<String>>;
 
-/// A context of LLVM. Without a handler, LLVM prints an error and calls `exit`.
+/// A context of LLVM with a handler for errors. Without one, LLVM prints an error and calls `exit`.
 pub(crate) struct Session {
-    // Declared first, so that it is gone before the list that its handler writes to.
+    // Declared first, so that it is dropped before the list that its handler writes to.
     context: Context,
-    complaints: Box<Complaints>,
+    messages: Box<Messages>,
 }
 
 impl Session {
-    /// A fresh context.
+    /// Makes a context.
     pub(crate) fn new() -> Session {
         options::initialise();
-        let session = Session { context: Context::create(), complaints: Box::default() };
-        let list: *const Complaints = &*session.complaints;
+        let session = Session { context: Context::create(), messages: Box::default() };
+        let list: *const Messages = &*session.messages;
         // SAFETY: the list lives in a box that outlives the context, and is shared only through its mutex.
         unsafe {
             LLVMContextSetDiagnosticHandler(session.context.raw(), Some(collect), list as *mut c_void);
@@ -35,25 +35,25 @@ impl Session {
         session
     }
 
-    /// The context.
+    /// Returns the context.
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }
 
-    /// An error if LLVM has reported one.
+    /// Fails if LLVM has reported an error.
     pub(crate) fn check(&self) -> Result<(), LlvmError> {
-        let complaints = match self.complaints.lock() {
+        let messages = match self.messages.lock() {
             Ok(list) => list.join("; "),
             Err(poisoned) => poisoned.into_inner().join("; "),
         };
-        if complaints.is_empty() { Ok(()) } else { Err(LlvmError::new(codes::CODE_GENERATION, complaints)) }
+        if messages.is_empty() { Ok(()) } else { Err(LlvmError::new(codes::CODE_GENERATION, messages)) }
     }
 }
 
-/// Called by LLVM; remarks and warnings are dropped.
+/// Receives LLVM's messages; remarks and warnings are dropped.
 extern "C" fn collect(info: LLVMDiagnosticInfoRef, list: *mut c_void) {
-    // SAFETY: `list` is the pointer given with this handler, and LLVM's message is a string until it is
-    // disposed of.
+    // SAFETY: `list` is the pointer that was set with this handler, and LLVM's message is a string until it
+    // is freed.
     unsafe {
         if !matches!(LLVMGetDiagInfoSeverity(info), LLVMDiagnosticSeverity::LLVMDSError) {
             return;
@@ -61,7 +61,7 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, list: *mut c_void) {
         let text = LLVMGetDiagInfoDescription(info);
         let message = CStr::from_ptr(text).to_string_lossy().into_owned();
         LLVMDisposeMessage(text);
-        if let Ok(mut list) = (*(list as *const Complaints)).lock() {
+        if let Ok(mut list) = (*(list as *const Messages)).lock() {
             list.push(message);
         }
     }

@@ -1,8 +1,8 @@
 //! Functions of the system that the code of artefacts may call.
 //!
-//! Where a C compiler links, it finds whatever the system has. A program that links by itself knows the functions of one table
-//! alone. So the table must have all that generated code and the runtime can ask for, and each build of schedc for its
-//! developers checks that, whoever links.
+//! A C compiler links with all libraries of the system. LLVM's linker in this process knows only the
+//! functions of one table. The table must therefore have all functions that generated code and the runtime
+//! may call. Each debug build of schedc checks that, with either linker.
 
 use crate::error::LlvmError;
 use elf::ElfBytes;
@@ -11,42 +11,42 @@ use elf::endian::LittleEndian;
 use sched_diagnostics::internal;
 use std::collections::BTreeSet;
 
-/// A line for each library and version of its functions.
+/// Table of functions: a line for each library and version.
 pub(crate) const TABLE: &str = include_str!("../linker/system.txt");
 
-/// The functions of the system.
-fn listed() -> BTreeSet<&'static str> {
+/// Returns the functions of the table.
+fn listed_functions() -> BTreeSet<&'static str> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(|line| line.split_whitespace().skip(2)).collect()
 }
 
-/// The names that an object asks others for.
+/// Returns the names of undefined symbols of an object.
 ///
 /// # Errors
-/// When the bytes are no object.
-pub(crate) fn undefined(object: &[u8]) -> Result<BTreeSet<String>, elf::ParseError> {
+/// When the bytes are not an object file.
+pub(crate) fn undefined_symbols(object: &[u8]) -> Result<BTreeSet<String>, elf::ParseError> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(object)?;
     let Some((symbols, names)) = file.symbol_table()? else { return Ok(BTreeSet::new()) };
     let open = symbols.iter().filter(|symbol| symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0);
     open.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
 }
 
-/// The names that an object asks for and that neither the table nor a linker has.
+/// Returns the undefined symbols of an object that neither the table nor a linker defines.
 ///
 /// # Errors
-/// When the bytes are no object.
-pub(crate) fn unlisted(object: &[u8]) -> Result<Vec<String>, elf::ParseError> {
-    let listed = listed();
+/// When the bytes are not an object file.
+pub(crate) fn unlisted_symbols(object: &[u8]) -> Result<Vec<String>, elf::ParseError> {
+    let listed = listed_functions();
     let is_open = |name: &String| *name != "_GLOBAL_OFFSET_TABLE_" && !listed.contains(name.as_str());
-    Ok(undefined(object)?.into_iter().filter(is_open).collect())
+    Ok(undefined_symbols(object)?.into_iter().filter(is_open).collect())
 }
 
-/// Checks that generated code asks for nothing but the runtime and the functions of the table.
+/// Checks that generated code calls only the runtime and the functions of the table.
 ///
 /// # Errors
-/// For the name of a function that is missing there.
+/// When a function is missing in the table.
 pub(crate) fn check(object: &[u8]) -> Result<(), LlvmError> {
-    let unlisted = unlisted(object).map_err(LlvmError::ill_formed)?;
+    let unlisted = unlisted_symbols(object).map_err(LlvmError::ill_formed)?;
     match unlisted.iter().find(|name| !name.starts_with("schedc_rt_")) {
         None => Ok(()),
         Some(name) => {

@@ -3,19 +3,19 @@
 use sched_ir::lir::Table;
 use std::ffi::c_void;
 
-/// As long and as aligned as a cache line.
+/// A cache line of bytes, aligned to its size.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
-/// Copies of tables, and the list of pointers that a run's context names.
+/// Copies of tables, and the list of their addresses, which a run's context names.
 pub(crate) struct Tables {
-    // Boxed, so that moving this structure moves none of it.
-    _lines: Box<[Line]>,
+    // Boxed, so that the copies stay in place if this structure moves.
+    _lines: Box<[CacheLine]>,
     pointers: Box<[*const c_void]>,
 }
 
-// SAFETY: the pointers lead into `_lines`, which nobody changes.
+// SAFETY: the pointers lead into `_lines`, which never changes.
 unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
@@ -29,18 +29,18 @@ impl Tables {
         for table in tables {
             starts.push(memory.len());
             memory.extend(table.bytes.chunks(64).map(|chunk| {
-                let mut line = Line([0; 64]);
+                let mut line = CacheLine([0; 64]);
                 line.0[..chunk.len()].copy_from_slice(chunk);
                 line
             }));
         }
         let memory = memory.into_boxed_slice();
-        // An empty table at the end starts behind the last line, where nothing is read.
+        // An empty table at the end starts behind the last line, where no code reads.
         let pointers = starts.iter().map(|start| memory.as_ptr().wrapping_add(*start).cast()).collect();
         Tables { _lines: memory, pointers }
     }
 
-    /// The pointers, by number of table.
+    /// Returns the addresses, by index of table.
     pub(crate) fn as_ptr(&self) -> *const *const c_void {
         self.pointers.as_ptr()
     }

@@ -1,8 +1,9 @@
-//! The processors that code is generated for.
+//! Processors and GPUs as targets of LLVM.
 
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
+use crate::machine_kind::MachineKind;
 use crate::maker::Platform;
 use crate::options;
 use inkwell::OptimizationLevel;
@@ -66,7 +67,7 @@ impl Cpu {
         self == Cpu::Native && gathers_slowly(&host_name())
     }
 
-    /// Whether this machine runs code for it.
+    /// Whether this machine can run its code.
     pub fn runs_here(self) -> bool {
         self.needs() & !Level::host() == 0
     }
@@ -118,39 +119,19 @@ pub fn host_name() -> String {
     if is_disguised(&name, &features) { "sapphirerapids".to_string() } else { name }
 }
 
-/// Whether a processor has arithmetic of half precision although its name says that its gathers are slow. No
-/// processor has both.
+/// Whether a processor has arithmetic of half precision, which those with [slow gathers](Cpu::gathers_slowly)
+/// lack.
 fn is_disguised(name: &str, features: &str) -> bool {
     gathers_slowly(name) && features.split(',').any(|feature| feature == "+avx512fp16")
 }
 
-/// A kind of machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MachineKind {
-    /// x86-64 processors.
-    X86,
-    /// AMD's GPUs.
-    AmdGpu,
-    /// NVIDIA's GPUs.
-    Nvptx,
-    /// This machine's processor, which runs launches thread by thread.
-    Host,
-}
-
-impl MachineKind {
-    /// Whether its instructions are those of x86.
-    pub(crate) fn is_x86(self) -> bool {
-        matches!(self, MachineKind::X86 | MachineKind::Host)
-    }
-}
-
-/// An LLVM target machine, and what its code needs.
+/// An LLVM target machine, and the instructions that its code needs.
 pub(crate) struct Machine {
     pub(crate) kind: MachineKind,
     pub(crate) llvm: TargetMachine,
     /// Bits of the levels whose instructions its code uses.
     pub(crate) needs: u64,
-    /// The processor to schedule for, if it is not the generic one.
+    /// Name of the processor to schedule for, if it is not the generic one.
     pub(crate) tune: Option<String>,
     /// Whether its [gathers are slow](Family::gathers_slowly).
     pub(crate) gathers_slowly: bool,
@@ -159,7 +140,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// A machine for a CPU. Code is position-independent and never fuses a product and a sum.
+    /// Makes a machine for a CPU. Code is position-independent and never fuses a product and a sum.
     pub(crate) fn new(cpu: Cpu) -> Result<Machine, LlvmError> {
         options::initialise();
         let unavailable = || {
@@ -185,14 +166,14 @@ impl Machine {
         Ok(Machine { kind: MachineKind::X86, llvm, needs, tune, gathers_slowly, marks: false })
     }
 
-    /// This machine for the code of launches, which tests run.
+    /// Makes a machine of this processor for the code of launches, which tests run.
     pub(crate) fn of_host_launches() -> Result<Machine, LlvmError> {
         let machine = Machine::new(Cpu::Native)?;
         machine.check_host(Cpu::Native)?;
         Ok(Machine { kind: MachineKind::Host, ..machine })
     }
 
-    /// A machine for a GPU. Its code, too, never fuses a product and a sum.
+    /// Makes a machine for a GPU. Its code, too, never fuses a product and a sum.
     pub(crate) fn of_gpu(gpu: Gpu) -> Result<Machine, LlvmError> {
         options::initialise();
         let maker = gpu.maker();
@@ -220,7 +201,7 @@ impl Machine {
         [("target-cpu", cpu), ("target-features", features)]
     }
 
-    /// An error if this machine lacks what the code needs.
+    /// Fails if this machine lacks instructions that the code needs.
     pub(crate) fn check_host(&self, cpu: Cpu) -> Result<(), LlvmError> {
         if cfg!(not(all(target_arch = "x86_64", target_os = "linux"))) {
             let message = "predictions can be run here only on x86-64 Linux";
@@ -234,7 +215,7 @@ impl Machine {
     }
 }
 
-/// The only system that artefacts are built for.
+/// The system that artefacts are built for.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 /// The triples of all systems that there is code for.

@@ -1,5 +1,4 @@
-//! Generated code as text, for people. It contains no model data: kernels reach the tables through the
-//! context.
+//! Generated code as text. It contains no model data: kernels reach the tables through the context.
 
 use crate::codes;
 use crate::emit::{self, LaunchInfo, emit_kernels, emit_launches};
@@ -15,7 +14,7 @@ use sched_ir::lir::{self, KernelKind};
 use sched_machines::Maker;
 use std::fmt::Write;
 
-/// Every kernel.
+/// All kinds of kernels.
 const ALL: [KernelKind; 9] = [
     KernelKind::Raw,
     KernelKind::Value,
@@ -28,7 +27,7 @@ const ALL: [KernelKind; 9] = [
     KernelKind::DirectOfBins,
 ];
 
-/// The kernels of a module as LLVM IR, before or after LLVM's optimisations.
+/// Returns the kernels of a module as LLVM IR, before or after LLVM's optimisations.
 ///
 /// # Errors
 /// As for compiling the module.
@@ -44,7 +43,7 @@ pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<Stri
     Ok(emitted.print_to_string().to_string())
 }
 
-/// The kernels of a module as assembly.
+/// Returns the kernels of a module as assembly.
 ///
 /// # Errors
 /// As for compiling the module.
@@ -52,14 +51,14 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
     assembly(module, &Machine::new(cpu)?)
 }
 
-/// The same with a comment wherever instructions for another loop of the nest begin: its name, and what is
-/// done for it.
+/// Returns the kernels of a module as assembly, with a comment wherever instructions of another loop of the
+/// nest begin: its name, and the purpose of the instructions.
 ///
 /// # Errors
 /// As for compiling the module.
 pub fn marked_asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
     let machine = Machine { marks: true, ..Machine::new(cpu)? };
-    Ok(emit::marked(&assembly(module, &machine)?, module))
+    Ok(emit::mark_assembly(&assembly(module, &machine)?, module))
 }
 
 fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError> {
@@ -71,8 +70,8 @@ fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
-/// What the launches of a module are to the host: threads, shared memory, and what each kernel takes. Empty
-/// if there is no launch.
+/// Describes the launches of a module: threads, shared memory, and the parameters of each kernel. Empty
+/// without launches.
 pub fn launch_text(module: &lir::Module) -> String {
     let mut text = String::new();
     for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in
@@ -90,8 +89,8 @@ pub fn launch_text(module: &lir::Module) -> String {
     text
 }
 
-/// The launches of a module as PTX, the assembly that NVIDIA's drivers translate. Empty of kernels if the
-/// module has no launch.
+/// Returns the launches of a module as PTX, the assembly that NVIDIA's drivers translate. Without launches,
+/// it has no kernels.
 ///
 /// # Errors
 /// As for compiling the module, and for GPUs of AMD.
@@ -101,7 +100,7 @@ pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
-/// The launches of a module as assembly of a GPU of AMD.
+/// Returns the launches of a module as assembly for a GPU of AMD.
 ///
 /// # Errors
 /// As for compiling the module, and for GPUs of NVIDIA.
@@ -130,7 +129,7 @@ pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
     Err(LlvmError::new(codes::UNKNOWN_CPU, message).with_help(help))
 }
 
-/// The code of a module's launches for a GPU.
+/// Generates the code of a module's launches for a GPU.
 pub(crate) fn launches(
     module: &lir::Module,
     gpu: Gpu,

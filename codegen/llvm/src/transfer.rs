@@ -1,4 +1,4 @@
-//! Rows that travel to a device as bins: their description for the runtime.
+//! Transfer of rows to a device as bins: its description for the runtime.
 
 use crate::runtime::{KernelFn, TransferDescriptor};
 use sched_ir::lir::{BinTransfer, KernelKind};
@@ -13,7 +13,7 @@ pub(crate) fn least_threads(transfer: &BinTransfer, cpu_needs: u64) -> i64 {
     bytes.div_ceil(1000 * u64::from(transfer.value_bytes).max(1)) as i64
 }
 
-/// The description of a transfer for code in this process. None if its kernels are not compiled.
+/// Describes a transfer for code in this process; none if its kernels were not compiled.
 pub(crate) fn descriptor(
     transfer: &BinTransfer,
     cpu_needs: u64,

@@ -1,5 +1,6 @@
-//! Launches as code objects of AMD's GPUs: kernels link, their metadata are as launched, and their loads go ahead of
-//! what waits for them. Without LLD what needs it says that it was left out.
+//! Launches as code objects of AMD's GPUs: kernels link, their metadata agree with the launches, and their
+//! loads are issued before the waits for them. Tests that need LLD report that they were left out if it is
+//! missing.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -37,7 +38,7 @@ fn linked(module: &Module, gpu: Gpu) -> Option<CodeObject> {
     }
 }
 
-/// All launches, with the names of their kernels.
+/// All launches of a module, with the names of their kernels.
 fn launches_of(module: &Module) -> Vec<(String, &Launch)> {
     fn find<'m>(body: &'m Block, found: &mut Vec<&'m Launch>) {
         for stmt in body {
@@ -96,7 +97,7 @@ fn copies_of_rows_lie_in_shared_memory_between_fences() {
         for at in (0..lines.len()).filter(|at| lines[*at].starts_with("s_barrier")) {
             let stores = |line: &str| line.starts_with("ds_write") || line.starts_with("ds_store");
             let Some(stored) = lines[..at].iter().rposition(|line| stores(line)) else { continue };
-            // What a thread has written is there before it goes to the barrier.
+            // A thread's writes are complete before it waits at the barrier.
             let waits = |line: &str| line.starts_with("s_waitcnt") && line.contains("lgkmcnt(0)");
             assert!(lines[stored..at].iter().any(|line| waits(line)), "{text}");
             compared += 1;
@@ -122,7 +123,7 @@ fn nothing_is_fused_and_nothing_flushed_to_zero() {
     }
 }
 
-/// Every schedule has code, with atomic additions too, none of which calls a function.
+/// Every schedule has code without function calls, also with atomic additions.
 #[test]
 fn every_schedule_has_code() {
     for (name, schedule) in schedules() {
@@ -140,8 +141,8 @@ fn every_schedule_has_code() {
     }
 }
 
-/// Walks of several trees side by side: their loads are under way together. With the switches that code for x86 wants,
-/// each load would be waited for before the next one. Code for x86 is made meanwhile, in other threads.
+/// Interleaved walks of several trees have their loads under way together. With the switches for x86, each
+/// load would be waited for before the next one. Other threads generate code for x86 meanwhile.
 #[test]
 fn loads_are_issued_together_also_while_code_for_x86_is_made() {
     let schedule = format!("{DIRECT}tile(tree, t0, t1, 4)\nunrollWalk(t1, 2)\ninterleave(t1, 4)\n");
@@ -171,7 +172,7 @@ fn sched_ir_of_cpu() -> Module {
     compiled.expect("there is code for it").lir
 }
 
-/// The most loads of memory between two waits in the order of the text.
+/// The largest number of loads between two waits, in the order of the text.
 fn most_loads_before_a_wait(text: &str) -> usize {
     let mut most = 0;
     let mut loads = 0;

@@ -1,4 +1,4 @@
-//! Artefacts: what they export, what they compute, and how they link.
+//! Artefacts: their exports, their results, and their linking.
 
 use libloading::{Library, Symbol};
 use sched_diagnostics::internal;
@@ -9,8 +9,8 @@ use sched_ir::lir::*;
 use sched_lang::{Options, Supported, check};
 use sched_llvm::header::{self, header};
 use sched_llvm::{
-    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Rows, Version, build, build_named,
-    build_versions, codes, runtime,
+    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Predict, Rows, Version, build,
+    build_named, build_versions, codes, runtime,
 };
 use sched_nest::Variants;
 use std::ffi::{CStr, c_char};
@@ -24,8 +24,8 @@ const FEATURES: usize = 3;
 /// Bytes that no generated text contains by chance.
 const MARK: &str = "secret weights of trees";
 
-/// A linear model: margins are the products of rows with a table, values their exponentials, a class says whether a
-/// margin is positive, and leaves are row numbers.
+/// A linear model: margins are the products of rows with a table, values their exponentials, a class says
+/// whether a margin is positive, and leaves are row numbers.
 fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
     let bytes = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let module = Module {
@@ -98,7 +98,7 @@ fn class(b: &mut Builder, x: Value, _: Value) -> Value {
     b.select(positive, one, zero)
 }
 
-/// One output for each row, from the first input and the row's number.
+/// A kernel with one output for each row, made from the first input and the row's number.
 fn each(name: &str, to: Scalar, f: impl FnOnce(&mut Builder, Value, Value) -> Value) -> Function {
     let mut b = Builder::new(name);
     let (input, output) = (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, to));
@@ -334,7 +334,7 @@ fn a_shared_library_has_the_soname_that_it_is_given() {
     assert!(!output_of("readelf", &["--wide", "--dynamic"], &path).contains("SONAME"));
 }
 
-/// What a library calls `schedc_interface_v1`, as far as this test looks into it.
+/// The beginning of a library's `schedc_interface_v1`, as far as this test reads it.
 #[repr(C)]
 struct FunctionTable {
     size: u32,
@@ -348,7 +348,7 @@ struct FunctionTable {
 fn libraries_of_one_prefix_each_call_their_own_functions() {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
     let folder = tempfile::tempdir().unwrap();
-    // The first one's functions are what all later ones find under their names.
+    // All later look-ups by name find the functions of the first library.
     let loaded = [(1.0, RTLD_GLOBAL), (2.0, RTLD_LOCAL)].map(|(weight, flag)| {
         let (module, entry) = linear([weight, 0.0, 0.0]);
         let bytes = build(&module, &options("same", Cpu::X86_64V2, &entry, Emit::SharedLibrary)).unwrap();
@@ -372,7 +372,7 @@ fn libraries_of_one_prefix_each_call_their_own_functions() {
     }
 }
 
-/// Asks a library built with these names for the names of some columns.
+/// Names of columns that a library with these feature names returns.
 fn names_in_library(feature_names: Vec<String>, asked: &[i32]) -> Vec<Option<String>> {
     let (module, entry) = linear([1.0; 3]);
     let entry = EntryInfo { feature_names, ..entry };
@@ -399,7 +399,7 @@ fn names_of_features_may_be_any_text() {
     let names: Vec<String> = names.map(str::to_owned).to_vec();
     let found = names_in_library(names.clone(), &[0, 1, 2, 3, 4, 5, 6, -1, i32::MIN, i32::MAX]);
     let mut wanted: Vec<Option<String>> = names.into_iter().map(Some).collect();
-    wanted[3] = None; // C cannot hold it.
+    wanted[3] = None; // C cannot hold this name.
     wanted.extend([const { None }; 5]);
     assert_eq!(found, wanted);
     assert_eq!(names_in_library(Vec::new(), &[0, -1, 1]), [const { None }; 3]);
@@ -507,7 +507,7 @@ fn bad_names_are_refused() {
     assert_eq!(error.code, internal::ILL_FORMED);
 }
 
-/// Versions whose first weights tell them apart.
+/// Versions with different first weights.
 const VERSIONS: [(Cpu, f32); 3] = [(Cpu::X86_64V3, 3.0), (Cpu::X86_64V2, 2.0), (Cpu::X86_64V4, 4.0)];
 
 fn three_versions() -> Vec<u8> {
@@ -524,12 +524,12 @@ fn a_library_of_versions_runs_the_best_one_that_is_allowed() {
         ("x86-64-v2", is_x86_feature_detected!("sse4.2"), 2.0),
         ("x86-64-v3", is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"), 3.0),
         ("x86-64-v4", is_x86_feature_detected!("avx512vl"), 4.0),
-        // A name that means nothing limits nothing.
+        // An unknown level limits nothing.
         ("newest", is_x86_feature_detected!("avx512vl"), 4.0),
     ];
     let folder = TempDir::new().unwrap();
     let library = write(&folder, "many.so", &three_versions());
-    // The limit is read once by each library, so each one is tried in a process of its own.
+    // Each library reads the limit once, so each test of it needs its own process.
     let this = std::env::current_exe().unwrap();
     for (level, runs_here, weight) in levels.into_iter().filter(|(_, runs_here, _)| *runs_here) {
         let output = Command::new(&this)
@@ -543,7 +543,7 @@ fn a_library_of_versions_runs_the_best_one_that_is_allowed() {
     }
 }
 
-/// The other side of the test above.
+/// The part of the test above that runs in another process.
 #[test]
 #[ignore = "run by another test in a process of its own"]
 fn print_first_margin() {

@@ -1,4 +1,4 @@
-//! Artefacts that run on a device, called from C over a driver for which this machine's processor does the work.
+//! Artefacts that run on a device, called from C over a driver that uses this machine's processor.
 
 #![allow(clippy::panic, clippy::expect_used)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The program of `bench/gpu`, which measures artefacts on machines that have a GPU and little else.
+/// The program of `bench/gpu`, which measures artefacts on machines that have a GPU and few other programs.
 fn harness() -> &'static Path {
     static HARNESS: OnceLock<PathBuf> = OnceLock::new();
     HARNESS.get_or_init(|| compile_harness("harness", &[]))
@@ -41,7 +41,7 @@ fn compile_harness(name: &str, options: &[&str]) -> PathBuf {
     program
 }
 
-/// A model as an artefact, with rows and what is to come out of them.
+/// A model as an artefact, with rows and their expected results.
 struct Case {
     folder: PathBuf,
 }
@@ -74,7 +74,7 @@ impl Case {
         self.folder.join(name)
     }
 
-    /// The launches as a shared library, with the number of the arguments of each.
+    /// The launches as a shared library, with the number of parameters of each.
     fn image(&self, module: &Module) -> Vec<u8> {
         let launches = HostLaunches::compile(module).expect("launches");
         let count = |kernel: &sched_llvm::HostKernel| {
@@ -125,7 +125,7 @@ fn as_bytes(values: &[f64], float: Float) -> Vec<u8> {
     values.iter().flat_map(each).collect()
 }
 
-/// Rows and what the interpreter makes of them, as the test program reads it.
+/// Rows and the interpreter's results for them, in the format of the test program.
 fn results(forest: &Forest, module: &Module, rows: &[f64]) -> Vec<u8> {
     let count = rows.len() / forest.num_features;
     let input = as_bytes(rows, forest.types.input);
@@ -200,7 +200,8 @@ fn calls_are_cut_into_pieces() {
     let mut module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
     module.rows_per_run = Some(70);
     let case = Case::new("pieces", &forest, &module, &some_rows(&mut Rng(3), &forest, 300));
-    // In the order in which work was put into streams, in others, and with a driver that waits for pageable memory.
+    // With work in the order of its submission, in other orders, and with a driver that waits for pageable
+    // memory.
     for mode in ["", "turns:1", "turns:2", "pageable:1"] {
         case.run(&[], &[("FAKE_CUDA", mode)]);
     }
@@ -211,7 +212,7 @@ fn small_calls_may_stay_on_the_host() {
     let schedule = format!("target gpu\n{SHARED}\nwhen n_rows <= 100 {{\n    interleave(tree, 2)\n}}\n");
     let case = case_of("host_too", &schedule, 300);
     case.run(&[], &[("HOST_TOO", "1")]);
-    // Without a device the small calls work.
+    // Without a device, small calls work.
     let driver = ("SCHEDC_CUDA_DRIVER", "no-such-driver.so");
     case_of("host_alone", &schedule, 90).run(&["0", "then"], &[driver]);
     case.run(&["5"], &[driver]);
@@ -221,11 +222,11 @@ fn small_calls_may_stay_on_the_host() {
 fn what_fails_has_a_status() {
     let case = case_of("failing", SHARED, 90);
     case.run(&["5"], &[("SCHEDC_CUDA_DRIVER", "no-such-driver.so")]);
-    // No device, an old one, and one whose blocks have less memory than the rows of a block take.
+    // No device, an old device, and a device with too little shared memory for the rows of a block.
     for fault in ["devices:0", "capability:75", "shared:1000"] {
         case.run(&["6"], &[("FAKE_CUDA", fault)]);
     }
-    // What fails once may go well the next time.
+    // A step that fails once may succeed the next time.
     for fault in ["alloc:1", "alloc:2", "alloc:3", "load:1"] {
         case.run(&["7", "then"], &[("FAKE_CUDA", fault)]);
     }
@@ -243,7 +244,7 @@ fn grids_are_longer_than_devices_take() {
     Case::new("long_grid", &forest, &module, &rows).run(&["0", "then"], &[]);
 }
 
-/// Kernels for AMD say themselves how much a block shares, which this driver does not read: so there is none.
+/// Kernels for AMD declare their shared memory, which this driver does not read: no memory is requested.
 #[test]
 fn gpus_of_amd_are_driven_by_hip() {
     let forest = model();
@@ -255,14 +256,14 @@ fn gpus_of_amd_are_driven_by_hip() {
     case.run(&["5"], &[("SCHEDC_HIP_DRIVER", "no-such-driver.so")]);
 }
 
-/// Rows that travel as bins, from a number of rows on that makes the test fast.
+/// A case whose rows travel as bins from `least` rows on, which keeps the test fast.
 fn of_bins(name: &str, forest: &Forest, schedule: &str, count: usize, least: i64) -> Case {
     let mut module = compiled(forest, schedule, &ALL).expect("the schedule is legal").lir;
     let transfer = module.transfer.as_mut().expect("rows travel as bins");
     // This machine may have few processors.
     (transfer.least_rows, transfer.bus) = (least, 0);
     let rows = some_rows(&mut Rng(17), forest, count);
-    // Calls in the other type give the same results.
+    // Calls with rows of the other type return the same results.
     let rows: Vec<f64> = rows.into_iter().map(|x| f64::from(x as f32)).collect();
     Case::new(name, forest, &module, &rows)
 }
@@ -289,13 +290,13 @@ fn rows_travel_as_bins() {
     }
 }
 
-/// How rows travel under a schedule.
+/// The transfer of rows under a schedule.
 fn transfer(forest: &Forest, schedule: &str) -> BinTransfer {
     let compiled = compiled(forest, schedule, &ALL).expect("the schedule is legal");
     compiled.lir.transfer.expect("rows travel as bins")
 }
 
-/// Variants for so long runs that rows travel as bins read these, too, if they read bins at all.
+/// Variants for runs whose rows travel as bins read bins from the transfer, if they read bins at all.
 #[test]
 fn several_variants_read_bins() {
     let forest = model();
@@ -309,7 +310,8 @@ fn several_variants_read_bins() {
     };
     let alone = transfer(&forest, &quantized).least_rows;
     assert!(alone < 5000);
-    let four = "tile(batch, r, s, 64)\ntile(s, b1, b2, 4)\nreorder(r, b1, tree, b2)\ngpuDimension(r, grid.x)\n\
+    let four = "tile(batch, r, s, 64)\ntile(s, b1, b2, 4)\nreorder(r, b1, tree, b2)\n\
+                gpuDimension(r, grid.x)\n\
         gpuDimension(b1, block.x)\ncache(r)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
     assert_eq!(other("bins_twice", four), (alone, true));
     assert_eq!(other("bins_or_direct", "gpuDimension(batch, grid.x)\n"), (5001, false));
@@ -324,7 +326,7 @@ fn bins_are_as_many_bytes_as_was_predicted() {
     assert_eq!((block, value_bytes), (64, 4 * forest.num_features as u32));
     let saved = |rows: i64| rows * i64::from(value_bytes - row_bytes);
     assert!(saved(least_rows - 1) < 250_000 && saved(least_rows) >= 250_000);
-    // Pieces have 4 MiB of values. The last one may be too short for bins.
+    // Pieces have 4 MiB of values. The last piece may be too short for bins.
     let piece = (4 << 20) / i64::from(value_bytes);
     let travel = |case: &Case, least: i64| {
         let numbers = [least, value_bytes.into(), row_bytes.into(), piece].map(|n| n.to_string());
@@ -333,7 +335,8 @@ fn bins_are_as_many_bytes_as_was_predicted() {
     };
     travel(&of_bins("bytes", &forest, &schedule, piece as usize + 1, least_rows), least_rows);
     travel(&of_bins("all_bytes", &forest, &schedule, 130, 65), 65);
-    // Two threads with the instructions of all processors are too slow for the bus.
+    // Two threads with the instructions of every processor quantize more slowly than the bus transfers
+    // values.
     let mut module = compiled(&forest, &schedule, &ALL).expect("the schedule is legal").lir;
     module.transfer = Some(BinTransfer { least_rows: 1, ..transfer(&forest, &schedule) });
     let rows = some_rows(&mut Rng(19), &forest, 200);
@@ -348,7 +351,7 @@ fn npy(rows: &[f64], columns: usize) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &as_bytes(rows, Float::F32)].concat()
 }
 
-/// An artefact for a processor, or for the GPU of the tests, as the harness finds them.
+/// An artefact for a processor, or for the GPU of the tests, in the harness's folder.
 fn harnessed(case: &Case, forest: &Forest, schedule: &str, name: &str) -> PathBuf {
     let compiled = compiled(forest, schedule, &ALL).expect("the schedule is legal");
     let module = &compiled.lir;
@@ -364,7 +367,7 @@ fn harnessed(case: &Case, forest: &Forest, schedule: &str, name: &str) -> PathBu
     case.path(name)
 }
 
-/// Runs a part of the harness: its exit status, what it prints, and what it says is wrong.
+/// Runs a part of the harness; returns whether it succeeded, its output, and its errors.
 fn measured(case: &Case, part: &str, arguments: &[&str]) -> (bool, String, String) {
     measured_by(harness(), "", case, part, arguments)
 }
@@ -426,7 +429,8 @@ fn the_harness_measures_and_compares() {
     harness_sees_what_is_wrong(&case, &forest, &given);
 }
 
-/// A harness that copies rows in the default stream, for which the stream of the call does not wait, is found out.
+/// The test detects a harness that copies rows in the default stream, for which the stream of the call does
+/// not wait.
 fn harness_copies_in_the_stream(case: &Case, on_device: &[&str]) {
     let (ok, out, err) = measured_by(harness(), "turns:1", case, "check", on_device);
     assert!(ok, "{err}{out}");
@@ -440,7 +444,8 @@ fn harness_copies_in_the_stream(case: &Case, on_device: &[&str]) {
     );
 }
 
-/// Programs of the CUDA toolkit as the script calls them: one runs the harness, the other counts what it would have run.
+/// Stand-ins for programs of the CUDA toolkit as the script calls them: one runs the harness, the other
+/// counts its calls.
 const TOOLS: [(&str, &str); 2] = [
     (
         "sanitizer",
@@ -485,7 +490,7 @@ fn one_call_measures_a_folder() {
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
     let (status, out, err) = run(driver());
-    // The one tool that finds something.
+    // The tool that reports an error.
     assert_eq!(status, Some(1), "{err}{out}");
     assert!(err.contains("failed: initcheck of forest shared: status 1: found something"), "{err}");
     let line = |words: &[&str]| out.lines().any(|line| line.split_whitespace().eq(words.iter().copied()));
@@ -503,7 +508,7 @@ fn one_call_measures_a_folder() {
     );
 }
 
-/// Other margins are found out, within a bound where trees are added in another order.
+/// The harness detects wrong margins, within a bound if trees are added in another order.
 fn harness_sees_what_is_wrong(case: &Case, forest: &Forest, given: &[&str]) {
     let check = |artefact: &str, more: &[&str]| {
         measured(case, "check", &[given, &["--artefact", artefact, "--expected", "expected"], more].concat())
@@ -522,7 +527,7 @@ fn harness_sees_what_is_wrong(case: &Case, forest: &Forest, given: &[&str]) {
     assert!(ok && out.contains("\"exact\":false"), "{err}{out}");
     let (ok, out, _) = check("grouped.so", &["--magnitude", "1e-9"]);
     assert!(!ok, "{out}");
-    // Rows that are not those of the margins.
+    // Rows that do not belong to the margins.
     let (ok, _, err) = check("gpu.so", &["--rows", "999"]);
     assert!(!ok && err.contains("not what these rows give"), "{err}");
 }

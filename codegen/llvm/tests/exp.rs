@@ -1,4 +1,4 @@
-//! The exponential function in the code of launches: it is the C library's, bit for bit.
+//! The exponential function in code of launches equals the C library's, bit for bit.
 
 #![allow(clippy::panic, clippy::expect_used)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -15,7 +15,7 @@ use sched_machines::Maker;
 use sched_nest::Variants;
 use sched_testing::schedules::Rng;
 
-/// A launch whose one thread computes the exponentials of all rows.
+/// A launch in which one thread computes the exponentials of all rows.
 fn exponentials(scalar: Scalar) -> Module {
     let mut b = Builder::with_index("raw", Scalar::I32);
     let (rows, out) = (b.buffer("rows", Space::Input, scalar), b.buffer("out", Space::Output, scalar));
@@ -43,7 +43,7 @@ fn exponentials(scalar: Scalar) -> Module {
     }
 }
 
-/// Whether the C library has the variant of its functions that this one repeats.
+/// Whether the C library uses the variant with fused multiply-add, as the code of launches does.
 fn library_fuses() -> bool {
     let fuses = is_x86_feature_detected!("fma");
     if !fuses {
@@ -76,7 +76,7 @@ fn compare_doubles(host: &mut Host, xs: &[f64]) {
     }
 }
 
-/// Floats at which something changes: the ends of the ranges, and those with the results that are hardest to round.
+/// Floats at the ends of the ranges, and those whose results are hardest to round.
 const EDGES: [u32; 16] = [
     0,
     0x8000_0000,

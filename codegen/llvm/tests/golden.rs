@@ -1,7 +1,7 @@
 //! Every stage of the compiler as text, for a small forest and the schedules in `tests/ir`.
 //!
-//! The first line of a schedule, `// stages: mir lir`, names the stages that are kept beside it. `UPDATE=1` rewrites
-//! them.
+//! The first line of a schedule, `// stages: mir lir`, names the stages that are kept beside it. `UPDATE=1`
+//! rewrites them.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -12,7 +12,8 @@ use sched_lang::{ModelInfo, Options, Supported, check};
 use sched_llvm::{Cpu, llvm_text};
 use std::path::Path;
 
-/// Four trees of depths 1, 1, 2 and 3: those of Figure 1 of the SilvanForge paper, the last one grown by a level.
+/// Four trees of depths 1, 1, 2 and 3: those of Figure 1 of the SilvanForge paper, with one more level in the
+/// last tree.
 fn forest() -> Forest {
     let trees = [1, 1, 2, 3].iter().enumerate().map(|(source, depth)| {
         let (mut inner, mut leaves) = (Vec::new(), Vec::new());
@@ -24,7 +25,7 @@ fn forest() -> Forest {
     Forest::new(parts).expect("a valid forest")
 }
 
-/// A chain to the left, so that leaves have every depth.
+/// A chain of nodes to the left, with leaves of every depth.
 fn left_heavy(levels: u32, inner: &mut Vec<Inner>, leaves: &mut Vec<Leaf>) -> NodeRef {
     let number = (inner.len() + leaves.len()) as u32;
     if levels == 0 {

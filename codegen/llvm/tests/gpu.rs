@@ -1,4 +1,4 @@
-//! GPU schedules in the interpreter: their margins are the reference walker's, bit for bit.
+//! GPU schedules in the interpreter: their margins equal the reference walker's, bit for bit.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -13,7 +13,7 @@ use sched_nest::{Accumulation, Nest, Variants};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
 
-/// Blocks of threads with a row each, all trees in a thread: Tahoe's direct strategy.
+/// Blocks of threads with one row each, and all trees in each thread: Tahoe's direct strategy.
 const DIRECT: &str = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
 
 /// The example schedules for GPUs.
@@ -32,7 +32,7 @@ fn schedules() -> Vec<String> {
     all
 }
 
-/// A schedule with some rows for a block and four for each thread.
+/// A schedule with `rows` rows for a block and four for each thread.
 fn four_rows(rows: u32, more: &str) -> String {
     format!(
         "tile(batch, b0, r, {rows})\ntile(r, b1, b2, 4)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
@@ -40,10 +40,11 @@ fn four_rows(rows: u32, more: &str) -> String {
     )
 }
 
-/// A tree for each thread of several blocks, which have a group of trees each.
+/// A schedule with one tree for each thread, and a group of trees for each block.
 fn groups_of_trees(trees: u32, threads: &str) -> String {
     format!(
-        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, {trees})\nreorder(b0, t0, {threads})\ngpuDimension(b0, grid.x)\n\
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, {trees})\nreorder(b0, t0, {threads})\n\
+         gpuDimension(b0, grid.x)\n\
          gpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\ngpuDimension(t1, block.y)\n"
     )
 }
@@ -67,18 +68,20 @@ fn kinds() -> Vec<String> {
         with("cache(b0)\nrepresentation(quantized)"),
         with("cache(b0)\nrepresentation(quantized)\ninterleave(tree, 2)"),
         with("cache(b0)\nrepresentation(preorder)"),
-        // Rows that are spread over the banks of shared memory.
-        "tile(batch, b0, b1, 48)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+        // Rows spread over the banks of shared memory.
+        "tile(batch, b0, b1, 48)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
+         gpuDimension(b1, block.x)\n"
             .to_string(),
-        // The same node of neighbouring trees, for neighbouring threads.
+        // Nodes of neighbouring trees side by side, for neighbouring threads.
         with("representation(reorg)"),
         with("cache(b0)\nrepresentation(reorg)\ninterleave(tree, 2)"),
-        // Four rows of a thread in the bytes of a word, and eight.
+        // Four rows of a thread, and eight, in the bytes of a word.
         four_rows(16, "vectorize(b2, 4)"),
         four_rows(16, "vectorize(b2, 4)\nspeculateWalk(b2, 1)"),
         four_rows(8, "vectorize(b2, 4)\ninterleave(b2, 2)\nspeculateWalk(b2, 5)"),
-        // Rows that share no words, since they are no neighbours, and as many as do not fill one.
-        "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\nreorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
+        // Rows that share no words because they are not adjacent, and too few rows to fill a word.
+        "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\nreorder(b0, b1, b3, tree, b2)\n\
+         cache(b0)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n"
             .to_string(),
         "tile(batch, b0, r, 12)\ntile(r, b1, b2, 6)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
@@ -90,9 +93,10 @@ fn kinds() -> Vec<String> {
             .to_string(),
         // Two dimensions of threads and of blocks, with partial tiles in both.
         "tile(batch, g0, a, 12)\ntile(a, g1, b, 6)\ntile(b, x, y, 2)\n\
-         gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\ngpuDimension(y, block.x)\n"
+         gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\n\
+         gpuDimension(y, block.x)\n"
             .to_string(),
-        // Trees in blocks and threads, whose sums are folded by another launch.
+        // Trees in blocks and threads, whose sums another launch folds.
         "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n"
             .to_string(),
@@ -106,19 +110,20 @@ fn kinds() -> Vec<String> {
         groups_of_trees(3, "b1, t1"),
         groups_of_trees(2, "t1, b1"),
         groups_of_trees(5, "b1, t1") + "cache(b0)\nrepresentation(quantized)\n",
-        // Runs of trees of which one is spread over threads that the other does not have.
+        // Runs of trees, one of which is spread over threads that the other does not have.
         "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
          split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n"
             .to_string(),
-        // Rows of a thread that lie apart, and rows of which tiles have fewer than threads take.
+        // Rows of a thread that are not adjacent, and tiles with fewer rows than threads.
         "tile(batch, b0, b1, 3)\nreorder(b1, b0, tree)\ntile(b1, g, s, 1)\n\
          gpuDimension(g, grid.x)\n"
             .to_string(),
         "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
             .to_string(),
-        // Sums of trees in threads, folded by the threads of the block: alone, with rows in the other direction,
-        // with several rows for each thread, under a loop over trees, and beside pieces in the grid.
+        // Sums of trees in threads that the threads of the block fold: alone, with rows in the other
+        // direction, with several rows for each thread, under a loop over trees, and beside pieces in the
+        // grid.
         "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 3)\ngpuDimension(t0, block.x)\n\
          sharedReduce(t0)\n"
             .to_string(),
@@ -126,7 +131,8 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1)\ncache(b0)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\nsharedReduce(t0)\n"
             .to_string(),
-        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
+        "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 2)\n\
+         reorder(b0, b1, t0, t1, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\nsharedReduce(t0)\n"
             .to_string(),
         "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, t1, b1)\n\
@@ -136,12 +142,14 @@ fn kinds() -> Vec<String> {
          gpuDimension(b0, grid.x)\ngpuDimension(g, grid.y)\ngpuDimension(b1, block.x)\n\
          gpuDimension(t0, block.y)\nsharedReduce(t0)\n"
             .to_string(),
-        "tile(batch, b0, b1, 4)\ntile(tree, t0, rest, 4)\ntile(rest, t1, t2, 2)\nreorder(b0, t0, t1, t2, b1)\n\
+        "tile(batch, b0, b1, 4)\ntile(tree, t0, rest, 4)\ntile(rest, t1, t2, 2)\n\
+         reorder(b0, t0, t1, t2, b1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t0)\n\
          atomicReduce(t1)\n"
             .to_string(),
-        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside them, with
-        // rows of partial tiles, with several rows for each thread, beside cached rows, in all layouts.
+        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside
+        // them, with rows of partial tiles, with several rows for each thread, beside cached rows, in all
+        // layouts.
         "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\n"
             .to_string(),
@@ -154,22 +162,26 @@ fn kinds() -> Vec<String> {
         with("tileTrees(3)\nrepresentation(sparse)\ntile(tree, t0, t1, 2)\ncache(t0)"),
         with("split(tree, ta, tb, 1)\ncache(tb)"),
         with("tile(tree, t0, t1, 2)\nspecialize(t0)\ncache(t1)"),
-        "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
+        "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\n\
+         reorder(b0, b1, t0, t1, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\ninterleave(b2, 4)\n"
             .to_string(),
         "tile(batch, b0, b1, 3)\ntile(tree, g, rest, 5)\ntile(rest, t0, t1, 2)\nreorder(b0, g, b1, t0, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(g, grid.y)\ngpuDimension(b1, block.x)\ncache(t0)\n"
             .to_string(),
-        // Pieces of trees that threads of the other direction walk, whose last ones are shorter for some.
-        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\nreorder(b0, b1, t0, t1, t2)\n\
+        // Pieces of trees that threads of the other direction walk; some threads have a shorter last piece.
+        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\n\
+         reorder(b0, b1, t0, t1, t2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n"
             .to_string(),
-        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\nreorder(b0, b1, t0, t1, t2)\n\
+        "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\n\
+         reorder(b0, b1, t0, t1, t2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n\
          sharedReduce(t0)\n"
             .to_string(),
-        // Beside threads of a direction that other walks of the launch do not have.
-        "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nsplit(tree, ta, tb, 1)\n\
+        // Threads of a direction that other walks of the launch do not have.
+        "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+         split(tree, ta, tb, 1)\n\
          tile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\ncache(ta)\n"
             .to_string(),
         // Loops over threads that are leaf loops, in groups, and behind serial loops over trees.
@@ -183,9 +195,10 @@ fn kinds() -> Vec<String> {
         // Threads with code of their own, alone and around one barrier for all.
         with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\ninterleave(t1, 2)"),
         with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\nsharedReduce(t0)\ncache(b0)"),
-        // A loop that ends sooner for some threads, with a barrier in it.
+        // A loop that ends earlier for some threads, with a barrier in it.
         with("tile(tree, t0, t1, 2)\nreorder(t1, t0)\ngpuDimension(t1, block.y)\ncache(t0)"),
-        with("tile(tree, t0, t1, 3)\nreorder(t1, t0)\ngpuDimension(t1, block.y)\ncache(t0)\nunroll(t0)\nsharedReduce(t1)"),
+        with("tile(tree, t0, t1, 3)\nreorder(t1, t0)\ngpuDimension(t1, block.y)\ncache(t0)\nunroll(t0)\n\
+              sharedReduce(t1)"),
         // A loop of the host around the launch: trees in pieces, whose sums are added up in the output.
         "tile(tree, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(t0, b0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
@@ -223,7 +236,7 @@ fn bytes(values: &[f64], float: Float) -> Vec<u8> {
     values.iter().flat_map(each).collect()
 }
 
-/// The margins of rows by the interpreter, as bytes.
+/// Margins of rows by the interpreter, as bytes.
 fn margins(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<u8> {
     simulated(compiled, forest, rows).unwrap_or_else(|fault| panic!("{fault}\n{}", compiled.lir))
 }
@@ -240,7 +253,7 @@ fn simulated(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Result<Vec<u
     Ok(output)
 }
 
-/// Most wavefronts that a load of a block's rows from shared memory takes, on average.
+/// Largest average number of wavefronts of a load of rows from shared memory.
 fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f64 {
     let (_, kernel) = &compiled.lir.kernels[0];
     let count = rows.len() / forest.num_features;
@@ -260,7 +273,7 @@ fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
     bytes(&out, forest.types.accumulator)
 }
 
-/// Whether margins are equal bit for bit, or, where sums are added up in another order, to the last digits.
+/// Whether margins are equal: bit for bit, or to the last digits if sums are added in another order.
 fn agree(found: &[u8], expected: &[u8], forest: &Forest, exact: bool) -> bool {
     if exact {
         return found == expected;
@@ -305,8 +318,8 @@ fn margins_are_those_of_the_walker() {
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
 }
 
-/// Where each slot gets one tree, sums are bit for bit those of the walker, signs of zeros included: on processors, in
-/// launches that fold behind them, and in blocks that fold by themselves.
+/// If each slot gets one tree, sums equal the walker's bit for bit, signs of zeros included: on processors,
+/// in launches that another launch folds, and in blocks that fold themselves.
 #[test]
 fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
     let rows = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
@@ -333,7 +346,8 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
         format!("{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t1, block.y)\n"),
         format!("{tiles}gpuDimension(t1, block.y)\nsharedReduce(t1)\n"),
         format!(
-            "{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\nsharedReduce(t1)\n"
+            "{tiles}reorder(b0, t0, b1, t1)\ngpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\n\
+             sharedReduce(t1)\n"
         ),
     ];
     let all = exact.iter().map(|text| (text, true)).chain(reassociated.iter().map(|text| (text, false)));
@@ -344,7 +358,7 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
             continue;
         }
         if seed % 2 == 0 {
-            // Sums of nothing but zeros, of which some have signs.
+            // Sums of zeros, some of which have a sign.
             forest.base.fill(-0.0);
             let leaves = forest.trees.iter_mut().skip(1).flat_map(|tree| &mut tree.leaves);
             leaves.flat_map(|leaf| &mut leaf.values).for_each(|value| *value = -0.0);
@@ -368,7 +382,7 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
     }
 }
 
-/// A kernel that adds trees to the rows of its threads opens their sums, and stores each once.
+/// A kernel that adds trees to the rows of its threads initialises the sums, and stores each once.
 #[test]
 fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
     let tiles = "tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\n";
@@ -382,10 +396,10 @@ fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
                 .to_string(),
             1,
         ),
-        // Slots are neither emptied, nor are the sums that they are folded into set before.
+        // Slots are not cleared, and the sums into which they fold are not initialised.
         (format!("{DIRECT}{tiles}"), 2),
         (format!("{DIRECT}{tiles}sharedReduce(t0)\n"), 1),
-        // A slot for each tree, where the last group has fewer of them, and where rows are innermost.
+        // A slot for each tree, with fewer trees in the last group, and with rows innermost.
         (groups_of_trees(2, "b1, t1"), 2),
         (groups_of_trees(3, "b1, t1"), 2),
         (groups_of_trees(5, "t1, b1"), 2),
@@ -395,7 +409,8 @@ fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
         let kernel = &compiled.lir.kernels[0].1;
         let text = kernel.to_string();
         assert_eq!(text.matches("launch ").count(), launches, "{schedule}\n{text}");
-        // In each launch one statement stores to the output or the slots, beside what is private or shared.
+        // In each launch, one statement stores to the output or to the slots, apart from private and shared
+        // memory.
         let stores = text.lines().filter(|line| {
             let line = line.trim_start();
             line.starts_with("store result") || line.starts_with("store private[")
@@ -404,7 +419,7 @@ fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
     }
 }
 
-/// Each deliberate mistake makes a wrong margin, or an access that the interpreter reports.
+/// Each seeded fault makes a wrong margin, or an access that the interpreter reports.
 #[test]
 fn seeded_faults_are_seen() {
     let rows = format!("{DIRECT}cache(b0)");
@@ -463,7 +478,7 @@ fn variants_may_differ_in_where_they_run() {
     }
 }
 
-/// Leaf indices are those that a processor's code finds.
+/// Leaf indices equal those of a processor's code.
 #[test]
 fn leaves_are_those_of_processors() {
     let leaves = |compiled: &Compiled, forest: &Forest, rows: &[f64]| {
@@ -490,11 +505,13 @@ fn leaves_are_those_of_processors() {
     }
 }
 
-/// Neighbouring rows of a thread are tested together and read banks of their own; others are walked as they are.
+/// Adjacent rows of a thread are tested together and read separate banks; other rows are walked one by one.
 #[test]
 fn neighbouring_rows_share_words() {
-    let apart = "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\nreorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
-                 gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
+    let apart = "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\n\
+                 reorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
+                 gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\n\
+                 vectorize(b2, 4)\n";
     let (forest, _) = forests::complete(5, 6, 3);
     for (schedule, packed) in [(four_rows(128, "vectorize(b2, 4)"), true), (apart.to_string(), false)] {
         let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
@@ -504,14 +521,15 @@ fn neighbouring_rows_share_words() {
     }
 }
 
-/// Whatever the columns that the threads of a warp read, each has a bank of its own: bins that lie one after the other as
-/// bytes would not.
+/// Threads of a warp read separate banks, whatever columns they read. Adjacent bins as bytes would share
+/// banks.
 #[test]
 fn walks_read_bins_without_conflicts() {
     let (forest, rows) = forests::complete(28, 40, 3);
     let one_row = "tile(batch, b0, b1, 128)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
                    gpuDimension(b1, block.x)\n";
-    let by_trees = "tile(batch, b0, b1, 2)\ntile(tree, t0, t1, 32)\nreorder(b0, b1, t1, t0)\ncache(b0)\nrepresentation(reorg)\n\
+    let by_trees = "tile(batch, b0, b1, 2)\ntile(tree, t0, t1, 32)\nreorder(b0, b1, t1, t0)\ncache(b0)\n\
+                    representation(reorg)\n\
                     gpuDimension(b0, grid.x)\ngpuDimension(b1, block.y)\ngpuDimension(t1, block.x)\n";
     for schedule in [one_row.to_string(), four_rows(128, "vectorize(b2, 4)"), by_trees.to_string()] {
         let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
@@ -525,9 +543,10 @@ fn what_has_no_code_yet_is_refused() {
     let cases = [
         (format!("{DIRECT}cache(b1)"), "cached by single threads"),
         (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
-        // Trees of which some go to all threads, and others to the first one.
+        // Trees of which some are for all threads, and others for the first thread.
         (
-            "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\nsplit(tree, ta, tb, 1)\ngpuDimension(b0, grid.x)\n\
+            "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\nsplit(tree, ta, tb, 1)\n\
+             gpuDimension(b0, grid.x)\n\
              gpuDimension(ta.b1, block.x)\n"
                 .to_string(),
             "add to the same rows in different threads",
@@ -548,7 +567,7 @@ fn what_has_no_code_yet_is_refused() {
     }
 }
 
-/// Walks read the copies of trees, and no table of which there is one.
+/// Walks read the copies of trees, and no table that has a copy.
 #[test]
 fn walks_read_copies_of_trees() {
     let tables = [
@@ -565,12 +584,12 @@ fn walks_read_copies_of_trees() {
         let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
         let text = compiled.lir.kernels[0].1.to_string();
         assert!(text.contains(&format!("= load shared_{table}[")), "{text}");
-        // The copy is made of pieces.
+        // Pieces make up the copy.
         assert_eq!(text.matches(&format!("= load {table}[")).count(), 1, "{text}");
     }
 }
 
-/// The checker knows the fewest bytes that a layout takes, and the compiler what it takes in fact.
+/// The checker knows a lower bound of a layout's bytes, and the compiler the exact number.
 #[test]
 fn shared_memory_is_counted_as_it_is_used() {
     let forest = |features| {
@@ -591,7 +610,7 @@ fn shared_memory_is_counted_as_it_is_used() {
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         check(schedule, &options)
     };
-    // 512 values of four bytes for 128 rows are too much; bins of those that are tested are not.
+    // 512 values of four bytes for 128 rows are too much; bins of the tested features are not.
     let checked = nests(512, &cached(128, ""));
     assert!(
         checked.nests.is_none() && checked.diagnostics[0].code.to_string() == "S0082",
@@ -600,7 +619,7 @@ fn shared_memory_is_counted_as_it_is_used() {
     );
     let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
     compile(forest(512), None, fits, &[KernelKind::Raw], &Budget::default()).expect("it fits");
-    // 33 rows of 1000 values are 132000 bytes, and take as much place as 64.
+    // 33 rows of 1000 values are 132000 bytes, and take the room of 64.
     let checked = nests(1000, &cached(33, ""));
     let error = compile(
         forest(1000),
@@ -628,7 +647,7 @@ fn the_direct_schedule_is_one_launch() {
     assert_eq!(launches, 1, "{kernel}");
 }
 
-/// Where a prediction needs one margin, the last launch that has it makes the prediction of it.
+/// If a prediction needs one margin, the last launch that has the margin computes the prediction.
 #[test]
 fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
     let kernels = [KernelKind::Raw, KernelKind::Value];
@@ -642,7 +661,7 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         };
         let kernel = |wanted| compiled.lir.kernels.iter().find(|(kind, _)| *kind == wanted);
         let Some((_, direct)) = kernel(KernelKind::Direct) else { continue };
-        let (_, value) = kernel(KernelKind::Value).expect("what is left out has another form");
+        let (_, value) = kernel(KernelKind::Value).expect("kernels that are left out have another form");
         let count = 37;
         let rows: Vec<f64> = (0..count * forest.num_features).map(|_| rng.below(100) as f64 / 10.0).collect();
         let margins = margins(&compiled, &forest, &rows);

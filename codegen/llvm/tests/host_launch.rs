@@ -1,4 +1,4 @@
-//! The kernels of launches on this machine's processor, thread by thread: their results are those of the interpreter.
+//! Kernels of launches on this machine's processor, thread by thread: their results equal the interpreter's.
 
 #![allow(clippy::panic, clippy::expect_used)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -23,7 +23,7 @@ fn as_bytes(values: &[f64], float: Float) -> Vec<u8> {
     values.iter().flat_map(each).collect()
 }
 
-/// Runs the kernels that walk trees in both ways.
+/// Compares both ways to run the kernels that walk trees.
 fn compare(forest: &Forest, module: &Module, host: &mut Host, rows: &[f64], what: &str) {
     let count = rows.len() / forest.num_features;
     let input = as_bytes(rows, forest.types.input);
@@ -53,11 +53,12 @@ const SMALL: [&str; 9] = [
      representation(preorder)\n",
     // Partial tiles in two directions of blocks and threads.
     "tile(batch, g0, a, 12)\ntile(a, g1, b, 6)\ntile(b, x, y, 2)\n\
-     gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\ngpuDimension(y, block.x)\n",
+     gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\n\
+     gpuDimension(y, block.x)\n",
     // Trees in blocks and threads, whose sums another launch adds up.
     "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 4)\ntile(t1, t2, t3, 2)\n\
      gpuDimension(t0, grid.y)\ngpuDimension(t2, block.y)\n",
-    // Runs of trees of which one is spread over threads that the other does not have.
+    // Runs of trees, one of which is spread over threads that the other does not have.
     "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
      split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n",
     // A loop of the host around launches.
@@ -72,7 +73,7 @@ const SMALL: [&str; 9] = [
      gpuDimension(c0, grid.x)\ngpuDimension(c1, block.x)\n",
 ];
 
-/// Rows of values that are thresholds of the forest, and of missing ones.
+/// Rows of thresholds of the forest and missing values.
 fn some_rows(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
     let inner = forest.trees.iter().flat_map(|tree| &tree.inner);
     let thresholds: Vec<f64> = inner
@@ -102,7 +103,7 @@ fn examples_agree_with_the_interpreter() {
     }
 }
 
-/// The object can be linked: it has a function for each launch, and needs none but of the C library.
+/// The object can be linked: it has a function for each launch, and refers only to the C library.
 #[test]
 fn launches_are_functions_of_an_object() {
     let (_, schedule) = examples().swap_remove(0);
@@ -140,7 +141,7 @@ fn random_forests_agree_with_the_interpreter() {
     }
 }
 
-/// Deliberate mistakes make wrong margins here, too.
+/// Seeded faults make wrong margins here, too.
 #[test]
 fn seeded_faults_are_seen() {
     let forest = model();

@@ -1,5 +1,5 @@
-//! LightGBM's own numbers through compiled code: models and predictions that the trainer wrote, under schedules of all
-//! layouts, for rows of each type.
+//! Predictions of LightGBM and of compiled code: models and predictions that LightGBM wrote, under schedules
+//! of all layouts, for rows of each type.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -8,12 +8,12 @@ use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::Variants;
 use sched_testing::forests;
 use std::path::{Path, PathBuf};
 
-/// What is compared of the format: missing values, categories, linear leaves.
+/// Fixtures for parts of the format: missing values, categories, linear leaves.
 const FIXTURES: [&str; 9] = [
     "linear",
     "linear-classes",
@@ -34,15 +34,17 @@ const SCHEDULES: [&str; 8] = [
     "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\nrepresentation(array)\nvectorize(b1, 8)\n",
     "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(levels)\nvectorize(b1, 8)\n\
      interleave(b1, 2)\nunrollAndJam(tree)\n",
-    "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\nvectorize(b1, 64)\n",
-    "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\nvectorize(b1, 16)\n",
+    "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\n\
+     vectorize(b1, 64)\n",
+    "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\n\
+     vectorize(b1, 16)\n",
 ];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../forest/tests/fixtures/lightgbm")
 }
 
-/// The first list of numbers of this name in a JSON text, as the floats that they are the bits of.
+/// The first list of numbers of this name in a JSON text, read as the bits of floats.
 fn floats(text: &str, name: &str) -> Vec<f64> {
     let (_, list) = text.split_once(&format!("\"{name}\":[")).expect("the list is there");
     let (list, _) = list.split_once(']').expect("the list ends");

@@ -1,5 +1,5 @@
-//! Callers may have set other rounding and denormal modes than the default ones: predictions do not change with them,
-//! and they are as before when a call returns.
+//! Callers may change the modes of rounding and denormals: predictions do not depend on them, and a call
+//! restores them.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -10,7 +10,7 @@ use sched_forest::{
 use sched_ir::{Budget, compile, lir::KernelKind};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::{
-    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Rows, build,
+    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Predict, Rows, build,
     runtime::{self, Kind},
 };
 use sched_testing::forests;
@@ -19,24 +19,24 @@ use std::arch::asm;
 const FEATURES: usize = 2;
 const TREES: u32 = 9;
 
-/// The modes of a thread, without the flags of what has happened.
+/// The modes of a thread, without the flags of past exceptions.
 fn modes() -> u32 {
     let mut word = 0u32;
-    // SAFETY: stores the control word where the pointer leads.
+    // SAFETY: stores the control word at the pointer's address.
     unsafe { asm!("stmxcsr [{}]", in(reg) &mut word, options(nostack)) };
     word & !0x3f
 }
 
 fn set_modes(word: u32) {
-    // SAFETY: the words of this file are valid. Nothing but calls of predictors is computed with them.
+    // SAFETY: the words of this file are valid. Only calls of predictors compute while they are set.
     unsafe { asm!("ldmxcsr [{}]", in(reg) &word, options(nostack)) };
 }
 
 const DEFAULT: u32 = 0x1f80;
-/// Denormal results and operands are zero, and all else is rounded down or up.
+/// Control words under which denormal results and operands are zero, or numbers are rounded down or up.
 const OTHERS: [u32; 3] = [DEFAULT | 0xa040, DEFAULT | 0xc000, DEFAULT | 0x8040];
 
-/// The smallest numbers of a type that are above zero, times a factor.
+/// The smallest positive number of a type, times a factor.
 fn tiny(float: Float, factor: i64) -> f64 {
     match float {
         Float::F32 => f64::from(f32::from_bits(1)) * factor as f64,
@@ -44,7 +44,7 @@ fn tiny(float: Float, factor: i64) -> f64 {
     }
 }
 
-/// Trees that tell denormal numbers from each other and from zero, and add up others that round.
+/// Trees that distinguish denormal numbers from each other and from zero, and add numbers that need rounding.
 fn forest(float: Float) -> Forest {
     let leaf = |source: u32, value: f64| Leaf { source, values: [value].into() };
     let round = |x: f64| if float == Float::F32 { f64::from(x as f32) } else { x };
@@ -75,7 +75,7 @@ fn forest(float: Float) -> Forest {
     Forest::new(parts).expect("a valid forest")
 }
 
-/// Values around the thresholds. Where the second feature is large only denormal numbers are added up.
+/// Values around the thresholds. Rows with a large second feature add up denormal numbers only.
 fn rows(float: Float, count: usize) -> Vec<f64> {
     (0..count * FEATURES)
         .map(|at| if at % 5 == 1 { 1.0 } else { tiny(float, (at as i64 * 7) % 13 - 6) })
@@ -84,16 +84,18 @@ fn rows(float: Float, count: usize) -> Vec<f64> {
 
 const SCHEDULES: [&str; 4] = [
     "tile(batch, b0, b1, 8)\nparallel(b0)\n",
-    "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\nparallel(b0)\nvectorize(b1, 8)\nrepresentation(levels)\n",
-    "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\nvectorize(b1, 64)\n",
+    "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\nparallel(b0)\nvectorize(b1, 8)\n\
+     representation(levels)\n",
+    "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\n\
+     vectorize(b1, 64)\n",
     "parallel(tree)\n",
 ];
 
-/// Something that predicts rows of the model's type with several threads.
-type Predict<'a> = &'a dyn Fn(Rows, usize, Output);
+/// A function that predicts rows of the model's type with several threads.
+type PredictRows<'a> = &'a dyn Fn(Rows, usize, Output);
 
 /// The bits of predictions under some modes of the caller.
-fn bits(predict: Predict, float: Float, rows: &[f64], word: u32) -> Vec<u64> {
+fn bits(predict: PredictRows, float: Float, rows: &[f64], word: u32) -> Vec<u64> {
     let n = rows.len() / FEATURES;
     let narrow: Vec<f32> = rows.iter().map(|x| *x as f32).collect();
     let (mut floats, mut doubles) = (vec![0f32; n], vec![0f64; n]);
@@ -134,7 +136,7 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
                 num_values: 1,
                 num_trees: TREES as i32,
                 own_rows: if float == Float::F64 { runtime::Dtype::F64 } else { runtime::Dtype::F32 },
-                ns_per_row: 1e6, // so that threads take part
+                ns_per_row: 1e6, // makes several threads take part
                 info: "{}".into(),
                 feature_names: Vec::new(),
                 ..EntryInfo::default()
@@ -152,7 +154,7 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
                 library.predict(Kind::Value, rows, n, out, 4).expect("predictions");
             };
             let what = |who: &str, word: u32| format!("{who} with {word:#x}, {float:?}\n{schedule}");
-            for (who, predict) in [("in memory", &in_memory as Predict), ("in a file", &in_file)] {
+            for (who, predict) in [("in memory", &in_memory as PredictRows), ("in a file", &in_file)] {
                 // The first call starts the threads.
                 for word in OTHERS.into_iter().chain([DEFAULT]) {
                     assert_eq!(bits(predict, float, &rows, word), exact, "{}", what(who, word));

@@ -1,5 +1,5 @@
-//! One model of every objective as a shared library: linked by this program where it has a linker inside (feature `lld`), else
-//! by the C toolchain, it gives the reference's predictions.
+//! One model of each objective as a shared library, linked by this program's linker (feature `lld`) or by the
+//! C toolchain: its predictions equal the reference's.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -8,7 +8,7 @@ use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, check};
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Cpu, Emit, EntryInfo, Library, Output, Rows, Version, build_versions};
+use sched_llvm::{Cpu, Emit, EntryInfo, Library, Output, Predict, Rows, Version, build_versions};
 use sched_testing::forests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// Models of the fixtures that differ in their objective, in types or in what becomes of sums, by that.
+/// One model of the fixtures for each objective, type and transformation of sums.
 fn models() -> BTreeMap<String, (PathBuf, Forest)> {
     let mut all = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../forest/tests/fixtures"), &mut all);
@@ -35,7 +35,7 @@ fn models() -> BTreeMap<String, (PathBuf, Forest)> {
     let mut models = BTreeMap::new();
     for path in all {
         let Ok(forest) = sched_forest::read(&fs::read(&path).expect("a file")) else { continue };
-        // Some have categories that no table has room for.
+        // Some have categories that fit no table.
         if !forest.sets.is_empty() {
             continue;
         }
@@ -107,7 +107,8 @@ fn models_of_all_objectives_become_libraries() {
         assert_eq!(bits(&found), bits(&expected), "{key}: {}", path.display());
         steps.extend(forest.output.raw.iter().chain(&forest.output.value).map(|step| step.name()));
     }
-    let wanted = "argmax ascending average complement exp exp2 hinge log1p_exp probit scale sigmoid signed_square softmax softmax_zero";
+    let wanted = "argmax ascending average complement exp exp2 hinge log1p_exp probit scale sigmoid \
+                  signed_square softmax softmax_zero";
     let missing: Vec<&str> = wanted.split(' ').filter(|step| !steps.contains(step)).collect();
     assert!(missing.is_empty(), "no model has {missing:?}, of {} models", models.len());
 }

@@ -1,5 +1,5 @@
-//! The order of work on devices: the runtime over a driver that promises no more order than CUDA's documents do, and that
-//! driver itself. The runtime is compiled here, once as it is and once with each seeded fault.
+//! The order of work on devices: the runtime over a driver that promises no more order than CUDA's documents,
+//! and that driver itself. The runtime is compiled here, without faults and with each seeded fault.
 
 #![allow(clippy::panic, clippy::expect_used)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The kernels, as a module for the driver.
+/// The kernels as a module of the driver.
 fn kernels() -> &'static Path {
     static KERNELS: OnceLock<PathBuf> = OnceLock::new();
     KERNELS.get_or_init(|| {
@@ -36,7 +36,7 @@ fn runtime() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime")
 }
 
-/// The test program with the runtime, which makes one mistake.
+/// The test program with the runtime, which has one seeded fault.
 fn with_fault(fault: &str) -> PathBuf {
     let program_of_fault = folder().join(fault);
     let mut cc = Command::new("cc");
@@ -46,7 +46,7 @@ fn with_fault(fault: &str) -> PathBuf {
     program_of_fault
 }
 
-/// The cases of the program, each with what the driver is to do.
+/// The cases of the program, each with the mode of the driver.
 fn cases() -> Vec<(&'static str, String)> {
     let turns = (1..=12).map(|seed| format!("turns:{seed}"));
     let modes = [String::new(), "pageable:1".to_string()].into_iter().chain(turns);

@@ -62,7 +62,7 @@ fn tables_and_rows_are_read_as_what_does_not_change() {
     assert_eq!(ptx.lines().find(generic), None, "{ptx}");
 }
 
-/// The sums of several rows of a thread, too, and across loops over trees.
+/// Sums of several rows of a thread, also across loops over trees.
 #[test]
 fn sums_of_threads_are_in_registers() {
     let rows = "tile(batch, b0, rest, 64)\ntile(rest, b1, b2, 2)\ntile(tree, t0, t1, 3)\n\
@@ -80,7 +80,7 @@ fn sums_of_threads_are_in_registers() {
     }
 }
 
-/// Rows that are short enough for a register of a processor, which is more than a thread of a GPU has.
+/// Rows that fit a register of a processor, which is longer than a thread's on a GPU.
 #[test]
 fn short_rows_are_read_from_memory() {
     for (features, tile) in [(5, 2), (8, 3)] {
@@ -146,7 +146,7 @@ fn atomic_additions_are_instructions() {
     assert!(ptx.contains("atom.global.add.f") || ptx.contains("red.global.add.f"), "{ptx}");
 }
 
-/// A kernel's code may have 48 KiB of shared memory by itself: so the host asks for what there is, however much.
+/// A kernel's code may declare at most 48 KiB of shared memory, so the host requests the memory.
 #[test]
 fn shared_memory_is_left_to_the_launch() {
     let forest = launches::model();

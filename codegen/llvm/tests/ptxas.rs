@@ -1,5 +1,5 @@
-//! PTX through NVIDIA's own assembler, where there is one: named by `PTXAS`, or in the search path. Without it the test
-//! says that it was left out.
+//! PTX through NVIDIA's assembler, which `PTXAS` or the search path names. Without it, the test reports that
+//! it was left out.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 
 const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 
-/// The example model, which meets all schedules, and a forest of every kind of output and type of sums, each of which
-/// meets half of the examples.
+/// The example model, for all schedules, and forests of every kind of output and type of sums, each for half
+/// of the examples.
 fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();
@@ -53,7 +53,7 @@ fn kernels_assemble_without_spills() {
                 for kernel in &cubin.kernels {
                     let spills = (kernel.spill_store_bytes, kernel.spill_load_bytes);
                     assert_eq!(spills, (0, 0), "{model}, {name}, {gpu}: {kernel:?}");
-                    // Which of several sums of a row a tree adds to is in a table: these have addresses.
+                    // A table selects the sum that a tree adds to, so several sums need addresses.
                     let in_registers = kernel.stack_bytes == 0 || forest.num_margins > 1;
                     assert!(in_registers, "{model}, {name}, {gpu}: {kernel:?}");
                     assert!(kernel.registers > 0, "{model}, {name}, {gpu}: {kernel:?}");

@@ -1,5 +1,5 @@
-//! The C runtime below compiled models, with models written by hand: their kernels are Rust functions here and C
-//! functions in the artefact that the test programs in `c/` load.
+//! The C runtime below compiled models, with models written by hand. Their kernels are Rust functions here,
+//! and C functions in the artefact that the test programs in `c/` load.
 
 use std::{
     ffi::c_void,
@@ -18,8 +18,8 @@ use sched_llvm::{
     header::{HeaderInfo, TakenRows, header, loader_header, valid_prefix},
     runtime::{
         self, Call, ColumnsDescriptor, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
-        ModelDescriptor, RUNTIME_OBJECT, Range, Status, TransferDescriptor, schedc_rt_alloc, schedc_rt_fail,
-        schedc_rt_free, schedc_rt_parallel,
+        ModelDescriptor, RUNTIME_OBJECT, RunRange, Status, TransferDescriptor, schedc_rt_alloc,
+        schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
     },
 };
 
@@ -94,7 +94,8 @@ unsafe extern "C" fn raw_row<R: Element, M: Element>(env: *mut c_void, i: i64) {
     }
 }
 
-/// A block of rows: takes temporary memory, and loops over its rows in parallel below a parallel loop.
+/// Computes a block of rows: allocates temporary memory, and runs a parallel loop over its rows inside a
+/// parallel loop.
 unsafe extern "C" fn raw_block<R: Element, M: Element>(env: *mut c_void, i: i64) {
     let ctx = env.cast::<Ctx>();
     let mut inner = (ctx, i * BLOCK);
@@ -111,7 +112,7 @@ unsafe extern "C" fn raw<R: Element, M: Element>(ctx: *mut Ctx) {
     unsafe { schedc_rt_parallel(ctx, raw_block::<R, M>, ctx.cast(), ((*ctx).n_rows + BLOCK - 1) / BLOCK) };
 }
 
-/// Row by row, so that margins and values may share their memory.
+/// Finishes margins row by row, so that margins and values may share their memory.
 unsafe fn finish<M: Element, O: Element, const N: usize>(
     ctx: *mut Ctx,
     values: impl Fn(f64, f64) -> [f64; N],
@@ -197,7 +198,7 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
     }
 }
 
-/// Rows whose sums are exact in `f32`, some values missing.
+/// Values whose sums are exact in `f32`, some of them missing.
 fn numbers(n: usize) -> Vec<f64> {
     (0..n * FEATURES)
         .map(|i| if i % 11 == 10 { f64::NAN } else { ((i * 37) % 1009) as f64 - 200.0 })
@@ -205,9 +206,9 @@ fn numbers(n: usize) -> Vec<f64> {
 }
 
 
-/// How a test calls a model.
+/// Options of a test's call.
 #[derive(Debug, Clone, Copy)]
-struct How {
+struct CallOptions {
     kind: Kind,
     dtype: Dtype,
     n: usize,
@@ -218,14 +219,14 @@ struct How {
     shift: usize,
 }
 
-impl How {
-    fn plain(kind: Kind, dtype: Dtype, n: usize) -> How {
-        How { kind, dtype, n, stride: FEATURES, threads: 1, scratch: 0, shift: 0 }
+impl CallOptions {
+    fn plain(kind: Kind, dtype: Dtype, n: usize) -> CallOptions {
+        CallOptions { kind, dtype, n, stride: FEATURES, threads: 1, scratch: 0, shift: 0 }
     }
 }
 
-/// Calls a model and compares every number of the output; what lies behind the output must stay as it was.
-fn check(model: &ModelDescriptor, how: How) {
+/// Calls a model and compares every number of the output; memory behind the output must keep its content.
+fn check(model: &ModelDescriptor, how: CallOptions) {
     const GUARD: u64 = 0x7fc1_2345_7fc1_2345;
     let columns = runtime::num_outputs(model, how.kind) as usize;
     let numbers = numbers(how.n);
@@ -276,11 +277,11 @@ fn check(model: &ModelDescriptor, how: How) {
     }
 }
 
-fn check_kinds_and_types(model: &ModelDescriptor, change: impl Fn(How) -> How) {
+fn check_kinds_and_types(model: &ModelDescriptor, change: impl Fn(CallOptions) -> CallOptions) {
     for kind in Kind::ALL {
         for dtype in [Dtype::F32, Dtype::F64] {
             for n in [0, 1, 2, 7, 100, 3000] {
-                check(model, change(How::plain(kind, dtype, n)));
+                check(model, change(CallOptions::plain(kind, dtype, n)));
             }
         }
     }
@@ -301,11 +302,14 @@ fn every_kind_and_type() {
     ];
     for base in all {
         check_kinds_and_types(&base, |how| how);
-        check_kinds_and_types(&base, |how| How { stride: 7, ..how });
-        check_kinds_and_types(&base, |how| How { shift: 3, ..how });
-        check_kinds_and_types(&base, |how| How { threads: 4, stride: 4, ..how });
+        check_kinds_and_types(&base, |how| CallOptions { stride: 7, ..how });
+        check_kinds_and_types(&base, |how| CallOptions { shift: 3, ..how });
+        check_kinds_and_types(&base, |how| CallOptions { threads: 4, stride: 4, ..how });
         for rows_per_run in [1, 13, 64] {
-            check_kinds_and_types(&ModelDescriptor { rows_per_run, ..base }, |how| How { threads: 2, ..how });
+            check_kinds_and_types(&ModelDescriptor { rows_per_run, ..base }, |how| CallOptions {
+                threads: 2,
+                ..how
+            });
         }
         check_kinds_and_types(&ModelDescriptor { value: None, ..base }, |how| how);
     }
@@ -322,7 +326,10 @@ fn calls_larger_than_a_chunk() {
         for kind in Kind::ALL {
             for dtype in [Dtype::F32, Dtype::F64] {
                 for threads in [1, 4] {
-                    check(&model, How { stride: 4, threads, ..How::plain(kind, dtype, 30_000) });
+                    check(
+                        &model,
+                        CallOptions { stride: 4, threads, ..CallOptions::plain(kind, dtype, 30_000) },
+                    );
                 }
             }
         }
@@ -333,7 +340,7 @@ fn calls_larger_than_a_chunk() {
 fn scratch_of_any_size() {
     let model = model::<f64, f64, f32>();
     for scratch in [1, 63, 64, 200, 1 << 12, 1 << 15, 1 << 20] {
-        check_kinds_and_types(&model, |how| How { scratch, threads: 2, ..how });
+        check_kinds_and_types(&model, |how| CallOptions { scratch, threads: 2, ..how });
     }
 }
 
@@ -398,11 +405,11 @@ fn wrong_calls_are_refused() {
 #[test]
 fn calls_of_other_versions() {
     let model = model::<f32, f32, f32>();
-    // An older caller ends after `out`; what lies behind is not read.
+    // An older caller's structure ends after `out`; the runtime reads nothing behind it.
     let older = |c: &mut Call| (c.size, c.dtype, c.threads, c.row_stride) = (32, 77, -7, 1);
     assert_eq!(code(&model, older), 0);
 
-    // A newer caller has more fields; they may be there, but not used.
+    // A newer caller has more fields, which must not be used.
     let rows = [1f32; FEATURES];
     let mut out = [0f32; 2];
     let mut newer =
@@ -414,17 +421,17 @@ fn calls_of_other_versions() {
     assert_eq!(unsafe { runtime::call(&model, &newer.0) }.map_err(Status::code), Err(Status::ARGUMENT));
 }
 
-/// Kernels whose rows are narrower than the trainer's never see wider ones; those of the other type have kernels of their
-/// own.
+/// Kernels with narrower rows than the trainer's never get wider rows; rows of the other type have their own
+/// kernels.
 #[test]
 fn rows_are_not_rounded_where_the_trainer_does_not() {
     let wide = |call: &mut Call| call.dtype = Dtype::F64 as i32;
     let narrow = ModelDescriptor { own_row_type: Dtype::F64 as i64, ..model::<f32, f64, f64>() };
     assert_eq!(code(&narrow, |_| ()), 0);
     assert_eq!(code(&narrow, wide), Status::ROWS);
-    check(&narrow, How::plain(Kind::Value, Dtype::F32, 100));
+    check(&narrow, CallOptions::plain(Kind::Value, Dtype::F32, 100));
 
-    // Kernels that say which of them ran.
+    // Kernels whose output names them.
     unsafe extern "C" fn two<M: Element>(ctx: *mut Ctx) {
         unsafe {
             finish::<M, f64, 2>(ctx, |_, _| [f64::from(u8::try_from(size_of::<M>()).expect("a size")); 2])
@@ -498,8 +505,8 @@ fn many_callers_at_once() {
             scope.spawn(move || {
                 let model = if caller % 2 == 0 { model::<f32, f32, f32>() } else { model::<f64, f64, f32>() };
                 for i in 0..60 {
-                    let how = How::plain(Kind::ALL[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
-                    check(&model, How { threads: 1 + (i % 5) as i32, ..how });
+                    let how = CallOptions::plain(Kind::ALL[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
+                    check(&model, CallOptions { threads: 1 + (i % 5) as i32, ..how });
                 }
             });
         }
@@ -567,7 +574,7 @@ fn predicts_in_the_child_of_a_fork() {
         let child = unsafe { fork() };
         assert!(child >= 0);
         if child == 0 {
-            // Only what is safe in the child of a process with threads; a hang ends by the alarm.
+            // Only calls that are safe in the child of a process with threads; an alarm ends a hang.
             unsafe {
                 alarm(20);
                 _exit(i32::from(predict() != want));
@@ -619,7 +626,7 @@ fn folder() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime");
         fs::create_dir_all(&folder).expect("a folder for test programs");
         for (name, bytes) in [("runtime.o", RUNTIME_OBJECT), ("m.h", header("m", &PROPERTIES).as_bytes())] {
-            // Renamed into place: another process may run another of these tests.
+            // Renamed when complete: another process may run another of these tests.
             let mine = folder.join(format!("{name}.{}", std::process::id()));
             fs::write(&mine, bytes).expect("a writable folder");
             fs::rename(mine, folder.join(name)).expect("a writable folder");
@@ -687,12 +694,13 @@ fn runtime_compiles_without_warnings() {
     }
 }
 
-/// The structures of Rust, C and the public header are the same.
+/// The structures in Rust, in C and in the public header have the same layout.
 #[test]
 fn layouts_agree() {
     macro_rules! asserts {
         ($name:literal, $type:ty, $($field:ident)*) => {{
-            let mut lines = vec![format!("_Static_assert(sizeof({}) == {}, \"\");", $name, size_of::<$type>())];
+            let size = size_of::<$type>();
+            let mut lines = vec![format!("_Static_assert(sizeof({}) == {}, \"\");", $name, size)];
             $(lines.push(format!(
                 "_Static_assert(offsetof({}, {}) == {}, \"{}\");",
                 $name, stringify!($field), offset_of!($type, $field), stringify!($field)
@@ -710,18 +718,18 @@ fn layouts_agree() {
             values_offset)
         .replace("NAME", name)
     };
-    let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees row_type margin_type
-        result_type rows_per_run         ns_per_row raw value klass leaf tables info cpu_needs otherwise gpu columns
-        other_rows own_row_type tree columns_from);
+    let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees
+        row_type margin_type result_type rows_per_run ns_per_row raw value klass leaf tables info cpu_needs
+        otherwise gpu columns other_rows own_row_type tree columns_from);
     let gpu = [
-        asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images launches table_bytes
-            ranges direct transfer execute state),
+        asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images
+            launches table_bytes ranges direct transfer execute state),
         asserts!("schedc_transfer", TransferDescriptor, quantize raw direct block row_bytes least_rows
             least_threads),
         asserts!("schedc_columns", ColumnsDescriptor, count num_parts first_table rule below),
         asserts!("schedc_image", Image, bytes capability is_final),
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
-        asserts!("schedc_range", Range, max_rows on_device),
+        asserts!("schedc_range", RunRange, max_rows on_device),
     ];
     let ctx = asserts!("schedc_ctx", Ctx, rows n_rows out tables team status order);
     let numbers: Vec<String> =

@@ -1,6 +1,6 @@
-//! How many instructions the loops of kernels have, pipe by pipe, in NVIDIA's machine code: `tests/sass` keeps them for
-//! one version of `ptxas`. `UPDATE=1` rewrites them. Without that version of `ptxas`, or without `nvdisasm`, the test
-//! says that it was left out.
+//! Numbers of instructions of the loops of kernels, pipe by pipe, in NVIDIA's machine code. `tests/sass`
+//! keeps them for one version of `ptxas`; `UPDATE=1` rewrites them. Without that version of `ptxas`, or
+//! without `nvdisasm`, the test reports that it was left out.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-/// The version of `ptxas` whose code is kept.
+/// The version of `ptxas` whose numbers are kept.
 const VERSION: &str = "13.5.37";
 
 /// The part of a multiprocessor that runs an instruction.
@@ -56,9 +56,9 @@ impl Pipe {
 /// A kernel as the disassembler prints it.
 struct Kernel {
     name: String,
-    /// Instructions without what tells when they run.
+    /// Instructions without their predicates.
     code: Vec<String>,
-    /// Which instruction a label is ahead of.
+    /// For each label, the instruction behind it.
     labels: BTreeMap<String, usize>,
 }
 
@@ -80,7 +80,7 @@ fn kernels(text: &str) -> Vec<Kernel> {
             if code.starts_with('@') { code.split_once(' ').map_or(code, |(_, code)| code) } else { code };
         kernel.code.push(code.trim().to_string());
     }
-    // What is behind the last exit only fills the space.
+    // Instructions behind the last exit are padding.
     for kernel in &mut all {
         let used = kernel.code.iter().rposition(|code| code.starts_with("EXIT")).map_or(0, |last| last + 1);
         kernel.code.truncate(used);
@@ -89,7 +89,7 @@ fn kernels(text: &str) -> Vec<Kernel> {
 }
 
 impl Kernel {
-    /// Loops with no loop inside, from a label to a branch back to it.
+    /// Innermost loops, from a label to a branch back to it.
     fn loops(&self) -> Vec<Range<usize>> {
         let back = |(at, code): (usize, &String)| {
             let label = code.strip_prefix("BRA")?.split(['(', ')']).nth(1)?;
@@ -103,7 +103,7 @@ impl Kernel {
         all.iter().filter(inner).cloned().collect()
     }
 
-    /// The most instructions one after the other that no branch leaves and no label leads into.
+    /// The longest run of instructions that no branch leaves and no label enters.
     fn longest_part(&self, range: Range<usize>) -> Range<usize> {
         let mut longest = range.start..range.start;
         let mut start = range.start;
@@ -120,7 +120,7 @@ impl Kernel {
         longest
     }
 
-    /// How many instructions some code has, by pipe, and how many a step of a walk takes.
+    /// Describes code: numbers of instructions by pipe, and the number for each step of a walk.
     fn summary(&self, range: Range<usize>, walked: Option<(Pipe, usize, usize)>) -> String {
         let code = &self.code[range.clone()];
         let parts: Vec<String> = self
@@ -149,9 +149,10 @@ impl Kernel {
     }
 }
 
-/// How many loads of a pipe walks make in so many steps, by example. What reads features in shared memory reads nothing
-/// else there; without a copy of rows, a step loads the number of the feature, its value and the threshold. A thread with
-/// four rows loads a word at each of the first seven nodes, and a byte for each row at the nodes of the two levels below.
+/// Loads of a pipe in a number of steps of a walk, by example. Code that reads features in shared memory
+/// reads nothing else there. Without a copy of rows, a step loads the number of the feature, its value and
+/// the threshold. A thread with four rows loads a word at each of the first seven nodes, and a byte for each
+/// row at the nodes of the two levels below.
 const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
     ("direct", Pipe::Global, 3, 1),
     ("four_rows", Pipe::Shared, 15, 20),
@@ -163,8 +164,8 @@ const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
     ("tree_pieces", Pipe::Global, 3, 1),
 ];
 
-/// The loops of all kernels without those inside, and of a loop with choices its longest part without one. Code walks if
-/// it makes the loads of a step and stores nothing to shared memory.
+/// Describes all innermost loops; of loops with branches, their longest part without one. Code walks if it
+/// makes the loads of a step and stores nothing to shared memory.
 fn report(sass: &str, walked: Option<(Pipe, usize, usize)>) -> String {
     let mut out = String::new();
     for kernel in kernels(sass) {

@@ -8,7 +8,7 @@ use sched_cost::{
 };
 use sched_ir::lir::{KernelKind, Module};
 use sched_llvm::runtime::{Dtype, Kind as Wanted};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

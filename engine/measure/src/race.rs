@@ -4,7 +4,7 @@ use crate::rows::{Order, Ordered, Piece};
 use crate::samples::Quartiles;
 use rustix::time::{ClockId, clock_gettime};
 use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
-use sched_llvm::{Jit, Output};
+use sched_llvm::{Jit, Output, Predict};
 use schedc_driver::Failure;
 use std::ops::ControlFlow;
 use std::sync::Arc;

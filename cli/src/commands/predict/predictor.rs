@@ -1,7 +1,7 @@
 //! Predictors: code in memory, and libraries.
 
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Extras, Jit, Library, Output as Results, Rows};
+use sched_llvm::{Extras, Jit, Library, Output as Results, Predict, Rows};
 use schedc_data::Number;
 use schedc_driver::Failure;
 use std::cell::OnceCell;
@@ -49,15 +49,15 @@ impl Predictor for Jit {
     }
 
     fn num_features(&self) -> usize {
-        usize::try_from(self.model().num_features).unwrap_or(0)
+        Predict::num_features(self)
     }
 
     fn num_outputs(&self, kind: Kind) -> usize {
-        usize::try_from(sched_llvm::runtime::num_outputs(self.model(), kind)).unwrap_or(0)
+        Predict::num_outputs(self, kind)
     }
 
     fn number(&self, kind: Kind) -> Number {
-        number_of(sched_llvm::runtime::output_type(self.model(), kind))
+        number_of(self.output_type(kind))
     }
 
     fn predict(
@@ -68,7 +68,7 @@ impl Predictor for Jit {
         out: Results,
         extras: Extras<'_>,
     ) -> Result<(), String> {
-        Jit::predict_with(self, kind, rows, n, out, extras).map_err(|status| status.to_string())
+        self.predict_with(kind, rows, n, out, extras).map_err(|status| status.to_string())
     }
 }
 
@@ -139,11 +139,11 @@ impl Predictor for JitByRows<'_> {
 
 impl Predictor for Library {
     fn num_features(&self) -> usize {
-        Library::num_features(self)
+        Predict::num_features(self)
     }
 
     fn num_outputs(&self, kind: Kind) -> usize {
-        Library::num_outputs(self, kind)
+        Predict::num_outputs(self, kind)
     }
 
     fn number(&self, kind: Kind) -> Number {
@@ -158,6 +158,6 @@ impl Predictor for Library {
         out: Results,
         extras: Extras<'_>,
     ) -> Result<(), String> {
-        Library::predict_with(self, kind, rows, n, out, extras)
+        self.predict_with(kind, rows, n, out, extras)
     }
 }

@@ -1,8 +1,9 @@
-//! What an artefact has besides its kernels and its exported functions: the model's tables and its description.
+//! Modules of artefacts: versions of a model with their kernels, tables and descriptions.
 
-use super::exports::{Exports, Names};
-use super::function::{self, kernel_name};
-use super::{module, types};
+use super::exports::{Exports, FeatureNames};
+use super::function::{self, FunctionSource, kernel_name};
+use super::module::empty_module;
+use super::types;
 use crate::codes;
 use crate::device::DeviceCode;
 use crate::entry_info::{EntryInfo, base_bytes, columns, columns_from, dtype, rows_per_run};
@@ -19,56 +20,57 @@ use inkwell::values::{
 use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
 
-/// Where an artefact's tables are.
+/// The place of an artefact's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Data {
+pub(crate) enum TablePlacement {
     /// In the module.
     Inside,
-    /// Left out, so that people can read the rest.
+    /// Left out of texts, so that they stay readable.
     LeftOut,
 }
 
-/// A model compiled for one kind of processors and one type of rows.
-pub(crate) struct Compiled<'a> {
+/// A version: a model for one kind of processors and one type of rows.
+pub(crate) struct ArtefactVersion<'a> {
     pub(crate) machine: Machine,
     pub(crate) module: &'a lir::Module,
     pub(crate) entry: &'a EntryInfo,
     pub(crate) launches: Option<&'a DeviceCode>,
 }
 
-/// Emits a whole artefact of versions of one model, the most demanding one first, and of those for the same processors the
-/// one for the widest rows; it needs to be linked with the runtime.
+/// Emits the module of an artefact with versions of one model. The most demanding version comes first; of
+/// versions for the same processors, the one for the widest rows. The runtime must be linked with it.
 pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
-    versions: &[Compiled],
+    versions: &[ArtefactVersion],
     prefix: &str,
-    data: Data,
+    data: TablePlacement,
 ) -> Result<Module<'ctx>, LlvmError> {
     let least = versions.last().ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
     let bytes = versions.iter().flat_map(|version| &version.module.tables).map(|table| table.bytes.len());
     check_size(bytes)?;
     let context = session.context();
-    let module = module(session, &least.machine);
-    let mut parts = Parts { context, module: &module, data, known: Vec::new() };
+    let module = empty_module(context, &least.machine);
+    let mut parts = ArtefactBuilder { context, module: &module, data, emitted_tables: Vec::new() };
     let apart_from_rows = |module: &lir::Module| lir::Interface { rows: lir::Scalar::F32, ..module.types };
-    let alike = |version: &Compiled| apart_from_rows(version.module) == apart_from_rows(least.module);
+    let alike = |version: &ArtefactVersion| apart_from_rows(version.module) == apart_from_rows(least.module);
     if !versions.iter().all(alike) {
         return Err(LlvmError::ill_formed("versions of a model with different types"));
     }
-    // The head of the list so far, and the version for the same processors and other rows.
+    // The head of the list so far, and the version for the same processors and another type of rows.
     let (mut model, mut other_rows) = (None, None);
     for (number, version) in versions.iter().enumerate().rev() {
         verify_interface(version.module).map_err(LlvmError::ill_formed)?;
         for (kind, function) in &version.module.kernels {
-            let how = (number, Linkage::Internal);
-            function::emit(context, &module, &version.machine, version.module, *kind, function, how)?;
+            let (machine, model) = (&version.machine, version.module);
+            let source = FunctionSource { machine, model, kind: *kind, function };
+            function::emit(context, &module, source, (number, Linkage::Internal))?;
         }
         if versions.len() > 1 {
             parts.restrict(&version.machine);
         }
         let needs = version.machine.needs;
         let comes_first = number == 0 || versions.get(number - 1).is_none_or(|it| it.machine.needs != needs);
-        let links = Links { otherwise: model.filter(|_| comes_first), other_rows };
+        let links = VersionLinks { otherwise: model.filter(|_| comes_first), other_rows };
         let emitted = Some(parts.model(number, version, links));
         (model, other_rows) = if comes_first { (emitted, None) } else { (model, emitted) };
     }
@@ -80,7 +82,8 @@ pub(crate) fn emit_artefact<'ctx>(
     Ok(module)
 }
 
-/// Code reaches data at a distance of 32 bits with a sign; some of it is left for everything but the tables.
+/// Bytes of the tables of the largest artefact. Code addresses data at a distance of 32 bits with a sign; 64
+/// MiB of that are left for everything else.
 const MAX_TABLE_BYTES: usize = (1 << 31) - (1 << 26);
 
 fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
@@ -93,25 +96,25 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
         .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
 }
 
-/// The descriptions that one refers to.
+/// Descriptions to which a version's description refers.
 #[derive(Clone, Copy)]
-struct Links<'ctx> {
+struct VersionLinks<'ctx> {
     /// The version for less capable processors.
     otherwise: Option<GlobalValue<'ctx>>,
     /// The version for the same processors and rows of another type.
     other_rows: Option<GlobalValue<'ctx>>,
 }
 
-pub(super) struct Parts<'a, 'ctx> {
+pub(super) struct ArtefactBuilder<'a, 'ctx> {
     pub(super) context: &'ctx Context,
     pub(super) module: &'a Module<'ctx>,
-    pub(super) data: Data,
-    /// Tables that are in the module already: versions share what is equal.
-    known: Vec<(&'a [u8], PointerValue<'ctx>)>,
+    pub(super) data: TablePlacement,
+    /// Tables that are in the module already, with their addresses: versions share equal tables.
+    emitted_tables: Vec<(&'a [u8], PointerValue<'ctx>)>,
 }
 
-impl<'a, 'ctx> Parts<'a, 'ctx> {
-    /// A constant that only this module sees.
+impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
+    /// Adds a constant that only this module sees.
     pub(super) fn constant(&self, name: &str, value: BasicValueEnum<'ctx>) -> GlobalValue<'ctx> {
         let global = self.module.add_global(value.get_type(), None, name);
         global.set_initializer(&value);
@@ -120,7 +123,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         global
     }
 
-    /// Says of the functions that have been emitted since the last call which instructions they may use.
+    /// Restricts the functions that were emitted since the last call to the instructions of a machine.
     fn restrict(&self, machine: &Machine) {
         let kind = (AttributeLoc::Function, "target-cpu");
         let unsaid = |f: &FunctionValue| f.get_string_attribute(kind.0, kind.1).is_none();
@@ -133,32 +136,36 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
     }
 
     fn table(&mut self, table: &'a lir::Table) -> PointerValue<'ctx> {
-        if let Some((_, known)) = self.known.iter().find(|(bytes, _)| *bytes == table.bytes) {
-            return *known;
+        if let Some((_, address)) = self.emitted_tables.iter().find(|(bytes, _)| *bytes == table.bytes) {
+            return *address;
         }
         let name = format!("table.{}", table.name);
         let global = match self.data {
-            Data::Inside => self.constant(&name, self.context.const_string(&table.bytes, false).into()),
-            Data::LeftOut => self.module.add_global(self.context.i8_type().array_type(0), None, &name),
+            TablePlacement::Inside => {
+                self.constant(&name, self.context.const_string(&table.bytes, false).into())
+            }
+            TablePlacement::LeftOut => {
+                self.module.add_global(self.context.i8_type().array_type(0), None, &name)
+            }
         };
         global.set_alignment(64);
-        self.known.push((&table.bytes, global.as_pointer_value()));
+        self.emitted_tables.push((&table.bytes, global.as_pointer_value()));
         global.as_pointer_value()
     }
 
-    /// The list of the tables' addresses.
+    /// Adds the list of the tables' addresses.
     fn tables(&mut self, source: &'a lir::Module) -> GlobalValue<'ctx> {
         let all: Vec<PointerValue> = source.tables.iter().map(|table| self.table(table)).collect();
         self.constant("tables", types::pointer(self.context).const_array(&all).into())
     }
 
-    /// The table of the features' names, and how many it has. Behind them is a null pointer, for every other number. So is a
-    /// name that C cannot hold.
-    fn feature_names(&self, entry: &EntryInfo) -> Names<'ctx> {
+    /// Adds the table of the features' names. A null pointer follows it, for all other indices. It also
+    /// replaces names that contain a NUL.
+    fn feature_names(&self, entry: &EntryInfo) -> FeatureNames<'ctx> {
         let null = types::pointer(self.context).const_null();
         let names = match self.data {
-            Data::Inside => entry.feature_names.as_slice(),
-            Data::LeftOut => &[],
+            TablePlacement::Inside => entry.feature_names.as_slice(),
+            TablePlacement::LeftOut => &[],
         };
         let text = |name: &String| match name.as_bytes().contains(&0) {
             true => null,
@@ -170,10 +177,11 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         let all: Vec<PointerValue> = names.iter().map(text).chain([null]).collect();
         let table = types::pointer(self.context).const_array(&all);
         let table = self.constant("feature_names", table.into()).as_pointer_value();
-        Names { table, count: names.len() as u64 }
+        FeatureNames { table, count: names.len() as u64 }
     }
 
-    /// The names of categories, `schedc_categories` of `runtime/rt.h`; none if the model has no such names.
+    /// Adds the names of categories, `schedc_categories` of `runtime/rt.h`; none if the model has no such
+    /// names.
     fn categories(&self, entry: &EntryInfo) -> Option<PointerValue<'ctx>> {
         let named = entry.categories.iter().any(|names| !names.is_empty());
         if !named {
@@ -181,13 +189,13 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         }
         let (mut starts, mut codes, mut names) = (vec![0], Vec::new(), Vec::new());
         for feature in &entry.categories {
-            // A name that C cannot hold is none there.
-            let mut known: Vec<_> =
+            // C cannot hold names that contain a NUL, so they are left out.
+            let mut sorted: Vec<_> =
                 feature.iter().filter(|(name, _)| !name.as_bytes().contains(&0)).collect();
-            // Of two spellings of one text the first counts.
-            known.sort_by(|(one, _), (other, _)| one.cmp(other));
-            known.dedup_by(|(other, _), (one, _)| one == other);
-            for (name, code) in known {
+            // If a name occurs twice, the first code counts.
+            sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+            sorted.dedup_by(|(other, _), (one, _)| one == other);
+            for (name, code) in sorted {
                 let text = self.context.const_string(name.as_bytes(), true);
                 names.push(self.constant("category", text.into()).as_pointer_value());
                 codes.push(*code);
@@ -207,9 +215,14 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
         Some(self.constant("categories", self.context.const_struct(&fields, false).into()).as_pointer_value())
     }
 
-    /// A version's description, `schedc_model` of `runtime/rt.h`.
-    fn model(&mut self, number: usize, version: &Compiled<'a>, links: Links<'ctx>) -> GlobalValue<'ctx> {
-        let Compiled { machine, module: source, entry, launches } = version;
+    /// Adds a version's description, `schedc_model` of `runtime/rt.h`.
+    fn model(
+        &mut self,
+        number: usize,
+        version: &ArtefactVersion<'a>,
+        links: VersionLinks<'ctx>,
+    ) -> GlobalValue<'ctx> {
+        let ArtefactVersion { machine, module: source, entry, launches } = version;
         let tables = self.tables(source);
         let info = self.constant("info", self.context.const_string(entry.info.as_bytes(), true).into());
         let count = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
@@ -258,7 +271,7 @@ impl<'a, 'ctx> Parts<'a, 'ctx> {
     }
 }
 
-impl<'ctx> Parts<'_, 'ctx> {
+impl<'ctx> ArtefactBuilder<'_, 'ctx> {
     /// The columns of the kernels, `schedc_columns` of `runtime/rt.h`.
     fn columns(&self, source: &lir::Module) -> BasicValueEnum<'ctx> {
         let runtime::ColumnsDescriptor { count, num_parts, first_table, rule, below } = columns(source);

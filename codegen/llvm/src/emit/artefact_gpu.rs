@@ -1,18 +1,18 @@
-//! What an artefact has for GPUs: `schedc_gpu` of `runtime/rt.h`.
+//! The part of an artefact for GPUs: `schedc_gpu` of `runtime/rt.h`.
 
-use super::artefact::{Data, Parts};
-use super::launch_call::{LaunchInfo, launches};
+use super::artefact::{ArtefactBuilder, TablePlacement};
+use super::launch_info::{LaunchInfo, launches};
 use super::types;
 use crate::device::{DeviceCode, DeviceImage, ranges};
-use crate::runtime::Range;
+use crate::runtime::RunRange;
 use crate::transfer::least_threads;
 use inkwell::module::Linkage;
 use inkwell::values::{ArrayValue, BasicValueEnum, PointerValue, StructValue};
 use inkwell::{GlobalVisibility, types::StructType};
 use sched_ir::lir::{self, KernelKind};
 
-impl<'ctx> Parts<'_, 'ctx> {
-    /// The code of the launches, and what the runtime wants to know of them.
+impl<'ctx> ArtefactBuilder<'_, 'ctx> {
+    /// Adds the code of the launches, and their description for the runtime.
     pub(super) fn gpu(
         &self,
         source: &lir::Module,
@@ -23,7 +23,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         let infos = launches(source);
         let images = self.all("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
         let bytes = source.tables.iter().map(|table| self.long(table.bytes.len() as i64)).collect::<Vec<_>>();
-        let range = |range: &Range| {
+        let range = |range: &RunRange| {
             self.context.const_struct(&[self.long(range.max_rows), self.long(range.on_device)], false)
         };
         let ranges = ranges(source).iter().map(range).collect();
@@ -35,7 +35,7 @@ impl<'ctx> Parts<'_, 'ctx> {
             images.into(),
             self.all(
                 "launches",
-                infos.iter().map(|info| self.launch(info, code.asked(info.shared))).collect(),
+                infos.iter().map(|info| self.launch(info, code.requested(info.shared))).collect(),
             )
             .into(),
             self.constant("table_bytes", self.context.const_struct(&bytes, false).into())
@@ -50,7 +50,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         self.constant("gpu", self.context.const_struct(&fields, false).into()).as_pointer_value()
     }
 
-    /// How rows of the host travel as bins, if they do.
+    /// Adds the description of the transfer of rows as bins; null if rows travel as they are.
     fn transfer(
         &self,
         source: &lir::Module,
@@ -78,7 +78,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         self.context.i64_type().const_int(n as u64, true).into()
     }
 
-    /// A constant array of structures of one type.
+    /// Adds a constant array of structures of one type.
     fn all(&self, name: &str, entries: Vec<StructValue<'ctx>>) -> PointerValue<'ctx> {
         let ty: StructType = match entries.first() {
             Some(first) => first.get_type(),
@@ -90,12 +90,12 @@ impl<'ctx> Parts<'_, 'ctx> {
 
     fn image(&self, image: &DeviceImage) -> StructValue<'ctx> {
         let bytes = match self.data {
-            Data::Inside => {
+            TablePlacement::Inside => {
                 let bytes = self.constant("gpu_code", self.context.const_string(&image.bytes, false).into());
                 bytes.set_alignment(64);
                 bytes.as_pointer_value()
             }
-            Data::LeftOut => types::pointer(self.context).const_null(),
+            TablePlacement::LeftOut => types::pointer(self.context).const_null(),
         };
         let capability = self.long(image.capability.into());
         self.context.const_struct(&[bytes.into(), capability, self.long(image.is_final.into())], false)
@@ -117,7 +117,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         self.context.const_struct(&fields, false)
     }
 
-    /// The function of the runtime that runs calls on devices. Models without launches do without it.
+    /// Returns the runtime's function that runs calls on devices. Models without launches do not link it.
     fn execute(&self) -> PointerValue<'ctx> {
         let name = "schedc_rt_execute_on_device";
         let function = self.module.get_function(name).unwrap_or_else(|| {
@@ -128,7 +128,7 @@ impl<'ctx> Parts<'_, 'ctx> {
         function.as_global_value().as_pointer_value()
     }
 
-    /// A word that the runtime writes.
+    /// Adds a variable of one word for the runtime.
     fn state(&self) -> PointerValue<'ctx> {
         let pointer = types::pointer(self.context);
         let state = self.module.add_global(pointer, None, "gpu_state");

@@ -1,14 +1,14 @@
 //! The exponential function in plain operations, for code that has no C library: the code of launches.
 //!
-//! Both functions are the algorithm of the GNU C library (since 2.28), so that their results are the library's on
-//! processors with fused multiply-add, bit for bit: on all floats, and on all doubles that were tried. With `x = k
-//! ln(2) / n + r`, where `k` is an integer, `exp(x)` is `2^(k / n)`, of which a table has the fractions, times a
-//! polynomial of the small `r`. The polynomials' coefficients are the library's: others of the same quality would round
-//! a few results to the other neighbour.
+//! Both functions are the algorithm of the GNU C library (since 2.28). Their results are therefore the
+//! library's on processors with fused multiply-add, bit for bit: `tests/exp.rs` compares all floats and many
+//! doubles. Let `x = k ln(2) / n + r` with an integer `k`. Then `exp(x)` is `2^(k / n)` times a polynomial of
+//! the small `r`, and a table holds the powers of 2 with fractional exponents. The polynomials' coefficients
+//! are the library's: others of the same quality would round a few results to the other neighbour.
 //!
-//! Wherever a product is fused with a sum, the code says so by `llvm.fma`; nothing else may be fused.
+//! A product that is fused with a sum is a call of `llvm.fma`; nothing else may be fused.
 
-use super::function::Emitter;
+use super::ir::IrBuilder;
 use crate::error::LlvmError;
 use inkwell::AddressSpace;
 use inkwell::FloatPredicate;
@@ -18,113 +18,116 @@ use inkwell::values::{BasicValueEnum, FloatValue, IntValue, PointerValue};
 /// `1 / ln(2)`.
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// Added and taken away again, it rounds to an integer, which is then in the low bits.
+/// `1.5 * 2^52`: adding and subtracting it rounds a double to an integer, which the low bits of the sum hold.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// Fractions in the table of the function of floats, and in that of doubles.
-const FEW: u32 = 32;
-const MANY: u32 = 128;
+/// Powers of 2 in the table for floats: the GNU C library's choice, as its polynomial has degree 3.
+const FLOAT_ENTRIES: u32 = 32;
+/// Powers of 2 in the table for doubles, for a polynomial of degree 5.
+const DOUBLE_ENTRIES: u32 = 128;
 
-/// `2^r - 1` by powers of `r` from the first on, for floats.
+/// Coefficients of `2^r - 1` for floats, from the first power of `r` on, as bits of doubles.
 const OF_FLOATS: [u64; 3] = [0x3fe6_2e42_ff0c_52d6, 0x3fce_bfce_50fa_c4f3, 0x3fac_6af8_4b91_2394];
 
-/// `exp(r) - 1 - r` by powers of `r` from the second on, for doubles.
+/// Coefficients of `exp(r) - 1 - r` for doubles, from the second power of `r` on, as bits of doubles.
 const OF_DOUBLES: [u64; 4] =
     [0x3fdf_ffff_ffff_fdbd, 0x3fc5_5555_5555_543c, 0x3fa5_5555_cf17_2b91, 0x3f81_1116_7a4d_017d];
 
-/// `ln(2) / 128`, and what it lacks.
+/// `ln(2) / 128` as the sum of a short double and a rest, each as bits.
 const STEP: [u64; 2] = [0x3f76_2e42_fefa_0000, 0x3d0c_f79a_bc9e_3b39];
 
-/// The largest float whose exponential is no infinity, and the smallest one whose exponential is not 0.
+/// The largest float whose exponential is finite, and the smallest one whose exponential is not 0, as bits.
 const FLOAT_RANGE: (u32, u32) = (0x42b1_7217, 0xc2cf_f1b4);
 
-/// Above and below, exponentials of doubles are infinite and 0. A little nearer to 0 they are, too, but need no test.
+/// Bounds beyond which exponentials of doubles are set to infinity and 0. The algorithm itself reaches both
+/// a little earlier, at 709.8 and -745.2.
 const DOUBLE_RANGE: (f64, f64) = (710.0, -746.0);
 
-/// Below, the exponential of a double may be too small for all its digits.
-const FEW_DIGITS: f64 = -512.0;
+/// Bound below which the exponential of a double may be subnormal, and has fewer digits.
+const SUBNORMAL_BELOW: f64 = -512.0;
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// The exponential of a scalar. Tables are put in an address space.
-    pub(super) fn exp(
-        &self,
-        tables: AddressSpace,
-        x: BasicValueEnum<'ctx>,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+/// Builds exponentials.
+pub(super) struct Exponential<'s, 'a, 'ctx> {
+    pub(super) ir: &'s IrBuilder<'a, 'ctx>,
+    /// The address space of the tables.
+    pub(super) tables: AddressSpace,
+}
+
+impl<'ctx> Exponential<'_, '_, 'ctx> {
+    /// The exponential of a scalar.
+    pub(super) fn of(&self, x: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let BasicValueEnum::FloatValue(x) = x else {
             return Err(LlvmError::ill_formed("the exponential of no float"));
         };
-        let is_double = x.get_type() == self.context.f64_type();
-        let result = if is_double { self.exp_of_double(tables, x)? } else { self.exp_of_float(tables, x)? };
+        let is_double = x.get_type() == self.ir.context.f64_type();
+        let result = if is_double { self.of_double(x)? } else { self.of_float(x)? };
         Ok(result.into())
     }
 
-    fn exp_of_float(&self, tables: AddressSpace, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
-        let wide = self.builder.build_float_ext(x, self.context.f64_type(), "")?;
-        let n = f64::from(FEW);
+    fn of_float(&self, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
+        let wide = self.ir.builder.build_float_ext(x, self.ir.context.f64_type(), "")?;
+        let n = f64::from(FLOAT_ENTRIES);
         let per_step = self.double(n * LOG2_E);
         let (bits, k) = self.nearest(wide, per_step)?;
-        let r = self.fused(per_step, wide, self.builder.build_float_neg(k, "")?)?;
-        let scale = self.entry(self.table(tables, FEW), bits, (FEW, 1, 0))?;
-        let scale = self.as_double(self.powered(scale, bits, FEW)?)?;
+        let r = self.fma(per_step, wide, self.ir.builder.build_float_neg(k, "")?)?;
+        let scale = self.entry(self.table(FLOAT_ENTRIES), bits, (FLOAT_ENTRIES, 1, 0))?;
+        let scale = self.as_double(self.add_exponent(scale, bits, FLOAT_ENTRIES)?)?;
         let [c1, c2, c3] = OF_FLOATS.map(f64::from_bits);
         let [c1, c2, c3] = [c1 / n, c2 / n / n, c3 / n / n / n].map(|c| self.double(c));
-        let square = self.builder.build_float_mul(r, r, "")?;
-        let low = self.fused(c1, r, self.double(1.0))?;
-        let polynomial = self.fused(self.fused(c3, r, c2)?, square, low)?;
-        let result = self.builder.build_float_mul(polynomial, scale, "")?;
-        let result = self.builder.build_float_trunc(result, self.context.f32_type(), "")?;
+        let square = self.ir.builder.build_float_mul(r, r, "")?;
+        let low = self.fma(c1, r, self.double(1.0))?;
+        let polynomial = self.fma(self.fma(c3, r, c2)?, square, low)?;
+        let result = self.ir.builder.build_float_mul(polynomial, scale, "")?;
+        let result = self.ir.builder.build_float_trunc(result, self.ir.context.f32_type(), "")?;
         let (most, least) = (f32::from_bits(FLOAT_RANGE.0), f32::from_bits(FLOAT_RANGE.1));
-        self.bounded(x, result, (most.into(), least.into()))
+        self.limit_range(x, result, (most.into(), least.into()))
     }
 
-    fn exp_of_double(
-        &self,
-        tables: AddressSpace,
-        x: FloatValue<'ctx>,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let (bits, k) = self.nearest(x, self.double(f64::from(MANY) * LOG2_E))?;
+    fn of_double(&self, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
+        let (bits, k) = self.nearest(x, self.double(f64::from(DOUBLE_ENTRIES) * LOG2_E))?;
         let [high, low] = STEP.map(|step| self.double(-f64::from_bits(step)));
-        let r = self.fused(k, low, self.fused(k, high, x)?)?;
-        let table = self.table(tables, MANY);
-        let tail = self.as_double(self.entry(table, bits, (MANY, 2, 0))?)?;
-        let scale = self.entry(table, bits, (MANY, 2, 1))?;
+        let r = self.fma(k, low, self.fma(k, high, x)?)?;
+        let table = self.table(DOUBLE_ENTRIES);
+        let tail = self.as_double(self.entry(table, bits, (DOUBLE_ENTRIES, 2, 0))?)?;
+        let scale = self.entry(table, bits, (DOUBLE_ENTRIES, 2, 1))?;
         let [c2, c3, c4, c5] = OF_DOUBLES.map(|c| self.double(f64::from_bits(c)));
-        let square = self.builder.build_float_mul(r, r, "")?;
-        let fourth = self.builder.build_float_mul(square, square, "")?;
-        let sum = self.builder.build_float_add(tail, r, "")?;
-        let sum = self.fused(square, self.fused(r, c3, c2)?, sum)?;
-        let sum = self.fused(fourth, self.fused(r, c5, c4)?, sum)?;
+        let square = self.ir.builder.build_float_mul(r, r, "")?;
+        let fourth = self.ir.builder.build_float_mul(square, square, "")?;
+        let sum = self.ir.builder.build_float_add(tail, r, "")?;
+        let sum = self.fma(square, self.fma(r, c3, c2)?, sum)?;
+        let sum = self.fma(fourth, self.fma(r, c5, c4)?, sum)?;
 
-        let few = self.builder.build_float_compare(FloatPredicate::OLE, x, self.double(FEW_DIGITS), "")?;
+        let subnormal =
+            self.ir.builder.build_float_compare(FloatPredicate::OLE, x, self.double(SUBNORMAL_BELOW), "")?;
         let usual = self.near_one(scale, bits, sum)?;
         let small = self.near_zero(scale, bits, sum)?;
-        let result = self.select_double(few, small, usual)?;
-        self.bounded(x, result, DOUBLE_RANGE)
+        let result = self.select(subnormal, small, usual)?;
+        self.limit_range(x, result, DOUBLE_RANGE)
     }
 
-    /// `2^(k / n) (1 + sum)`, at a 2^64th of its size lest the power is too large for a double.
+    /// `2^(k / n) (1 + sum)`. It is computed at a 2^64th of its size, so that the power does not overflow.
     fn near_one(
         &self,
         scale: IntValue<'ctx>,
         bits: IntValue<'ctx>,
         sum: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let scale = self.shifted(scale, bits, -64)?;
-        let result = self.fused(scale, sum, scale)?;
-        Ok(self.builder.build_float_mul(result, self.double(2.0f64.powi(64)), "")?)
+        let scale = self.scale_by_power(scale, bits, -64)?;
+        let result = self.fma(scale, sum, scale)?;
+        Ok(self.ir.builder.build_float_mul(result, self.double(2.0f64.powi(64)), "")?)
     }
 
-    /// The same at 2^1022 times its size, lest the power is too small. It is rounded once, also where the result has
-    /// fewer digits than a double: those that fall away are cut by adding 1 to it.
+    /// `2^(k / n) (1 + sum)` where it may be subnormal. It is computed at 2^1022 times its size, so that the
+    /// power does not underflow. Adding 1 to it drops the digits that a subnormal result lacks, so that it is
+    /// rounded only once.
     fn near_zero(
         &self,
         scale: IntValue<'ctx>,
         bits: IntValue<'ctx>,
         sum: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let b = &self.builder;
-        let scale = self.shifted(scale, bits, 1022)?;
+        let b = &self.ir.builder;
+        let scale = self.scale_by_power(scale, bits, 1022)?;
         let product = b.build_float_mul(scale, sum, "")?;
         let whole = b.build_float_add(scale, product, "")?;
         let one = self.double(1.0);
@@ -133,107 +136,109 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let lost = b.build_float_add(b.build_float_sub(one, high, "")?, whole, "")?;
         let rest = b.build_float_add(lost, rest, "")?;
         let cut = b.build_float_sub(b.build_float_add(high, rest, "")?, one, "")?;
-        let few = b.build_float_compare(FloatPredicate::OLT, whole, one, "")?;
-        let result = self.select_double(few, cut, whole)?;
+        let subnormal = b.build_float_compare(FloatPredicate::OLT, whole, one, "")?;
+        let result = self.select(subnormal, cut, whole)?;
         Ok(b.build_float_mul(result, self.double(f64::MIN_POSITIVE), "")?)
     }
 
-    /// The integer nearest to a product, as the low bits of a double and as a double.
+    /// The integer nearest to `x * per_step`, as the low bits of a word and as a double.
     fn nearest(
         &self,
         x: FloatValue<'ctx>,
         per_step: FloatValue<'ctx>,
     ) -> Result<(IntValue<'ctx>, FloatValue<'ctx>), LlvmError> {
         let shift = self.double(SHIFT);
-        let shifted = self.fused(per_step, x, shift)?;
-        let k = self.builder.build_float_sub(shifted, shift, "")?;
-        match self.builder.build_bit_cast(shifted, self.context.i64_type(), "")? {
+        let shifted = self.fma(per_step, x, shift)?;
+        let k = self.ir.builder.build_float_sub(shifted, shift, "")?;
+        match self.ir.builder.build_bit_cast(shifted, self.ir.context.i64_type(), "")? {
             BasicValueEnum::IntValue(bits) => Ok((bits, k)),
             _ => Err(LlvmError::ill_formed("bits are no integer")),
         }
     }
 
-    /// An entry of a table of some powers of 2, at the number in the low bits; an entry has so many words.
+    /// Word number `word` of a table's entry, which the low bits select. The table has `fractions` entries of
+    /// `words` words.
     fn entry(
         &self,
         table: PointerValue<'ctx>,
         bits: IntValue<'ctx>,
         (fractions, words, word): (u32, u32, u32),
     ) -> Result<IntValue<'ctx>, LlvmError> {
-        let i64 = self.context.i64_type();
+        let i64 = self.ir.context.i64_type();
         let number = |n: u32| i64.const_int(n.into(), false);
-        let b = &self.builder;
+        let b = &self.ir.builder;
         let entry = b.build_and(bits, number(fractions - 1), "")?;
         let entry = b.build_int_add(b.build_int_mul(entry, number(words), "")?, number(word), "")?;
         // SAFETY: the low bits are below the number of entries.
         let at = unsafe { b.build_in_bounds_gep(i64, table, &[entry], "")? };
         let loaded = b.build_load(i64, at, "")?;
-        self.mark_invariant(loaded)?;
+        self.ir.mark_invariant(loaded)?;
         match loaded {
             BasicValueEnum::IntValue(entry) => Ok(entry),
             _ => Err(LlvmError::ill_formed("an integer is loaded as something else")),
         }
     }
 
-    /// The power of 2 whose fraction is an entry of the table for doubles, and whose whole part is in the bits, times
-    /// another power of 2.
-    fn shifted(
+    /// `2^by` times the power of 2 that [`Exponential::add_exponent`] makes of an entry of the table for
+    /// doubles.
+    fn scale_by_power(
         &self,
         entry: IntValue<'ctx>,
         bits: IntValue<'ctx>,
         by: i64,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let power = self.powered(entry, bits, MANY)?;
-        let by = self.context.i64_type().const_int((by << 52) as u64, true);
-        self.as_double(self.builder.build_int_add(power, by, "")?)
+        let power = self.add_exponent(entry, bits, DOUBLE_ENTRIES)?;
+        let by = self.ir.context.i64_type().const_int((by << 52) as u64, true);
+        self.as_double(self.ir.builder.build_int_add(power, by, "")?)
     }
 
-    /// The bits of the power of 2 whose fraction is an entry of a table, and whose whole part is in the bits.
-    fn powered(
+    /// The bits of a power of 2: a table's entry for the fraction of the exponent, `bits` for its integer
+    /// part.
+    fn add_exponent(
         &self,
         entry: IntValue<'ctx>,
         bits: IntValue<'ctx>,
         fractions: u32,
     ) -> Result<IntValue<'ctx>, LlvmError> {
-        let up = self.context.i64_type().const_int((52 - fractions.trailing_zeros()).into(), false);
-        Ok(self.builder.build_int_add(entry, self.builder.build_left_shift(bits, up, "")?, "")?)
+        let up = self.ir.context.i64_type().const_int((52 - fractions.trailing_zeros()).into(), false);
+        Ok(self.ir.builder.build_int_add(entry, self.ir.builder.build_left_shift(bits, up, "")?, "")?)
     }
 
-    /// A result, but an infinity above the larger bound, and 0 below the smaller one.
-    fn bounded(
+    /// `result`, but infinity where `x` is above `most`, and 0 where it is below `least`.
+    fn limit_range(
         &self,
         x: FloatValue<'ctx>,
         result: FloatValue<'ctx>,
         (most, least): (f64, f64),
     ) -> Result<FloatValue<'ctx>, LlvmError> {
         let ty = x.get_type();
-        let b = &self.builder;
+        let b = &self.ir.builder;
         let above = b.build_float_compare(FloatPredicate::OGT, x, ty.const_float(most), "")?;
         let below = b.build_float_compare(FloatPredicate::OLT, x, ty.const_float(least), "")?;
-        let result = self.select_double(above, ty.const_float(f64::INFINITY), result)?;
-        self.select_double(below, ty.const_zero(), result)
+        let result = self.select(above, ty.const_float(f64::INFINITY), result)?;
+        self.select(below, ty.const_zero(), result)
     }
 
-    fn select_double(
+    fn select(
         &self,
         condition: IntValue<'ctx>,
         then: FloatValue<'ctx>,
         otherwise: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        match self.builder.build_select(condition, then, otherwise, "")? {
+        match self.ir.builder.build_select(condition, then, otherwise, "")? {
             BasicValueEnum::FloatValue(chosen) => Ok(chosen),
             _ => Err(LlvmError::ill_formed("a choice of floats is no float")),
         }
     }
 
     /// `a b + c`, rounded once.
-    fn fused(
+    fn fma(
         &self,
         a: FloatValue<'ctx>,
         b: FloatValue<'ctx>,
         c: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let call = self.intrinsic("llvm.fma", &[a.get_type().into()], &[a.into(), b.into(), c.into()])?;
+        let call = self.ir.intrinsic("llvm.fma", &[a.get_type().into()], &[a.into(), b.into(), c.into()])?;
         match call.try_as_basic_value().basic() {
             Some(BasicValueEnum::FloatValue(sum)) => Ok(sum),
             _ => Err(LlvmError::ill_formed("llvm.fma returns no float")),
@@ -241,27 +246,27 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     fn as_double(&self, bits: IntValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
-        match self.builder.build_bit_cast(bits, self.context.f64_type(), "")? {
+        match self.ir.builder.build_bit_cast(bits, self.ir.context.f64_type(), "")? {
             BasicValueEnum::FloatValue(double) => Ok(double),
             _ => Err(LlvmError::ill_formed("a double is no float")),
         }
     }
 
     fn double(&self, x: f64) -> FloatValue<'ctx> {
-        self.context.f64_type().const_float(x)
+        self.ir.context.f64_type().const_float(x)
     }
 
-    /// The table of powers of 2, once in a module.
-    fn table(&self, space: AddressSpace, fractions: u32) -> PointerValue<'ctx> {
+    /// A table of powers of 2, made once for each module.
+    fn table(&self, fractions: u32) -> PointerValue<'ctx> {
         let name = format!("schedc_powers_of_2_by_{fractions}");
-        if let Some(table) = self.module.get_global(&name) {
+        if let Some(table) = self.ir.module.get_global(&name) {
             return table.as_pointer_value();
         }
-        let i64 = self.context.i64_type();
-        let words = if fractions == FEW { floats_table() } else { doubles_table() };
+        let i64 = self.ir.context.i64_type();
+        let words = if fractions == FLOAT_ENTRIES { floats_table() } else { doubles_table() };
         let words: Vec<IntValue> = words.into_iter().map(|word| i64.const_int(word, false)).collect();
         let content = i64.const_array(&words);
-        let table = self.module.add_global(content.get_type(), Some(space), &name);
+        let table = self.ir.module.add_global(content.get_type(), Some(self.tables), &name);
         table.set_initializer(&content);
         table.set_constant(true);
         table.set_linkage(Linkage::Internal);
@@ -270,24 +275,31 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 }
 
-/// The bits of `2^(i / 32)`, less those that adding `i` above the fraction puts in.
+/// The bits of `2^(i / 32)`, less `i` at the end of the exponent, which [`Exponential::add_exponent`] adds
+/// again.
 fn floats_table() -> Vec<u64> {
-    powers_of_2(FEW).into_iter().zip(0..).map(|((power, _), i)| less(power, i, FEW)).collect()
+    powers_of_2(FLOAT_ENTRIES)
+        .into_iter()
+        .zip(0..)
+        .map(|((power, _), i)| less(power, i, FLOAT_ENTRIES))
+        .collect()
 }
 
-/// For each `i` what the double nearest to `2^(i / 128)` lacks of it, as its share of it, and the bits of that
-/// double, as above.
+/// For each `i`, the relative rounding error of the double nearest to `2^(i / 128)`, and that double's bits
+/// as in [`floats_table`].
 fn doubles_table() -> Vec<u64> {
-    let entry = |((power, rest), i): ((f64, f64), u64)| [(rest / power).to_bits(), less(power, i, MANY)];
-    powers_of_2(MANY).into_iter().zip(0..).flat_map(entry).collect()
+    let entry =
+        |((power, rest), i): ((f64, f64), u64)| [(rest / power).to_bits(), less(power, i, DOUBLE_ENTRIES)];
+    powers_of_2(DOUBLE_ENTRIES).into_iter().zip(0..).flat_map(entry).collect()
 }
 
+/// The bits of a power of 2 less `i` at the place where the integer part of the exponent begins.
 fn less(power: f64, i: u64, fractions: u32) -> u64 {
     power.to_bits().wrapping_sub(i << (52 - fractions.trailing_zeros()))
 }
 
-/// `2^(i / n)` for all `i` below `n`, a power of 2, each as the nearest double and the rest. They are products of
-/// roots of 2, in twice the digits of a double.
+/// `2^(i / n)` for all `i` below `n`, a power of 2, each as the nearest double and the rest. Each is a
+/// product of repeated square roots of 2, computed with twice the digits of a double.
 fn powers_of_2(n: u32) -> Vec<(f64, f64)> {
     let roots: Vec<(f64, f64)> = std::iter::successors(Some((2.0, 0.0)), |x| Some(root(*x)))
         .skip(1)
@@ -300,11 +312,13 @@ fn powers_of_2(n: u32) -> Vec<(f64, f64)> {
     (0..n).map(power).collect()
 }
 
+/// A product of two numbers, each the sum of a double and a rest.
 fn product((a, a_rest): (f64, f64), (b, b_rest): (f64, f64)) -> (f64, f64) {
     let high = a * b;
     sum(high, a.mul_add(b, -high) + (a * b_rest + a_rest * b))
 }
 
+/// The square root of a double and a rest.
 fn root((x, rest): (f64, f64)) -> (f64, f64) {
     let high = x.sqrt();
     sum(high, ((-high).mul_add(high, x) + rest) / (2.0 * high))
@@ -322,8 +336,8 @@ mod tests {
 
     #[test]
     fn tables_begin_with_known_words() {
-        // 1, and the fourth root of 2 less an eighth of the unit of its exponent, as computed by hand in 40 digits:
-        // 1.189207115002721066717499970560475915293.
+        // 1, and the fourth root of 2 less an eighth of the unit of its exponent, as computed by hand in 40
+        // digits: 1.189207115002721066717499970560475915293.
         let floats = floats_table();
         assert_eq!(floats.len(), 32);
         assert_eq!(floats[0], 1.0f64.to_bits());

@@ -1,4 +1,4 @@
-//! The functions that an artefact exports, and the table of them.
+//! Functions that an artefact exports, and the table of their addresses.
 
 use super::types;
 use crate::entry_info::EntryInfo;
@@ -25,14 +25,14 @@ pub(crate) const EXPORTS: [&str; 10] = [
     "error",
 ];
 
-/// The function that models have whose categories have names.
+/// Name of the function that only models with named categories export.
 pub(crate) const ENCODE: &str = "encode";
 
-/// The table of all these functions, by which programs find them whatever their prefix. It is weak, so that several models
-/// can be linked into one program.
+/// Symbol of the table of all these functions, by which programs find them with any prefix. It is weak, so
+/// that several models can be linked into one program.
 pub(crate) const INTERFACE: &str = "schedc_interface_v1";
 
-/// The functions in that table, in the order of `schedc_interface` in the loader's header.
+/// Names of the functions in that table, in the order of `schedc_interface` in the loader's header.
 const IN_INTERFACE: [&str; 10] = [
     "predict",
     "predict_raw",
@@ -48,25 +48,25 @@ const IN_INTERFACE: [&str; 10] = [
 
 /// The names of a model's features in the module.
 #[derive(Clone, Copy)]
-pub(super) struct Names<'ctx> {
-    /// As many addresses of texts as there are names, and a null pointer behind them.
+pub(super) struct FeatureNames<'ctx> {
+    /// Address of a table with a pointer to each name, and a null pointer behind them.
     pub(super) table: PointerValue<'ctx>,
     pub(super) count: u64,
 }
 
-/// What the exported functions are made from.
+/// Emits the exported functions.
 pub(super) struct Exports<'a, 'ctx> {
     pub(super) context: &'ctx Context,
     pub(super) module: &'a Module<'ctx>,
     pub(super) prefix: &'a str,
     pub(super) model: PointerValue<'ctx>,
-    pub(super) names: Names<'ctx>,
-    /// The names of categories, if the model has some.
+    pub(super) names: FeatureNames<'ctx>,
+    /// The names of categories, if the model has any.
     pub(super) categories: Option<PointerValue<'ctx>>,
 }
 
 impl<'ctx> Exports<'_, 'ctx> {
-    /// Each function passes the model and its arguments on to the runtime, or returns a constant.
+    /// Emits functions that return a constant, or pass the model and their arguments on to the runtime.
     pub(super) fn emit(&self, entry: &EntryInfo) -> Result<(), LlvmError> {
         let (pointer, long) = (types::pointer(self.context).into(), self.context.i64_type().into());
         let int = self.context.i32_type().into();
@@ -90,7 +90,7 @@ impl<'ctx> Exports<'_, 'ctx> {
         Ok(())
     }
 
-    /// The table of the functions, `schedc_interface` of the loader's header.
+    /// Adds the table of the functions, `schedc_interface` of the loader's header.
     fn interface(&self) {
         let Exports { context, module, prefix, .. } = self;
         let null = types::pointer(context).const_null();
@@ -126,7 +126,7 @@ impl<'ctx> Exports<'_, 'ctx> {
         self.forward_with(self.model, name, result, parameters)
     }
 
-    /// A function of the runtime that is called with this first.
+    /// Exports a function of the runtime, which gets `first` as its first argument.
     fn forward_with(
         &self,
         first: PointerValue<'ctx>,
@@ -151,7 +151,8 @@ impl<'ctx> Exports<'_, 'ctx> {
         })
     }
 
-    /// The entry of the table of names; numbers that are none lead to the null pointer at its end.
+    /// Exports the look-up of a feature's name; indices that are none lead to the null pointer at the table's
+    /// end.
     fn feature_name(&self, name: &str) -> Result<(), LlvmError> {
         let (int, long) = (self.context.i32_type(), self.context.i64_type());
         let pointer = types::pointer(self.context);
@@ -175,7 +176,7 @@ impl<'ctx> Exports<'_, 'ctx> {
         self.function(name, value.get_type(), &[], |_, _| Ok(value))
     }
 
-    /// An exported function. It runs before the processor has been checked, so it is made for every
+    /// Adds an exported function. It runs before the processor has been checked, so its code suits every
     /// processor.
     fn function(
         &self,

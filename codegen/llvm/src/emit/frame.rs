@@ -1,4 +1,4 @@
-//! What is known inside one LLVM function: the kernel itself, or the body of one of its parallel loops.
+//! State of one LLVM function: a kernel, or the body of one of its parallel loops.
 
 use crate::error::LlvmError;
 use inkwell::basic_block::BasicBlock;
@@ -8,7 +8,7 @@ use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue, VectorValue};
 use sched_ir::lir::{BufferId, Function, Scalar, Ty, Value};
 use std::collections::HashMap;
 
-/// Bytes of stack that the temporary memory of one LLVM function may take.
+/// Bytes of the stack for the temporary memory of one LLVM function; the runtime's allocator serves the rest.
 const STACK_BYTES: u32 = 16 * 1024;
 
 /// The state of one LLVM function under construction.
@@ -17,28 +17,28 @@ pub(super) struct Frame<'ctx> {
     pub(super) llvm: FunctionValue<'ctx>,
     /// The run's context.
     pub(super) ctx: PointerValue<'ctx>,
-    /// LLVM's value for each LIR value that is defined so far and can be used here.
+    /// For each LIR value that is defined and visible, its LLVM value.
     values: Vec<Option<BasicValueEnum<'ctx>>>,
-    /// The start of each buffer that can be used here.
+    /// For each buffer that is visible, its address.
     buffers: Vec<Option<PointerValue<'ctx>>>,
-    /// Where stack memory is reserved, so that none is reserved in a loop.
+    /// The entry block, which reserves stack memory, so that loops reserve none.
     entry: BasicBlock<'ctx>,
     stack_left: u32,
-    /// Numbers that the optimiser does not see through, by type.
+    /// Vectors of ones that the optimiser does not know, by type.
     pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
-    /// Masks whose lanes all hold, which the optimiser does not see through, by their number of lanes.
+    /// Masks of active lanes that the optimiser does not know, by number of lanes.
     pub(super) opaque_lanes: HashMap<u16, VectorValue<'ctx>>,
-    /// Tables that are in memory because they do not fit in registers, by their element there.
+    /// Copies of tables on the stack, by table and element.
     pub(super) stored: HashMap<(Value, Scalar), PointerValue<'ctx>>,
-    /// Where tables lie that were loaded from memory that does not change.
+    /// Addresses from which tables were loaded, by loaded value.
     pub(super) loaded: HashMap<BasicValueEnum<'ctx>, PointerValue<'ctx>>,
-    /// Memory for such tables where there is no room for each of them.
+    /// Memory for a copy of any table, if the stack has no room for each of them.
     pub(super) scratch: Option<PointerValue<'ctx>>,
 }
 
 impl<'ctx> Frame<'ctx> {
-    /// A frame in which nothing is defined. The builder is left in the function's entry block, which is to be
-    /// finished by [`Frame::leave_entry`].
+    /// Makes a frame in which nothing is defined. The builder then stands in the function's entry block,
+    /// which [`Frame::leave_entry`] ends.
     pub(super) fn enter(
         context: &'ctx Context,
         builder: &Builder<'ctx>,
@@ -63,7 +63,7 @@ impl<'ctx> Frame<'ctx> {
         }
     }
 
-    /// Ends the entry block and puts the builder behind it.
+    /// Ends the entry block, and moves the builder to a block behind it.
     pub(super) fn leave_entry(
         &self,
         context: &'ctx Context,
@@ -75,7 +75,7 @@ impl<'ctx> Frame<'ctx> {
         Ok(())
     }
 
-    /// Takes over the constants of the function around: they are the same everywhere.
+    /// Takes over the constants of the surrounding function.
     pub(super) fn inherit_constants(&mut self, outer: &Frame<'ctx>) {
         let constant = |v: &Option<BasicValueEnum<'ctx>>| v.filter(is_constant);
         self.values = outer.values.iter().map(constant).collect();
@@ -85,12 +85,12 @@ impl<'ctx> Frame<'ctx> {
         self.values.get(value.0 as usize).copied().flatten()
     }
 
-    /// The value, if it is defined here and not the same everywhere.
+    /// A value that is defined here and is no constant.
     pub(super) fn variable(&self, value: Value) -> Option<BasicValueEnum<'ctx>> {
         self.get(value).filter(|llvm| !is_constant(llvm))
     }
 
-    /// The value.
+    /// A value.
     pub(super) fn value(&self, value: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         self.get(value)
             .ok_or_else(|| LlvmError::ill_formed(format_args!("%{} is used before its definition", value.0)))
@@ -107,13 +107,13 @@ impl<'ctx> Frame<'ctx> {
         }
     }
 
-    /// The start of a buffer.
+    /// The address of a buffer.
     pub(super) fn buffer(&self, id: BufferId) -> Result<PointerValue<'ctx>, LlvmError> {
         let base = self.buffers.get(id.0 as usize).copied().flatten();
         base.ok_or_else(|| LlvmError::ill_formed(format_args!("buffer {} is used outside its alloc", id.0)))
     }
 
-    /// Says where a buffer starts.
+    /// Sets the address of a buffer.
     pub(super) fn place(&mut self, id: BufferId, base: PointerValue<'ctx>) -> Result<(), LlvmError> {
         match self.buffers.get_mut(id.0 as usize) {
             Some(slot) => {
@@ -124,7 +124,7 @@ impl<'ctx> Frame<'ctx> {
         }
     }
 
-    /// Whether that many bytes of temporary memory still fit on the stack; takes them if so.
+    /// Takes `bytes` bytes of the stack, if they are left; returns whether they were.
     pub(super) fn take_stack(&mut self, bytes: u64) -> bool {
         let Some(left) = u32::try_from(bytes).ok().and_then(|bytes| self.stack_left.checked_sub(bytes))
         else {

@@ -1,28 +1,31 @@
-//! One kernel.
+//! Functions: the kernels of a model, statement by statement.
 
 use super::device::Device;
 use super::frame::Frame;
-use super::isa::Isa;
-use super::launch::launches_in;
+use super::ir::IrBuilder;
+use super::isa::{Isa, Portable};
+use super::launch_info::launches_in;
 use super::marks::Marks;
-use super::memory::AliasScopes;
+use super::memory::Memory;
+use super::nvptx::Nvptx;
+use super::operands::Operands;
 use super::types;
 use super::uses::Uses;
+use super::x86::X86;
 use crate::error::LlvmError;
+use crate::machine_kind::MachineKind;
 use crate::target::Machine;
 use inkwell::attributes::{Attribute, AttributeLoc};
-use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use sched_ir::lir::{self, Block, BufferId, KernelKind, Space, Stmt, Value};
 use sched_ir::verify::verify;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Fields of `schedc_ctx`, 8 bytes each.
 #[derive(Clone, Copy)]
-enum Field {
+enum ContextField {
     Rows = 0,
     NumRows = 1,
     Out = 2,
@@ -30,42 +33,50 @@ enum Field {
     Order = 6,
 }
 
-/// Emits one LIR function.
+/// Emits the statements of one LIR function, or of one launch in it.
 pub(super) struct Emitter<'a, 'ctx> {
-    pub(super) context: &'ctx Context,
-    pub(super) module: &'a Module<'ctx>,
     pub(super) machine: &'a Machine,
     pub(super) model: &'a lir::Module,
-    pub(super) source: &'a lir::Function,
-    /// The values that are used otherwise than lane by lane.
-    pub(super) whole: BTreeSet<Value>,
-    /// The machine's own instructions.
+    pub(super) operands: Operands<'a, 'ctx>,
+    pub(super) memory: Memory<'a, 'ctx>,
+    /// The machine's own forms of operations.
     pub(super) isa: Box<dyn Isa>,
-    /// The machine that runs it, if it is the code of a launch.
+    /// The machine that runs the launch; none for code of the host.
     pub(super) device: Option<Rc<dyn Device>>,
-    /// In launches of long grids: the first block in the directions y and z.
+    /// In launches of long grids: the numbers of the first block in the directions y and z.
     pub(super) first_blocks: Option<[IntValue<'ctx>; 2]>,
-    /// The group of loads that memory was read anew for last.
-    pub(super) reloaded: Option<u32>,
-    /// Says which loop instructions are for, if that is asked for.
+    /// Marks that name the loop of each instruction, if the caller wants them.
     pub(super) marks: Option<Marks<'ctx>>,
-    /// What the names of its functions begin with.
+    /// The beginning of the names of its functions.
     pub(super) name: String,
-    pub(super) builder: Builder<'ctx>,
-    pub(super) frame: Frame<'ctx>,
-    pub(super) scopes: AliasScopes<'ctx>,
 }
 
-/// Emits a kernel of a LIR module.
+/// One LIR function and its surroundings.
+#[derive(Clone, Copy)]
+pub(super) struct FunctionSource<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) model: &'a lir::Module,
+    pub(super) kind: KernelKind,
+    pub(super) function: &'a lir::Function,
+}
+
+/// Returns the forms of operations that a machine has of its own.
+fn isa(machine: &Machine) -> Box<dyn Isa> {
+    match machine.kind {
+        MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
+        MachineKind::Nvptx => Box::new(Nvptx::default()),
+        MachineKind::AmdGpu | MachineKind::Host => Box::new(Portable),
+    }
+}
+
+/// Emits a kernel of a LIR module. Its name has the number of the model's version.
 pub(super) fn emit<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
-    machine: &Machine,
-    source: &lir::Module,
-    kind: KernelKind,
-    function: &lir::Function,
+    source: FunctionSource<'_>,
     (version, linkage): (usize, Linkage),
 ) -> Result<FunctionValue<'ctx>, LlvmError> {
+    let FunctionSource { machine, model, kind, function } = source;
     // LLVM may crash on ill-typed code before its own verifier runs.
     verify(function).map_err(LlvmError::ill_formed)?;
     let name = kernel_name(function, version);
@@ -82,43 +93,23 @@ pub(super) fn emit<'ctx>(
     let ctx = first_pointer(llvm)?;
     ctx.set_name("ctx");
 
-    let builder = context.create_builder();
-    let frame = Frame::enter(context, &builder, llvm, ctx, function);
-    let scopes = AliasScopes::new(context, kind, function);
-    let Uses { whole, .. } = Uses::of(&function.body);
-    let (model, source, isa) = (source, function, super::isa(machine));
-    let mut emitter = Emitter {
-        context,
-        module,
-        machine,
-        model,
-        source,
-        whole,
-        isa,
-        device: None,
-        first_blocks: None,
-        reloaded: None,
-        marks: machine.marks.then(|| Marks::new(context, module, model, kind)),
-        name,
-        builder,
-        frame,
-        scopes,
-    };
+    let ir = IrBuilder::new(context, module);
+    let mut emitter = Emitter::new(ir, source, &function.body, (llvm, ctx));
+    emitter.name = name;
+    emitter.marks = machine.marks.then(|| Marks::new(context, module, model, kind));
     if let Some(marks) = &mut emitter.marks {
         marks.begin(llvm);
     }
     emitter.mark_number(0);
     emitter.load_context()?;
-    emitter.frame.leave_entry(context, &emitter.builder)?;
-    emitter.block(&function.body)?;
-    emitter.builder.build_return(None)?;
+    emitter.finish(&function.body)?;
     if let Some(marks) = &emitter.marks {
         marks.finish();
     }
     Ok(llvm)
 }
 
-/// The symbol of a kernel in a version of the model. Dots keep it apart from every name of C.
+/// The symbol of a kernel in a version of the model. The dots distinguish it from every name in C.
 pub(crate) fn kernel_name(function: &lir::Function, version: usize) -> String {
     match version {
         0 => format!("kernel.{}", function.name),
@@ -130,7 +121,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// The first parameter of a function that takes a pointer first.
+/// Returns the first parameter of a function, which must be a pointer.
 pub(super) fn first_pointer(llvm: FunctionValue) -> Result<PointerValue, LlvmError> {
     match llvm.get_first_param() {
         Some(BasicValueEnum::PointerValue(pointer)) => Ok(pointer),
@@ -138,68 +129,109 @@ pub(super) fn first_pointer(llvm: FunctionValue) -> Result<PointerValue, LlvmErr
     }
 }
 
-/// Attributes of every generated function.
+/// Adds the attributes that every generated function has.
 pub(super) fn describe(context: &Context, machine: &Machine, llvm: FunctionValue) {
     let nounwind = Attribute::get_named_enum_kind_id("nounwind");
     llvm.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
-    // No call may be turned into another, and no loop into a call: artefacts link only what LIR names.
+    // LLVM must turn no call into another and no loop into a call: artefacts link only functions that LIR
+    // names.
     llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("no-builtins", ""));
     if let Some(tune) = &machine.tune {
         llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("tune-cpu", tune));
     }
 }
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// Loads where the buffers are, once per run.
+impl<'a, 'ctx> Emitter<'a, 'ctx> {
+    /// An emitter at the start of an LLVM function, in which nothing is defined. `body` has the statements to
+    /// emit, and `ctx` is the run's context.
+    pub(super) fn new(
+        ir: IrBuilder<'a, 'ctx>,
+        source: FunctionSource<'a>,
+        body: &Block,
+        (llvm, ctx): (FunctionValue<'ctx>, PointerValue<'ctx>),
+    ) -> Emitter<'a, 'ctx> {
+        let FunctionSource { machine, model, kind, function } = source;
+        let frame = Frame::enter(ir.context, &ir.builder, llvm, ctx, function);
+        let memory = Memory::new(ir.context, &model.tables, (kind, function));
+        let Uses { whole, .. } = Uses::of(body);
+        Emitter {
+            machine,
+            model,
+            operands: Operands { ir, source: function, whole, frame },
+            memory,
+            isa: isa(machine),
+            device: None,
+            first_blocks: None,
+            marks: None,
+            name: String::new(),
+        }
+    }
+
+    /// Emits the body behind the entry block, and ends the function.
+    pub(super) fn finish(&mut self, body: &Block) -> Result<(), LlvmError> {
+        self.operands.frame.leave_entry(self.ir().context, &self.ir().builder)?;
+        self.block(body)?;
+        self.ir().builder.build_return(None)?;
+        Ok(())
+    }
+
+    /// Builds LLVM's instructions at the present position.
+    pub(super) fn ir(&self) -> &IrBuilder<'a, 'ctx> {
+        &self.operands.ir
+    }
+
+    /// Loads the addresses of the buffers, once per run.
     fn load_context(&mut self) -> Result<(), LlvmError> {
-        let ctx = self.frame.ctx;
-        let tables = self.load_pointer(ctx, Field::Tables as u32, "tables")?;
-        // Where some runs take place on a device, the host cannot read the memory that these are in.
-        let readable = launches_in(&self.source.body).is_empty();
-        for (buffer, id) in self.source.buffers.iter().zip(0..) {
+        let ctx = self.operands.frame.ctx;
+        let tables = self.ir().load_pointer(ctx, ContextField::Tables as u32, "tables")?;
+        // If some runs take place on a device, the tables may lie in memory that the host cannot read.
+        let readable = launches_in(&self.operands.source.body).is_empty();
+        for (buffer, id) in self.operands.source.buffers.iter().zip(0..) {
             let base = match buffer.space {
-                Space::Input => self.load_pointer(ctx, Field::Rows as u32, &buffer.name)?,
-                Space::Order => self.load_pointer(ctx, Field::Order as u32, &buffer.name)?,
-                Space::Output => self.load_pointer(ctx, Field::Out as u32, &buffer.name)?,
+                Space::Input => self.ir().load_pointer(ctx, ContextField::Rows as u32, &buffer.name)?,
+                Space::Order => self.ir().load_pointer(ctx, ContextField::Order as u32, &buffer.name)?,
+                Space::Output => self.ir().load_pointer(ctx, ContextField::Out as u32, &buffer.name)?,
                 Space::Model(n) => {
                     let table = self.model.tables.get(n as usize);
                     let table = table.ok_or_else(|| LlvmError::ill_formed(format_args!("no table #{n}")))?;
-                    let base = self.load_pointer(tables, n, &buffer.name)?;
-                    self.describe_table(base, if readable { table.bytes.len() } else { 0 })?;
+                    let base = self.ir().load_pointer(tables, n, &buffer.name)?;
+                    self.ir().describe_table(base, if readable { table.bytes.len() } else { 0 })?;
                     base
                 }
                 Space::Private | Space::Shared => continue,
             };
-            self.frame.place(BufferId(id), base)?;
+            self.operands.frame.place(BufferId(id), base)?;
         }
         Ok(())
     }
 
     /// The number of rows of the run.
-    pub(super) fn rows(&mut self) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let at = self.element(self.frame.ctx, Field::NumRows as u32)?;
-        let rows = self.builder.build_load(self.context.i64_type(), at, "n_rows")?;
-        self.mark_invariant(rows)?;
-        self.resized(rows, lir::Ty::I64, lir::Ty::of(self.source.index))
+    pub(super) fn rows(&self) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let at = self.ir().element(self.operands.frame.ctx, ContextField::NumRows as u32)?;
+        let rows = self.ir().builder.build_load(self.ir().context.i64_type(), at, "n_rows")?;
+        self.ir().mark_invariant(rows)?;
+        self.ir().resize(rows, lir::Ty::I64, lir::Ty::of(self.operands.source.index))
     }
 
-    /// Emits statements. The verifier bounds their nesting.
+    /// Emits statements. The verifier bounds the depth of their nesting.
     pub(super) fn block(&mut self, block: &Block) -> Result<(), LlvmError> {
         block.iter().try_for_each(|stmt| self.stmt(stmt))
     }
 
-    /// What is emitted next is for the same as a value.
+    /// Marks the instructions that follow with the origin of a value.
     pub(super) fn mark(&self, value: Value) {
-        self.mark_number(self.source.origins.number(value).unwrap_or(0));
+        self.mark_number(self.operands.source.origins.number(value).unwrap_or(0));
     }
 
+    /// Marks the instructions that follow with the origin of this number.
     pub(super) fn mark_number(&self, origin: usize) {
         if let Some(marks) = &self.marks {
-            marks.mark(self.context, &self.builder, origin);
+            marks.mark(self.ir().context, &self.ir().builder, origin);
         }
     }
 
-    /// The value that is made last of those that a statement is about: it is made for the same.
+    /// Marks the instructions that follow with the origin of a statement: that of its value which is defined
+    /// last.
     fn mark_stmt(&self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(value, _) => self.mark(*value),
@@ -217,30 +249,26 @@ impl<'ctx> Emitter<'_, 'ctx> {
         match stmt {
             Stmt::Let(value, op) => {
                 let llvm = self.op(*value, op)?;
-                self.frame.define(*value, llvm)
+                self.operands.frame.define(*value, llvm)
             }
-            Stmt::Store(to, value) => self.store(to, *value),
-            Stmt::StoreMasked(to, value, mask) => self.store_masked(to, *value, *mask),
-            Stmt::AtomicAdd(to, value) => self.atomic_add(to, *value),
-            Stmt::Prefetch(at) => self.prefetch(at),
+            Stmt::Store(to, value) => self.memory.store(&self.operands, to, *value),
+            Stmt::StoreMasked(to, value, mask) => {
+                self.memory.store_masked(&self.operands, to, (*value, *mask))
+            }
+            Stmt::AtomicAdd(to, value) => self.memory.atomic_add(&self.operands, to, *value),
+            Stmt::Prefetch(at) => self.memory.prefetch(&self.operands, at),
             Stmt::For(stmt) => self.for_loop(stmt),
             Stmt::While(stmt) => self.while_loop(stmt),
-            Stmt::If(stmt) => self.choice(stmt),
+            Stmt::If(stmt) => self.conditional(stmt),
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
             Stmt::Launch(stmt) => self.launch(stmt),
-            Stmt::Barrier => self.device()?.barrier(self),
+            Stmt::Barrier => self.device()?.barrier(self.ir()),
         }
     }
 
-    /// What only launches have.
+    /// Returns the machine that runs the launch.
     pub(super) fn device(&self) -> Result<&Rc<dyn Device>, LlvmError> {
         self.device.as_ref().ok_or_else(|| LlvmError::ill_formed("code of a launch in code for a processor"))
-    }
-
-    /// The type of a value.
-    pub(super) fn ty(&self, value: Value) -> Result<lir::Ty, LlvmError> {
-        let ty = self.source.types.get(value.0 as usize);
-        ty.copied().ok_or_else(|| LlvmError::ill_formed(format_args!("%{} has no type", value.0)))
     }
 }

@@ -1,8 +1,10 @@
-//! Gathers, and masked loads and stores.
+//! Loads and stores of vectors: masked ones, and gathers, which load an element for each lane.
 
-use super::function::Emitter;
-use super::intrinsics::returned;
-use super::isa::{Elements, Portable};
+use super::annotations::instruction;
+use super::intrinsics::vector_of;
+use super::isa::{Elements, Isa};
+use super::memory::Memory;
+use super::operands::Operands;
 use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
@@ -10,163 +12,190 @@ use inkwell::types::{AsTypeRef, BasicType};
 use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Gather, Scalar, Space, Ty, Value};
 
-/// Distances between elements that a gather instruction can scale its index by, in bytes.
+/// Bytes by which a gather instruction can scale its index.
 const SCALES: [u32; 4] = [8, 4, 2, 1];
 
-/// Tables up to this size have element offsets that fit into 32 bits with a sign.
+/// Bytes of the largest table whose offsets fit into 32 bits with a sign.
 const NEAR_BYTES: usize = i32::MAX as usize;
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// A load of the active lanes; the others are zero.
+impl<'ctx> Memory<'_, 'ctx> {
+    /// A load of the active lanes; inactive lanes are zero.
     pub(super) fn load_masked(
-        &mut self,
+        &self,
+        operands: &Operands<'_, 'ctx>,
         ty: Ty,
         at: &Address,
         mask: Value,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let (pointer, mask) = (self.pointer(at, false)?, self.vector(mask)?);
-        let zeros = self.vector_type(ty)?.const_zero();
-        let call = self.masked_load(pointer, self.alignment(at, ty.scalar)?, mask, zeros)?;
-        self.describe_call(at, call)?;
-        Ok(returned(call)?.into())
+        let (pointer, mask) = (self.pointer(operands, at, false)?, operands.vector(mask)?);
+        let zeros = operands.ir.vector_type(ty)?.const_zero();
+        let call =
+            operands.ir.masked_load(pointer, Memory::alignment(operands, at, ty.scalar)?, mask, zeros)?;
+        self.describe_call(operands, at, call)?;
+        Ok(vector_of(call)?.into())
     }
 
     /// A store of the active lanes.
-    pub(super) fn store_masked(&mut self, to: &Address, value: Value, mask: Value) -> Result<(), LlvmError> {
-        let ty = self.ty(value)?;
-        self.check_writable(to)?;
-        let (pointer, value, mask) = (self.pointer(to, false)?, self.vector(value)?, self.vector(mask)?);
-        let call = self.masked_store(value, pointer, self.alignment(to, ty.scalar)?, mask)?;
-        self.describe_call(to, call)
+    pub(super) fn store_masked(
+        &self,
+        operands: &Operands<'_, 'ctx>,
+        to: &Address,
+        (value, mask): (Value, Value),
+    ) -> Result<(), LlvmError> {
+        let ty = operands.ty(value)?;
+        Memory::check_writable(operands, to)?;
+        let pointer = self.pointer(operands, to, false)?;
+        let (value, mask) = (operands.vector(value)?, operands.vector(mask)?);
+        let call =
+            operands.ir.masked_store(value, pointer, Memory::alignment(operands, to, ty.scalar)?, mask)?;
+        self.describe_call(operands, to, call)
     }
 
-    /// One load per lane.
-    pub(super) fn gather(&mut self, ty: Ty, gather: &Gather) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let (at, start, scale, index) = self.gathered(gather)?;
-        let alignment = self.alignment(&at, ty.scalar)?;
-        let elements = Elements { start, scale, index, alignment, at: Some(&at) };
-        match gather.mask {
-            Some(mask) => self.gather_under(&elements, self.vector(mask)?, ty),
-            None => self.gather_all(&elements, ty),
-        }
-    }
-
-    /// Elements of all lanes.
-    fn gather_all(
-        &mut self,
-        elements: &Elements<'_, 'ctx>,
-        ty: Ty,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let isa = std::mem::replace(&mut self.isa, Box::new(Portable));
-        let own = isa.gather(self, elements, ty);
-        self.isa = isa;
-        match own? {
-            Some(own) => Ok(own),
-            None => self.gather_under(elements, self.all_lanes(ty.lanes), ty),
-        }
-    }
-
-    /// Elements of the lanes of a mask, and zeros: no gather waits for what its register held before.
+    /// Elements of the active lanes; inactive lanes are zero, so that no gather waits for the old value of
+    /// its register.
     pub(super) fn gather_under(
         &self,
+        operands: &Operands<'_, 'ctx>,
         elements: &Elements<'_, 'ctx>,
         mask: VectorValue<'ctx>,
         ty: Ty,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let pointers = self.pointers(elements.start, elements.scale, elements.index)?;
-        let zeros = self.vector_type(ty)?.const_zero();
-        let call = self.masked_gather(pointers, elements.alignment, mask, zeros)?;
+        let pointers = pointers(operands, elements.start, elements.scale, elements.index)?;
+        let zeros = operands.ir.vector_type(ty)?.const_zero();
+        let call = operands.ir.masked_gather(pointers, elements.alignment, mask, zeros)?;
         if let Some(at) = elements.at {
-            self.describe_call(at, call)?;
+            self.describe_call(operands, at, call)?;
         }
-        Ok(returned(call)?.into())
+        Ok(vector_of(call)?.into())
     }
 
-    /// Where a gather starts, the size of its unit in bytes, and its index in units.
-    pub(super) fn gathered(
+    /// The address at which a gather starts, as LIR and as LLVM have it, the bytes of its unit, and its index
+    /// in units.
+    pub(super) fn start_of_gather(
         &self,
+        operands: &Operands<'_, 'ctx>,
         gather: &Gather,
     ) -> Result<(Address, PointerValue<'ctx>, u32, VectorValue<'ctx>), LlvmError> {
         let Gather { buffer, base, stride, offset, .. } = *gather;
         let at = Address { buffer, index: base, stride, offset };
-        // Only the sum of base and index need be in the buffer.
-        let start = self.pointer(&at, false)?;
-        let (scale, index) = self.scaled(gather)?;
+        // The start may lie outside the buffer: LIR promises it of the sum of base and index only.
+        let start = self.pointer(operands, &at, false)?;
+        let (scale, index) = self.scale_index(operands, gather)?;
         Ok((at, start, scale, index))
     }
 
-    /// Elements of an array in memory, by number.
-    pub(super) fn gather_elements(
-        &mut self,
-        (start, scale): (PointerValue<'ctx>, u32),
-        index: VectorValue<'ctx>,
-        ty: Ty,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        self.gather_all(&Elements { start, scale, index, alignment: scale, at: None }, ty)
-    }
-
-    /// A gather's index in units that one instruction can scale, and the unit's size in bytes.
-    fn scaled(&self, gather: &Gather) -> Result<(u32, VectorValue<'ctx>), LlvmError> {
-        let index = self.vector(gather.index)?;
+    /// The bytes of a unit by which one instruction can scale an index, and a gather's index in such units.
+    fn scale_index(
+        &self,
+        operands: &Operands<'_, 'ctx>,
+        gather: &Gather,
+    ) -> Result<(u32, VectorValue<'ctx>), LlvmError> {
+        let ir = &operands.ir;
+        let index = operands.vector(gather.index)?;
         let scale = SCALES.into_iter().find(|scale| gather.stride.is_multiple_of(*scale)).unwrap_or(1);
         let factor = gather.stride / scale;
         if factor == 1 {
             return Ok((scale, index));
         }
         let lanes = index.get_type().get_size() as u16;
-        // Offsets in a table from its start fit into 32 bits if the table is small. Those of inactive lanes
-        // need not.
-        let near = self.is_near(gather);
+        // In a small table, offsets from the start fit into 32 bits. Offsets of inactive lanes need not fit.
+        let near = self.is_near(operands, gather);
         let ty = Ty::vector(if near { Scalar::I32 } else { Scalar::I64 }, lanes);
-        let wide = self.vector_type(ty)?;
-        let index = if near { index } else { self.builder.build_int_s_extend(index, wide, "")? };
-        let factor = as_vector(self.int(ty, factor.into())?)?;
-        Ok((scale, self.builder.build_int_mul(index, factor, "")?))
+        let wide = ir.vector_type(ty)?;
+        let index = if near { index } else { ir.builder.build_int_s_extend(index, wide, "")? };
+        let factor = as_vector(ir.int(ty, factor.into())?)?;
+        Ok((scale, ir.builder.build_int_mul(index, factor, "")?))
     }
 
-    fn is_near(&self, gather: &Gather) -> bool {
-        let base = self.frame.value(gather.base);
+    /// Whether a gather's offsets fit into 32 bits with a sign.
+    fn is_near(&self, operands: &Operands, gather: &Gather) -> bool {
+        let base = operands.frame.value(gather.base);
         let from_start = matches!(base, Ok(BasicValueEnum::IntValue(base)) if base.is_null());
-        let table = match self.source.buffers.get(gather.buffer.0 as usize).map(|buffer| buffer.space) {
-            Some(Space::Model(n)) => self.model.tables.get(n as usize),
+        let table = match operands.source.buffers.get(gather.buffer.0 as usize).map(|buffer| buffer.space) {
+            Some(Space::Model(n)) => self.tables.get(n as usize),
             _ => None,
         };
         from_start && table.is_some_and(|table| table.bytes.len() <= NEAR_BYTES)
     }
 
-    /// Pointers to elements of `scale` bytes. One scalar start and a scaled index are what gather
-    /// instructions take.
-    fn pointers(
+    /// Declares which memory a call accesses.
+    fn describe_call(
         &self,
-        start: PointerValue<'ctx>,
-        scale: u32,
-        index: VectorValue<'ctx>,
-    ) -> Result<VectorValue<'ctx>, LlvmError> {
-        let element = self.context.i8_type().array_type(scale).as_basic_type_enum();
-        // SAFETY: the builder stands in a block, and the pointer and the index are values of its module. A
-        // scalar pointer and a vector of indices make a vector of pointers.
-        let pointers = unsafe {
-            let mut indices = [index.as_value_ref()];
-            let (builder, element) = (self.builder.as_mut_ptr(), element.as_type_ref());
-            VectorValue::new(LLVMBuildGEP2(
-                builder,
-                element,
-                start.as_value_ref(),
-                indices.as_mut_ptr(),
-                1,
-                c"".as_ptr(),
-            ))
-        };
-        Ok(pointers)
-    }
-
-    /// What is known of a call that accesses a buffer.
-    fn describe_call(&self, at: &Address, call: CallSiteValue<'ctx>) -> Result<(), LlvmError> {
+        operands: &Operands<'_, 'ctx>,
+        at: &Address,
+        call: CallSiteValue<'ctx>,
+    ) -> Result<(), LlvmError> {
         let call = call.try_as_basic_value();
-        let instruction = match call.basic() {
-            Some(value) => super::memory::instruction(value)?,
+        let access = match call.basic() {
+            Some(value) => instruction(value)?,
             None => call.instruction().ok_or_else(|| LlvmError::ill_formed("a call is no instruction"))?,
         };
-        self.describe_scope(at, instruction)
+        self.describe_scope(operands, at, access)
+    }
+}
+
+/// Pointers to elements of `scale` bytes. Gather instructions take one scalar start and a scaled index.
+fn pointers<'ctx>(
+    operands: &Operands<'_, 'ctx>,
+    start: PointerValue<'ctx>,
+    scale: u32,
+    index: VectorValue<'ctx>,
+) -> Result<VectorValue<'ctx>, LlvmError> {
+    let element = operands.ir.context.i8_type().array_type(scale).as_basic_type_enum();
+    // SAFETY: the builder stands in a block, and the pointer and the index are values of its module. A
+    // scalar pointer and a vector of indices make a vector of pointers.
+    let pointers = unsafe {
+        let mut indices = [index.as_value_ref()];
+        let (builder, element) = (operands.ir.builder.as_mut_ptr(), element.as_type_ref());
+        VectorValue::new(LLVMBuildGEP2(
+            builder,
+            element,
+            start.as_value_ref(),
+            indices.as_mut_ptr(),
+            1,
+            c"".as_ptr(),
+        ))
+    };
+    Ok(pointers)
+}
+
+/// Reads elements of memory by lane, in the machine's own form where it has one.
+pub(super) struct ElementReader<'s, 'a, 'ctx> {
+    pub(super) operands: &'s mut Operands<'a, 'ctx>,
+    pub(super) memory: &'s Memory<'a, 'ctx>,
+    pub(super) isa: &'s dyn Isa,
+}
+
+impl<'ctx> ElementReader<'_, '_, 'ctx> {
+    /// An element of a buffer for each lane.
+    pub(super) fn gather(&mut self, ty: Ty, gather: &Gather) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let (at, start, scale, index) = self.memory.start_of_gather(self.operands, gather)?;
+        let alignment = Memory::alignment(self.operands, &at, ty.scalar)?;
+        let elements = Elements { start, scale, index, alignment, at: Some(&at) };
+        match gather.mask {
+            Some(mask) => self.memory.gather_under(self.operands, &elements, self.operands.vector(mask)?, ty),
+            None => self.all(&elements, ty),
+        }
+    }
+
+    /// Elements of an array in memory, by number, for all lanes.
+    pub(super) fn elements(
+        &mut self,
+        (start, scale): (PointerValue<'ctx>, u32),
+        index: VectorValue<'ctx>,
+        ty: Ty,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        self.all(&Elements { start, scale, index, alignment: scale, at: None }, ty)
+    }
+
+    /// Elements for all lanes.
+    fn all(&mut self, elements: &Elements<'_, 'ctx>, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        match self.isa.gather(self.operands, self.memory, elements, ty)? {
+            Some(own) => Ok(own),
+            None => {
+                let mask = self.operands.ir.all_lanes(ty.lanes);
+                self.memory.gather_under(self.operands, elements, mask, ty)
+            }
+        }
     }
 }

@@ -1,12 +1,12 @@
-//! What generated code calls in the runtime; `runtime/rt.h` declares the same.
+//! Functions of the runtime that generated code calls; `runtime/rt.h` declares them for C.
 
-use super::function::Emitter;
+use super::ir::IrBuilder;
 use super::types;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
 use inkwell::values::FunctionValue;
 
-impl<'ctx> Emitter<'_, 'ctx> {
+impl<'ctx> IrBuilder<'_, 'ctx> {
     /// `void schedc_rt_parallel(ctx, body, env, trip)`
     pub(super) fn runtime_parallel(&self) -> FunctionValue<'ctx> {
         let (pointer, index) = (types::pointer(self.context).into(), self.context.i64_type().into());

@@ -1,15 +1,14 @@
-//! LLVM's intrinsic functions of every machine. Their names and operands belong to one version of LLVM, so
-//! all of them are here; those of one machine are in its folder.
+//! LLVM's intrinsic functions for every machine; those for one machine are in its folder. Names and operands
+//! may change with LLVM's version, so all of them are here.
 
-use super::function::Emitter;
+use super::ir::IrBuilder;
 use crate::error::LlvmError;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
-use sched_ir::lir::Value;
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// Calls an intrinsic function; `overload` picks among those of one name.
+impl<'ctx> IrBuilder<'_, 'ctx> {
+    /// Calls an intrinsic function; `overload` has the types that select one of several with this name.
     pub(super) fn intrinsic(
         &self,
         name: &str,
@@ -21,7 +20,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.builder.build_call(function, arguments, "")?)
     }
 
-    /// A load of the active lanes; the others are those of `otherwise`.
+    /// A load of the active lanes; inactive lanes come from `otherwise`.
     pub(super) fn masked_load(
         &self,
         from: PointerValue<'ctx>,
@@ -29,10 +28,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         mask: VectorValue<'ctx>,
         otherwise: VectorValue<'ctx>,
     ) -> Result<CallSiteValue<'ctx>, LlvmError> {
-        let alignment = self.context.i32_type().const_int(alignment.into(), false);
-        let overload = [otherwise.get_type().into(), from.get_type().into()];
-        let arguments = [from.into(), alignment.into(), mask.into(), otherwise.into()];
-        self.intrinsic("llvm.masked.load", &overload, &arguments)
+        self.masked("llvm.masked.load", from.into(), alignment, (mask, otherwise))
     }
 
     /// A store of the active lanes.
@@ -52,7 +48,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         )
     }
 
-    /// Loads from a vector of pointers.
+    /// A load from each pointer of an active lane; inactive lanes come from `otherwise`.
     pub(super) fn masked_gather(
         &self,
         from: VectorValue<'ctx>,
@@ -60,21 +56,30 @@ impl<'ctx> Emitter<'_, 'ctx> {
         mask: VectorValue<'ctx>,
         otherwise: VectorValue<'ctx>,
     ) -> Result<CallSiteValue<'ctx>, LlvmError> {
-        let alignment = self.context.i32_type().const_int(alignment.into(), false);
-        let overload = [otherwise.get_type().into(), from.get_type().into()];
-        let arguments = [from.into(), alignment.into(), mask.into(), otherwise.into()];
-        self.intrinsic("llvm.masked.gather", &overload, &arguments)
+        self.masked("llvm.masked.gather", from.into(), alignment, (mask, otherwise))
     }
 
-    /// How many bits of an integer are set.
-    pub(super) fn count_ones(&self, bits: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let bits = self.frame.value(bits)?;
+    fn masked(
+        &self,
+        name: &str,
+        from: BasicValueEnum<'ctx>,
+        alignment: u32,
+        (mask, otherwise): (VectorValue<'ctx>, VectorValue<'ctx>),
+    ) -> Result<CallSiteValue<'ctx>, LlvmError> {
+        let alignment = self.context.i32_type().const_int(alignment.into(), false);
+        let overload = [otherwise.get_type().into(), from.get_type()];
+        let arguments = [from.into(), alignment.into(), mask.into(), otherwise.into()];
+        self.intrinsic(name, &overload, &arguments)
+    }
+
+    /// The number of bits of an integer that are set.
+    pub(super) fn count_ones(&self, bits: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let call = self.intrinsic("llvm.ctpop", &[bits.get_type()], &[bits.into()])?;
         call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("llvm.ctpop returns nothing"))
     }
 
-    /// A hint to the cache: for reading, to be kept in all levels.
-    pub(super) fn prefetch_intrinsic(&self, at: PointerValue<'ctx>) -> Result<(), LlvmError> {
+    /// Asks the caches to fetch what is at an address, for reading and into all levels.
+    pub(super) fn prefetch(&self, at: PointerValue<'ctx>) -> Result<(), LlvmError> {
         let number = |n| self.context.i32_type().const_int(n, false).into();
         let (read, keep, data) = (number(0), number(3), number(1));
         let overload = [at.get_type().into()];
@@ -83,8 +88,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 }
 
-/// The vector that a call returns.
-pub(super) fn returned<'ctx>(call: CallSiteValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
+/// Returns the vector that a call returns.
+pub(super) fn vector_of<'ctx>(call: CallSiteValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
     match call.try_as_basic_value().basic() {
         Some(BasicValueEnum::VectorValue(vector)) => Ok(vector),
         _ => Err(LlvmError::ill_formed("a vector function returns no vector")),

@@ -1,26 +1,29 @@
-//! What a kind of machine does in its own way.
+//! Operations in the machine's own form.
 
-use super::function::Emitter;
+use super::memory::Memory;
+use super::operands::Operands;
 use crate::error::LlvmError;
 use inkwell::values::{BasicValueEnum, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Op, Ty, Value};
 
 /// The instructions of a kind of machine, for one kernel. Every operation has a form that LLVM translates for
-/// all machines; a machine that knows better gives its own.
+/// all machines; a machine with a better instruction replaces it.
 pub(super) trait Isa {
-    /// An operation in the machine's own form, if it has one. It is asked for each operation, in order, and
-    /// may remember what it has seen.
+    /// An operation in the machine's own form, if it has one. The emitter calls this for each operation, in
+    /// order, so that implementations may remember earlier ones.
     fn operation<'ctx>(
         &mut self,
-        emitter: &mut Emitter<'_, 'ctx>,
+        operands: &mut Operands<'_, 'ctx>,
+        memory: &Memory<'_, 'ctx>,
         result: Value,
         op: &Op,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError>;
 
-    /// One load for each lane, all of them, in the machine's own form, if it has one.
+    /// A load for each lane, without a mask, in the machine's own form, if it has one.
     fn gather<'ctx>(
         &self,
-        _: &mut Emitter<'_, 'ctx>,
+        _: &mut Operands<'_, 'ctx>,
+        _: &Memory<'_, 'ctx>,
         _: &Elements<'_, 'ctx>,
         _: Ty,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
@@ -30,25 +33,26 @@ pub(super) trait Isa {
 
 /// Elements in memory, one for each lane.
 pub(super) struct Elements<'a, 'ctx> {
-    /// Where they begin.
+    /// Address of element 0.
     pub(super) start: PointerValue<'ctx>,
-    /// Bytes from one to the next.
+    /// Bytes of a unit of `index`.
     pub(super) scale: u32,
-    /// Their numbers.
+    /// Positions of the elements, in units.
     pub(super) index: VectorValue<'ctx>,
-    /// What they are aligned to, in bytes.
+    /// Alignment of each element, in bytes.
     pub(super) alignment: u32,
-    /// What is accessed, if it is a buffer.
+    /// The access to a buffer; none for tables in registers that were written to memory.
     pub(super) at: Option<&'a Address>,
 }
 
-/// A machine without forms of its own.
+/// A machine that has no forms of its own.
 pub(super) struct Portable;
 
 impl Isa for Portable {
     fn operation<'ctx>(
         &mut self,
-        _: &mut Emitter<'_, 'ctx>,
+        _: &mut Operands<'_, 'ctx>,
+        _: &Memory<'_, 'ctx>,
         _: Value,
         _: &Op,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {

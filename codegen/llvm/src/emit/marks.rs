@@ -1,4 +1,4 @@
-//! Marks in assembly: which loop of the nest instructions are for. They travel through LLVM's optimisations as the line numbers
+//! Marks in assembly that name the loop of each instruction. They pass LLVM's optimisations as line numbers
 //! of a source text, which change no code, and become comments in the end.
 
 use inkwell::builder::Builder;
@@ -11,23 +11,23 @@ use inkwell::module::{FlagBehavior, Module};
 use inkwell::values::FunctionValue;
 use sched_ir::lir::{self, KernelKind, Origin, Task};
 
-/// The version of LLVM's records of lines.
+/// Version of LLVM's debug information.
 const VERSION: u64 = 3;
-/// Bits of a line number that tell origins of one kernel apart.
+/// Bits of a line number that hold the origin's number; higher bits hold the kernel's.
 const BITS: u32 = 16;
 
-/// The marks of a kernel that is emitted.
+/// Marks of a kernel under construction.
 pub(super) struct Marks<'ctx> {
     records: DebugInfoBuilder<'ctx>,
     unit: DICompileUnit<'ctx>,
-    /// The number of the kernel in its module.
+    /// Number of the kernel in its module.
     kernel: u32,
-    /// The function that is emitted.
+    /// Function under construction.
     pub(super) function: Option<DISubprogram<'ctx>>,
 }
 
 impl<'ctx> Marks<'ctx> {
-    /// Those of one of a module's kernels.
+    /// Marks for one kernel of a module.
     pub(super) fn new(
         context: &'ctx Context,
         module: &Module<'ctx>,
@@ -68,7 +68,7 @@ impl<'ctx> Marks<'ctx> {
         self.function.replace(function)
     }
 
-    /// What is built next is for an origin.
+    /// Marks the instructions that follow with an origin.
     pub(super) fn mark(&self, context: &'ctx Context, builder: &Builder<'ctx>, origin: usize) {
         let Some(function) = self.function else { return };
         let line = ((self.kernel << BITS) | (origin as u32 & ((1 << BITS) - 1))) + 1;
@@ -76,14 +76,14 @@ impl<'ctx> Marks<'ctx> {
         builder.set_current_debug_location(self.records.create_debug_location(context, line, 0, scope, None));
     }
 
-    /// No more is emitted.
+    /// Ends the debug information.
     pub(super) fn finish(&self) {
         self.records.finalize();
     }
 }
 
-/// Assembly with a comment where instructions for another loop begin, in place of the records of lines.
-pub(crate) fn marked(text: &str, source: &lir::Module) -> String {
+/// Replaces line numbers in assembly by a comment wherever instructions of another loop begin.
+pub(crate) fn mark_assembly(text: &str, source: &lir::Module) -> String {
     let mut out = String::new();
     let mut last = None;
     for line in text.lines() {
@@ -93,7 +93,7 @@ pub(crate) fn marked(text: &str, source: &lir::Module) -> String {
         }
         if let Some(place) = own.strip_prefix(".loc\t") {
             let number = place.split_whitespace().nth(1).and_then(|number| number.parse::<u32>().ok());
-            // Line 0 is nobody's.
+            // Line 0 has no origin.
             let Some(number) = number.and_then(|number| number.checked_sub(1)) else { continue };
             if last != Some(number) {
                 out += &format!("\t# {}\n", words(origin(source, number)));
@@ -121,7 +121,7 @@ fn origin(source: &lir::Module, number: u32) -> Origin {
     origins.get((number & ((1 << BITS) - 1)) as usize).cloned().unwrap_or_default()
 }
 
-/// How a comment names an origin: `b1`, `b0: copies, n_rows <= 8`.
+/// The name of an origin in a comment: `b1`, `b0: copies, n_rows <= 8`.
 fn words(origin: Origin) -> String {
     let Origin { name, max_rows, task } = origin;
     let name = if name.is_empty() { "outside of the loops".to_string() } else { name };

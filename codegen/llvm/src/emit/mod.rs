@@ -1,18 +1,31 @@
 //! LIR to LLVM IR, statement by statement.
 //!
-//! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and choices
-//! become blocks with phis. The body of a parallel loop becomes a function of its own, `void body(void *env,
-//! i64 i)`, whose environment holds what the body uses from outside. Tables are reached through the context,
-//! so that machine code neither contains the model nor depends on where it lies.
+//! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and
+//! conditionals become blocks with phis. The body of a parallel loop becomes a separate function, `void
+//! body(void *env, i64 i)`, whose environment holds the values that the body uses from outside. Tables are
+//! reached through the context, so that machine code neither contains the model nor depends on its address. A
+//! launch becomes a kernel of a separate module (`launch.rs`).
 //!
-//! What one kind of machine does better than LLVM's general form is in a folder of its own, behind
-//! [`isa::Isa`]. Launches become kernels of a module of their own (`launch.rs`); what only the machines that run them
-//! have is behind [`device::Device`].
+//! The files stand on each other, each on those above it:
+//!
+//! | files | type | knows |
+//! |---|---|---|
+//! | `ir`, `arithmetic`, `vector`, `intrinsics`, `math`, `exp`, `imports`, `annotations` | [`ir::IrBuilder`] | constants and instructions of LLVM |
+//! | `device/` | [`device::Device`] | the parts of launches that depend on the machine |
+//! | `frame`, `operands` | [`operands::Operands`] | LIR's values and buffers |
+//! | `memory`, `gather`, `table` | [`memory::Memory`] | loads and stores, aliases, gathers, look-ups through memory |
+//! | `x86/`, `nvptx/` | [`isa::Isa`] | operations in the machine's own form |
+//! | `function`, `operations`, `control`, `alloc`, `parallel`, `launch_call` | [`function::Emitter`] | statements |
+//! | `launch`, `artefact` | | modules |
 
+mod alloc;
+mod annotations;
+mod arithmetic;
 mod artefact;
 mod artefact_gpu;
 mod control;
 mod device;
+mod earlier;
 mod exp;
 mod exports;
 mod frame;
@@ -20,13 +33,18 @@ mod function;
 mod gather;
 mod imports;
 mod intrinsics;
+mod ir;
 mod isa;
 mod launch;
 mod launch_call;
+mod launch_info;
 mod marks;
+mod math;
 mod memory;
+mod module;
 mod nvptx;
-mod ops;
+mod operands;
+mod operations;
 mod parallel;
 mod predicate;
 mod table;
@@ -35,52 +53,43 @@ mod uses;
 mod vector;
 mod x86;
 
-pub(crate) use artefact::{Compiled, Data, emit_artefact};
+pub(crate) use artefact::{ArtefactVersion, TablePlacement, emit_artefact};
 pub(crate) use exports::{ENCODE, EXPORTS, INTERFACE};
 pub(crate) use function::kernel_name;
-pub(crate) use launch::{EmittedLaunch, emit_launches};
-pub(crate) use launch_call::{LaunchInfo, launches};
-pub(crate) use marks::marked;
+pub(crate) use launch::LaunchKernel;
+pub(crate) use launch_info::{LaunchInfo, launches};
+pub(crate) use marks::mark_assembly;
 
 use crate::error::LlvmError;
 use crate::session::Session;
-use crate::target::{Machine, MachineKind};
+use crate::target::Machine;
+use function::FunctionSource;
 use inkwell::module::{Linkage, Module};
-use inkwell::targets::TargetMachine;
-use isa::{Isa, Portable};
-use nvptx::Nvptx;
+use module::empty_module;
 use sched_ir::lir;
-use x86::X86;
-
-/// What a machine does in its own way.
-fn isa(machine: &Machine) -> Box<dyn Isa> {
-    match machine.kind {
-        MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
-        MachineKind::Nvptx => Box::new(Nvptx::default()),
-        MachineKind::AmdGpu | MachineKind::Host => Box::new(Portable),
-    }
-}
-
-/// An empty LLVM module for a machine.
-fn module<'ctx>(session: &'ctx Session, machine: &Machine) -> Module<'ctx> {
-    let module = session.context().create_module("schedc");
-    let target: &TargetMachine = &machine.llvm;
-    module.set_triple(&target.get_triple());
-    module.set_data_layout(&target.get_target_data().get_data_layout());
-    module
-}
 
 /// Emits the wanted kernels of a LIR module, with external names, and nothing else.
 pub(crate) fn emit_kernels<'ctx>(
     session: &'ctx Session,
     machine: &Machine,
-    source: &lir::Module,
+    model: &lir::Module,
     wanted: &[lir::KernelKind],
 ) -> Result<Module<'ctx>, LlvmError> {
-    let module = module(session, machine);
-    for (kind, function) in source.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
-        let how = (0, Linkage::External);
-        function::emit(session.context(), &module, machine, source, *kind, function, how)?;
+    let module = empty_module(session.context(), machine);
+    for (kind, function) in model.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
+        let source = FunctionSource { machine, model, kind: *kind, function };
+        function::emit(session.context(), &module, source, (0, Linkage::External))?;
     }
     Ok(module)
+}
+
+/// Emits all launches of a LIR module for a machine that runs them.
+pub(crate) fn emit_launches<'ctx>(
+    session: &'ctx Session,
+    machine: &Machine,
+    model: &lir::Module,
+) -> Result<(Module<'ctx>, Vec<LaunchKernel>), LlvmError> {
+    let module = empty_module(session.context(), machine);
+    let launches = launch::emit_all(session.context(), &module, machine, model)?;
+    Ok((module, launches))
 }

@@ -1,4 +1,5 @@
-//! Parallel loops: the body becomes a function, and what it uses from outside travels in an environment.
+//! Parallel loops: the body becomes a function, which gets the values that it uses from outside in an
+//! environment.
 
 use super::frame::Frame;
 use super::function::{Emitter, describe, first_pointer};
@@ -20,46 +21,48 @@ struct Environment<'ctx> {
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// Iterations that the runtime spreads over threads.
+    /// Emits a call of the runtime, which spreads the iterations over threads.
     pub(super) fn parallel(&mut self, stmt: &Parallel) -> Result<(), LlvmError> {
-        let trip = self.index(stmt.trip)?;
+        let trip = self.operands.index(stmt.trip)?;
         let environment = self.environment(&stmt.body);
         let memory = self.fill(&environment)?;
         let body = self.outline(stmt, &environment)?;
         let function = body.as_global_value().as_pointer_value();
-        let trip = self.builder.build_int_s_extend_or_bit_cast(trip, self.context.i64_type(), "")?;
-        let arguments = [self.frame.ctx.into(), function.into(), memory.into(), trip.into()];
-        self.builder.build_call(self.runtime_parallel(), &arguments, "")?;
+        let trip =
+            self.ir().builder.build_int_s_extend_or_bit_cast(trip, self.ir().context.i64_type(), "")?;
+        let arguments = [self.operands.frame.ctx.into(), function.into(), memory.into(), trip.into()];
+        self.ir().builder.build_call(self.ir().runtime_parallel(), &arguments, "")?;
         Ok(())
     }
 
-    /// What the body needs of what is defined here. Constants are not passed but repeated.
+    /// The environment of a body: variables and buffers that it uses and that are defined here. Constants are
+    /// repeated.
     fn environment(&self, body: &Block) -> Environment<'ctx> {
         let uses = Uses::of(body);
-        let mut contents: Vec<BasicValueEnum> = vec![self.frame.ctx.into()];
+        let mut contents: Vec<BasicValueEnum> = vec![self.operands.frame.ctx.into()];
         let (mut values, mut buffers) = (Vec::new(), Vec::new());
         for value in uses.values() {
-            if let Some(llvm) = self.frame.variable(value) {
+            if let Some(llvm) = self.operands.frame.variable(value) {
                 values.push(value);
                 contents.push(llvm);
             }
         }
         for buffer in uses.buffers {
-            if let Ok(base) = self.frame.buffer(buffer) {
+            if let Ok(base) = self.operands.frame.buffer(buffer) {
                 buffers.push(buffer);
                 contents.push(base.into());
             }
         }
         let fields: Vec<BasicTypeEnum> = contents.iter().map(BasicValueEnum::get_type).collect();
-        Environment { ty: self.context.struct_type(&fields, false), values, buffers, contents }
+        Environment { ty: self.ir().context.struct_type(&fields, false), values, buffers, contents }
     }
 
-    /// Writes an environment to the stack.
+    /// Writes an environment to the stack, and returns its address.
     fn fill(&self, environment: &Environment<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
-        let memory = self.frame.at_entry(self.context).build_alloca(environment.ty, "env")?;
+        let memory = self.operands.reserve(environment.ty, "env")?;
         for (value, field) in environment.contents.iter().zip(0..) {
-            let at = self.builder.build_struct_gep(environment.ty, memory, field, "")?;
-            self.builder.build_store(at, *value)?;
+            let at = self.ir().builder.build_struct_gep(environment.ty, memory, field, "")?;
+            self.ir().builder.build_store(at, *value)?;
         }
         Ok(memory)
     }
@@ -70,39 +73,38 @@ impl<'ctx> Emitter<'_, 'ctx> {
         stmt: &Parallel,
         environment: &Environment<'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
-        let parameters = [types::pointer(self.context).into(), self.context.i64_type().into()];
-        let signature: FunctionType = self.context.void_type().fn_type(&parameters, false);
+        let parameters = [types::pointer(self.ir().context).into(), self.ir().context.i64_type().into()];
+        let signature: FunctionType = self.ir().context.void_type().fn_type(&parameters, false);
         // LLVM makes the name unique with a number.
         let name = format!("{}.parallel", self.name);
-        let llvm = self.module.add_function(&name, signature, Some(Linkage::Internal));
-        describe(self.context, self.machine, llvm);
+        let llvm = self.ir().module.add_function(&name, signature, Some(Linkage::Internal));
+        describe(self.ir().context, self.machine, llvm);
         let noalias = Attribute::get_named_enum_kind_id("noalias");
-        llvm.add_attribute(AttributeLoc::Param(0), self.context.create_enum_attribute(noalias, 0));
+        llvm.add_attribute(AttributeLoc::Param(0), self.ir().context.create_enum_attribute(noalias, 0));
 
-        let outside = self.builder.get_insert_block();
+        let outside = self.ir().builder.get_insert_block();
         let env = first_pointer(llvm)?;
         env.set_name("env");
-        let mut inner = Frame::enter(self.context, &self.builder, llvm, env, self.source);
-        inner.inherit_constants(&self.frame);
-        let outer = std::mem::replace(&mut self.frame, inner);
+        let ir = self.ir();
+        let mut inner = Frame::enter(ir.context, &ir.builder, llvm, env, self.operands.source);
+        inner.inherit_constants(&self.operands.frame);
+        let outer = std::mem::replace(&mut self.operands.frame, inner);
         let interrupted = self.marks.as_mut().and_then(|marks| marks.begin(llvm));
         self.mark(stmt.iv);
         self.open(environment, env)?;
         let iteration =
             llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
-        let iteration = self.resized(iteration, Ty::I64, Ty::of(self.source.index))?;
-        self.frame.define(stmt.iv, iteration)?;
-        self.frame.leave_entry(self.context, &self.builder)?;
-        self.block(&stmt.body)?;
-        self.builder.build_return(None)?;
+        let iteration = self.ir().resize(iteration, Ty::I64, Ty::of(self.operands.source.index))?;
+        self.operands.frame.define(stmt.iv, iteration)?;
+        self.finish(&stmt.body)?;
 
-        self.frame = outer;
+        self.operands.frame = outer;
         if let Some(marks) = &mut self.marks {
             marks.function = interrupted;
         }
         self.mark(stmt.iv);
         let outside = outside.ok_or_else(|| LlvmError::ill_formed("code outside a block"))?;
-        self.builder.position_at_end(outside);
+        self.ir().builder.position_at_end(outside);
         Ok(llvm)
     }
 
@@ -110,21 +112,21 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn open(&mut self, environment: &Environment<'ctx>, env: PointerValue<'ctx>) -> Result<(), LlvmError> {
         let mut fields = Vec::with_capacity(environment.contents.len());
         for (content, number) in environment.contents.iter().zip(0..) {
-            let at = self.builder.build_struct_gep(environment.ty, env, number, "")?;
-            fields.push(self.builder.build_load(content.get_type(), at, "")?);
+            let at = self.ir().builder.build_struct_gep(environment.ty, env, number, "")?;
+            fields.push(self.ir().builder.build_load(content.get_type(), at, "")?);
         }
         let (ctx, rest) =
             fields.split_first().ok_or_else(|| LlvmError::ill_formed("an empty environment"))?;
         if let BasicValueEnum::PointerValue(ctx) = ctx {
-            self.frame.ctx = *ctx;
+            self.operands.frame.ctx = *ctx;
         }
         let (values, buffers) = rest.split_at(environment.values.len());
         for (value, llvm) in environment.values.iter().zip(values) {
-            self.frame.define(*value, *llvm)?;
+            self.operands.frame.define(*value, *llvm)?;
         }
         for (buffer, base) in environment.buffers.iter().zip(buffers) {
             if let BasicValueEnum::PointerValue(base) = base {
-                self.frame.place(*buffer, *base)?;
+                self.operands.frame.place(*buffer, *base)?;
             }
         }
         Ok(())

@@ -1,19 +1,19 @@
-//! The one place where comparisons get their meaning in LLVM.
+//! Comparisons of LIR as predicates of LLVM.
 
 use inkwell::{FloatPredicate, IntPredicate};
 use sched_ir::fault::{Fault, seeded};
 use sched_ir::lir::Cmp;
 
-/// A comparison of LIR, by the class of its operands.
+/// A predicate, by the class of its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Predicate {
-    /// Of integers.
+    /// A comparison of integers.
     Int(IntPredicate),
-    /// Of floats.
+    /// A comparison of floats.
     Float(FloatPredicate),
 }
 
-/// What a comparison of LIR is in LLVM.
+/// Returns the predicate of a comparison.
 pub(super) fn predicate(cmp: Cmp) -> Predicate {
     match cmp {
         Cmp::Eq => Predicate::Int(IntPredicate::EQ),

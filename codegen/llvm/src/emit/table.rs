@@ -1,102 +1,67 @@
-//! Tables in registers that are looked up through memory: the form that every machine has.
+//! Look-ups of vectors through memory: the form that every machine has.
 
-use super::function::Emitter;
-use super::memory::{TABLE_ALIGNMENT, instruction};
-use super::types;
+use super::annotations::{TABLE_ALIGNMENT, instruction};
+use super::gather::ElementReader;
+use super::ir::IrBuilder;
+use super::operands::Operands;
 use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::builder::Builder;
-use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValueEnum, InstructionOpcode, PointerValue, VectorValue};
+use inkwell::values::{BasicValueEnum, InstructionOpcode, PointerValue};
 use sched_ir::lir::{Scalar, Ty, Value};
 use sched_ir::verify::MAX_LOOKUP;
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// Elements of a table, by number.
+impl<'ctx> ElementReader<'_, '_, 'ctx> {
+    /// Elements of a table by number: `index` has a number for each lane.
     pub(super) fn lookup(
         &mut self,
         ty: Ty,
         table: Value,
         index: Value,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let (from, at) = (self.ty(table)?, self.ty(index)?);
+        let (from, at) = (self.operands.ty(table)?, self.operands.ty(index)?);
+        let ir = &self.operands.ir;
         if from.lanes == 1 {
-            let element = self.resized(self.frame.value(table)?, from, Ty::of(ty.scalar))?;
-            return Ok(self.broadcast(element, ty)?.into());
+            let element = ir.resize(self.operands.value(table)?, from, Ty::of(ty.scalar))?;
+            return Ok(ir.broadcast(element, ty)?.into());
         }
-        let numbers = self.vector(index)?;
-        self.in_memory(ty, (table, from), (numbers, at))
-    }
-
-    /// An integer of another width, cut or widened with zeros; floats are left alone.
-    pub(super) fn resized(
-        &self,
-        value: BasicValueEnum<'ctx>,
-        from: Ty,
-        to: Ty,
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        if from.scalar.is_float() || from == to {
-            return Ok(value);
-        }
-        let widens = from.scalar.bytes() < to.scalar.bytes();
-        Ok(match (value, types::basic(self.context, to)?) {
-            (BasicValueEnum::IntValue(v), BasicTypeEnum::IntType(to)) => match widens {
-                true => self.builder.build_int_z_extend(v, to, "")?.into(),
-                false => self.builder.build_int_truncate(v, to, "")?.into(),
-            },
-            (BasicValueEnum::VectorValue(v), BasicTypeEnum::VectorType(to)) => match widens {
-                true => self.builder.build_int_z_extend(v, to, "")?.into(),
-                false => self.builder.build_int_truncate(v, to, "")?.into(),
-            },
-            _ => return Err(LlvmError::ill_formed("an integer is resized to something else")),
-        })
-    }
-
-    pub(super) fn resized_vector(
-        &self,
-        value: VectorValue<'ctx>,
-        from: Ty,
-        to: Ty,
-    ) -> Result<VectorValue<'ctx>, LlvmError> {
-        as_vector(self.resized(value.into(), from, to)?)
-    }
-
-    /// A lookup through memory.
-    fn in_memory(
-        &mut self,
-        ty: Ty,
-        (table, table_ty): (Value, Ty),
-        (index, index_ty): (VectorValue<'ctx>, Ty),
-    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let memory = match self.in_place(table, ty.scalar)? {
+        let numbers = self.operands.vector(index)?;
+        let memory = match self.operands.table_address(table, ty.scalar)? {
             Some(memory) => memory,
-            None => self.copied(table, ty.scalar)?,
+            None => self.operands.copy_table(table, ty.scalar)?,
         };
-        let last = as_vector(self.int(index_ty, i64::from(table_ty.lanes) - 1)?)?;
-        let index = self.builder.build_and(index, last, "")?;
-        let index = self.resized_vector(index, index_ty, index_ty.with(Scalar::I32))?;
-        self.gather_elements((memory, ty.scalar.bytes()), index, ty)
+        let ir = &self.operands.ir;
+        let last = as_vector(ir.int(at, i64::from(from.lanes) - 1)?)?;
+        let numbers = ir.builder.build_and(numbers, last, "")?;
+        let numbers = ir.resize_vector(numbers, at, at.with(Scalar::I32))?;
+        self.elements((memory, ty.scalar.bytes()), numbers, ty)
     }
+}
 
-    /// Where a table with such elements lies already.
-    fn in_place(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
-        let loaded = self.frame.loaded.get(&self.frame.value(table)?);
+impl<'ctx> Operands<'_, 'ctx> {
+    /// The memory from which a table was loaded, if its elements there have the wanted type.
+    fn table_address(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
+        let loaded = self.frame.loaded.get(&self.value(table)?);
         Ok(loaded.copied().filter(|_| self.ty(table).is_ok_and(|ty| ty.scalar == element)))
     }
 
     /// A copy of a table on the stack.
-    fn copied(&mut self, table: Value, element: Scalar) -> Result<PointerValue<'ctx>, LlvmError> {
-        if let Some(memory) = self.stored(table, element)? {
+    fn copy_table(&mut self, table: Value, element: Scalar) -> Result<PointerValue<'ctx>, LlvmError> {
+        if let Some(memory) = self.copy_table_once(table, element)? {
             return Ok(memory);
         }
         let memory = self.scratch()?;
-        self.store_table(table, element, memory)?;
+        self.store_table(&self.ir, table, element, memory)?;
         Ok(memory)
     }
 
-    /// A table in memory of its own, written where the table is defined, so that loops around its lookups
-    /// need not write it again. None if it would take too much of the stack.
-    fn stored(&mut self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
+    /// A table in memory of its own, written where the table is defined, so that loops around its look-ups do
+    /// not write it again. None if too little of the stack is left.
+    fn copy_table_once(
+        &mut self,
+        table: Value,
+        element: Scalar,
+    ) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
         if let Some(memory) = self.frame.stored.get(&(table, element)) {
             return Ok(Some(*memory));
         }
@@ -104,17 +69,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
         if !self.frame.take_stack(bytes.into()) {
             return Ok(None);
         }
-        let memory = self.reserve(bytes)?;
-        let behind = self.behind(self.frame.value(table)?, memory)?;
-        let here = std::mem::replace(&mut self.builder, behind);
-        let stored = self.store_table(table, element, memory);
-        self.builder = here;
-        stored?;
+        let memory = self.reserve_table(bytes)?;
+        let behind = self.ir.at(self.behind(self.value(table)?, memory)?);
+        self.store_table(&behind, table, element, memory)?;
         self.frame.stored.insert((table, element), memory);
         Ok(Some(memory))
     }
 
-    /// A builder behind the definition of a value and of the memory that it goes to.
+    /// A builder behind the definitions of a value and of the memory for it.
     fn behind(
         &self,
         value: BasicValueEnum<'ctx>,
@@ -126,7 +88,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         while let Some(phi) = next.filter(|next| next.get_opcode() == InstructionOpcode::Phi) {
             next = phi.get_next_instruction();
         }
-        let builder = self.context.create_builder();
+        let builder = self.ir.context.create_builder();
         match (next, definition.get_parent()) {
             (Some(next), _) => builder.position_before(&next),
             (None, Some(block)) => builder.position_at_end(block),
@@ -135,33 +97,35 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(builder)
     }
 
-    /// Writes a table with elements of the width that lookups return.
+    /// Writes a table with elements of the width that its look-ups return.
     fn store_table(
         &self,
+        ir: &IrBuilder<'_, 'ctx>,
         table: Value,
         element: Scalar,
         memory: PointerValue<'ctx>,
     ) -> Result<(), LlvmError> {
         let (elements, from) = (self.vector(table)?, self.ty(table)?);
-        let elements = self.resized_vector(elements, from, from.with(element))?;
-        let store = self.builder.build_store(memory, elements)?;
-        // By itself a long vector would be aligned to its size.
+        let elements = ir.resize_vector(elements, from, from.with(element))?;
+        let store = ir.builder.build_store(memory, elements)?;
+        // LLVM would align a long vector to its size.
         store.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)
     }
 
-    /// Memory for the largest table, made once for each function.
+    /// Memory for the largest table, reserved once for each function.
     fn scratch(&mut self) -> Result<PointerValue<'ctx>, LlvmError> {
         if let Some(memory) = self.frame.scratch {
             return Ok(memory);
         }
-        let memory = self.reserve(u32::from(MAX_LOOKUP) * Scalar::I64.bytes())?;
+        let memory = self.reserve_table(u32::from(MAX_LOOKUP) * Scalar::I64.bytes())?;
         self.frame.scratch = Some(memory);
         Ok(memory)
     }
 
-    fn reserve(&self, bytes: u32) -> Result<PointerValue<'ctx>, LlvmError> {
-        let array = self.context.i8_type().array_type(bytes);
-        let memory = self.frame.at_entry(self.context).build_alloca(array, "lookup")?;
+    /// Reserves stack memory for a table.
+    fn reserve_table(&self, bytes: u32) -> Result<PointerValue<'ctx>, LlvmError> {
+        let array = self.ir.context.i8_type().array_type(bytes);
+        let memory = self.reserve(array, "lookup")?;
         instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)?;
         Ok(memory)
     }

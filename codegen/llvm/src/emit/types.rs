@@ -6,7 +6,7 @@ use inkwell::context::Context;
 use inkwell::types::{BasicType, BasicTypeEnum, FloatType, IntType, PointerType};
 use sched_ir::lir::{Scalar, Ty};
 
-/// The integer type of a scalar that is no float.
+/// The integer type of a scalar; none for floats.
 pub(super) fn int(context: &Context, scalar: Scalar) -> Option<IntType<'_>> {
     match scalar {
         Scalar::I1 => Some(context.bool_type()),
@@ -18,7 +18,7 @@ pub(super) fn int(context: &Context, scalar: Scalar) -> Option<IntType<'_>> {
     }
 }
 
-/// The float type of a scalar that is one.
+/// The float type of a scalar; none for integers.
 pub(super) fn float(context: &Context, scalar: Scalar) -> Option<FloatType<'_>> {
     match scalar {
         Scalar::F32 => Some(context.f32_type()),
@@ -27,7 +27,7 @@ pub(super) fn float(context: &Context, scalar: Scalar) -> Option<FloatType<'_>> 
     }
 }
 
-/// The type of a value. One lane is a scalar.
+/// The type of a value: a scalar if it has one lane, else a vector.
 pub(super) fn basic(context: &Context, ty: Ty) -> Result<BasicTypeEnum<'_>, LlvmError> {
     let element: BasicTypeEnum = match (int(context, ty.scalar), float(context, ty.scalar)) {
         (Some(int), _) => int.into(),
@@ -43,7 +43,7 @@ pub(super) fn basic(context: &Context, ty: Ty) -> Result<BasicTypeEnum<'_>, Llvm
     }
 }
 
-/// The only pointer type.
+/// The pointer type of the default address space.
 pub(super) fn pointer(context: &Context) -> PointerType<'_> {
     context.ptr_type(AddressSpace::default())
 }

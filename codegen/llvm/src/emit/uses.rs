@@ -1,27 +1,27 @@
-//! What statements use.
+//! Values and buffers that statements use.
 
 use sched_ir::lir::{Address, Block, BufferId, Op, Stmt, Value};
 use std::collections::BTreeSet;
 
-/// Values and buffers that are used, in a fixed order.
+/// Used values and buffers, in a fixed order.
 #[derive(Default)]
 pub(super) struct Uses {
-    /// Values that are used otherwise than lane by lane.
+    /// Values of which more than single lanes are used.
     pub(super) whole: BTreeSet<Value>,
-    /// Values of which some lanes are used.
+    /// Values of which single lanes are used.
     in_lanes: BTreeSet<Value>,
     pub(super) buffers: BTreeSet<BufferId>,
 }
 
 impl Uses {
-    /// Of some statements, with all that is inside them.
+    /// The uses of a block, with all blocks inside it.
     pub(super) fn of(body: &Block) -> Uses {
         let mut uses = Uses::default();
         Stmt::visit_all(body, |stmt| uses.stmt(stmt));
         uses
     }
 
-    /// All values that are used.
+    /// All used values.
     pub(super) fn values(&self) -> impl Iterator<Item = Value> {
         self.whole.union(&self.in_lanes).copied()
     }

@@ -1,20 +1,15 @@
-//! Vectors: lanes, masks, and shuffles that are known at compile time.
+//! Vectors: lanes, masks, and shuffles whose indices are constants.
 
-use super::function::Emitter;
+use super::ir::IrBuilder;
 use super::types;
 use crate::error::LlvmError;
 use inkwell::IntPredicate;
 use inkwell::types::{BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
-use sched_ir::lir::{Scalar, Ty, Value};
+use sched_ir::lir::{Scalar, Ty};
 use std::num::NonZeroU32;
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// A value that is a vector.
-    pub(super) fn vector(&self, value: Value) -> Result<VectorValue<'ctx>, LlvmError> {
-        as_vector(self.frame.value(value)?)
-    }
-
+impl<'ctx> IrBuilder<'_, 'ctx> {
     /// LLVM's type for a vector.
     pub(super) fn vector_type(&self, ty: Ty) -> Result<VectorType<'ctx>, LlvmError> {
         match types::basic(self.context, ty)? {
@@ -23,12 +18,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    /// A mask of that many lanes that all hold.
+    /// A mask of `lanes` lanes that all hold.
     pub(super) fn all_lanes(&self, lanes: u16) -> VectorValue<'ctx> {
         VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); lanes.into()])
     }
 
-    /// The elements of two vectors with these numbers; what `None` stands for does not matter.
+    /// The elements of two vectors with these numbers; any element for `None`.
     pub(super) fn shuffle(
         &self,
         (a, b): (VectorValue<'ctx>, VectorValue<'ctx>),
@@ -49,12 +44,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.shuffle((from, from.get_type().get_poison()), numbers)
     }
 
-    /// The scalar in every lane of a vector.
-    pub(super) fn splat(&self, ty: Ty, scalar: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        Ok(self.broadcast(self.frame.value(scalar)?, ty)?.into())
-    }
-
-    /// LLVM's scalar in every lane of a vector.
+    /// A scalar in every lane of a vector.
     pub(super) fn broadcast(
         &self,
         scalar: BasicValueEnum<'ctx>,
@@ -75,56 +65,71 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// One lane.
-    pub(super) fn extract(&self, vector: Value, lane: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn extract(
+        &self,
+        vector: VectorValue<'ctx>,
+        lane: u16,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let lane = self.context.i32_type().const_int(lane.into(), false);
-        Ok(self.builder.build_extract_element(self.vector(vector)?, lane, "")?)
+        Ok(self.builder.build_extract_element(vector, lane, "")?)
     }
 
-    /// The low or the high half of each lane of 64 bits.
-    pub(super) fn extract_half(&self, vector: Value, number: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let (lanes, vector) = (u32::from(self.ty(vector)?.lanes), self.vector(vector)?);
+    /// The low half (0) or the high half (1) of each lane of 64 bits.
+    pub(super) fn extract_half(
+        &self,
+        vector: VectorValue<'ctx>,
+        number: u16,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let lanes = vector.get_type().get_size();
         let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
         Ok(self.pick(self.halves(vector)?, every_other)?.into())
     }
 
-    /// Lanes of 64 bits as twice as many of 32.
+    /// Lanes of 64 bits as lanes of 32 bits, two for each.
     pub(super) fn halves(&self, vector: VectorValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
         let lanes = vector.get_type().get_size() as u16 * 2;
         let halves = self.vector_type(Ty { lanes, scalar: Scalar::I32 })?;
         as_vector(self.builder.build_bit_cast(vector, halves, "")?)
     }
 
-    /// The lanes of two values one after the other.
-    pub(super) fn concat(&self, ty: Ty, a: Value, b: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    /// The lanes of two scalars or vectors one after the other.
+    pub(super) fn concat(
+        &self,
+        ty: Ty,
+        a: BasicValueEnum<'ctx>,
+        b: BasicValueEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         if ty.lanes > 2 {
-            let pair = (self.vector(a)?, self.vector(b)?);
+            let pair = (as_vector(a)?, as_vector(b)?);
             return Ok(self.shuffle(pair, (0..ty.lanes.into()).map(Some))?.into());
         }
         let mut both = self.vector_type(ty)?.get_poison();
         for (lane, value) in [a, b].into_iter().enumerate() {
             let lane = self.context.i32_type().const_int(lane as u64, false);
-            both = self.builder.build_insert_element(both, self.frame.value(value)?, lane, "")?;
+            both = self.builder.build_insert_element(both, value, lane, "")?;
         }
         Ok(both.into())
     }
 
-    /// The even or the odd blocks of two vectors, interleaved.
+    /// The even (number 0) or the odd (1) blocks of `size` lanes of two vectors, interleaved.
     pub(super) fn transpose_step(
         &self,
         ty: Ty,
-        (a, b): (Value, Value),
+        pair: (VectorValue<'ctx>, VectorValue<'ctx>),
         (size, number): (u16, u16),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (lanes, size, number) = (u32::from(ty.lanes), u32::from(size), u32::from(number));
         // The lanes of the second vector are numbered behind those of the first.
         let from = |lane: u32| if lane & size == 0 { lane } else { lanes + lane - size };
-        let pair = (self.vector(a)?, self.vector(b)?);
         Ok(self.shuffle(pair, (0..lanes).map(|lane| Some(from(lane) + number * size)))?.into())
     }
 
     /// Lanes shifted down, with zeros above them.
-    pub(super) fn lane_shift(&self, vector: Value, distance: u16) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let vector = self.vector(vector)?;
+    pub(super) fn lane_shift(
+        &self,
+        vector: VectorValue<'ctx>,
+        distance: u16,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let zeros = vector.get_type().const_zero();
         let lanes = vector.get_type().get_size();
         let from = (0..lanes).map(|lane| Some(lane + u32::from(distance)));
@@ -132,14 +137,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// Whether any lane of a mask holds.
-    pub(super) fn any(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let mask = self.packed(mask)?;
+    pub(super) fn any(&self, mask: VectorValue<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let mask = self.pack_mask(mask)?;
         let none = mask.get_type().const_zero();
         Ok(self.builder.build_int_compare(IntPredicate::NE, mask, none, "")?.into())
     }
 
-    pub(super) fn mask_bits(&self, mask: Value) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let mask = self.packed(mask)?;
+    /// The lanes of a mask as the low bits of an integer of 64 bits.
+    pub(super) fn mask_bits(&self, mask: VectorValue<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let mask = self.pack_mask(mask)?;
         let wide = self.context.i64_type();
         if mask.get_type() == wide {
             return Ok(mask.into());
@@ -147,9 +153,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(self.builder.build_int_z_extend(mask, wide, "")?.into())
     }
 
-    /// The lanes of a mask as an integer of as many bits.
-    fn packed(&self, mask: Value) -> Result<IntValue<'ctx>, LlvmError> {
-        let mask = self.vector(mask)?;
+    /// The lanes of a mask as an integer with one bit for each.
+    fn pack_mask(&self, mask: VectorValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
         let bits = NonZeroU32::new(mask.get_type().get_size());
         let bits = bits.and_then(|bits| self.context.custom_width_int_type(bits).ok());
         let bits = bits.ok_or_else(|| LlvmError::ill_formed("a mask of no lanes"))?;
@@ -160,7 +165,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 }
 
-/// A vector.
+/// A value that must be a vector.
 pub(super) fn as_vector(value: BasicValueEnum) -> Result<VectorValue, LlvmError> {
     match value {
         BasicValueEnum::VectorValue(vector) => Ok(vector),

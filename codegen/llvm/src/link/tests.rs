@@ -1,7 +1,8 @@
 use super::*;
 use crate::system::TABLE;
 #[cfg(feature = "lld")]
-use crate::system::undefined;
+use crate::system::undefined_symbols;
+use crate::tools::run;
 #[cfg(feature = "lld")]
 use elf::{
     ElfBytes,
@@ -15,20 +16,25 @@ use std::ffi::CString;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Stands for the code of a model: calls the runtime, for processors and for GPUs, and functions of the C library.
+/// Code that calls the functions a model may call: the runtime, for processors and for GPUs, and the C
+/// library.
 #[cfg(feature = "lld")]
 const MODEL: &str = r"
-double exp(double), log(double), log1p(double), exp2(double); float expf(float), logf(float), log1pf(float), exp2f(float);
+double exp(double), log(double), log1p(double), exp2(double);
+float expf(float), logf(float), log1pf(float), exp2f(float);
 void *memset(void *, int, __SIZE_TYPE__);
-extern char schedc_rt_predict_ex[], schedc_rt_execute_on_device[], schedc_rt_parallel[], schedc_rt_alloc[], schedc_rt_free[];
-void *internal[] = {schedc_rt_predict_ex, schedc_rt_execute_on_device, schedc_rt_parallel, schedc_rt_alloc, schedc_rt_free};
+extern char schedc_rt_predict_ex[], schedc_rt_execute_on_device[], schedc_rt_parallel[], schedc_rt_alloc[];
+extern char schedc_rt_free[];
+void *internal[] = {
+  schedc_rt_predict_ex, schedc_rt_execute_on_device, schedc_rt_parallel, schedc_rt_alloc, schedc_rt_free
+};
 double doubles(double x) { return exp(x) + log(x) + log1p(x) + exp2(x); }
 float floats(float x) { return expf(x) + logf(x) + log1pf(x) + exp2f(x); }
 double m_sum(double x) { memset(internal, (int)x, sizeof internal); return doubles(x) + floats((float)x); }
 int m_two(int x) { return 2 * x; }
 ";
 
-/// The functions that the system has, with their libraries and versions.
+/// Functions of the table, with their libraries and versions.
 fn system() -> BTreeMap<&'static str, (&'static str, &'static str)> {
     let mut all = BTreeMap::new();
     for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
@@ -40,7 +46,7 @@ fn system() -> BTreeMap<&'static str, (&'static str, &'static str)> {
     all
 }
 
-/// What others may call of an object or a library. GNU's linker has a symbol for each version, too.
+/// Symbols that other objects may use of an object or a library. GNU's linker adds a symbol for each version.
 #[cfg(feature = "lld")]
 fn visible(bytes: &[u8], dynamic: bool) -> Result<BTreeSet<String>> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(bytes)?;
@@ -54,7 +60,7 @@ fn visible(bytes: &[u8], dynamic: bool) -> Result<BTreeSet<String>> {
     seen.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
 }
 
-/// What a library asks of others: their names, and functions with versions.
+/// Undefined parts of a library: names of other libraries, and functions with versions.
 #[cfg(feature = "lld")]
 fn wants(library: &[u8]) -> Result<(BTreeSet<String>, BTreeMap<String, String>)> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(library)?;
@@ -78,7 +84,7 @@ fn wants(library: &[u8]) -> Result<(BTreeSet<String>, BTreeMap<String, String>)>
 
 #[cfg(feature = "lld")]
 fn model() -> Result<Vec<u8>> {
-    let folder = Folder::new()?;
+    let folder = TemporaryFolder::new()?;
     let (source, object) = (folder.write("model.c", MODEL.as_bytes())?, folder.path("model.o"));
     let mut cc = Command::new("cc");
     cc.args(["-c", "-O1", "-fPIC", "-fno-builtin", "-o"]).arg(&object).arg(source);
@@ -121,7 +127,7 @@ fn the_table_of_the_system_is_true() -> Result<()> {
     Ok(())
 }
 
-/// The numbers of a version such as `GLIBC_2.34`.
+/// Numbers of a version such as `GLIBC_2.34`.
 #[cfg(feature = "lld")]
 fn numbers(version: &str) -> Vec<u32> {
     version.trim_start_matches("GLIBC_").split('.').map(|part| part.parse().expect("a number")).collect()
@@ -146,7 +152,7 @@ fn both_linkers_make_the_same_library() -> Result<()> {
         *version = our;
     }
     assert_eq!(our_functions, their_functions);
-    let folder = Folder::new()?;
+    let folder = TemporaryFolder::new()?;
     let path = folder.write("model.so", &ours)?;
     // SAFETY: the library has no initialisers, and the functions are those above.
     unsafe {
@@ -165,7 +171,7 @@ fn both_linkers_make_the_same_object() -> Result<()> {
     let (ours, theirs) = (ours?, theirs?);
     assert_eq!(visible(&ours, false)?, exports.iter().cloned().collect());
     assert_eq!(visible(&ours, false)?, visible(&theirs, false)?);
-    assert_eq!(undefined(&ours)?, undefined(&theirs)?);
+    assert_eq!(undefined_symbols(&ours)?, undefined_symbols(&theirs)?);
     Ok(())
 }
 
@@ -199,11 +205,12 @@ fn lld_leaves_signals_to_the_program() -> Result<()> {
             let mut action = [0u8; 256];
             // SAFETY: no new action is set, and the old one has less than 256 bytes.
             unsafe { sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
-            // The handler, which comes first. Not all of the rest is written.
+            // The address of the handler comes first. The system does not write all of the rest.
             u64::from_ne_bytes(std::array::from_fn(|index| action[index]))
         })
     };
-    // Other tests that link have LLVM's handlers for a moment, so that it takes several looks to find what stays.
+    // Other tests that link install LLVM's handlers for a moment, so only handlers that several looks see
+    // count.
     let before: Vec<_> = actions().collect();
     let mut changed: Vec<i32> = Vec::new();
     for _ in 0..100 {

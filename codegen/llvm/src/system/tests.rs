@@ -13,12 +13,12 @@ use std::process::Command;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Options under which a C compiler calls other functions of the library for the same runtime: without code of its own for
-/// them, or with checked copies.
+/// Options under which a C compiler calls other functions of the library for the same runtime: without code
+/// of its own for them, or with checked copies.
 const OPTIONS: [&[&str]; 3] =
     [&["-O0", "-fno-builtin"], &["-O2", "-D_FORTIFY_SOURCE=2", "-fstack-protector-strong"], &["-Os"]];
 
-/// The runtime as other compilers may compile it, and the one that is linked.
+/// The linked runtime, and the runtime as other compilers may compile it.
 fn runtimes() -> Result<Vec<Vec<u8>>> {
     let folder = tempfile::tempdir()?;
     let object = folder.path().join("runtime.o");
@@ -35,22 +35,24 @@ fn runtimes() -> Result<Vec<Vec<u8>>> {
 
 #[test]
 fn the_table_has_what_the_runtime_calls() -> Result<()> {
-    // The linker adds `start.c`, which has the function that no library of the system has.
+    // The linker adds `start.c`, which defines the function that no library of the system has.
     let start = include_str!("../../linker/start.c");
     for runtime in runtimes()? {
-        let missing: Vec<String> =
-            unlisted(&runtime)?.into_iter().filter(|name| !start.contains(&format!(" {name}("))).collect();
+        let missing: Vec<String> = unlisted_symbols(&runtime)?
+            .into_iter()
+            .filter(|name| !start.contains(&format!(" {name}(")))
+            .collect();
         assert!(missing.is_empty(), "linker/system.txt lacks {missing:?}");
     }
     Ok(())
 }
 
-/// Processors that code is compiled for, whatever this one is.
+/// Processors that code is compiled for, on any machine.
 const CPUS: [Cpu; 3] = [Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 
-/// Checks that a module compiles to an object for all processors that asks for what the table has; returns the names that
-/// any of these ask for.
-fn asked(module: &Module) -> Result<BTreeSet<String>> {
+/// Checks that the objects of a module for all processors call only functions of the table; returns all their
+/// undefined symbols.
+fn symbols_of_all_cpus(module: &Module) -> Result<BTreeSet<String>> {
     let entry = EntryInfo {
         num_features: 1,
         num_margins: 1,
@@ -66,7 +68,7 @@ fn asked(module: &Module) -> Result<BTreeSet<String>> {
         let version = Version { module, cpu, entry: &entry, launches: None };
         let object = aot::compile(&[version], "m", Emit::Object)?;
         check(&object)?;
-        all.extend(undefined(&object)?);
+        all.extend(undefined_symbols(&object)?);
     }
     Ok(all)
 }
@@ -85,7 +87,7 @@ fn module(function: Function, scalar: Scalar) -> Module {
     }
 }
 
-/// A kernel that stores results of two vectors for each row.
+/// A kernel that stores the results of `results` on two vectors for each row.
 fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Value>) -> Function {
     let mut b = Builder::new("pairs");
     let (input, output) =
@@ -104,7 +106,7 @@ fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
     b.finish()
 }
 
-/// The function after this one, of all functions of the C library.
+/// The next one of all functions of the C library.
 fn after(math: Math) -> Option<Math> {
     match math {
         Math::Exp => Some(Math::Log),
@@ -121,16 +123,19 @@ fn the_table_has_the_functions_of_the_library() -> Result<()> {
         for math in std::iter::successors(Some(Math::Exp), |math| after(*math)) {
             for lanes in [1, 4] {
                 let function = of_pairs(Ty::vector(scalar, lanes), |b, x, _| vec![b.math(math, x)]);
-                let asked = asked(&module(function, scalar))?;
+                let symbols = symbols_of_all_cpus(&module(function, scalar))?;
                 // A square root is an instruction for all processors.
-                assert!(math == Math::Sqrt || asked.iter().any(|name| listed().contains(name.as_str())));
+                assert!(
+                    math == Math::Sqrt
+                        || symbols.iter().any(|name| listed_functions().contains(name.as_str()))
+                );
             }
         }
     }
     Ok(())
 }
 
-/// All that is defined for elements of a type, as far as one of two operands can be anything.
+/// Results of all operations on elements of a type of which one operand can be anything.
 fn operations(b: &mut Builder, x: Value, y: Value) -> Vec<Value> {
     let ty = b.ty(x);
     let seven = |b: &mut Builder| b.int_of(ty, 7);
@@ -182,7 +187,7 @@ fn operations_call_no_other_function() -> Result<()> {
     for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
         let ty = |lanes| if lanes == 1 { Ty::of(scalar) } else { Ty::vector(scalar, lanes) };
         for lanes in [1, 3, 16] {
-            asked(&module(of_pairs(ty(lanes), operations), scalar))?;
+            symbols_of_all_cpus(&module(of_pairs(ty(lanes), operations), scalar))?;
         }
     }
     Ok(())
@@ -210,7 +215,7 @@ fn steps() -> Vec<(Transform, usize)> {
         (T::Complement, 1),
         (T::ArgMax, 3),
     ];
-    // A new step does not compile before it has a number, and has to be in the list then.
+    // A new step does not compile before it has a number here and is in the list.
     let number = |step: &Transform| match step {
         T::Scale { .. } => 0,
         T::Divide { .. } => 1,
@@ -252,7 +257,7 @@ fn the_table_has_what_steps_of_output_call() -> Result<()> {
             };
             let nests = sched_lang::check("", &options).nests.ok_or("the plain nest")?;
             let kinds = [KernelKind::Raw, KernelKind::Value];
-            asked(&compile(forest, None, nests, &kinds, &Budget::default())?.lir)?;
+            symbols_of_all_cpus(&compile(forest, None, nests, &kinds, &Budget::default())?.lir)?;
         }
     }
     Ok(())

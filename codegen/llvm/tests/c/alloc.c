@@ -1,5 +1,5 @@
-/* Small calls allocate nothing, nor do calls with enough scratch memory. Linked with --wrap of the allocation functions,
- * which fail when they are told to. */
+/* Small calls allocate nothing, nor do calls with enough scratch memory. The program is linked with --wrap
+ * for the allocation functions, which fail when the test wants them to. */
 #include "check.h"
 
 static int allocations;
@@ -28,7 +28,8 @@ static float rows[3 * ROWS], out[2 * ROWS];
 static double rows64[3 * ROWS];
 static char scratch[512 * 1024];
 
-/* Calls with scratch, where each block of the kernel takes so many bytes and there is nothing else to be had. */
+/* Makes calls with scratch, while each block of the kernel takes `bytes` bytes and no other memory is
+ * available. */
 static void in_scratch(int temporary, int64_t scratch_size)
 {
     int before = allocations;
@@ -39,7 +40,7 @@ static void in_scratch(int temporary, int64_t scratch_size)
             for (int64_t n = 1; n <= ROWS; n = n * 3 + 1) {
                 m_call call = call_on(dtype == M_F64 ? (void *)rows64 : (void *)rows, n, out, threads);
                 call.dtype = dtype;
-                call.scratch = scratch + 1; /* at any address */
+                call.scratch = scratch + 1; /* with any alignment */
                 call.scratch_size = scratch_size - 1;
                 CHECK(m_predict_ex(&call) == M_OK && right_values(out, n));
             }
@@ -75,7 +76,7 @@ int main(void)
     CHECK(allocations == 1);
 
     m_call threaded = call_on(rows, ROWS, out, PROCESSORS);
-    CHECK(m_predict_ex(&threaded) == M_OK); /* the pool's threads have memory of their own */
+    CHECK(m_predict_ex(&threaded) == M_OK); /* the pool's threads have their own memory */
     in_scratch(2048, 64 * 1024);
     in_scratch(20000, 64 * 1024); /* three blocks at a time: fewer threads */
     in_scratch(20000, sizeof scratch);
@@ -85,7 +86,7 @@ int main(void)
     m_temporary = 20000;
     int before = allocations;
     large.scratch = scratch;
-    large.scratch_size = 20000; /* of which half is for rows: no block fits */
+    large.scratch_size = 20000; /* half is for rows: no block fits */
     CHECK(m_predict_ex(&large) == M_ERR_MEMORY);
     none_left = 0;
     CHECK(m_predict_ex(&large) == M_OK && right_values(out, ROWS));
@@ -93,7 +94,7 @@ int main(void)
     m_temporary = 2048;
 
     before = allocations;
-    large.scratch_size = 100; /* too small to be of use */
+    large.scratch_size = 100; /* too small to be useful */
     CHECK(m_predict_ex(&large) == M_OK && right_values(out, ROWS));
     CHECK(allocations == before + 1);
     return 0;

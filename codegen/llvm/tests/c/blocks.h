@@ -1,5 +1,5 @@
-/* Grids of threads on the processor: the threads of a block run in turns, each on a stack of its own, from barrier to
- * barrier. */
+/* Grids of threads on the processor: the threads of a block run alternately, each on its own stack, from
+ * barrier to barrier. */
 #ifndef BLOCKS_H
 #define BLOCKS_H
 
@@ -20,7 +20,7 @@ typedef struct kernel {
     long most_shared;
 } kernel;
 
-/* A launch of it. */
+/* A launch of a function. */
 typedef struct launch {
     kernel *kernel;
     unsigned grid[3], block[3], shared;
@@ -57,7 +57,8 @@ static void run_fiber(void)
     current->done = true;
 }
 
-static void run_block(launch *w, const unsigned *block, fiber *fibers, unsigned char *stacks, unsigned char *shared)
+static void run_block(launch *w, const unsigned *block, fiber *fibers, unsigned char *stacks,
+                      unsigned char *shared)
 {
     unsigned count = w->block[0] * w->block[1] * w->block[2], left = count;
     memset(shared, 0xa5, w->shared);

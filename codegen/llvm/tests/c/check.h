@@ -1,24 +1,15 @@
-/* What the test programs share: a check that ends the program, and rows with known predictions. */
+/* Rows with known predictions, for the programs that test a library's C interface. */
 #ifndef CHECK_H
 #define CHECK_H
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "condition.h"
 #include "m.h"
 
-/* _exit: a failing child of a fork must not run the parent's exit handlers. */
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            _exit(1); \
-        } \
-    } while (0)
-
-/* The machine has this many processors, wherever the tests run: no call has more threads. */
+/* Number of processors that the library sees, on every machine: no call uses more threads. */
 enum { PROCESSORS = 8 };
 
 long sysconf(int name)
@@ -35,7 +26,7 @@ static inline void fill_rows(float *rows, int64_t n)
     }
 }
 
-/* Whether out holds the values of rows made by fill_rows. */
+/* Whether out has the predictions of the rows that fill_rows makes. */
 static inline int right_values(const float *out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -1,12 +1,13 @@
-/* A driver without a device, for tests: libcuda's functions that the runtime, the harness of bench/gpu and the crate
- * sched-gpu call, over the processor. streams.h has the order in which work is done, blocks.h the kernels.
+/* A driver without a device, for tests: the functions of libcuda that the runtime, the harness of
+ * bench/gpu and the crate sched-gpu call, on the processor. streams.h orders the work, and blocks.h runs
+ * the kernels.
  *
- * Memory of the device cannot be touched but by what is done in streams, and holds garbage at first. Modules are shared
- * libraries with a function for each kernel, as schedc emits them for this machine. Functions that need a context fail
- * without one.
+ * Only work in streams can touch the device's memory, which holds garbage at first. Modules are shared
+ * libraries with a function for each kernel, as schedc emits them for this machine. Functions that need a
+ * context fail without one.
  *
- * FAKE_CUDA says what goes wrong: "devices:0", "capability:70", "shared:1000" (bytes of a block), and "alloc:3", "load:1",
- * "stream:1", "record:1", "launch:2" (the call of this number fails). */
+ * FAKE_CUDA selects a failure: "devices:0", "capability:70", "shared:1000" (bytes of a block), and
+ * "alloc:3", "load:1", "stream:1", "record:1", "launch:2" (the call of this number fails). */
 #include "streams.h"
 
 #include <dlfcn.h>
@@ -21,9 +22,9 @@ enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NO_C
        NOT_READY = 600, ILLEGAL = 700 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int contexts; /* that are current for some thread */
+static int contexts; /* number that are current for some thread */
 static _Thread_local int own_contexts;
-static int modules; /* that are loaded */
+static int modules; /* number that are loaded */
 
 static bool fails(const char *word, long *count)
 {
@@ -40,7 +41,7 @@ static bool fails(const char *word, long *count)
     pthread_mutex_unlock(&lock); \
     return result
 
-/* The same, with a context. */
+/* A function of the driver that needs a context. */
 #define IN_CONTEXT(result, body) \
     if (!own_contexts) \
         return NO_CONTEXT; \
@@ -121,7 +122,7 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
     IN_CONTEXT(result, *context = NULL; contexts--; own_contexts--);
 }
 
-/* How many contexts threads have left current. */
+/* Returns the number of contexts that threads have left current. */
 EXPORT int fake_contexts(void)
 {
     return contexts;
@@ -154,7 +155,7 @@ EXPORT int cuModuleUnload(void *module)
                modules--; result = dlclose(module) == 0 ? OK : INVALID);
 }
 
-/* Modules that have not been unloaded. */
+/* Returns the number of modules that have not been unloaded. */
 EXPORT int fake_modules(void)
 {
     return modules;
@@ -220,7 +221,7 @@ static size_t bytes_in(const piece *all)
     return bytes;
 }
 
-/* Bytes of memory that have not been freed, on the device and pinned. */
+/* Returns the bytes of memory that have not been freed, on the device and pinned. */
 EXPORT size_t fake_memory(void)
 {
     return bytes_in(on_device) + bytes_in(pinned);
@@ -251,12 +252,14 @@ EXPORT int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 
 EXPORT int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 {
-    IN_CONTEXT(result, put_copy(&standard, to, (const void *)(uintptr_t)from, bytes); finish(&standard, NULL));
+    IN_CONTEXT(result, put_copy(&standard, to, (const void *)(uintptr_t)from, bytes); finish(&standard,
+        NULL));
 }
 
-static _Atomic size_t uploaded; /* by way of streams */
+static _Atomic size_t uploaded; /* bytes, through streams */
 
-/* Bytes that have been put into streams to be copied to the device, since the last call of this function. */
+/* Returns the bytes of copies to the device that were put into streams since the last call of this
+ * function. */
 EXPORT size_t fake_uploaded(void)
 {
     return atomic_exchange(&uploaded, 0);
@@ -285,7 +288,8 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *in)
 {
-    IN_CONTEXT(result, work *w = add(in, FILL); w->to = (void *)(uintptr_t)to; w->value = value; w->bytes = bytes);
+    IN_CONTEXT(result, work *w = add(in, FILL); w->to = (void *)(uintptr_t)to; w->value = value; w->bytes
+               = bytes);
 }
 
 EXPORT int cuStreamCreate(void **made, unsigned flags)
@@ -297,7 +301,8 @@ EXPORT int cuStreamCreate(void **made, unsigned flags)
     new->last = &new->first;
     new->is_alone = flags & 1;
     *made = new;
-    IN_CONTEXT(result, if (num_streams == MOST_STREAMS || flags > 1) result = INVALID; else all_streams[num_streams++] = new);
+    IN_CONTEXT(result, if (num_streams == MOST_STREAMS || flags > 1) result = INVALID;
+               else all_streams[num_streams++] = new);
 }
 
 EXPORT int cuStreamCreateWithPriority(void **made, unsigned flags, int priority)
@@ -311,7 +316,7 @@ EXPORT int cuCtxSynchronize(void)
     IN_CONTEXT(result, finish_all());
 }
 
-/* What is in the stream is still done. */
+/* Work in the stream is still done. */
 EXPORT int cuStreamDestroy_v2(void *ended)
 {
     IN_CONTEXT(result, ((stream *)ended)->is_destroyed = true);
@@ -319,7 +324,9 @@ EXPORT int cuStreamDestroy_v2(void *ended)
 
 EXPORT int cuStreamSynchronize(void *of)
 {
-    IN_CONTEXT(result, if (of && ((stream *)of)->is_destroyed) refuse("a stream is waited for that has been destroyed");
+    IN_CONTEXT(result, if (of
+                           && ((stream *)of)->is_destroyed) refuse("a stream is waited for that has been "
+                                                                   "destroyed");
                finish(of, NULL));
 }
 
@@ -337,7 +344,7 @@ EXPORT int cuEventCreate(void **made, unsigned flags)
     return !own_contexts ? NO_CONTEXT : flags > 3 ? INVALID : OK;
 }
 
-/* Whoever waits for a record still does. */
+/* Waits for a record still end. */
 EXPORT int cuEventDestroy_v2(void *ended)
 {
     IN_CONTEXT(result, free(ended));
@@ -371,17 +378,19 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
     return OK;
 }
 
-EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                          unsigned bz,
                           unsigned shared, void *in, void **arguments, void **extra)
 {
     static long count;
     kernel *k = function;
-    bool fits = gx && gy && gz && gy < 65536 && gz < 65536 && bx * by * bz - 1 < MOST_THREADS && (long)shared <= k->most_shared;
+    bool fits = gx && gy && gz && gy < 65536 && gz < 65536 && bx * by * bz - 1 < MOST_THREADS
+        && (long)shared <= k->most_shared;
     if (!fits || extra)
         return INVALID;
     if (fails("launch:", &count))
         return ILLEGAL;
-    /* The driver copies what is passed; nothing that is passed here has more than 8 bytes. */
+    /* The driver copies the arguments, none of which has more than 8 bytes. */
     IN_CONTEXT(result, launch *l = &add(in, LAUNCH)->launch; l->kernel = k; l->shared = shared;
                memcpy(l->grid, (unsigned[]){gx, gy, gz}, sizeof l->grid);
                memcpy(l->block, (unsigned[]){bx, by, bz}, sizeof l->block);

@@ -1,9 +1,12 @@
 /* Calls of a model that runs on a device, by an artefact's C interface, over the driver of cuda.c.
  *
- * device LIBRARY CASE: every way to call; the results must be those of the case, whatever the number of rows.
- * device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls for rows of the host, which go to the device in pieces of at
- *     most PIECE rows. Pieces of LEAST rows and more take BINS bytes a row, in multiples of 64 rows, others VALUES bytes.
- * device LIBRARY CASE STATUS [then]: one call that fails with a status; and, with `then`, another one that does not. */
+ * - device LIBRARY CASE: every way to call; the results must equal those of the case, for any number of
+ *   rows.
+ * - device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls for rows of the host, which go to the device
+ *   in pieces of at most PIECE rows. Pieces of LEAST rows and more take BINS bytes a row, in multiples of
+ *   64 rows, others VALUES bytes.
+ * - device LIBRARY CASE STATUS [then]: a call that fails with a status; with `then`, also one that
+ *   succeeds. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,19 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "condition.h"
 #include "m.h"
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 enum { KINDS = 4 };
 
-static int64_t n_rows, features, row_bytes; /* of the case; bytes of a row as the model reads it */
+static int64_t n_rows, features, row_bytes; /* of the case; row_bytes: bytes of a row as the model reads it */
 static unsigned char *rows, *expected[KINDS];
 static int64_t out_bytes[KINDS]; /* of a row; 0: the model has no such output */
 static int32_t dtype;
@@ -88,7 +84,7 @@ static void must_be(int32_t status, const unsigned char *out, int kind, int64_t 
     CHECK(memcmp(out, expected[kind] + first * out_bytes[kind], (size_t)(n * out_bytes[kind])) == 0);
 }
 
-/* Rows from some place on, in memory of the host. */
+/* Rows from `first` on, in the host's memory. */
 static void from_host(int kind, int64_t first, int64_t n)
 {
     unsigned char *out = calloc(1, (size_t)(n * out_bytes[kind]) + 1);
@@ -97,7 +93,7 @@ static void from_host(int kind, int64_t first, int64_t n)
     free(out);
 }
 
-/* Rows in the other type, with something between them. */
+/* Rows in the other type, with gaps between them. */
 static void strided(int kind, int64_t n)
 {
     bool is_double = dtype == M_F64;
@@ -120,7 +116,7 @@ static void strided(int kind, int64_t n)
     free(floats);
 }
 
-/* Rows at an address that is no multiple of their elements' size. */
+/* Rows at an address that is not a multiple of their elements' size. */
 static void unaligned(int kind)
 {
     unsigned char *moved = malloc((size_t)(n_rows * row_bytes) + 1);
@@ -144,10 +140,12 @@ static void *many_calls(void *number)
     return NULL;
 }
 
-/* The driver's functions that a program with rows on a device uses. */
+/* Functions of the driver that a program with rows on a device uses. */
 static int (*retain)(void **, int), (*push)(void *), (*pop)(void **);
-static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t, void *);
-static int (*download)(void *, uint64_t, size_t, void *), (*stream_create)(void **, unsigned), (*synchronize)(void *);
+static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t,
+    void *);
+static int (*download)(void *, uint64_t, size_t, void *), (*stream_create)(void **, unsigned),
+    (*synchronize)(void *);
 static int (*current_contexts)(void);
 
 static void on_device(int kind, void *driver)
@@ -169,7 +167,7 @@ static void on_device(int kind, void *driver)
     CHECK(mem_alloc(&from, (size_t)(n_rows * row_bytes)) == 0);
     /* The other streams do not wait for the default stream. */
     CHECK(upload(from, rows, (size_t)(n_rows * row_bytes), streams[0]) == 0 && synchronize(streams[0]) == 0);
-    /* Calls in several streams, none of which has been waited for when the next one is made. */
+    /* Calls in several streams; none is complete when the next one is made. */
     for (int i = 0; i < CALLS; i++) {
         CHECK(i == 0 || stream_create(&streams[i], 1) == 0);
         CHECK(mem_alloc(&to[i], (size_t)(n_rows * out_bytes[kind])) == 0);
@@ -237,10 +235,11 @@ static void every_way(void)
     CHECK(current_contexts() == 0);
 }
 
-/* What calls for sums copy to the device, in pieces of at most `piece` rows. */
+/* Checks the bytes that calls for sums copy to the device, in pieces of at most `piece` rows. */
 static void bytes_travel(char **said)
 {
-    const int64_t least = atoll(said[0]), values = atoll(said[1]), bins = atoll(said[2]), piece = atoll(said[3]);
+    const int64_t least = atoll(said[0]), values = atoll(said[1]), bins = atoll(said[2]), piece
+        = atoll(said[3]);
     void *driver = dlopen(getenv("SCHEDC_CUDA_DRIVER"), RTLD_NOW);
     CHECK(driver);
     size_t (*uploaded)(void);
@@ -261,7 +260,8 @@ static void bytes_travel(char **said)
             }
             size_t found = uploaded();
             if ((int64_t)found != wanted)
-                fprintf(stderr, "output %d of %ld rows: %ld bytes, not %ld\n", kind, (long)n, (long)found, (long)wanted);
+                fprintf(stderr, "output %d of %ld rows: %ld bytes, not %ld\n", kind, (long)n, (long)found,
+                        (long)wanted);
             CHECK((int64_t)found == wanted);
         }
 }

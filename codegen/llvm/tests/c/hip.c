@@ -1,4 +1,4 @@
-/* The same driver under the names that AMD's HIP has for its functions. */
+/* The driver under the names that AMD's HIP has for its functions. */
 #include "cuda.c"
 
 #define SAME(hip, cuda, arguments) EXPORT int hip arguments __attribute__((alias(cuda)));
@@ -27,4 +27,7 @@ SAME(hipEventCreateWithFlags, "cuEventCreate", (void * * event, unsigned flags))
 SAME(hipEventDestroy, "cuEventDestroy_v2", (void * event))
 SAME(hipEventRecord, "cuEventRecord", (void * event, void * stream))
 SAME(hipEventSynchronize, "cuEventSynchronize", (void * event))
-SAME(hipModuleLaunchKernel, "cuLaunchKernel", (void * function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void * stream, void **arguments, void **extra))
+SAME(hipModuleLaunchKernel, "cuLaunchKernel", (void * function, unsigned grid_x, unsigned grid_y,
+                                               unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                   unsigned block_z, unsigned shared, void * stream,
+                                                       void **arguments, void **extra))

@@ -1,5 +1,5 @@
-/* Loads an artefact, uses it, unloads it: threads must come when they pay, work in the child of a fork, and be gone
- * when the library is. */
+/* Loads an artefact, uses it, and unloads it. Threads must start when they are worth it, work in the child
+ * of a fork, and end with the library. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     predict_with(2);
     CHECK(tasks() == 4); /* workers stay */
     predict_with(1000);
-    CHECK(tasks() == PROCESSORS); /* more would only be in each other's way */
+    CHECK(tasks() == PROCESSORS); /* more would only disturb each other */
 
     in_child(child_uses_threads, path);
     in_child(child_exits, path);
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
         setenv("SCHEDC_NUM_THREADS", no_numbers[i], 1);
         load(path);
-        predict_with(0); /* as if it were not there */
+        predict_with(0); /* as if it were not set */
         CHECK(tasks() == usual);
         unload(path);
     }

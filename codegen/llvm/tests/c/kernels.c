@@ -1,4 +1,4 @@
-/* Kernels of the model of order.c, as a module for the driver of cuda.c. */
+/* Kernels of the model of order.c, as a module of the driver of cuda.c. */
 #include <stdint.h>
 
 typedef struct thread {

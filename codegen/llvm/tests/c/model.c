@@ -1,12 +1,12 @@
-/* A model written by hand, as the compiler would emit one with --name m. Three features; two margins, a + b + c and
- * a - b, missing values counting as zero; values are twice the margins; the class is the larger margin's; the
- * leaves are a and b. Every run takes temporary memory, and loops in a loop. */
+/* A model written by hand, as the compiler would emit one with --name m. It has three features, and two
+ * margins: a + b + c and a - b, with missing values as zero. Values are twice the margins, the class is
+ * the larger margin's, and the leaves are a and b. Every run takes temporary memory, and loops in a loop. */
 #include "api.h"
 
 #define EXPORT __attribute__((visibility("default")))
 enum { BLOCK = 16 };
 
-int m_temporary = 2048; /* bytes that each block takes */
+int m_temporary = 2048; /* bytes of each block */
 
 static float present(float x)
 {
@@ -46,7 +46,7 @@ static void raw_block(void *env, int64_t i)
     schedc_rt_parallel(ctx, raw_inner, &block, left < BLOCK ? left : BLOCK);
     for (int k = 0; k < m_temporary; k++)
         if (memory[k] != (unsigned char)i)
-            schedc_rt_fail(ctx, 99); /* somebody else got the same memory */
+            schedc_rt_fail(ctx, 99); /* another thread got the same memory */
     schedc_rt_free(ctx, memory);
 }
 

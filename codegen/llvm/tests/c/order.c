@@ -1,27 +1,23 @@
-/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c, which promises no more
- * order than the documents of CUDA do. The runtime may be compiled with a seeded fault.
+/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c, which
+ * promises no more order than CUDA's documents. The runtime may be compiled with a seeded fault.
  *
- * order IMAGE MAKER calls: calls of all kinds, none of which waits for another; then the model is released.
- * order IMAGE MAKER fails: a call that fails once something is under way, and a larger one. Needs FAKE_CUDA=launch:2.
- * order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs FAKE_CUDA=record:1.
- * order IMAGE MAKER unloaded: a model that cannot be loaded the first time. Needs FAKE_CUDA=stream:1 or alloc:1. */
+ * - order IMAGE MAKER calls: calls of all kinds, none of which waits for another; then the model is
+ *   released.
+ * - order IMAGE MAKER fails: a call that fails once something is under way, and a larger one. Needs
+ *   FAKE_CUDA=launch:2.
+ * - order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs FAKE_CUDA=record:1.
+ * - order IMAGE MAKER unloaded: a model that cannot be loaded the first time. Needs FAKE_CUDA=stream:1 or
+ *   alloc:1. */
 #include "../../runtime/device.h"
+#include "condition.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
-
-/* Rows are so wide that a piece of a call has PIECE_ROWS of them. Calls of up to HOST_ROWS rows, and their pieces, stay on
- * the host if the model says so. */
+/* Rows are wide enough that a piece of a call has PIECE_ROWS of them. Calls of up to HOST_ROWS rows, and
+ * their pieces, stay on the host if the model says so. */
 enum { FEATURES = 64, HOST_ROWS = 20000, MOST_ROWS = HOST_ROWS + 1 };
 
 /* The model. */
@@ -50,7 +46,8 @@ static void raw(schedc_ctx *ctx)
     void *parts = schedc_rt_alloc(ctx, 8 * ctx->n_rows);
     if (!parts)
         return;
-    schedc_rt_launch(ctx, 0, ctx->n_rows, 1, 1, (void *[]){&ctx->rows, (void *)&ctx->tables[0], &parts, &ctx->n_rows, &features});
+    schedc_rt_launch(ctx, 0, ctx->n_rows, 1, 1, (void *[]){&ctx->rows, (void *)&ctx->tables[0], &parts,
+                                                           &ctx->n_rows, &features});
     schedc_rt_launch(ctx, 1, ctx->n_rows, 1, 1, (void *[]){&parts, &ctx->out, &ctx->n_rows});
     schedc_rt_free(ctx, parts);
 }
@@ -124,7 +121,7 @@ static void must(int32_t error)
     CHECK(error == CU_OK);
 }
 
-/* A call on rows from some place on, in a stream of its own, that nobody has waited for. */
+/* A call on rows from `first` on, in a stream of its own, that has not been waited for. */
 typedef struct pending {
     cu_handle stream;
     cu_pointer from, out;
@@ -198,21 +195,21 @@ static void calls(void)
     CHECK(call_from_host(0, MOST_ROWS) == SCHEDC_OK);
     release();
     cu_handle one = new_stream(), other = new_stream();
-    /* In one stream, from few rows to many: memory for kernels grows. */
+    /* In one stream, with growing numbers of rows: memory for kernels grows. */
     pending few = in_place(one, 9, 5), more = in_place(one, 1, 70), many = in_place(one, 0, 300);
     ends_well(few);
     ends_well(more);
     ends_well(many);
-    /* In several: the memory of one call is that of the next. */
+    /* In several streams: a call uses the memory of the one before. */
     pending first = in_place(one, 0, 40), second = in_place(other, 100, 40), third = in_place(NULL, 50, 40);
     ends_well(third);
     ends_well(second);
     ends_well(first);
-    /* A call for rows of the host after one that is under way, and in more memory. */
+    /* A call for rows of the host, after one that is under way, in more memory. */
     first = in_place(one, 0, 40);
     CHECK(call_from_host(7, 900) == SCHEDC_OK);
     ends_well(first);
-    /* The same where it needs no device, although it is as long as those that do. */
+    /* A call that needs no device, although it has the rows of those that do. */
     first = in_place(one, 20, 40);
     third = in_place(one, 90, 40);
     few = in_place(one, 120, 40);
@@ -225,14 +222,14 @@ static void calls(void)
     ends_well(few);
     ends_well(third);
     ends_well(first);
-    /* The caller's stream may end before the work in it does. */
+    /* The caller may destroy its stream before the work in it is done. */
     first = in_place(other, 10, 40);
     must(driver->stream_destroy(other));
     second = in_place(one, 30, 60);
     ends_well(second);
     first.stream = one;
     ends_well(first);
-    /* The model may, too. */
+    /* The caller may release the model, too. */
     first = in_place(one, 30, 40);
     schedc_rt_release_devices(&gpu);
     CHECK(number("fake_modules") == 0);

@@ -1,7 +1,9 @@
-/* The driver of cuda.c itself: what it shows early, what late, and what it refuses, as CUDA's documents say of copies ("API
- * synchronization behavior") and of the default stream ("Stream synchronization behavior").
+/* The driver of cuda.c itself: what is visible early or late, and what it refuses, as CUDA's documents
+ * describe copies ("API synchronization behavior") and the default stream ("Stream synchronization
+ * behavior").
  *
- * standin MODULE: MODULE is kernels.c. With FAKE_CUDA=pageable:1 asynchronous copies of pageable memory take their time. */
+ * standin MODULE: MODULE is kernels.c. With FAKE_CUDA=pageable:1, asynchronous copies of pageable memory
+ * complete before they return. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,34 +12,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "condition.h"
+
 typedef uint64_t pointer;
 typedef void *handle;
 
-int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxPushCurrent_v2(handle), cuCtxPopCurrent_v2(handle *);
-int cuMemAlloc_v2(pointer *, size_t), cuMemFree_v2(pointer), cuMemHostAlloc(void **, size_t, unsigned), cuMemFreeHost(void *);
+int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxPushCurrent_v2(handle),
+    cuCtxPopCurrent_v2(handle *);
+int cuMemAlloc_v2(pointer *, size_t), cuMemFree_v2(pointer), cuMemHostAlloc(void **, size_t, unsigned),
+    cuMemFreeHost(void *);
 int cuMemcpyHtoD_v2(pointer, const void *, size_t), cuMemcpyDtoH_v2(void *, pointer, size_t);
-int cuMemcpyHtoDAsync_v2(pointer, const void *, size_t, handle), cuMemcpyDtoHAsync_v2(void *, pointer, size_t, handle);
-int cuMemcpyDtoDAsync_v2(pointer, pointer, size_t, handle), cuMemsetD8Async(pointer, unsigned char, size_t, handle);
+int cuMemcpyHtoDAsync_v2(pointer, const void *, size_t, handle), cuMemcpyDtoHAsync_v2(void *, pointer,
+    size_t, handle);
+int cuMemcpyDtoDAsync_v2(pointer, pointer, size_t, handle), cuMemsetD8Async(pointer, unsigned char, size_t,
+    handle);
 int cuStreamCreate(handle *, unsigned), cuStreamDestroy_v2(handle), cuStreamSynchronize(handle);
-int cuStreamWaitEvent(handle, handle, unsigned), cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle);
-int cuModuleLoadData(handle *, const void *), cuModuleUnload(handle), cuModuleGetFunction(handle *, handle, const char *);
-int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
+int cuStreamWaitEvent(handle, handle, unsigned), cuEventCreate(handle *, unsigned), cuEventRecord(handle,
+    handle);
+int cuModuleLoadData(handle *, const void *), cuModuleUnload(handle), cuModuleGetFunction(handle *, handle,
+    const char *);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
+                   void **, void **);
 
 enum { BYTES = 64, NON_BLOCKING = 1 };
 
 static unsigned char ones[BYTES], twos[BYTES], pageable[BYTES], *pinned;
 static pointer memory, seen;
-static handle alone, other, blocking, event; /* streams: the first two wait for none */
+static handle alone, other, blocking, event; /* streams; the first two wait for no other */
 
-/* What a stream sees in memory of the device; the other streams do nothing meanwhile. */
+/* Returns what a stream sees in the device's memory, while the other streams do nothing. */
 static int seen_by(handle stream)
 {
     unsigned char found[BYTES];
@@ -47,7 +50,7 @@ static int seen_by(handle stream)
     return found[BYTES - 1];
 }
 
-/* Nothing is under way any more, and zeros are everywhere. */
+/* Completes all work, and fills all memory with zeros. */
 static void clear(void)
 {
     handle all[] = {alone, other, blocking, NULL};
@@ -62,7 +65,8 @@ static void clear(void)
 
 static void copies_to_the_device(void)
 {
-    /* From pageable memory: it has been read, no more. Only streams that wait for the default stream see the copy. */
+    /* From pageable memory: the driver has only read it. Only streams that wait for the default stream see
+     * the copy. */
     clear();
     CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0);
     memset(ones, 3, BYTES);
@@ -70,23 +74,25 @@ static void copies_to_the_device(void)
     clear();
     CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0);
     CHECK(seen_by(alone) == 0 && cuStreamSynchronize(NULL) == 0 && seen_by(alone) == 1);
-    /* It waits for what was in the default stream, though. */
+    /* The copy waits for earlier work in the default stream, though. */
     clear();
-    CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0 && cuMemcpyHtoD_v2(memory, twos, BYTES) == 0 && seen_by(alone) == 1);
-    /* From pinned memory: it is there. */
+    CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0 && cuMemcpyHtoD_v2(memory, twos, BYTES) == 0
+          && seen_by(alone) == 1);
+    /* From pinned memory: the copy is complete. */
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoD_v2(memory, pinned, BYTES) == 0 && seen_by(alone) == 1);
-    /* In a stream: nobody else sees the copy before it waits for the stream. */
+    /* In a stream: no other stream sees the copy before it waits for the stream. */
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0);
-    CHECK(seen_by(other) == 0 && seen_by(blocking) == 0 && seen_by(NULL) == 0 && seen_by(alone) == 1 && seen_by(other) == 1);
+    CHECK(seen_by(other) == 0 && seen_by(blocking) == 0 && seen_by(NULL) == 0 && seen_by(alone) == 1
+          && seen_by(other) == 1);
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0 && cuEventRecord(event, alone) == 0);
     CHECK(cuStreamWaitEvent(other, event, 0) == 0 && seen_by(other) == 1);
-    /* Until then its source must stay as it is. */
+    /* Until then its source must not change. */
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0);
@@ -112,7 +118,7 @@ static void copies_to_the_host(void)
     CHECK(cuMemsetD8Async(memory, 1, BYTES, alone) == 0);
     CHECK(cuMemcpyDtoHAsync_v2(pageable, memory, BYTES, alone) == 0 && pageable[0] == waits);
     CHECK(cuStreamSynchronize(alone) == 0 && pageable[0] == 1);
-    /* Without a stream it is there, but other streams have not been waited for. */
+    /* Without a stream, the copy is complete, but it has not waited for other streams. */
     clear();
     CHECK(cuMemsetD8Async(memory, 1, BYTES, alone) == 0);
     CHECK(cuMemcpyDtoH_v2(pageable, memory, BYTES) == 0 && pageable[0] == 0);
@@ -122,7 +128,7 @@ static void copies_to_the_host(void)
     CHECK(cuMemcpyDtoH_v2(pageable, memory, BYTES) == 0 && pageable[0] == 1);
 }
 
-/* The default stream waits for what was put into blocking streams before, and these wait for it. */
+/* The default stream waits for earlier work in blocking streams, and these wait for it. */
 static void default_stream(void)
 {
     clear();
@@ -171,10 +177,11 @@ static void use_of_a_stream(void)
     cuMemsetD8Async(memory, 1, BYTES, alone);
 }
 
-/* What is under way when its memory, its module or its stream ends. */
+/* Work that is under way when its memory, its module or its stream ends. */
 static void refusals(void)
 {
-    void (*const all[])(void) = {free_of_a_fill, free_of_a_kernel, free_of_a_copy, unload_of_a_kernel, use_of_a_stream};
+    void (*const all[])(void) = {free_of_a_fill, free_of_a_kernel, free_of_a_copy, unload_of_a_kernel,
+                                 use_of_a_stream};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         clear();
         pid_t child = fork();
@@ -186,7 +193,7 @@ static void refusals(void)
         int status;
         CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     }
-    /* What is in a stream is done, also after its end. */
+    /* Work in a stream is done, also after the stream's end. */
     clear();
     handle ended;
     CHECK(cuStreamCreate(&ended, NON_BLOCKING) == 0 && cuMemsetD8Async(memory, 1, BYTES, ended) == 0);

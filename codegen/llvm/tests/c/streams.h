@@ -1,11 +1,12 @@
-/* Memory, streams and events of the stand-in driver, in the order that CUDA's documents promise ("API synchronization
- * behavior", "Stream synchronization behavior") and in no better one.
- *
- * - Work of a stream is done in the order in which it was put there, and as late as may be: when somebody waits for it.
- *   FAKE_CUDA=turns:SEED instead gives streams turns in a random order, whether anybody waits or not.
- * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else does without an
- *   event.
- * - What may wait for work, such as cuMemFree, does not. Whoever ends what work in a stream still uses ends the program. */
+/* Memory, streams and events of the stand-in driver, in the order that CUDA's documents promise ("API
+ * synchronization behavior", "Stream synchronization behavior") and in no better one.
+ * - Work of a stream is done in the order in which it was put there, and as late as may be: when somebody
+ *   waits for it. FAKE_CUDA=turns:SEED instead gives streams turns in a random order, whether anybody
+ *   waits or not.
+ * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else
+ *   does without an event.
+ * - Functions that may wait for work, such as cuMemFree, do not wait. A program that ends something that
+ *   work in a stream still uses is stopped. */
 #ifndef STREAMS_H
 #define STREAMS_H
 
@@ -17,7 +18,7 @@
 
 enum { MOST_MEMORY = 4096, MOST_STREAMS = 4096 };
 
-/* The number that FAKE_CUDA gives for a word, or else another one. */
+/* Returns the number that FAKE_CUDA has for a word, or else `otherwise`. */
 static long said(const char *word, long otherwise)
 {
     const char *text = getenv("FAKE_CUDA");
@@ -25,7 +26,7 @@ static long said(const char *word, long otherwise)
     return found ? strtol(found + strlen(word), NULL, 10) : otherwise;
 }
 
-/* Ends a program that relies on what no document promises. */
+/* Ends a program that relies on behaviour that no document promises. */
 __attribute__((format(printf, 1, 2))) static void refuse(const char *why, ...)
 {
     va_list arguments;
@@ -37,7 +38,7 @@ __attribute__((format(printf, 1, 2))) static void refuse(const char *why, ...)
     abort();
 }
 
-/* Memory. That of the device is open while work is done and closed otherwise. */
+/* Memory. The device's memory is accessible while work is done, and protected otherwise. */
 
 typedef struct piece {
     unsigned char *at;
@@ -46,7 +47,7 @@ typedef struct piece {
 
 static piece on_device[MOST_MEMORY], pinned[MOST_MEMORY];
 
-/* The piece that all of these bytes are in; null: there is none. */
+/* Returns the piece that contains all of these bytes; null if there is none. */
 static piece *piece_of(piece *all, const void *from, size_t bytes)
 {
     uintptr_t start = (uintptr_t)from;
@@ -57,7 +58,7 @@ static piece *piece_of(piece *all, const void *from, size_t bytes)
     return NULL;
 }
 
-/* The piece that begins there. */
+/* Returns the piece that begins there. */
 static piece *piece_at(piece *all, uint64_t start)
 {
     for (piece *p = all; p < all + MOST_MEMORY; p++)
@@ -87,7 +88,7 @@ static void open_memory(int how)
 
 typedef struct stream stream;
 
-/* One record of an event: whoever waits does so for the newest one that there is then. */
+/* One record of an event: a wait is for the newest record at that time. */
 typedef struct mark {
     stream *in;
     bool done;
@@ -104,7 +105,7 @@ typedef struct work {
     enum { COPY, FILL, LAUNCH, RECORD, WAIT } what;
     unsigned char *to;
     const unsigned char *from;
-    void *staged; /* memory of the driver's own that `from` is in */
+    void *staged; /* the driver's own memory that holds `from` */
     size_t bytes;
     int value;
     launch launch;
@@ -138,7 +139,7 @@ static mark *record(stream *in)
     return new;
 }
 
-/* Lets what is put into a stream from now on wait for what is in another one. */
+/* Makes future work of a stream wait for the present work of another. */
 static void put_behind(stream *later, stream *earlier)
 {
     if (earlier != later && earlier->first)
@@ -158,7 +159,7 @@ static work *add(stream *to, int what)
     return append(to, what);
 }
 
-/* Whether work that is not done may read or write some memory. A kernel may do so wherever its arguments point. */
+/* Whether unfinished work may read or write some memory. A kernel may do so wherever its arguments point. */
 static bool is_used(const piece *memory)
 {
     uintptr_t start = (uintptr_t)memory->at, end = start + memory->bytes;
@@ -186,7 +187,7 @@ static bool is_running(const void *module)
     return false;
 }
 
-/* Work is done. */
+/* Does one piece of work. */
 
 static bool is_blocked(const stream *s)
 {
@@ -220,7 +221,7 @@ static void step(stream *s)
     free(w);
 }
 
-/* A number below `count`, another one each time. */
+/* Returns a number below `count`, a different one each time. */
 static unsigned drawn(unsigned count)
 {
     static uint64_t state;
@@ -232,7 +233,7 @@ static unsigned drawn(unsigned count)
     return (unsigned)(state >> 33) % count;
 }
 
-/* One of the streams in which something can be done; null: there is none. */
+/* Returns one of the streams in which work can be done; null if there is none. */
 static stream *any_stream(void)
 {
     stream *chosen = NULL;
@@ -277,7 +278,7 @@ static void finish_all(void)
         finish(all_streams[i], NULL);
 }
 
-/* What a device does while nobody waits. */
+/* Does the work of a device while no call waits. */
 static void go_on(void)
 {
     if (!said("turns:", 0) || drawn(4) != 0)
@@ -291,7 +292,7 @@ static void go_on(void)
 
 /* Copies. */
 
-/* Whether memory of the host is pageable. */
+/* Whether the host's memory is pageable. */
 static bool is_pageable(const void *at, size_t bytes)
 {
     return !piece_of(on_device, at, bytes) && !piece_of(pinned, at, bytes);
@@ -306,8 +307,8 @@ static work *put_copy(stream *in, void *to, const void *from, size_t bytes)
     return w;
 }
 
-/* A copy by a function with "Async" in its name. Between pageable memory and the device it may take until all is done, or
- * be as asynchronous as others: FAKE_CUDA=pageable:1 says the former. */
+/* A copy by a function with "Async" in its name. Between pageable memory and the device it may complete
+ * before it returns, or be asynchronous: FAKE_CUDA=pageable:1 selects the former. */
 static void copy_async(stream *in, void *to, const void *from, size_t bytes)
 {
     put_copy(in, to, from, bytes);
@@ -315,8 +316,8 @@ static void copy_async(stream *in, void *to, const void *from, size_t bytes)
         finish(in, NULL);
 }
 
-/* A copy to the device by the function without that, which is in the default stream. Pageable memory has been read when it
- * returns, and no more than that. */
+/* A copy to the device by the function without "Async", in the default stream. When it returns, pageable
+ * memory has been read, and no more. */
 static void copy_to_device(void *to, const void *from, size_t bytes)
 {
     if (!is_pageable(from, bytes)) {

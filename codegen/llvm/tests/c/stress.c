@@ -1,5 +1,5 @@
-/* Many threads call one model at once, each with threads of its own; sizes vary so that pools open and close often.
- * Linked with the model; also the program to build with -fsanitize=thread. */
+/* Many threads call one model at once, each with several threads. Sizes vary, so that pools open and close
+ * often. The program is linked with the model; it is also built with -fsanitize=thread. */
 #include <pthread.h>
 
 #include "check.h"
@@ -31,7 +31,7 @@ int main(void)
         CHECK(pthread_create(&threads[i], NULL, caller, (void *)i) == 0);
     for (size_t i = 0; i < CALLERS; i++)
         pthread_join(threads[i], NULL);
-    for (int i = 0; i < 3000; i++) { /* short loops that follow each other */
+    for (int i = 0; i < 3000; i++) { /* short loops in quick succession */
         float out[2 * 40];
         m_call call = call_on(rows, 40, out, 3);
         CHECK(m_predict_ex(&call) == M_OK && right_values(out, 40));

@@ -9,7 +9,7 @@ use sched_llvm::{Cpu, EntryInfo, Jit};
 use sched_nest::Variants;
 use std::ptr;
 
-/// EntryInfo for kernels that are called directly.
+/// The `EntryInfo` of kernels that tests call directly.
 pub fn entry() -> EntryInfo {
     EntryInfo {
         num_features: 1,
@@ -39,7 +39,7 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
     }
 }
 
-/// What a module reads and writes whose one kernel has these buffers.
+/// The interface of a module whose one kernel has these buffers.
 fn interface(kernel: KernelKind, function: &Function) -> Interface {
     let element = |space| function.buffers.iter().find(|buffer| buffer.space == space).map(|b| b.element);
     let input = element(Space::Input).unwrap_or(Scalar::F32);
@@ -67,8 +67,8 @@ impl Element for i64 {}
 impl Element for f32 {}
 impl Element for f64 {}
 
-/// Runs a function once, as the given kernel, and returns its output and status. If all went well, the interpreter
-/// must have written the same bytes.
+/// Runs a function once, as the given kernel, and returns its output and status. If it succeeds, the
+/// interpreter must have written the same bytes.
 pub fn run_as<I: Element, O: Element>(
     kernel: KernelKind,
     function: Function,
@@ -80,7 +80,7 @@ pub fn run_as<I: Element, O: Element>(
     run_on(Cpu::Native, kernel, function, tables, rows, n_rows, out)
 }
 
-/// [`run_as`] with the instructions of some processor.
+/// Runs a function as [`run_as`] does, with the instructions of a processor.
 pub fn run_on<I: Element, O: Element>(
     cpu: Cpu,
     kernel: KernelKind,
@@ -117,10 +117,10 @@ pub fn run_on<I: Element, O: Element>(
         KernelKind::Class => model.klass,
         KernelKind::Leaf => model.leaf,
         KernelKind::Tree => model.tree,
-        // Only devices have these.
+        // Only devices have these kernels.
         KernelKind::Direct | KernelKind::Quantize | KernelKind::RawOfBins | KernelKind::DirectOfBins => None,
     };
-    // SAFETY: the tests' functions stay inside the buffers that they are given.
+    // SAFETY: the tests' functions stay inside their buffers.
     unsafe { code.expect("the kernel is compiled")(&mut ctx) };
     if ctx.status == 0 {
         let mut interpreted = vec![0; size_of_val(out.as_slice())];
@@ -137,7 +137,7 @@ fn bytes_of<T: Element>(numbers: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// The processors whose code this machine can run.
+/// Processors whose code this machine can run.
 pub fn runnable() -> Vec<Cpu> {
     let nothing = Builder::new("nothing").finish();
     let module = module(KernelKind::Raw, nothing, &[]);

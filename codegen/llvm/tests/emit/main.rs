@@ -6,13 +6,13 @@ mod vectors;
 use harness::{Element, at, at_number, entry, module, run, run_as};
 use sched_diagnostics::internal;
 use sched_ir::lir::*;
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows, asm_text, codes, llvm_text};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows, asm_text, codes, llvm_text};
 
 const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);
 
-/// A function whose input holds pairs of vectors, and whose output the `results` of each pair, in order. `out` is the
-/// size of one result.
+/// A function whose input has pairs of vectors, and whose output has the `results` of each pair, in order.
+/// `out` is the size of one result.
 fn on_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Value>) -> Function {
     let mut b = Builder::new("pairs");
     let (input, output) =
@@ -33,7 +33,7 @@ fn on_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
     b.finish()
 }
 
-/// Runs `on_pairs` on vectors of `lanes` equal elements and checks that every lane says the same as `expected`.
+/// Runs `on_pairs` on vectors of `lanes` equal elements, and checks that every lane equals `expected`.
 fn check_pairs<I: Element, O: Element + PartialEq + std::fmt::Debug>(
     scalar: Scalar,
     pairs: &[(I, I)],
@@ -352,7 +352,7 @@ fn tables_are_read_in_every_width() {
     assert_eq!(out, [18.0, 20.25, 28.0, 41.5, 1.5, -2.0, 0.25, 8.0]);
 }
 
-/// Reverses the rows through temporary memory of `bytes(rows)` bytes, three times over.
+/// Reverses the rows three times, through temporary memory of `bytes(rows)` bytes.
 fn reverse(bytes: impl FnOnce(&mut Builder) -> Value) -> Function {
     let mut b = Builder::new("reverse");
     let (input, output) =
@@ -414,7 +414,8 @@ fn without_memory_the_body_is_skipped_and_the_run_fails() {
     assert_eq!((out[0], status), (0.0, i64::from(sched_llvm::runtime::Status::MEMORY)));
 }
 
-/// Sums of products over a nest of parallel loops, with vectors, masks and memory captured, and atomic additions.
+/// Sums of products over a nest of parallel loops, with vectors, masks and memory captured, and atomic
+/// additions.
 fn parallel_sums(ty: Ty) -> Function {
     let mut b = Builder::new("parallel_sums");
     let size = ty.bytes();
@@ -518,7 +519,7 @@ fn parallel_loops_run_on_threads() {
 
 #[test]
 fn finishing_kernels_run_in_place() {
-    // Each row's values are exchanged through loads that must not move behind the stores.
+    // Swaps the values of each row by loads that must not move behind the stores.
     let mut b = Builder::new("swap");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
@@ -598,7 +599,7 @@ fn a_reload_reads_memory_again() {
     }
 }
 
-/// A number of a table is read twice, and between both another load that may say that memory is read anew.
+/// Reads a number of a table twice, with another load in between that may reload memory.
 #[test]
 fn numbers_of_tables_are_kept_as_loads_say() {
     let read_twice = |keep: Keep, reload: bool| {
@@ -681,7 +682,7 @@ fn a_doubled_number_and_a_bit_are_one_addition_with_carry() {
     });
     let text = asm_text(&module(KernelKind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
     assert!(text.contains("\tadcq"), "{text}");
-    // Nodes behind the word's last bit have those of the next word.
+    // Nodes beyond the word's last bit have bits of the next word.
     let pairs =
         [(0b10, 1, 3), (0b01, 1, 2), (1 << 37, 37, 75), (1 << 5, 64 + 5, 139), (1 << 5, 128 + 6, 268)];
     let (given, expected): (Vec<[i64; 2]>, Vec<i64>) =
@@ -833,7 +834,8 @@ fn values_used_where_they_are_not_visible_are_rejected() {
 
 #[test]
 fn walks_choose_children_without_branches() {
-    // Nodes of 12 bytes: threshold, feature, the child to the right; the left one is next. A leaf has no feature.
+    // Nodes of 12 bytes: threshold, feature, and the right child; the left child is the next node. A leaf has
+    // no feature.
     let mut b = Builder::new("walk");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
@@ -867,7 +869,7 @@ fn walks_choose_children_without_branches() {
     let function = b.finish();
     let text = asm_text(&module(KernelKind::Raw, function.clone(), &[&[0; 12]]), Cpu::X86_64V3).unwrap();
     let branches = text.lines().filter(|line| line.starts_with("\tj") && !line.starts_with("\tjmp")).count();
-    // No rows, rows left, a leaf at the root, and a leaf below it.
+    // Branches for no rows, for the remainder, for a leaf at the root, and for a leaf below it.
     assert!(branches <= 4, "{text}");
 
     let node = |value: f32, feature: i32, right: i32| {

@@ -18,7 +18,7 @@ fn noise(n: usize) -> Vec<u8> {
     (0..n).map(|_| next()).collect()
 }
 
-/// Runs a function on bytes with the code of each processor; the harness compares with the interpreter.
+/// Runs a function on bytes with the code of each processor; the harness compares it with the interpreter.
 fn check(function: &Function, tables: &[&[u8]], input: &[u8], out: usize) -> Vec<u8> {
     let input: Vec<i8> = input.iter().map(|b| *b as i8).collect();
     let mut all: Vec<Vec<i8>> = Vec::new();
@@ -31,7 +31,7 @@ fn check(function: &Function, tables: &[&[u8]], input: &[u8], out: usize) -> Vec
     all.swap_remove(0).into_iter().map(|b| b as u8).collect()
 }
 
-/// A function with an input, an output and a table, and how many bytes it writes.
+/// A function with an input, an output and a table, and the number of bytes that it writes.
 struct Vectors {
     b: Builder,
     input: BufferId,
@@ -54,7 +54,7 @@ impl Vectors {
         self.b.load(ty, from)
     }
 
-    /// Writes a value to the output; floats as bits, for they may be any NaN.
+    /// Writes a value to the output; floats as bits, since a NaN may have any.
     fn write(&mut self, value: Value) {
         let to = Address { offset: self.written, ..at_number(&mut self.b, self.output, 0, 1) };
         self.written += self.b.ty(value).bytes();
@@ -172,13 +172,14 @@ fn gathers_of_every_type_stride_and_mask() {
             let mut v = Vectors::new();
             let input = v.input;
             let ty = Ty::vector(Scalar::I32, lanes);
-            // Both signs, between -32 and 31.
+            // Numbers of both signs, between -32 and 31.
             let numbers = v.load(input, ty, 0);
             let (low, less) = (v.b.int_of(ty, 63), v.b.int_of(ty, 32));
             let numbers = v.b.bin(Bin::And, numbers, low);
             let signed = v.b.sub(numbers, less);
             let masks = v.masks(lanes);
-            // Nine places and eight numbers of lanes: each number meets another place with the next element.
+            // Nine addresses and eight numbers of lanes: each number meets another address with the next
+            // element.
             for (stride, offset) in next.by_ref().take(1) {
                 for buffer in [input, v.table] {
                     let (zero, far) = (v.b.int(0), v.b.int(40));
@@ -201,7 +202,7 @@ fn gathers_of_every_type_stride_and_mask() {
 
 #[test]
 fn inactive_lanes_touch_no_memory() {
-    // Only lanes whose number is below zero are active, and only those are in memory.
+    // Only lanes with a negative number are active, and only these are in memory.
     for lanes in LANES {
         let mut v = Vectors::new();
         let (ty, output, table) = (Ty::vector(Scalar::I32, lanes), v.output, v.table);
@@ -274,14 +275,14 @@ fn lanes_and_masks() {
             let all = v.b.splat(first, lanes);
             v.write(all);
             for mask in &masks {
-                // A turn: twice the number, and one where the mask holds.
-                let turn = v.b.cast(Cast::ZExt, *mask, ty);
+                // A decision: twice the number, plus one where the mask holds.
+                let decision = v.b.cast(Cast::ZExt, *mask, ty);
                 let twice = v.b.add(numbers, numbers);
-                let next = v.b.add(twice, turn);
+                let next = v.b.add(twice, decision);
                 let sign = v.b.cast(Cast::SExt, *mask, ty);
                 let chosen = v.b.select(*mask, numbers, all);
-                let product = v.b.mul(turn, numbers);
-                for value in [turn, next, sign, chosen, product] {
+                let product = v.b.mul(decision, numbers);
+                for value in [decision, next, sign, chosen, product] {
                     v.write(value);
                 }
             }
@@ -302,20 +303,22 @@ fn lanes_and_masks() {
         }
         let out = v.written as usize;
         let bytes = check(&v.b.finish(), &[&[0]], &noise(64), out);
-        // The bits of none, any of none, any of its inverse, and its last lane.
+        // The bits of an empty mask, whether any of its lanes holds, whether any of its inverse does, and its
+        // last lane.
         let tail = &bytes[out - 4 * 16..][..16];
         assert_eq!(tail, [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], "{lanes}");
     }
 }
 
-/// `2 * node` and the bit of a word that the node names.
+/// The sum of `2 * node` and the bit of a word at position `node`.
 fn child(b: &mut Builder, word: Value, node: Value) -> Value {
     let (one, twice, shifted) = (b.int(1), b.add(node, node), b.bin(Bin::Shr, word, node));
     let bit = b.bin(Bin::And, shifted, one);
     b.add(twice, bit)
 }
 
-/// The interpreter has expected values of its own; here nodes are bits of noise, and some of them constants.
+/// Elsewhere the interpreter provides the expected values; here nodes are bits of noise, and some are
+/// constants.
 #[test]
 fn children_are_those_of_the_interpreter() {
     let mut v = Vectors::new();
@@ -366,7 +369,7 @@ fn squares_are_turned() {
                 }
             }
             let out = v.written as usize;
-            // Small numbers are no NaN, whose bits need not be kept.
+            // Small numbers are not NaN, whose bits need not be kept.
             let data: Vec<u8> = (0..2 * 32 * 8).map(|n| (n % 101) as u8).collect();
             let bytes = check(&v.b.finish(), &[&[0]], &data, out);
             assert_eq!(bytes[..2 * ty.bytes() as usize], data[..2 * ty.bytes() as usize], "{ty}");
@@ -404,7 +407,7 @@ fn vectors_reach_the_bodies_of_parallel_loops() {
     check(&v.b.finish(), &[&noise(300)], &noise(64), 256);
 }
 
-/// The assembly of one lookup, with lanes of 32 bits.
+/// Assembly of one look-up, with lanes of 32 bits.
 fn lookup_text(cpu: Cpu, element: Scalar, length: u16, lanes: u16) -> String {
     let mut v = Vectors::new();
     let numbers = v.load(v.input, Ty::vector(Scalar::I32, lanes), 0);
@@ -414,7 +417,7 @@ fn lookup_text(cpu: Cpu, element: Scalar, length: u16, lanes: u16) -> String {
     asm_text(&module(KernelKind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
 }
 
-/// How often an instruction occurs in assembly.
+/// Number of occurrences of an instruction in assembly.
 fn count(text: &str, instruction: &str) -> usize {
     text.lines().filter(|line| line.split_whitespace().next() == Some(instruction)).count()
 }
@@ -473,7 +476,8 @@ fn long_tables_of_bytes_are_looked_up_as_words() {
     assert_eq!(of_words(shuffles(Cpu::X86_64V3, 128)), (16, 0));
 }
 
-/// Numbers below a bound that their operations tell, from masks that are doubled, as nodes are on their way down.
+/// Numbers with a bound that follows from their operations: masks are doubled and added, as for nodes on the
+/// way down.
 fn numbers_below(v: &mut Vectors, ty: Ty, doublings: u32) -> Value {
     let masks = v.masks(ty.lanes);
     let mut numbers = v.b.int_of(ty, 1);
@@ -491,7 +495,7 @@ fn bounded_numbers_are_looked_up_like_any() {
         let ty = Ty::vector(Scalar::I8, lanes);
         let tables: Vec<Value> =
             [2, 16, 32, 64, 256].iter().map(|n| v.load(v.table, Ty::vector(Scalar::I8, *n), 0)).collect();
-        // From seven levels on there are numbers with the highest bit, from eight on lost bits.
+        // From seven levels on, numbers have the highest bit; from eight levels on, bits are lost.
         for doublings in 0..=9 {
             let path = numbers_below(&mut v, ty, doublings);
             let own = v.load(v.input, ty, 0);
@@ -510,7 +514,7 @@ fn bounded_numbers_are_looked_up_like_any() {
     }
 }
 
-/// What LLVM gets for 512-bit registers, before it improves anything.
+/// LLVM IR for 512-bit registers, before optimisation.
 fn emitted(v: Vectors) -> String {
     let module = module(KernelKind::Raw, v.b.finish(), &[&[0; 64]]);
     llvm_text(&module, Cpu::X86_64V4, false).expect("LLVM takes it")
@@ -544,7 +548,7 @@ fn turns_say_which_part_of_a_table_is_meant() {
         v.write(found);
         emitted(v).matches(" icmp ").count()
     };
-    // Four parts, for which two bits are tested where they are no turns; the masks take four comparisons themselves.
+    // Four registers, selected by two bits: decisions need no test, and their masks take four comparisons.
     assert_eq!([4, 5, 6].map(comparisons), [6, 5, 4]);
 }
 
@@ -572,7 +576,7 @@ fn gathers_and_turns_are_single_instructions() {
     assert_eq!(count(&text, "vpaddd"), 2, "{text}");
     assert!(text.lines().any(|line| line.contains("vpaddd") && line.contains("{%k")), "{text}");
     assert!(text.lines().any(|line| line.contains("vgatherdps\t(%r") && line.contains(",%zmm")), "{text}");
-    // A mask that is made anew would wait for the comparison before it.
+    // A mask that is made again would wait for the comparison before it.
     for undone in ["kxnor", "knotw", "vpmovm2d", "vpmovsxdq", "vpsubd", "vextractf64x4"] {
         assert_eq!(count(&text, undone), 0, "{text}");
     }

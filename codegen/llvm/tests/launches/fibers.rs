@@ -1,4 +1,4 @@
-//! A grid of threads on this machine: block after block, each thread as a fiber with a stack of its own.
+//! A grid of threads on this machine: block after block, with a fiber and its stack for each thread.
 
 #![allow(unsafe_code)]
 
@@ -12,7 +12,7 @@ use std::ptr;
 const GUARD_BYTES: usize = 1 << 16;
 const STACK_BYTES: usize = 1 << 17;
 
-/// The memory of a fiber's stack, whose lower end cannot be touched.
+/// Memory of a fiber's stack, whose lower end is protected.
 struct FiberStack {
     start: *mut c_void,
 }
@@ -20,7 +20,7 @@ struct FiberStack {
 impl FiberStack {
     fn new() -> FiberStack {
         assert_eq!((GUARD_BYTES + STACK_BYTES) % STACK_ALIGNMENT, 0);
-        // SAFETY: new memory is mapped, whose upper part is opened.
+        // SAFETY: the call maps new memory, and makes its upper part accessible.
         unsafe {
             let bytes = GUARD_BYTES + STACK_BYTES;
             let start = mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::empty(), MapFlags::PRIVATE)
@@ -34,7 +34,7 @@ impl FiberStack {
 
 impl Drop for FiberStack {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and nothing runs on it any more.
+        // SAFETY: `new` mapped the memory, and nothing runs on it any more.
         let _ = unsafe { munmap(self.start, GUARD_BYTES + STACK_BYTES) };
     }
 }
@@ -50,23 +50,23 @@ unsafe impl Stack for FiberStack {
     }
 }
 
-/// 64 bytes of memory, aligned so.
+/// 64 bytes of memory, aligned to 64.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub struct Line(pub [u8; 64]);
+pub struct AlignedBytes(pub [u8; 64]);
 
-/// Memory of so many bytes that hold no useful value.
-pub fn memory(bytes: usize) -> Vec<Line> {
-    vec![Line([0xa5; 64]); bytes.div_ceil(64).max(1)]
+/// Memory of `bytes` bytes without useful values.
+pub fn memory(bytes: usize) -> Vec<AlignedBytes> {
+    vec![AlignedBytes([0xa5; 64]); bytes.div_ceil(64).max(1)]
 }
 
-/// What a barrier calls: the fiber waits to be resumed.
+/// The barrier: suspends the fiber until it is resumed.
 unsafe extern "C" fn wait(fiber: *mut c_void) {
-    // SAFETY: a thread is given its own yielder, and runs on its fiber.
+    // SAFETY: a thread has its own yielder, and runs on its fiber.
     unsafe { (*fiber.cast::<Yielder<(), ()>>()).suspend(()) }
 }
 
-/// Runs a kernel. Its parameters are given by pointers to each.
+/// Runs a kernel. `parameters` has a pointer to each parameter.
 pub fn launch(kernel: &HostKernel, grid: [u32; 3], block: [u32; 3], parameters: &[*const c_void]) {
     let threads: Vec<[u32; 3]> = numbers(block).collect();
     let mut stacks: Vec<FiberStack> = threads.iter().map(|_| FiberStack::new()).collect();
@@ -84,7 +84,7 @@ pub fn launch(kernel: &HostKernel, grid: [u32; 3], block: [u32; 3], parameters: 
             })
         };
         let mut fibers: Vec<Coroutine<(), (), (), FiberStack>> = threads.iter().map(fiber).collect();
-        // Every other interval between barriers runs the threads from the last to the first.
+        // Threads run in reverse order in every other interval between barriers.
         let mut forward = true;
         loop {
             let mut waiting = 0;
@@ -111,7 +111,7 @@ pub fn launch(kernel: &HostKernel, grid: [u32; 3], block: [u32; 3], parameters: 
     }
 }
 
-/// All numbers in three directions, x first.
+/// All numbers in three directions, x fastest.
 fn numbers(extent: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     let [x, y, z] = extent;
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))

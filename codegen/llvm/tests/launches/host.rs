@@ -1,8 +1,9 @@
-//! Functions with launches on this machine: what is around the launches is interpreted, the launches are machine code.
+//! Functions with launches on this machine: launches are machine code, and the interpreter runs the code
+//! around them.
 
 #![allow(unsafe_code)]
 
-use super::fibers::{Line, launch, memory};
+use super::fibers::{AlignedBytes, launch, memory};
 use sched_ir::lir::{
     self, Bin, Block, Cast, Cmp, Function, KernelKind, Launch, Module, Op, Scalar, Space, Stmt,
 };
@@ -14,7 +15,7 @@ use std::ffi::c_void;
 pub struct Host<'m> {
     module: &'m Module,
     launches: HostLaunches,
-    tables: Vec<Vec<Line>>,
+    tables: Vec<Vec<AlignedBytes>>,
 }
 
 impl<'m> Host<'m> {
@@ -42,29 +43,34 @@ impl<'m> Host<'m> {
             };
             buffers.insert(number, base as usize);
         }
-        let mut run =
-            Run { function, launches: &self.launches, rows: rows as i64, buffers, values: HashMap::new() };
+        let mut run = FunctionRun {
+            function,
+            launches: &self.launches,
+            rows: rows as i64,
+            buffers,
+            values: HashMap::new(),
+        };
         run.block(&function.body);
     }
 }
 
-fn bytes(lines: &mut [Line]) -> &mut [u8] {
+fn bytes(lines: &mut [AlignedBytes]) -> &mut [u8] {
     // SAFETY: lines are bytes, one after the other.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), 64 * lines.len()) }
 }
 
 /// A run of a function.
-struct Run<'a> {
+struct FunctionRun<'a> {
     function: &'a Function,
     launches: &'a HostLaunches,
     rows: i64,
     /// Addresses.
     buffers: HashMap<u32, usize>,
-    /// Integers and truth values, widened with their sign.
+    /// Integers and truth values, extended with their sign.
     values: HashMap<u32, i64>,
 }
 
-impl Run<'_> {
+impl FunctionRun<'_> {
     fn value(&self, value: lir::Value) -> i64 {
         self.values[&value.0]
     }
@@ -165,10 +171,10 @@ impl Run<'_> {
         let grid = launch_of.grid.map(|blocks| self.value(blocks).max(0) as u32);
         let name = format!("schedc_{}_{}", self.function.name, launch_of.name);
         let kernel = self.launches.kernel(&name).expect("a kernel for each launch");
-        // Eight bytes hold an address, and, on this machine, a smaller number in the first of them.
+        // Eight bytes hold an address, or a smaller number in the first bytes.
         let addresses = kernel.buffers.iter().map(|buffer| self.buffers[&buffer.0] as u64);
         let values = kernel.values.iter().map(|value| self.value(*value) as u64);
-        // All blocks are launched at once: the first one in the directions y and z is 0.
+        // One launch has all blocks, so the first block in the directions y and z is 0.
         let arguments: Vec<u64> = addresses.chain(values).chain([0, 0]).collect();
         let parameters: Vec<*const c_void> = arguments.iter().map(|a| std::ptr::from_ref(a).cast()).collect();
         launch(kernel, grid, launch_of.block, &parameters);

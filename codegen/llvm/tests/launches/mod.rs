@@ -1,4 +1,4 @@
-//! What the tests of launches share: schedules and models compiled for GPUs.
+//! Schedules and models compiled for GPUs, for several tests.
 
 #![allow(dead_code, clippy::expect_used, clippy::panic)]
 
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 /// All kinds of kernels.
 pub const ALL: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
 
-/// Those that walk trees.
+/// Kinds of kernels that walk trees.
 pub const WALKS: [KernelKind; 2] = [KernelKind::Raw, KernelKind::Leaf];
 
-/// Blocks of threads with a row each.
+/// Blocks of threads with one row each.
 pub const DIRECT: &str = "tile(batch, b0, b1, 128)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
 
 fn folder(name: &str) -> PathBuf {
@@ -44,7 +44,7 @@ pub fn examples() -> Vec<Named> {
 /// A schedule by name.
 pub type Named = (String, String);
 
-/// The examples, and schedules of every way to store and to walk trees.
+/// The examples, and schedules for every way to store and walk trees.
 pub fn schedules() -> Vec<Named> {
     let more = [
         "",

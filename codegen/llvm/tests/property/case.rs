@@ -1,5 +1,5 @@
-//! One case: a random forest under a random legal schedule on random rows, through the interpreter and through machine
-//! code, against the plain walker.
+//! Cases: a random forest under a random legal schedule on random rows, in the interpreter and in machine
+//! code, compared with the plain walker.
 
 use crate::launches::{add_up, one_wavefront};
 use sched_forest::{
@@ -12,22 +12,22 @@ use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, FetchCosts, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind, Status};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Rows};
+use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
 use sched_testing::forests;
 use sched_testing::{Rng, schedules};
 
 /// A case, ready to run.
 pub struct Case {
-    /// Everything follows from it.
+    /// Seed from which everything follows.
     pub seed: u64,
     /// The forest.
     pub forest: Forest,
     /// The schedule.
     pub schedule: String,
-    /// The checked schedule; in some cases with another one for calls of few rows.
+    /// The checked schedule; in some cases with another one for small calls.
     pub nests: Variants<Nest>,
-    /// Hits of leaves, for tiles by probability.
+    /// Hits of leaves, for tiling by probability.
     pub profile: Profile,
     /// Row-major values.
     pub rows: Vec<f64>,
@@ -37,12 +37,12 @@ const KERNELS: [KernelKind; 5] =
     [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 impl Case {
-    /// The case of a seed.
+    /// Makes the case of a seed.
     pub fn new(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
         let forest = forests::forest(&mut rng);
         let forest = forests::with_other_tests(&mut rng, forest);
-        // Drawn apart, so that a seed has the schedule that it has for other trees.
+        // A separate random stream, so that a seed has the same schedule for other trees.
         let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
         let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
         let forest = forests::with_linear_leaves(seed, forest);
@@ -57,7 +57,7 @@ impl Case {
                 panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
             })
         };
-        // By chance alone few schedules have nothing but walks in the layout that holds sets.
+        // Few random schedules have all walks in the layout that holds sets.
         let holds_sets = has_classes(&forest) && !rng.one_in(4);
         let holding = |schedule: String| {
             let held = if holds_sets { in_preorder(&schedule) } else { schedule.clone() };
@@ -73,7 +73,7 @@ impl Case {
         Case { seed, forest, schedule, nests, profile, rows }.with_sums_in_bounds()
     }
 
-    /// The bound of sums in another order is one of sums themselves, not of what steps make of them.
+    /// Bounds the sums in another order, without the transformations that follow.
     pub fn with_sums_in_bounds(mut self) -> Case {
         if !self.exact() {
             self.forest.output.raw.clear();
@@ -81,7 +81,7 @@ impl Case {
         self
     }
 
-    /// A case that is not random.
+    /// Makes a case of given parts.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
         let model = Some(forests::info(&forest).into());
         let options = Options { model, supported: Supported::Compilable, ..Options::default() };
@@ -96,7 +96,7 @@ impl Case {
         }
     }
 
-    /// Whether the tiles of some tree follow the likely paths.
+    /// Whether the node tiles of some tree follow the likely paths.
     pub fn has_likely_tiles(&self) -> bool {
         let asked = self.nests.rest().tiles().filter(|tiles| tiles.by_probability);
         let tiling = asked.and_then(|asked| Tiling::new(&self.forest, asked, Some(&self.profile)).ok());
@@ -109,12 +109,12 @@ impl Case {
         self.forest.prepared_for(tested).is_some_and(|prepared| !prepared.classes.is_empty())
     }
 
-    /// Whether every schedule adds in the model's order.
+    /// Whether the schedule adds trees in the model's order.
     pub(crate) fn exact(&self) -> bool {
         self.nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact)
     }
 
-    /// Whether the rows are so few that several trees are walked together.
+    /// Whether the rows are few enough that several trees are interleaved.
     pub fn walks_few_rows(&self) -> bool {
         let rows = self.num_rows();
         let nest = self.nests.for_rows(rows);
@@ -129,7 +129,7 @@ impl Case {
         compile(forest, profile, self.nests.clone(), kernels, &budget)
     }
 
-    /// Machines differ in which levels they fetch in which way: their gathers are as fast as loads, or very slow.
+    /// Costs of fetch strategies: gathers are as fast as loads, or very slow, as machines differ.
     fn fetch_costs(&self) -> FetchCosts {
         let usual = FetchCosts::default();
         match self.seed % 3 {
@@ -139,18 +139,18 @@ impl Case {
         }
     }
 
-    /// Whether rows are handed over as doubles: in half of the cases. A model whose rows are floats rounds them.
+    /// Whether calls pass rows as doubles, in half of the cases. A model whose rows are floats rounds them.
     pub(crate) fn in_doubles(&self) -> bool {
         self.seed.is_multiple_of(2)
     }
 
-    /// The type of the rows that the code is for: often narrower than the model's own, where no wider ones are handed over.
+    /// The type of rows of the code: often narrower than the model's, if calls pass no wider rows.
     pub fn row_type(&self) -> Float {
         let narrow = !self.in_doubles() && !self.seed.is_multiple_of(5);
         if narrow { Float::F32 } else { self.forest.types.input }
     }
 
-    /// The values that are handed over.
+    /// Values that calls pass.
     pub(crate) fn given(&self) -> impl Iterator<Item = f64> {
         let in_doubles = self.in_doubles();
         self.rows.iter().map(move |x| if in_doubles { *x } else { f64::from(*x as f32) })
@@ -160,7 +160,7 @@ impl Case {
         self.rows.len() / self.forest.num_features
     }
 
-    /// Whether sums depend on the order in which threads come.
+    /// Whether sums depend on the order in which threads run.
     pub(crate) fn atomic(&self) -> bool {
         self.nests
             .iter()
@@ -168,7 +168,7 @@ impl Case {
             .any(|l| l.annotations.reduce == Some(Reduce::Atomic))
     }
 
-    /// The case in words, down to the loop nest.
+    /// Describes the case, down to the loop nest.
     pub fn describe(&self) -> String {
         let compiled = self.compile(&[KernelKind::Raw]);
         let stages = compiled.map_or_else(
@@ -181,7 +181,7 @@ impl Case {
         format!("{}\n{} rows\n{stages}", self.schedule, self.num_rows())
     }
 
-    /// Compiles and runs the case; says what is wrong, if anything is.
+    /// Compiles and runs the case; fails with a description of the first difference.
     pub fn run(&self) -> Result<(), String> {
         let compiled = self.compile(&KERNELS).map_err(|error| error.to_string())?;
         let n = self.num_rows();
@@ -191,7 +191,7 @@ impl Case {
         let mut leaves = vec![0u32; n * self.forest.trees.len()];
         predict_leaves(&self.forest, &given, &mut leaves).map_err(|e| e.to_string())?;
 
-        // The interpreter first: it finds accesses out of bounds before machine code makes them.
+        // The interpreter runs first: it detects accesses out of bounds before machine code makes them.
         let interpreted = self.interpret(&compiled, n * self.forest.num_margins)?;
         self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
@@ -215,7 +215,7 @@ impl Case {
         self.machine_trees(&jit, &trees)
     }
 
-    /// What machine code says that trees add.
+    /// Compares the values of trees' leaves by machine code.
     fn machine_trees(&self, jit: &Jit, expected: &[f64]) -> Result<(), String> {
         let n = self.num_rows();
         let (mut floats, mut doubles) = (vec![0f32; expected.len()], vec![0f64; expected.len()]);
@@ -236,7 +236,7 @@ impl Case {
         same_bits("value of a tree", &found, expected)
     }
 
-    /// Machine code, through the entry points that callers use.
+    /// Compares machine code, called through the entry points.
     fn machine(
         &self,
         jit: &Jit,
@@ -264,7 +264,7 @@ impl Case {
         self.machine_on_columns(jit, &raw, &numbers)?;
         same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
 
-        // Which of several sums is the largest, if one is not a number, nobody says.
+        // The largest of several sums is not defined if one is NaN.
         if self.exact() && !expected.iter().any(|sum| sum.is_nan()) {
             let mut wanted = vec![0f64; n * self.forest.num_outputs()];
             let given: Vec<f64> = self.given().collect();
@@ -280,7 +280,7 @@ impl Case {
         round(x, self.forest.types.output)
     }
 
-    /// Predicts numbers of the type of results.
+    /// Predicts, and returns results as doubles.
     fn results(&self, jit: &Jit, kind: Kind, count: usize) -> Result<Vec<f64>, String> {
         let (mut floats, mut doubles) = (vec![0f32; count], vec![0f64; count]);
         let (output, other) = match self.forest.types.output {
@@ -305,7 +305,7 @@ impl Case {
             num_values: lower::value_columns(&self.forest) as i32,
             num_trees: self.forest.trees.len() as i32,
             own_rows: if self.forest.types.input == Float::F64 { Dtype::F64 } else { Dtype::F32 },
-            // Rows are made out to be expensive, so that threads take part even in small calls.
+            // A high cost of rows makes several threads take part even in small calls.
             ns_per_row: 1e6,
             info: "{}".to_string(),
             feature_names: Vec::new(),
@@ -347,7 +347,7 @@ impl Case {
         Ok(found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
 
-    /// Runs a kernel in the interpreter. Accesses of launches are counted, too, in half of the cases.
+    /// Runs a kernel in the interpreter, which counts accesses of launches in half of the cases.
     pub(crate) fn run_kernel(
         &self,
         compiled: &Compiled,
@@ -374,7 +374,7 @@ impl Case {
         Ok(output)
     }
 
-    /// Exact sums are equal bit for bit, others within a millionth of what was added up.
+    /// Compares margins: exact sums bit for bit, others within a millionth of their magnitude.
     fn compare_margins(
         &self,
         who: &str,
@@ -395,7 +395,7 @@ impl Case {
         Ok(())
     }
 
-    /// The magnitudes that make up one margin: its base value and the leaves reached.
+    /// The magnitude of one margin: of its base value and its leaves.
     fn magnitude(&self, row: usize, margin: usize, leaves: &[u32]) -> f64 {
         let count = self.forest.trees.len();
         let reached = leaves[row * count..(row + 1) * count].iter();
@@ -415,7 +415,7 @@ impl Case {
     }
 }
 
-/// Whether some feature has so many sets that rows may have classes of its categories.
+/// Whether some feature has enough sets that rows may have classes of its categories.
 fn has_classes(forest: &Forest) -> bool {
     forest.prepared_for(SetTests::OfClasses).is_some_and(|prepared| !prepared.classes.is_empty())
 }
@@ -428,7 +428,7 @@ fn in_preorder(schedule: &str) -> String {
 }
 
 impl Case {
-    /// The magnitudes that a linear leaf adds up, if it is one and no feature is missing.
+    /// The magnitude of a linear leaf's terms, if the leaf is linear and no feature is missing.
     fn linear_magnitude(&self, tree: &Tree, leaf: &Leaf, row: usize) -> Option<f64> {
         let number = self.forest.trees.iter().position(|other| std::ptr::eq(tree, other))?;
         let at = tree.leaves.iter().position(|other| std::ptr::eq(leaf, other))?;
@@ -469,8 +469,8 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], expected: &[T])
     }
 }
 
-/// Whether numbers are equal in all bits. What is not a number may be so in any way: linear leaves add up infinities, and
-/// no trainer says which sign that has.
+/// Compares numbers bit for bit, with all NaNs alike: linear leaves may add infinities, and no trainer
+/// defines the sign of the NaN that results.
 pub fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
     let of = |x: &f64| if x.is_nan() { f64::NAN } else { *x }.to_bits();
     let bits = |values: &[f64]| values.iter().map(of).collect::<Vec<_>>();
@@ -481,7 +481,7 @@ pub fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), Stri
     }
 }
 
-/// Most rows that advance together in vectors somewhere in a nest; 0 if no vectors do.
+/// Largest number of rows that advance together in vectors; 0 without vectors.
 fn widest_group(nest: &Nest) -> usize {
     let loops = nest.loops.iter().filter(|this| this.axis == Axis::Row);
     let rows = loops.filter_map(|this| {
@@ -491,7 +491,7 @@ fn widest_group(nest: &Nest) -> usize {
     rows.max().unwrap_or(0)
 }
 
-/// Turns the size of some tiles into a `param` or a `const`.
+/// Replaces some tile sizes by a `param` or a `const`.
 pub fn with_params(schedule: String, rng: &mut Rng) -> String {
     let mut header = String::new();
     let mut body = String::new();
@@ -511,7 +511,7 @@ pub fn with_params(schedule: String, rng: &mut Rng) -> String {
     header + &body
 }
 
-/// A number in a type.
+/// A number rounded to a type.
 fn round(x: f64, float: Float) -> f64 {
     match float {
         Float::F32 => f64::from(x as f32),

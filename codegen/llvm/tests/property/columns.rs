@@ -7,7 +7,7 @@ use sched_ir::interp::{self, Memory};
 use sched_ir::lir::KernelKind;
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Jit, Output, Rows};
+use sched_llvm::{Jit, Output, Predict, Rows};
 
 /// The columns of rows of `features` values.
 fn transposed<T: Copy>(values: &[T], features: usize) -> Vec<Vec<T>> {
@@ -15,7 +15,7 @@ fn transposed<T: Copy>(values: &[T], features: usize) -> Vec<Vec<T>> {
 }
 
 impl Case {
-    /// Runs the kernels on columns, if they take some, and compares with what they made of rows.
+    /// Runs the kernels on columns, if they accept them, and compares the results with those of rows.
     pub(crate) fn interpret_columns(
         &self,
         compiled: &Compiled,
@@ -28,7 +28,7 @@ impl Case {
         }
         let rows = self.kernel_rows(compiled);
         let size = self.row_type().bytes();
-        // The interpreter wants columns in descending order.
+        // The interpreter takes columns in descending order.
         let input = match size {
             4 => transposed(rows.as_chunks::<4>().0, self.forest.num_features)
                 .into_iter()
@@ -62,14 +62,15 @@ impl Case {
         if found == leaves { Ok(()) } else { Err("leaves of columns differ".to_string()) }
     }
 
-    /// Calls on columns give what those on rows do: on those that kernels read in place, and with some that are converted.
+    /// Compares calls on columns with calls on rows: columns that kernels read in place, and columns that are
+    /// converted.
     pub(crate) fn machine_on_columns(&self, jit: &Jit, raw: &[f64], leaves: &[i32]) -> Result<(), String> {
         let features = self.forest.num_features;
         let doubles = transposed(&self.rows, features);
         let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
         let floats = transposed(&narrow, features);
         let n = self.num_rows();
-        // All values are there, so the bits change nothing but the way they go.
+        // No value is missing, so the bits only change the way values take.
         let bits = vec![0xff; n.div_ceil(8)];
         for converted in [false, true] {
             let column = |feature: usize| {

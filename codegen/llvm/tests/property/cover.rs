@@ -1,28 +1,28 @@
-//! What a set of cases covers, counted, so that the property test cannot quietly stop testing something.
+//! Counts of the features that a set of cases covers. A property test that quietly stops covering one fails.
 
 use crate::case::Case;
 use sched_forest::{Float, Types};
 use sched_nest::{Body, Layout, LoopId, Nest};
 use std::collections::BTreeMap;
 
-/// With fewer cases, nothing is said of what is rare.
+/// Fewest cases for which rare features are checked.
 const LEAST_CASES: usize = 1000;
 
-/// In how many cases each thing occurs.
+/// Counts by feature.
 #[derive(Default)]
 pub struct Cover {
-    /// Cases seen.
+    /// Number of cases.
     pub cases: usize,
-    /// By name.
+    /// Number of cases with each feature, by name.
     pub seen: BTreeMap<&'static str, usize>,
 }
 
-/// Everything that must occur in at least one case of twenty.
+/// Features that must occur in at least one of twenty cases.
 pub fn wanted() -> impl Iterator<Item = &'static str> {
     WANTED.into_iter().chain(Layout::WORDS.iter().copied())
 }
 
-/// The same without layouts.
+/// Features that must occur in at least one of twenty cases, apart from layouts.
 const WANTED: [&str; 34] = [
     "tile",
     "split",
@@ -60,7 +60,7 @@ const WANTED: [&str; 34] = [
     "linear leaves",
 ];
 
-/// What several draws have to agree on, and a layout that fewer trees can have, may be rarer: in one case of fifty.
+/// Features that need several draws, or few trees allow: they must occur in at least one of fifty cases.
 const COMBINED: [&str; 2] = ["cached rows with a bank for each lane", "preorder"];
 
 impl Cover {
@@ -101,7 +101,7 @@ impl Cover {
         *self.seen.entry(name).or_default() += usize::from(used);
     }
 
-    /// Prints the counts, and sees that nothing is rare.
+    /// Prints the counts, and fails if a feature is rare.
     pub fn is_enough(&self, wanted: impl Iterator<Item = &'static str>) {
         println!("{} cases", self.cases);
         for name in wanted {
@@ -122,7 +122,7 @@ impl Cover {
     }
 }
 
-/// `tile(v, outer, inner, size)` as written, without `size`.
+/// Arguments of each `tile(v, outer, inner, size)`, without `size`.
 fn tiles(schedule: &str) -> impl Iterator<Item = [&str; 4]> {
     schedule.lines().filter_map(|line| {
         let args: Vec<&str> = line.strip_prefix("tile(")?.strip_suffix(')')?.split(", ").collect();
@@ -130,7 +130,7 @@ fn tiles(schedule: &str) -> impl Iterator<Item = [&str; 4]> {
     })
 }
 
-/// How deep tiles of tiles of tiles go.
+/// Depth of nested tiles.
 fn tile_depth(schedule: &str) -> usize {
     let mut depth: BTreeMap<&str, usize> = BTreeMap::new();
     for [v, outer, inner, _] in tiles(schedule) {

@@ -1,4 +1,4 @@
-//! What cases of schedules for GPUs cover.
+//! Features that cases of schedules for GPUs cover.
 
 use crate::case::Case;
 use crate::cover::Cover;
@@ -9,97 +9,97 @@ use sched_lang::{Options, Supported, Target, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, Loop, LoopId, Nest, Reduce};
 use sched_testing::forests;
 
-/// Something that a case may have.
-struct Kind {
+/// A feature that a case may have.
+struct CoveredFeature {
     name: &'static str,
     is_in: fn(&Case) -> bool,
-    /// Lines that ask for it, where there may be no code for it yet: in a schedule whose blocks `b0` have rows `b1` in
-    /// threads, each of which adds pieces `t0` of trees `t1`.
-    asked: Option<&'static str>,
+    /// Lines of a schedule with the feature, if code for it may be missing. The schedule's blocks `b0` have
+    /// rows `b1` in threads, each of which adds pieces `t0` of trees `t1`.
+    lines: Option<&'static str>,
 }
 
-const fn kind(name: &'static str, is_in: fn(&Case) -> bool) -> Kind {
-    Kind { name, is_in, asked: None }
+const fn feature(name: &'static str, is_in: fn(&Case) -> bool) -> CoveredFeature {
+    CoveredFeature { name, is_in, lines: None }
 }
 
-/// Everything that must occur in at least one case of twenty, as soon as there is code for it.
-const KINDS: &[Kind] = &[
-    kind("launches", Case::has_launches),
-    kind("grid.x", |case| maps(case, GpuLevel::Grid, GpuAxis::X)),
-    kind("grid.y", |case| maps(case, GpuLevel::Grid, GpuAxis::Y)),
-    kind("grid.z", |case| maps(case, GpuLevel::Grid, GpuAxis::Z)),
-    kind("block.x", |case| maps(case, GpuLevel::Block, GpuAxis::X)),
-    kind("block.y", |case| maps(case, GpuLevel::Block, GpuAxis::Y)),
-    kind("block.z", |case| maps(case, GpuLevel::Block, GpuAxis::Z)),
-    kind("rows in blocks", |case| any(case, |this| on(this, GpuLevel::Grid, Axis::Row))),
-    kind("trees in blocks", |case| any(case, |this| on(this, GpuLevel::Grid, Axis::Tree))),
-    kind("rows in threads", |case| any(case, |this| on(this, GpuLevel::Block, Axis::Row))),
-    kind("trees in threads", |case| any(case, |this| on(this, GpuLevel::Block, Axis::Tree))),
-    kind("several loops over trees mapped", |case| {
+/// Features that must occur in at least one of twenty cases, as soon as there is code for them.
+const FEATURES: &[CoveredFeature] = &[
+    feature("launches", Case::has_launches),
+    feature("grid.x", |case| maps(case, GpuLevel::Grid, GpuAxis::X)),
+    feature("grid.y", |case| maps(case, GpuLevel::Grid, GpuAxis::Y)),
+    feature("grid.z", |case| maps(case, GpuLevel::Grid, GpuAxis::Z)),
+    feature("block.x", |case| maps(case, GpuLevel::Block, GpuAxis::X)),
+    feature("block.y", |case| maps(case, GpuLevel::Block, GpuAxis::Y)),
+    feature("block.z", |case| maps(case, GpuLevel::Block, GpuAxis::Z)),
+    feature("rows in blocks", |case| any(case, |this| on(this, GpuLevel::Grid, Axis::Row))),
+    feature("trees in blocks", |case| any(case, |this| on(this, GpuLevel::Grid, Axis::Tree))),
+    feature("rows in threads", |case| any(case, |this| on(this, GpuLevel::Block, Axis::Row))),
+    feature("trees in threads", |case| any(case, |this| on(this, GpuLevel::Block, Axis::Tree))),
+    feature("several loops over trees mapped", |case| {
         let trees = |this: &&Loop| this.axis == Axis::Tree && this.annotations.gpu_dimension.is_some();
         case.nests.iter().any(|(_, nest)| nest.loops.iter().filter(trees).count() > 1)
     }),
-    kind("trees in blocks and in their threads", |case| {
+    feature("trees in blocks and in their threads", |case| {
         let trees = |nest: &Nest, level| nest.loops.iter().any(|this| on(this, level, Axis::Tree));
         case.nests.iter().any(|(_, nest)| trees(nest, GpuLevel::Grid) && trees(nest, GpuLevel::Block))
     }),
-    kind("loop of the host around launches", |case| {
+    feature("loop of the host around launches", |case| {
         in_nests(case, |nest, _, above| {
             let mapped = |id: &LoopId| nest.get(*id).annotations.gpu_dimension.is_some();
             above.iter().any(mapped) && above.first().is_some_and(|first| !mapped(first))
         })
     }),
-    kind("several launches", |case| {
+    feature("several launches", |case| {
         case.nests.iter().any(|(_, nest)| launches(nest) && nest.roots.len() > 1)
     }),
-    kind("cached rows", |case| in_launches(case, |this| this.axis == Axis::Row && this.annotations.cache)),
-    Kind {
+    feature("cached rows", |case| in_launches(case, |this| this.axis == Axis::Row && this.annotations.cache)),
+    CoveredFeature {
         name: "cached trees",
         is_in: |case| in_launches(case, |this| this.axis == Axis::Tree && this.annotations.cache),
-        asked: Some("cache(t0)"),
+        lines: Some("cache(t0)"),
     },
-    kind("cached rows with a bank for each lane", |case| {
+    feature("cached rows with a bank for each lane", |case| {
         case.reads_bank_by_lane()
             && in_launches(case, |this| this.axis == Axis::Row && this.annotations.cache)
     }),
-    kind("atomicReduce", |case| in_launches(case, |this| this.annotations.reduce == Some(Reduce::Atomic))),
-    Kind {
+    feature("atomicReduce", |case| in_launches(case, |this| this.annotations.reduce == Some(Reduce::Atomic))),
+    CoveredFeature {
         name: "sharedReduce",
         is_in: |case| says(case, "sharedReduce("),
-        asked: Some("gpuDimension(t0, block.y)\nsharedReduce(t0)"),
+        lines: Some("gpuDimension(t0, block.y)\nsharedReduce(t0)"),
     },
-    Kind {
+    CoveredFeature {
         name: "four rows of a thread in a vector",
         is_in: |case| in_launches(case, |this| this.annotations.vectorize == Some(4)),
-        asked: Some("cache(b0)\nrepresentation(quantized)\nvectorize(b2, 4)"),
+        lines: Some("cache(b0)\nrepresentation(quantized)\nvectorize(b2, 4)"),
     },
-    kind("interleave", |case| in_launches(case, |this| this.annotations.interleave.is_some())),
-    kind("unrollWalk", |case| says(case, "unrollWalk(")),
-    kind("specialize", |case| says(case, "specialize(")),
-    kind("splitByDepth", |case| says(case, "splitByDepth(")),
-    kind("tileTrees", |case| says(case, "tileTrees(")),
-    kind("array", |case| says(case, "array)")),
-    kind("sparse", |case| says(case, "sparse)")),
-    kind("levels", |case| says(case, "levels)")),
-    kind("quantized", |case| says(case, "quantized)")),
-    kind("preorder", |case| says(case, "preorder)")),
-    kind("param", |case| says(case, "param ")),
-    kind("schedules for GPUs and processors", |case| {
+    feature("interleave", |case| in_launches(case, |this| this.annotations.interleave.is_some())),
+    feature("unrollWalk", |case| says(case, "unrollWalk(")),
+    feature("specialize", |case| says(case, "specialize(")),
+    feature("splitByDepth", |case| says(case, "splitByDepth(")),
+    feature("tileTrees", |case| says(case, "tileTrees(")),
+    feature("array", |case| says(case, "array)")),
+    feature("sparse", |case| says(case, "sparse)")),
+    feature("levels", |case| says(case, "levels)")),
+    feature("quantized", |case| says(case, "quantized)")),
+    feature("preorder", |case| says(case, "preorder)")),
+    feature("param", |case| says(case, "param ")),
+    feature("schedules for GPUs and processors", |case| {
         case.has_launches() && case.nests.iter().any(|(_, nest)| !launches(nest))
     }),
-    kind("several schedules for GPUs", |case| {
+    feature("several schedules for GPUs", |case| {
         case.nests.iter().filter(|(_, nest)| launches(nest)).count() > 1
     }),
-    kind("bit-equal margins", |case| case.exact() && case.num_rows() > 0),
-    kind("no rows", |case| case.num_rows() == 0),
-    kind("one row", |case| case.num_rows() == 1),
-    kind("fewer rows than a block has", |case| {
+    feature("bit-equal margins", |case| case.exact() && case.num_rows() > 0),
+    feature("no rows", |case| case.num_rows() == 0),
+    feature("one row", |case| case.num_rows() == 1),
+    feature("fewer rows than a block has", |case| {
         let rows = case.num_rows();
         launched(case).is_some_and(|nest| {
             nest.loops.iter().any(|this| on(this, GpuLevel::Grid, Axis::Row) && step(this) > rows)
         })
     }),
-    kind("rows that fill no tile", |case| {
+    feature("rows that fill no tile", |case| {
         let rows = case.num_rows();
         launched(case).is_some_and(|nest| {
             nest.loops.iter().any(|this| {
@@ -116,7 +116,7 @@ fn says(case: &Case, what: &str) -> bool {
     case.schedule.contains(what)
 }
 
-/// The step of a loop, as far as it is known.
+/// The step of a loop, if it is known.
 fn step(this: &Loop) -> usize {
     this.step.as_int().and_then(|step| usize::try_from(step).ok()).unwrap_or(1)
 }
@@ -143,7 +143,7 @@ fn maps(case: &Case, level: GpuLevel, axis: GpuAxis) -> bool {
     any(case, |this| this.annotations.gpu_dimension == Some(GpuDimension { level, axis }))
 }
 
-/// Whether some loop has a property, which sees the loops from the outermost one to this.
+/// Whether some loop passes a test, which gets the loops from the outermost to this one.
 fn in_nests(case: &Case, test: impl Fn(&Nest, LoopId, &[LoopId]) -> bool) -> bool {
     fn below(
         nest: &Nest,
@@ -167,22 +167,26 @@ fn in_nests(case: &Case, test: impl Fn(&Nest, LoopId, &[LoopId]) -> bool) -> boo
         .any(|(_, nest)| nest.roots.iter().any(|root| below(nest, *root, &mut Vec::new(), &test)))
 }
 
-/// Everything of which there must be enough: what there is code for.
+/// Features with code, which must be covered.
 pub fn wanted_on_gpu() -> Vec<&'static str> {
-    // A schedule asks for what a directive is about; directives that only GPUs have are found in the table.
+    // A feature may be a directive's; directives for GPUs alone are found in the table.
     let told: Vec<&str> = SIGNATURES
         .iter()
         .filter(|signature| signature.lowered == Lowered::OnGpus)
         .map(|signature| signature.name)
         .collect();
     for name in told {
-        let known = name == "gpuDimension" || KINDS.iter().any(|kind| kind.name == name);
+        let known = name == "gpuDimension" || FEATURES.iter().any(|feature| feature.name == name);
         assert!(known, "no kind of cases is about `{name}`");
     }
-    KINDS.iter().filter(|kind| kind.asked.is_none_or(there_is_code)).map(|kind| kind.name).collect()
+    FEATURES
+        .iter()
+        .filter(|feature| feature.lines.is_none_or(there_is_code))
+        .map(|feature| feature.name)
+        .collect()
 }
 
-/// Whether code can be made of a schedule with these lines.
+/// Whether schedules with these lines have code.
 fn there_is_code(lines: &str) -> bool {
     let (forest, _) = forests::complete(3, 4, 4);
     let options = Options {
@@ -192,7 +196,8 @@ fn there_is_code(lines: &str) -> bool {
         ..Options::default()
     };
     let schedule = format!(
-        "tile(batch, b0, rest, 32)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, b1, t0, t1, b2)\n\
+        "tile(batch, b0, rest, 32)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\n\
+         reorder(b0, b1, t0, t1, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n{lines}\n"
     );
     check(&schedule, &options).nest().is_some_and(|nest| has_code(&forest, &Profile::default(), nest))
@@ -202,8 +207,8 @@ impl Cover {
     /// Counts a case of a schedule for GPUs.
     pub fn add_on_gpu(&mut self, case: &Case) {
         self.cases += 1;
-        for kind in KINDS {
-            self.count(kind.name, (kind.is_in)(case));
+        for feature in FEATURES {
+            self.count(feature.name, (feature.is_in)(case));
         }
     }
 }

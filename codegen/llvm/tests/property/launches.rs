@@ -1,4 +1,5 @@
-//! Cases of schedules for GPUs. The interpreter runs their launches; there is no machine code of them here.
+//! Cases of schedules for GPUs. The interpreter runs their launches; nothing generates machine code of them
+//! here.
 
 use crate::case::{Case, bytes, doubles, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
@@ -9,7 +10,7 @@ use sched_lang::{Options, Supported, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
 use sched_testing::{Rng, forests, schedules};
 
-/// Whether there is code for a nest on GPUs, which the checker does not know.
+/// Whether a nest has code on GPUs, which the checker does not know.
 pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
     let compiled = compile(
         forest.clone(),
@@ -23,7 +24,7 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
         .is_none_or(|error| ![codes::GPU, codes::SHARED_MEMORY, codes::SINGLE_NODES].contains(&error.code))
 }
 
-/// A schedule for a forest, compiled, or nothing if it is refused.
+/// Compiles a schedule for a forest; returns nothing if the checker refuses it.
 pub fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
     let options = Options {
         model: Some(forests::info(forest).into()),
@@ -41,13 +42,13 @@ pub fn stages(compiled: &Compiled) -> String {
 }
 
 impl Case {
-    /// The case of a seed, under a schedule for GPUs; in some cases with others by the number of rows, some of them for
-    /// processors.
+    /// Makes the case of a seed, under a schedule for GPUs; in some cases with variants by the number of
+    /// rows, some of them for processors.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
         let forest = forests::forest(&mut rng);
         let forest = forests::with_other_tests(&mut rng, forest);
-        // Drawn apart, so that a seed has the schedule that it has for other trees.
+        // A separate random stream, so that a seed has the same schedule for other trees.
         let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
         let forest = forests::with_linear_leaves(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
@@ -75,8 +76,8 @@ impl Case {
         self.nests.iter().any(|(_, nest)| launches(nest))
     }
 
-    /// Whether the lanes of each warp walk rows beside each other, of values of four bytes: what they read of rows in shared
-    /// memory lies in a bank for each lane, whatever features their nodes test.
+    /// Whether the lanes of each warp walk adjacent rows with values of four bytes. Their reads of rows in
+    /// shared memory then use a bank for each lane, whatever features their nodes test.
     pub fn reads_bank_by_lane(&self) -> bool {
         let prepared = self.forest.prepared();
         let columns = prepared.map_or(self.forest.num_features, |prepared| prepared.columns.len()) as i64;
@@ -84,8 +85,8 @@ impl Case {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
                     let one_row = this.step.as_int() == Some(1) && this.annotations.interleave.is_none();
-                    // Fewer rows have odd distances between their features, for threads that share a row: in a bank of their
-                    // own if all of them fit the banks.
+                    // Fewer rows have odd distances between their features, so that threads that share a row
+                    // use separate banks if all of them fit the banks.
                     let ends = this.start.as_int().zip(this.stop.as_int());
                     let apart = ends
                         .map(|(start, stop)| stop - start)
@@ -93,16 +94,17 @@ impl Case {
                     axis == GpuAxis::X && this.axis == Axis::Row && one_row && apart
                 }
                 Some(_) => true,
-                // Lanes whose walks are of different lengths come to different rows of theirs.
+                // Lanes with walks of different lengths reach different rows.
                 None => this.axis == Axis::Tree,
             })
         };
-        // Leaves have different numbers of terms, too.
+        // Leaves differ in their number of terms, too.
         let alike = self.row_type() == Float::F32 && !self.forest.has_linear_leaves();
         alike && self.nests.iter().all(|(_, nest)| !launches(nest) || in_blocks(nest))
     }
 
-    /// Where rows travel as bins, the kernels for these find the margins of the kernel that reads values.
+    /// If rows travel as bins, compares the margins of the kernels that read bins with those of the kernel
+    /// that reads values.
     pub fn interpret_bins(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
         let (types, n) = (self.forest.types, self.num_rows());
         let chosen = self.nests.bounded().iter().all(|other| n > other.max_rows as usize);
@@ -125,7 +127,7 @@ impl Case {
         Ok(())
     }
 
-    /// Predictions and classes of the interpreter's margins.
+    /// Compares predictions and classes of the interpreter's margins.
     pub fn interpret_transforms(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
         if !self.exact() || margins.iter().any(|margin| margin.is_nan()) {
             return Ok(());
@@ -152,10 +154,10 @@ impl Case {
     }
 }
 
-/// Most iterations that threads look at even if there are no rows for them: more take long and test nothing more.
+/// Most iterations that threads test when there are no rows for them: more take long, and test nothing new.
 const MOST_ITERATIONS: i64 = 1 << 17;
 
-/// How many iterations a nest has at least, whatever the number of rows.
+/// Lower bound of a nest's iterations, for any number of rows.
 fn iterations(nest: &Nest) -> i64 {
     fn of(nest: &Nest, id: LoopId) -> i64 {
         let this = nest.get(id);
@@ -178,7 +180,7 @@ pub fn launches(nest: &Nest) -> bool {
     nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some())
 }
 
-/// No rows, one, or about as many as a tile of the schedule or several of them have.
+/// Draws a number of rows: none, one, or about the rows of a tile or of several.
 fn number_of_rows(rng: &mut Rng, schedule: &str) -> usize {
     const MOST: usize = 130;
     let sizes: Vec<usize> = schedule
@@ -201,7 +203,7 @@ fn number_of_rows(rng: &mut Rng, schedule: &str) -> usize {
     }
 }
 
-/// Rows in shared memory are read without conflicts.
+/// Checks that rows in shared memory are read without conflicts.
 pub fn one_wavefront(costs: &[AccessCost]) -> Result<(), String> {
     let reads =
         |cost: &&AccessCost| cost.buffer.starts_with("shared_rows") && cost.statement.contains(" = load ");
@@ -209,7 +211,7 @@ pub fn one_wavefront(costs: &[AccessCost]) -> Result<(), String> {
     bad.map_or(Ok(()), |cost| Err(format!("lanes want words of one bank: {cost:?}")))
 }
 
-/// What is true of counted accesses, whatever they are.
+/// Checks invariants of counted accesses.
 pub fn add_up(costs: &[AccessCost], warp: u32) -> Result<(), String> {
     let bad = costs.iter().find(|cost| {
         let lanes_fit = cost.warps <= cost.lanes && cost.lanes <= cost.warps * u64::from(warp);

@@ -1,4 +1,5 @@
-//! Random forest x random legal schedule x random rows, through the interpreter and machine code, against the walker.
+//! Random forests under random legal schedules on random rows, in the interpreter and in machine code,
+//! compared with the walker.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
@@ -16,7 +17,7 @@ use sched_llvm::{Gpu, ptx_text};
 use sched_testing::{Rng, damaged, forests};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number in a variable of the environment.
+/// The number in an environment variable.
 fn asked(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
@@ -26,12 +27,13 @@ fn cases() -> u64 {
     asked("SCHEDC_CASES").unwrap_or(600)
 }
 
-/// `SCHEDC_SEED` alone runs a single case; beside `SCHEDC_CASES` it is the first of so many.
+/// The seed of `SCHEDC_SEED`, which alone runs one case; with `SCHEDC_CASES` it is the first seed.
 fn single() -> Option<u64> {
     asked("SCHEDC_SEED").filter(|_| asked("SCHEDC_CASES").is_none())
 }
 
-/// Runs so many cases in two threads and counts what they cover; or the single one that is asked for.
+/// Runs `cases` cases in two threads and counts their features; or one case if the environment names its
+/// seed.
 fn run(cases: u64, new: fn(u64) -> Case, add: fn(&mut Cover, &Case)) -> Option<Cover> {
     if let Some(seed) = single() {
         let case = new(seed);
@@ -72,7 +74,7 @@ fn every_legal_schedule_predicts_what_the_walker_predicts() {
     }
 }
 
-/// Half as many cases, which take a small part of the time of the others.
+/// Half the number of cases, which take a small part of the time of the others.
 #[test]
 fn every_legal_gpu_schedule_predicts_what_the_walker_predicts() {
     if let Some(cover) = run(cases() / 2, Case::on_gpu, Cover::add_on_gpu) {
@@ -80,21 +82,22 @@ fn every_legal_gpu_schedule_predicts_what_the_walker_predicts() {
     }
 }
 
-/// Threads whose rows or sums lie between those of others.
+/// Threads whose rows or sums lie between those of other threads.
 #[test]
 fn threads_share_rows_and_sums_in_order() {
     let schedules = [
         // A thread has every fourth row.
         "tile(batch, b0, b1, 4)\nreorder(b1, b0)\ngpuDimension(b1, grid.x)",
-        // Tiles of five in tiles of six: two threads are given the same last rows and skip them.
+        // Tiles of five in tiles of six: two threads have the same last rows, and skip them.
         "tile(batch, b0, b1, 6)\ntile(b1, b2, b3, 5)\ngpuDimension(b0, grid.x)\ngpuDimension(b2, block.x)",
         // The iterations of an atomic loop share the slots of one inside.
         "tile(tree, t0, t1, 2)\ngpuDimension(batch, grid.x)\ngpuDimension(t0, block.x)\natomicReduce(t0)\n\
          gpuDimension(t1, block.y)",
-        // What one thread alone adds meets what others add atomically.
+        // One thread's additions meet the atomic additions of others.
         "gpuDimension(batch, grid.x)\nsplit(tree, ta, tb, 1)\ngpuDimension(tb, block.x)\natomicReduce(tb)",
-        // Few rows leave a loop over blocks without iterations, and not the one beside it.
-        "tile(batch, b0, b1, 8)\nsplit(b1, first, second, 6)\ngpuDimension(b0, grid.x)\ngpuDimension(second, grid.y)",
+        // With few rows, a loop over blocks has no iterations, while the loop beside it has some.
+        "tile(batch, b0, b1, 8)\nsplit(b1, first, second, 6)\ngpuDimension(b0, grid.x)\n\
+         gpuDimension(second, grid.y)",
     ];
     for (seed, schedule) in (0..40).flat_map(|seed| schedules.map(|schedule| (seed, schedule))) {
         let mut rng = Rng(seed);
@@ -107,7 +110,7 @@ fn threads_share_rows_and_sums_in_order() {
     }
 }
 
-/// Schedules for GPUs with mistakes in them: each is refused, or compiled and printed at every stage, some of them down to
+/// Schedules for GPUs with mistakes: each is refused, or compiled and printed at every stage, some down to
 /// PTX. Nothing panics.
 #[test]
 fn damaged_gpu_schedules_are_refused_or_compiled() {
@@ -134,17 +137,20 @@ fn damaged_gpu_schedules_are_refused_or_compiled() {
     assert!(legal > 50 && refused > 50 && emitted > 24, "{legal} legal, {emitted} as PTX, {refused} refused");
 }
 
-/// Codes of 16 bits, columns that a byte does not tell apart, and vectors whose nodes are bytes.
+/// Codes of 16 bits, columns whose numbers need more than a byte, and vectors whose nodes are bytes.
 #[test]
 fn codes_of_all_widths_are_exact() {
     let schedules = [
         "representation(quantized)",
         "representation(quantized)\nvectorize(tree, 4)",
-        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\nvectorize(b1, 64)",
-        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 32)\n\
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\nrepresentation(quantized)\n\
+         vectorize(b1, 64)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\n\
+         vectorize(b1, 32)\n\
          interleave(b1, 2)\nunrollAndJam(tree)",
         "reorder(tree, batch)\nrepresentation(quantized)\nvectorize(batch, 16)",
-        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)\nspeculateWalk(b1, 2)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(quantized)\nvectorize(b1, 64)\n\
+         speculateWalk(b1, 2)",
         "parallel(batch)\nrepresentation(quantized)",
         "cache(batch)\nrepresentation(quantized)\ninterleave(tree, 2)",
         "representation(preorder)",
@@ -152,9 +158,11 @@ fn codes_of_all_widths_are_exact() {
         "representation(preorder)\nvectorize(tree, 4)",
         "parallel(batch)\nrepresentation(preorder)",
         "cache(batch)\nrepresentation(preorder)\ninterleave(tree, 2)",
-        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\nvectorize(b1, 16)\n\
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\n\
+         vectorize(b1, 16)\n\
          interleave(b1, 4)\nunrollAndJam(tree)",
-        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\ninterleave(b1, 2)\n\
+        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\n\
+         interleave(b1, 2)\n\
          unrollAndJam(tree)",
         "reorder(tree, batch)\nrepresentation(preorder)\nvectorize(batch, 8)",
     ];
@@ -170,18 +178,22 @@ fn codes_of_all_widths_are_exact() {
     }
 }
 
-/// Sets of as many bytes as are looked up at once, of categories that are classes of their own, beside numeric tests.
+/// Sets of the number of bytes that one look-up covers, of categories that are classes of their own, beside
+/// numeric tests.
 #[test]
 fn sets_of_all_widths_are_exact() {
     let schedules = [
         "representation(preorder)",
         "representation(preorder)\nvectorize(tree, 4)",
         "cache(batch)\nrepresentation(preorder)\ninterleave(tree, 2)",
-        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\nvectorize(b1, 16)\n\
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(preorder)\n\
+         vectorize(b1, 16)\n\
          interleave(b1, 4)\nunrollAndJam(tree)",
-        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\ninterleave(b1, 2)",
+        "tile(batch, b0, b1, 128)\nreorder(b0, tree, b1)\nrepresentation(preorder)\nvectorize(b1, 64)\n\
+         interleave(b1, 2)",
         "reorder(tree, batch)\nrepresentation(preorder)\nvectorize(batch, 8)",
-        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 32)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\n\
+         vectorize(b1, 32)",
     ];
     for (categories, depth) in [(20, 4), (120, 6), (300, 6), (1000, 7), (2030, 8), (2100, 4)] {
         for (number, schedule) in schedules.iter().enumerate() {

@@ -25,20 +25,20 @@ fn is_whole(kind: ColumnType) -> bool {
 }
 
 /// A column that owns its memory.
-struct Held {
+struct OwnedColumn {
     bytes: Vec<u8>,
     validity: Vec<u8>,
     dictionary: Vec<f64>,
     raw: RawColumn,
 }
 
-impl Held {
+impl OwnedColumn {
     fn column(&self) -> RawColumn {
         let or_null = |is: bool, at: *const u8| if is { at } else { ptr::null() };
         let backwards =
             if self.raw.stride < 0 { self.bytes.len() as isize + self.raw.stride as isize } else { 0 };
         RawColumn {
-            // One byte ahead, so that no value is aligned.
+            // One byte behind the start, so that no value is aligned.
             values: if self.bytes.is_empty() {
                 ptr::null()
             } else {
@@ -51,21 +51,21 @@ impl Held {
     }
 }
 
-/// How a test makes a column.
+/// CallOptions a test makes a column.
 #[derive(Clone, Copy, Debug)]
-struct Made {
+struct ColumnOptions {
     kind: ColumnType,
     validity: bool,
     dictionary: bool,
     absent: bool,
-    /// Bytes between values, beyond their own.
+    /// Bytes between values.
     gap: usize,
     backwards: bool,
 }
 
-impl Made {
-    fn plain(kind: ColumnType) -> Made {
-        Made { kind, validity: false, dictionary: false, absent: false, gap: 0, backwards: false }
+impl ColumnOptions {
+    fn plain(kind: ColumnType) -> ColumnOptions {
+        ColumnOptions { kind, validity: false, dictionary: false, absent: false, gap: 0, backwards: false }
     }
 }
 
@@ -98,8 +98,8 @@ fn pack(bits: impl Iterator<Item = bool>, offset: usize) -> Vec<u8> {
     packed
 }
 
-/// A column of `n` rows, and what its values are.
-fn column(made: Made, n: usize, seed: usize) -> (Held, Vec<f64>) {
+/// Makes a column of `n` rows, and returns its values, too.
+fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>) {
     let noise = |i: usize| (i * 7919 + seed * 104_729) % 1009;
     let dictionary: Vec<f64> = (0..5).map(|i| f64::from(i) * 3.0 - 4.0).collect();
     let signed = |i: usize, kind| match kind {
@@ -108,7 +108,7 @@ fn column(made: Made, n: usize, seed: usize) -> (Held, Vec<f64>) {
         ColumnType::F32 | ColumnType::F64 if noise(i) % 9 == 0 => f64::NAN,
         _ => (noise(i) % 200) as f64 - 100.0,
     };
-    // Some places are beyond the dictionary, and of signed types some below zero.
+    // Some indices are beyond the dictionary, and some of signed types are negative.
     let place = |i: usize, kind| match kind {
         ColumnType::U8 | ColumnType::U16 | ColumnType::U32 | ColumnType::U64 => (noise(i) % 7) as f64,
         _ => (noise(i) % 8) as f64 - 1.0,
@@ -157,12 +157,12 @@ fn column(made: Made, n: usize, seed: usize) -> (Held, Vec<f64>) {
     };
     let dictionary = if made.dictionary { dictionary } else { Vec::new() };
     raw.dictionary_size = dictionary.len() as i64;
-    (Held { bytes, validity, dictionary, raw }, numbers)
+    (OwnedColumn { bytes, validity, dictionary, raw }, numbers)
 }
 
-/// How a test calls a model.
+/// CallOptions a test calls a model.
 #[derive(Clone, Copy, Debug)]
-struct How {
+struct CallOptions {
     kind: Kind,
     threads: i32,
     scratch: usize,
@@ -170,10 +170,10 @@ struct How {
 }
 
 /// Calls a model on columns and compares every number of the output.
-fn check(model: &ModelDescriptor, made: [Made; FEATURES], n: usize, how: How) {
-    let (held, numbers): (Vec<Held>, Vec<Vec<f64>>) =
+fn check(model: &ModelDescriptor, made: [ColumnOptions; FEATURES], n: usize, how: CallOptions) {
+    let (held, numbers): (Vec<OwnedColumn>, Vec<Vec<f64>>) =
         made.into_iter().enumerate().map(|(i, made)| column(made, n, i + n)).unzip();
-    let raw: Vec<RawColumn> = held.iter().map(Held::column).collect();
+    let raw: Vec<RawColumn> = held.iter().map(OwnedColumn::column).collect();
     let outputs = runtime::num_outputs(model, how.kind) as usize;
     let element = runtime::output_type(model, how.kind);
     let mut out = vec![0u64; n * outputs + 1];
@@ -190,7 +190,7 @@ fn check(model: &ModelDescriptor, made: [Made; FEATURES], n: usize, how: How) {
         let values: Vec<f64> = numbers.iter().map(|column| known(column[row])).collect();
         for (column, want) in expected(model, how.kind, &values).into_iter().enumerate() {
             let place = row * outputs + column;
-            // SAFETY: the output has so many elements of this type.
+            // SAFETY: the output has `size` elements of this type.
             let got = unsafe {
                 match element {
                     Dtype::F32 => f64::from(*out.as_ptr().cast::<f32>().add(place)),
@@ -203,24 +203,27 @@ fn check(model: &ModelDescriptor, made: [Made; FEATURES], n: usize, how: How) {
     }
 }
 
-fn plain(kind: Kind) -> How {
-    How { kind, threads: 1, scratch: 0, missing: None }
+fn plain(kind: Kind) -> CallOptions {
+    CallOptions { kind, threads: 1, scratch: 0, missing: None }
 }
 
-/// Columns of each type, each in several ways.
-fn ways() -> Vec<Made> {
+/// Options for columns of each type, several for each.
+fn ways() -> Vec<ColumnOptions> {
     let mut all = Vec::new();
     for kind in TYPES {
-        let of = Made::plain(kind);
-        all.extend([of, Made { validity: true, ..of }, Made { absent: true, ..of }]);
+        let of = ColumnOptions::plain(kind);
+        all.extend([of, ColumnOptions { validity: true, ..of }, ColumnOptions { absent: true, ..of }]);
         if kind != ColumnType::Bit {
-            all.extend([Made { gap: 3, validity: true, ..of }, Made { backwards: true, ..of }]);
-            all.push(Made { backwards: true, gap: 5, ..of });
+            all.extend([
+                ColumnOptions { gap: 3, validity: true, ..of },
+                ColumnOptions { backwards: true, ..of },
+            ]);
+            all.push(ColumnOptions { backwards: true, gap: 5, ..of });
         }
         if is_whole(kind) {
             all.extend([
-                Made { dictionary: true, ..of },
-                Made { dictionary: true, validity: true, gap: 1, ..of },
+                ColumnOptions { dictionary: true, ..of },
+                ColumnOptions { dictionary: true, validity: true, gap: 1, ..of },
             ]);
         }
     }
@@ -249,7 +252,7 @@ fn columns_in_runs_and_scratch_and_threads() {
         for (j, rows_per_run) in [1, 13, 64, i64::MAX].into_iter().enumerate() {
             for (k, scratch) in [0, 200, 1 << 15, 1 << 20].into_iter().enumerate() {
                 let made = [0, 1, 2].map(|n| ways[(i * 3 + j * 17 + k * 7 + n * 29) % ways.len()]);
-                let how = How { threads: [1, 4][k % 2], scratch, ..plain(KINDS[(i + j + k) % 4]) };
+                let how = CallOptions { threads: [1, 4][k % 2], scratch, ..plain(KINDS[(i + j + k) % 4]) };
                 let model = ModelDescriptor { rows_per_run, ..model };
                 for n in [1, 70, 3000] {
                     check(&model, made, n, how);
@@ -258,22 +261,31 @@ fn columns_in_runs_and_scratch_and_threads() {
         }
     }
     let model = model::<f32, f32, f32>();
-    let made = [ColumnType::F32, ColumnType::F64, ColumnType::U8].map(Made::plain);
-    check(&model, made, 30_000, How { threads: 4, ..plain(Kind::Value) });
+    let made = [ColumnType::F32, ColumnType::F64, ColumnType::U8].map(ColumnOptions::plain);
+    check(&model, made, 30_000, CallOptions { threads: 4, ..plain(Kind::Value) });
 }
 
 #[test]
 fn a_number_that_means_missing_is_missing_in_columns() {
     for model in [model::<f32, f32, f32>(), model::<f64, f64, f32>()] {
         for kind in TYPES {
-            let how = How { missing: Some(1.0), ..plain(Kind::Raw) };
-            let other = Made { dictionary: true, ..Made::plain(ColumnType::U16) };
-            check(&model, [Made::plain(kind), Made { validity: true, ..Made::plain(kind) }, other], 100, how);
+            let how = CallOptions { missing: Some(1.0), ..plain(Kind::Raw) };
+            let other = ColumnOptions { dictionary: true, ..ColumnOptions::plain(ColumnType::U16) };
+            check(
+                &model,
+                [
+                    ColumnOptions::plain(kind),
+                    ColumnOptions { validity: true, ..ColumnOptions::plain(kind) },
+                    other,
+                ],
+                100,
+                how,
+            );
         }
     }
 }
 
-/// The second margin of a row of one number.
+/// Returns the second margin of a row of one number.
 fn second_margin<T>(model: &ModelDescriptor, kind: ColumnType, number: T) -> Result<f64, Status> {
     let raw = RawColumn { values: ptr::from_ref(&number).cast(), kind: kind as i32, ..RawColumn::ABSENT };
     let columns = [raw, RawColumn::ABSENT, RawColumn::ABSENT];
@@ -286,7 +298,7 @@ fn second_margin<T>(model: &ModelDescriptor, kind: ColumnType, number: T) -> Res
 #[test]
 fn whole_numbers_are_rounded_once() {
     let (floats, doubles) = (model::<f32, f64, f64>(), model::<f64, f64, f64>());
-    // By way of a double this is halfway between two floats, and would be rounded down.
+    // Converted through a double, this number is halfway between two floats, and would be rounded down.
     let number: i64 = (1 << 60) + (1 << 36) + 1;
     assert_ne!(f64::from(number as f32), f64::from(number as f64 as f32));
     assert_eq!(second_margin(&floats, ColumnType::I64, number), Ok(f64::from(number as f32)));
@@ -296,7 +308,7 @@ fn whole_numbers_are_rounded_once() {
     assert_eq!(second_margin(&floats, ColumnType::F64, 16_777_217.0f64), Ok(16_777_216.0));
 }
 
-/// Types whose values not all are floats take the code for doubles, and are refused where that is left out.
+/// Types with values that are not floats use code for doubles, and are refused if there is none.
 #[test]
 fn columns_choose_the_type_of_rows() {
     let own_row_type = Dtype::F64 as i64;
@@ -316,7 +328,7 @@ fn columns_choose_the_type_of_rows() {
     }
     assert_eq!(second_margin(&both, ColumnType::F64, 0.1f64), Ok(0.1));
     assert_eq!(second_margin(&both, ColumnType::F32, 0.1f32), Ok(f64::from(0.1f32)));
-    // A dictionary counts by its numbers.
+    // For a dictionary, its numbers count.
     for (number, want) in [(0.5, Ok(0.5)), (f64::NAN, Ok(0.0)), (0.1, Err(Status::ROWS))] {
         let (place, dictionary) = (0i64, [number]);
         let raw = RawColumn {

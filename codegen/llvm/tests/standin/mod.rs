@@ -1,4 +1,4 @@
-//! The driver for tests and what compiles C beside it, for the test programs in `c/`.
+//! The driver for tests, and the compilation of the test programs in `c/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
-/// A folder for what the tests of this program compile.
+/// A folder for the files that the tests of this program compile.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {

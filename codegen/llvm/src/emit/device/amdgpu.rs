@@ -1,8 +1,8 @@
-//! AMD's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
+//! Launches on AMD's GPUs: numbers of blocks and threads, barriers, shared memory and attributes of kernels.
 
-use super::{Device, Kernel, SHARED, from_register, with_parameters};
-use crate::emit::function::Emitter;
-use crate::emit::memory::TABLE_ALIGNMENT;
+use super::{Device, KernelInterface, SHARED, from_register, with_parameters};
+use crate::emit::annotations::TABLE_ALIGNMENT;
+use crate::emit::ir::IrBuilder;
 use crate::error::LlvmError;
 use inkwell::AddressSpace;
 use inkwell::attributes::AttributeLoc;
@@ -12,14 +12,14 @@ use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::GpuDimension;
 
-/// The registers of a block's and of a thread's number.
+/// Intrinsics that read the numbers of a block and of a thread.
 const NUMBERS: [&str; 2] = ["llvm.amdgcn.workgroup.id", "llvm.amdgcn.workitem.id"];
 
-/// The calling convention of functions that the host launches.
+/// The calling convention of kernels, as LLVM numbers it.
 const AMDGPU_KERNEL: u32 = 91;
 
-/// A barrier of a block's threads, between which memory is as LIR says. It is text because fences of a block cannot be
-/// built through LLVM's C interface. LLVM puts the body in place of each call.
+/// A barrier of a block's threads that orders their accesses to memory. It is text, because LLVM's C
+/// interface cannot build fences for one block. LLVM inlines the body into each call.
 const BARRIER: &str = "\
 define void @schedc_barrier() alwaysinline convergent nounwind {
   fence syncscope(\"workgroup\") release
@@ -30,9 +30,10 @@ define void @schedc_barrier() alwaysinline convergent nounwind {
 declare void @llvm.amdgcn.s.barrier() convergent nounwind willreturn
 \0";
 
+/// Symbol of [`BARRIER`].
 const BARRIER_NAME: &str = "schedc_barrier";
 
-/// What the host may pass beside a kernel's parameters; these kernels want none of it.
+/// Attributes of kernels that take no implicit parameters from the host.
 const UNUSED: [&str; 9] = [
     "amdgpu-no-completion-action",
     "amdgpu-no-default-queue",
@@ -46,41 +47,41 @@ const UNUSED: [&str; 9] = [
 ];
 
 /// A GPU of AMD.
-pub(super) struct AmdGpu;
+pub(crate) struct AmdGpu;
 
 impl Device for AmdGpu {
     fn id<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         dimension: GpuDimension,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        from_register(emitter, NUMBERS, dimension)
+        from_register(ir, NUMBERS, dimension)
     }
 
-    fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError> {
-        if emitter.module.get_function(BARRIER_NAME).is_none() {
+    fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        if ir.module.get_function(BARRIER_NAME).is_none() {
             let text = MemoryBuffer::create_from_memory_range_copy(BARRIER.as_bytes(), "barrier");
             let refused = |message: inkwell::support::LLVMString| LlvmError::ill_formed(message.to_string());
-            let barrier = emitter.context.create_module_from_ir(text).map_err(refused)?;
-            barrier.set_triple(&emitter.module.get_triple());
-            barrier.set_data_layout(&emitter.module.get_data_layout());
-            emitter.module.link_in_module(barrier).map_err(refused)?;
+            let barrier = ir.context.create_module_from_ir(text).map_err(refused)?;
+            barrier.set_triple(&ir.module.get_triple());
+            barrier.set_data_layout(&ir.module.get_data_layout());
+            ir.module.link_in_module(barrier).map_err(refused)?;
         }
-        let barrier = emitter.module.get_function(BARRIER_NAME);
+        let barrier = ir.module.get_function(BARRIER_NAME);
         let barrier = barrier.ok_or_else(|| LlvmError::ill_formed("the barrier is not there"))?;
         barrier.set_linkage(Linkage::Internal);
-        emitter.builder.build_call(barrier, &[], "")?;
+        ir.builder.build_call(barrier, &[], "")?;
         Ok(())
     }
 
     fn shared<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         name: &str,
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
-        let array = emitter.context.i8_type().array_type(bytes as u32);
-        let memory = emitter.module.add_global(array, Some(AddressSpace::from(SHARED)), name);
+        let array = ir.context.i8_type().array_type(bytes as u32);
+        let memory = ir.module.add_global(array, Some(AddressSpace::from(SHARED)), name);
         memory.set_initializer(&array.get_undef());
         memory.set_linkage(Linkage::Internal);
         memory.set_alignment(TABLE_ALIGNMENT);
@@ -91,16 +92,16 @@ impl Device for AmdGpu {
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
         let llvm = with_parameters(context, module, kernel, AMDGPU_KERNEL);
         let threads = kernel.block.iter().fold(1u32, |all, extent| all.saturating_mul(*extent));
-        let said = [
+        let attributes = [
             ("amdgpu-flat-work-group-size", format!("{threads},{threads}")),
             // All blocks have all their threads.
             ("uniform-work-group-size", "true".to_string()),
         ];
-        for (word, value) in said {
+        for (word, value) in attributes {
             llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute(word, &value));
         }
         for unused in UNUSED {

@@ -1,11 +1,11 @@
-//! The processor of the host as a machine that runs launches, for tests: each thread is a fiber, and a barrier hands
-//! over to the next one. What a thread is told lies in a [`HostThread`].
+//! The processor of the host as a machine that runs launches, for tests: each thread is a fiber, and a
+//! barrier switches to the next one. A [`HostThread`] has the numbers and addresses of a thread.
 
-use super::{Device, Kernel};
-use crate::emit::function::{Emitter, first_pointer};
+use super::{Device, KernelInterface};
+use crate::emit::ir::IrBuilder;
 use crate::emit::types;
 use crate::error::LlvmError;
-use crate::host_launch::HostThread;
+use crate::host_thread::HostThread;
 use inkwell::AddressSpace;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -17,43 +17,39 @@ use std::mem::offset_of;
 
 /// The host, for one kernel.
 #[derive(Default)]
-pub(super) struct Host {
-    /// Bytes of shared memory so far.
+pub(crate) struct HostDevice {
+    /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
 }
 
-impl Host {
-    /// Loads a field of the thread that the kernel is called for; it never changes.
+impl HostDevice {
+    /// Loads a field of the kernel's thread, which never changes.
     fn field<'ctx>(
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         offset: usize,
         ty: BasicTypeEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let thread = first_pointer(emitter.frame.llvm)?;
-        let offset = emitter.context.i64_type().const_int(offset as u64, false);
-        // SAFETY: a thread has such a field.
-        let at =
-            unsafe { emitter.builder.build_in_bounds_gep(emitter.context.i8_type(), thread, &[offset], "")? };
-        let loaded = emitter.builder.build_load(ty, at, "")?;
-        emitter.mark_invariant(loaded)?;
+        let thread = argument(ir, 0)?;
+        let offset = ir.context.i64_type().const_int(offset as u64, false);
+        // SAFETY: a thread has a field at this offset.
+        let at = unsafe { ir.builder.build_in_bounds_gep(ir.context.i8_type(), thread, &[offset], "")? };
+        let loaded = ir.builder.build_load(ty, at, "")?;
+        ir.mark_invariant(loaded)?;
         Ok(loaded)
     }
 
-    fn pointer_field<'ctx>(
-        emitter: &Emitter<'_, 'ctx>,
-        offset: usize,
-    ) -> Result<PointerValue<'ctx>, LlvmError> {
-        match Host::field(emitter, offset, types::pointer(emitter.context).into())? {
+    fn pointer_field<'ctx>(ir: &IrBuilder<'_, 'ctx>, offset: usize) -> Result<PointerValue<'ctx>, LlvmError> {
+        match HostDevice::field(ir, offset, types::pointer(ir.context).into())? {
             BasicValueEnum::PointerValue(pointer) => Ok(pointer),
             _ => Err(LlvmError::ill_formed("a pointer is loaded as something else")),
         }
     }
 }
 
-impl Device for Host {
+impl Device for HostDevice {
     fn id<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         dimension: GpuDimension,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let first = match dimension.level {
@@ -65,15 +61,15 @@ impl Device for Host {
             GpuAxis::Y => 1,
             GpuAxis::Z => 2,
         };
-        Host::field(emitter, first + 4 * axis, emitter.context.i32_type().into())
+        HostDevice::field(ir, first + 4 * axis, ir.context.i32_type().into())
     }
 
-    fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError> {
-        let function = Host::pointer_field(emitter, offset_of!(HostThread, barrier))?;
-        let fiber = Host::pointer_field(emitter, offset_of!(HostThread, fiber))?;
-        let pointer = types::pointer(emitter.context);
-        let ty = emitter.context.void_type().fn_type(&[pointer.into()], false);
-        emitter.builder.build_indirect_call(ty, function, &[fiber.into()], "")?;
+    fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        let function = HostDevice::pointer_field(ir, offset_of!(HostThread, barrier))?;
+        let fiber = HostDevice::pointer_field(ir, offset_of!(HostThread, fiber))?;
+        let pointer = types::pointer(ir.context);
+        let ty = ir.context.void_type().fn_type(&[pointer.into()], false);
+        ir.builder.build_indirect_call(ty, function, &[fiber.into()], "")?;
         Ok(())
     }
 
@@ -83,17 +79,16 @@ impl Device for Host {
 
     fn shared<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         _: &str,
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
         let offset = self.shared.get();
         self.shared.set(offset + bytes);
-        let memory = Host::pointer_field(emitter, offset_of!(HostThread, shared))?;
-        let offset = emitter.context.i64_type().const_int(offset, false);
-        // SAFETY: a block's memory has as many bytes as `shared_bytes` says in the end.
-        let at =
-            unsafe { emitter.builder.build_in_bounds_gep(emitter.context.i8_type(), memory, &[offset], "")? };
+        let memory = HostDevice::pointer_field(ir, offset_of!(HostThread, shared))?;
+        let offset = ir.context.i64_type().const_int(offset, false);
+        // SAFETY: the caller gives each block the bytes that `shared_bytes` returns.
+        let at = unsafe { ir.builder.build_in_bounds_gep(ir.context.i8_type(), memory, &[offset], "")? };
         Ok(at)
     }
 
@@ -105,24 +100,30 @@ impl Device for Host {
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
         let pointer = types::pointer(context);
         let signature = context.void_type().fn_type(&[pointer.into(), pointer.into()], false);
         Ok(module.add_function(kernel.name, signature, None))
     }
 
-    /// The second argument is an array of pointers to the parameters, as CUDA's `cuLaunchKernel` takes it.
+    /// Loads a parameter through the second argument: an array of pointers, as CUDA's `cuLaunchKernel` takes
+    /// it.
     fn parameter<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         number: u32,
         ty: BasicTypeEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let Some(BasicValueEnum::PointerValue(all)) = emitter.frame.llvm.get_nth_param(1) else {
-            return Err(LlvmError::ill_formed("a kernel of the host takes a pointer second"));
-        };
-        let at = emitter.load_pointer(all, number, "")?;
-        Ok(emitter.builder.build_load(ty, at, "")?)
+        let at = ir.load_pointer(argument(ir, 1)?, number, "")?;
+        Ok(ir.builder.build_load(ty, at, "")?)
+    }
+}
+
+/// Returns a pointer that the kernel takes: the thread first, the parameters second.
+fn argument<'ctx>(ir: &IrBuilder<'_, 'ctx>, number: u32) -> Result<PointerValue<'ctx>, LlvmError> {
+    match ir.function()?.get_nth_param(number) {
+        Some(BasicValueEnum::PointerValue(pointer)) => Ok(pointer),
+        _ => Err(LlvmError::ill_formed("a kernel of the host takes two pointers")),
     }
 }

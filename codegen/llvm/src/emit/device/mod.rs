@@ -1,13 +1,12 @@
-//! What launches need of the machine that runs them, beyond operations that LLVM has for all machines: numbers of blocks
-//! and threads, barriers, memory that a block shares, and how kernels take their parameters.
+//! Operations of launches that depend on the machine: numbers of blocks and threads, barriers, shared memory,
+//! and the parameters of kernels.
 
-mod amdgpu;
-mod host;
-mod nvptx;
+pub(super) mod amdgpu;
+pub(super) mod host;
+pub(super) mod nvptx;
 
-use super::function::Emitter;
+use super::ir::IrBuilder;
 use crate::error::LlvmError;
-use crate::target::{Machine, MachineKind};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
@@ -15,103 +14,97 @@ use inkwell::module::Module;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
-use std::rc::Rc;
 
-/// A machine that runs launches, for one kernel.
+/// The machine that runs a kernel of a launch.
 pub(super) trait Device {
-    /// The number of a block or a thread, 32 bits.
+    /// The number of a block or a thread, as an integer of 32 bits.
     fn id<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         dimension: GpuDimension,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError>;
 
     /// A barrier of the threads of a block.
-    fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError>;
+    fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError>;
 
-    /// Where the memory of all blocks is: rows, results, tables.
+    /// The address space of memory that all blocks see: rows, results and tables.
     fn global(&self) -> AddressSpace {
         AddressSpace::from(GLOBAL)
     }
 
-    /// Memory that the threads of a block share, a multiple of 64 bytes.
+    /// Reserves memory that the threads of a block share; `bytes` is a multiple of 64.
     fn shared<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         name: &str,
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError>;
 
-    /// Bytes of shared memory that the kernel gets when it is launched, beside what its code says.
+    /// Bytes of shared memory that the host must request for each block; 0 if the code declares them.
     fn shared_bytes(&self) -> u64 {
         0
     }
 
-    /// Declares a kernel of blocks of so many threads.
+    /// Declares a kernel.
     fn declare<'ctx>(
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError>;
 
-    /// A parameter, read at the start of the kernel.
+    /// Reads a parameter at the start of the kernel.
     fn parameter<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         number: u32,
         _: BasicTypeEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let parameter = emitter.frame.llvm.get_nth_param(number);
+        let parameter = ir.function()?.get_nth_param(number);
         parameter.ok_or_else(|| LlvmError::ill_formed("a kernel has a parameter for each buffer and value"))
     }
 }
 
-/// What the host sees of a kernel.
-pub(super) struct Kernel<'a, 'ctx> {
+/// The interface of a kernel.
+pub(super) struct KernelInterface<'a, 'ctx> {
+    /// Its symbol.
     pub(super) name: &'a str,
-    /// Threads of a block in the directions x, y and z.
+    /// Number of threads of a block in the directions x, y and z.
     pub(super) block: [u32; 3],
-    pub(super) parameters: &'a [Parameter<'ctx>],
+    /// Its parameters, in order.
+    pub(super) parameters: &'a [KernelParameter<'ctx>],
 }
 
 /// A parameter of a kernel.
-pub(super) enum Parameter<'ctx> {
-    /// Memory that no other parameter leads to.
+pub(super) enum KernelParameter<'ctx> {
+    /// Address of memory that no other parameter overlaps.
     Buffer {
-        /// Whether it is only read.
+        /// Whether the kernel only reads it.
         reads_only: bool,
     },
+    /// A number.
     Value(BasicTypeEnum<'ctx>),
 }
 
-impl<'ctx> Parameter<'ctx> {
-    /// Its type on a machine whose memory is in this space.
+impl<'ctx> KernelParameter<'ctx> {
+    /// Its type on a machine whose global memory is in this address space.
     pub(super) fn ty(&self, context: &'ctx Context, global: AddressSpace) -> BasicTypeEnum<'ctx> {
         match self {
-            Parameter::Buffer { .. } => context.ptr_type(global).as_basic_type_enum(),
-            Parameter::Value(ty) => *ty,
+            KernelParameter::Buffer { .. } => context.ptr_type(global).as_basic_type_enum(),
+            KernelParameter::Value(ty) => *ty,
         }
     }
 }
 
-/// The machine as one that runs launches, if it does, for one kernel.
-pub(super) fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
-    match machine.kind {
-        MachineKind::X86 => None,
-        MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
-        MachineKind::Nvptx => Some(Rc::<nvptx::Nvptx>::default()),
-        MachineKind::Host => Some(Rc::<host::Host>::default()),
-    }
-}
-
-/// The address spaces of GPUs, on which NVIDIA and AMD agree.
+/// The address space of global memory, with NVIDIA and AMD alike.
 const GLOBAL: u16 = 1;
+/// The address space of shared memory, with NVIDIA and AMD alike.
 const SHARED: u16 = 3;
 
-/// The number of a block or a thread, which a register of a GPU holds. The intrinsics of both are given less the direction.
+/// The number of a block or a thread, which a register of a GPU holds. `block` and `thread` are the names of
+/// the intrinsics that read the registers, without the direction.
 fn from_register<'ctx>(
-    emitter: &Emitter<'_, 'ctx>,
+    ir: &IrBuilder<'_, 'ctx>,
     [block, thread]: [&str; 2],
     dimension: GpuDimension,
 ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
@@ -124,16 +117,16 @@ fn from_register<'ctx>(
         GpuAxis::Y => "y",
         GpuAxis::Z => "z",
     };
-    let call = emitter.intrinsic(&format!("{register}.{direction}"), &[], &[])?;
+    let call = ir.intrinsic(&format!("{register}.{direction}"), &[], &[])?;
     let number = call.try_as_basic_value().basic();
     number.ok_or_else(|| LlvmError::ill_formed("the register of a number has no value"))
 }
 
-/// A function of a calling convention with a parameter for each of the kernel's.
+/// Declares a function of a calling convention with the kernel's parameters.
 fn with_parameters<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
-    kernel: &Kernel<'_, 'ctx>,
+    kernel: &KernelInterface<'_, 'ctx>,
     convention: u32,
 ) -> FunctionValue<'ctx> {
     let global = AddressSpace::from(GLOBAL);
@@ -142,12 +135,12 @@ fn with_parameters<'ctx>(
     let llvm = module.add_function(kernel.name, context.void_type().fn_type(&types, false), None);
     llvm.set_call_conventions(convention);
     for (parameter, at) in kernel.parameters.iter().zip(0..) {
-        let said: &[&str] = match parameter {
-            Parameter::Buffer { reads_only: true } => &["noalias", "readonly"],
-            Parameter::Buffer { reads_only: false } => &["noalias"],
-            Parameter::Value(_) => &[],
+        let attributes: &[&str] = match parameter {
+            KernelParameter::Buffer { reads_only: true } => &["noalias", "readonly"],
+            KernelParameter::Buffer { reads_only: false } => &["noalias"],
+            KernelParameter::Value(_) => &[],
         };
-        for attribute in said {
+        for attribute in attributes {
             let attribute = Attribute::get_named_enum_kind_id(attribute);
             llvm.add_attribute(AttributeLoc::Param(at), context.create_enum_attribute(attribute, 0));
         }

@@ -1,8 +1,9 @@
-//! NVIDIA's GPUs: numbers of blocks and threads, barriers, and what a kernel says of itself.
+//! Launches on NVIDIA's GPUs: numbers of blocks and threads, barriers, shared memory and attributes of
+//! kernels.
 
-use super::{Device, Kernel, SHARED, from_register, with_parameters};
-use crate::emit::function::Emitter;
-use crate::emit::memory::TABLE_ALIGNMENT;
+use super::{Device, KernelInterface, SHARED, from_register, with_parameters};
+use crate::emit::annotations::TABLE_ALIGNMENT;
+use crate::emit::ir::IrBuilder;
 use crate::error::LlvmError;
 use inkwell::AddressSpace;
 use inkwell::context::Context;
@@ -11,55 +12,55 @@ use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use sched_ir::lir::GpuDimension;
 use std::cell::Cell;
 
-/// The registers of a block's and of a thread's number.
+/// Intrinsics that read the numbers of a block and of a thread.
 const NUMBERS: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"];
 
-/// The calling convention of functions that the host launches.
+/// The calling convention of kernels, as LLVM numbers it.
 const PTX_KERNEL: u32 = 71;
 
-/// What the memory of a block is called, whose size the host says when it launches a kernel: so it may be as large as
-/// the device allows.
+/// Symbol of a block's shared memory. The host requests its size at the launch, so that it may be as large as
+/// the device allows; a size in the code may not exceed 48 KiB.
 const SHARED_MEMORY: &str = "schedc_shared";
 
 /// A GPU of NVIDIA.
 #[derive(Default)]
-pub(super) struct Nvptx {
-    /// Bytes of shared memory so far.
+pub(crate) struct NvidiaGpu {
+    /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
 }
 
-impl Device for Nvptx {
+impl Device for NvidiaGpu {
     fn id<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         dimension: GpuDimension,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        from_register(emitter, NUMBERS, dimension)
+        from_register(ir, NUMBERS, dimension)
     }
 
-    fn barrier(&self, emitter: &Emitter) -> Result<(), LlvmError> {
-        emitter.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
+    fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        ir.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
         Ok(())
     }
 
     fn shared<'ctx>(
         &self,
-        emitter: &Emitter<'_, 'ctx>,
+        ir: &IrBuilder<'_, 'ctx>,
         _: &str,
         bytes: u64,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
         let offset = self.shared.get();
         self.shared.set(offset + bytes);
-        let byte = emitter.context.i8_type();
-        let all = emitter.module.get_global(SHARED_MEMORY).unwrap_or_else(|| {
+        let byte = ir.context.i8_type();
+        let all = ir.module.get_global(SHARED_MEMORY).unwrap_or_else(|| {
             let space = AddressSpace::from(SHARED);
-            let all = emitter.module.add_global(byte.array_type(0), Some(space), SHARED_MEMORY);
+            let all = ir.module.add_global(byte.array_type(0), Some(space), SHARED_MEMORY);
             all.set_alignment(TABLE_ALIGNMENT);
             all
         });
-        let offset = emitter.context.i32_type().const_int(offset, false);
-        // SAFETY: a block's memory has as many bytes as `shared_bytes` says in the end.
-        Ok(unsafe { emitter.builder.build_in_bounds_gep(byte, all.as_pointer_value(), &[offset], "")? })
+        let offset = ir.context.i32_type().const_int(offset, false);
+        // SAFETY: the host requests the bytes that `shared_bytes` returns.
+        Ok(unsafe { ir.builder.build_in_bounds_gep(byte, all.as_pointer_value(), &[offset], "")? })
     }
 
     fn shared_bytes(&self) -> u64 {
@@ -70,13 +71,13 @@ impl Device for Nvptx {
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
-        kernel: &Kernel<'_, 'ctx>,
+        kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
         let llvm = with_parameters(context, module, kernel, PTX_KERNEL);
         let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
         let words = ["maxntidx", "maxntidy", "maxntidz"];
-        let said = [("kernel", 1)].into_iter().chain(words.into_iter().zip(kernel.block));
-        for (word, value) in said {
+        let annotations = [("kernel", 1)].into_iter().chain(words.into_iter().zip(kernel.block));
+        for (word, value) in annotations {
             let function = llvm.as_global_value().as_pointer_value().into();
             let node =
                 context.metadata_node(&[function, context.metadata_string(word).into(), number(value)]);

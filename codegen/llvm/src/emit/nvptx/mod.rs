@@ -1,15 +1,16 @@
-//! Operations in the own form of NVIDIA's GPUs: words (`words.rs`).
+//! Operations in the own form of NVIDIA's GPUs: arithmetic of 32-bit words (`words.rs`).
 
 mod words;
 
-use super::function::Emitter;
 use super::isa::Isa;
+use super::memory::Memory;
+use super::operands::Operands;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Op, Scalar, Ty, Value};
 use words::Words;
 
-/// What has been seen of a kernel.
+/// The forms of NVIDIA's GPUs, and the earlier operations of a kernel that they depend on.
 #[derive(Default)]
 pub(super) struct Nvptx {
     words: Words,
@@ -18,13 +19,14 @@ pub(super) struct Nvptx {
 impl Isa for Nvptx {
     fn operation<'ctx>(
         &mut self,
-        emitter: &mut Emitter<'_, 'ctx>,
+        operands: &mut Operands<'_, 'ctx>,
+        _: &Memory<'_, 'ctx>,
         result: Value,
         op: &Op,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
-        let ty = emitter.ty(result)?;
-        let found = if ty == Ty::of(Scalar::I32) { self.words.find(op) } else { None };
+        let ty = operands.ty(result)?;
+        let own = if ty == Ty::of(Scalar::I32) { self.words.find(op) } else { None };
         self.words.note((result, ty), op);
-        found.map(|found| emitter.word(found)).transpose()
+        own.map(|instruction| instruction.emit(operands)).transpose()
     }
 }

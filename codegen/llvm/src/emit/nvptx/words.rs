@@ -1,40 +1,43 @@
-//! Operations on words for which NVIDIA's GPUs have one instruction, and which LLVM would take for comparisons and shifts.
+//! Operations on words that are one instruction on NVIDIA's GPUs; LLVM would emit comparisons and shifts.
 //!
-//! The sign of a difference, added to a doubled number, is a funnel shift: it moves the highest bit of one word into the
-//! lowest of another. A byte of a word is a permutation of bytes.
+//! A funnel shift adds the sign of a difference to a doubled number: it moves the highest bit of one word
+//! into the lowest bit of another. A permutation of bytes extracts a byte of a word.
 
-use crate::emit::function::Emitter;
+use crate::emit::earlier::EarlierOps;
+use crate::emit::operands::Operands;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Bin, Op, Scalar, Ty, Value};
-use std::collections::HashMap;
 
 /// The type of a word.
 const WORD: Ty = Ty::of(Scalar::I32);
-/// Selects a byte that is zero, for the three highest bytes of a word.
+/// Selector of `prmt` that makes the three highest bytes zero.
 const ZEROS: u32 = 0x4440;
-/// Multiplied by a byte's number, selects it four times.
+/// Selector of `prmt` that, multiplied by a byte's number, repeats the byte four times.
 const EACH: u32 = 0x1111;
 
-/// Arithmetic of words that has been seen, by its result.
-#[derive(Default)]
-pub(super) struct Words {
-    seen: HashMap<Value, Op>,
+/// Earlier arithmetic of words.
+pub(super) struct Words(EarlierOps);
+
+impl Default for Words {
+    fn default() -> Words {
+        Words(EarlierOps::of(WORD))
+    }
 }
 
-/// What one instruction does.
+/// Operation on words that is one instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Found {
+pub(super) enum WordInstruction {
     /// `2 * doubled` and the highest bit of `word`.
-    SignAdded {
-        /// A number, or half of a constant.
-        doubled: Doubled,
-        /// Whose highest bit is added.
+    AddSign {
+        /// The number that is doubled.
+        doubled: DoubledNumber,
+        /// The word whose highest bit is added.
         word: Value,
     },
     /// A byte of a word, with zeros above it.
     Byte(ByteOf),
-    /// A byte of a word, four times.
+    /// A byte of a word in all four bytes.
     Splat(ByteOf),
 }
 
@@ -42,95 +45,83 @@ pub(super) enum Found {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ByteOf {
     word: Value,
-    /// The lowest byte is number 0.
+    /// Number of the byte, 0 for the lowest.
     number: u32,
 }
 
-/// What is doubled.
+/// A number that an instruction doubles.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Doubled {
+pub(super) enum DoubledNumber {
+    /// A variable.
     Value(Value),
+    /// A constant, before it is doubled.
     Constant(i64),
 }
 
 impl Words {
     /// Remembers an operation.
-    pub(super) fn note(&mut self, (value, ty): (Value, Ty), op: &Op) {
-        if ty == WORD && matches!(op, Op::Bin(Bin::Add | Bin::And | Bin::Shr, ..) | Op::Int(_)) {
-            self.seen.insert(value, op.clone());
-        }
+    pub(super) fn note(&mut self, result: (Value, Ty), op: &Op) {
+        self.0.note(result, op);
     }
 
-    /// What an operation on words is, if it is one of those.
-    pub(super) fn find(&self, op: &Op) -> Option<Found> {
+    /// The instruction for an operation on words, if there is one.
+    pub(super) fn find(&self, op: &Op) -> Option<WordInstruction> {
         match *op {
             Op::Bin(Bin::Add, sum, bit) => self.sign_added(sum, bit),
-            Op::Bin(Bin::And, word, mask) => self.byte(word, mask).map(Found::Byte),
-            Op::Bin(Bin::Mul, byte, each) if self.constant(each) == Some(0x0101_0101) => {
-                let highest = self.operands(Bin::Shr, byte).filter(|(_, by)| self.constant(*by) == Some(24));
+            Op::Bin(Bin::And, word, mask) => self.byte(word, mask).map(WordInstruction::Byte),
+            Op::Bin(Bin::Mul, byte, each) if self.0.constant(each) == Some(0x0101_0101) => {
+                let highest =
+                    self.0.operands(Bin::Shr, byte).filter(|(_, by)| self.0.constant(*by) == Some(24));
                 let highest = highest.map(|(word, _)| ByteOf { word, number: 3 });
-                let masked = || self.operands(Bin::And, byte).and_then(|(word, mask)| self.byte(word, mask));
-                highest.or_else(masked).map(Found::Splat)
+                let masked =
+                    || self.0.operands(Bin::And, byte).and_then(|(word, mask)| self.byte(word, mask));
+                highest.or_else(masked).map(WordInstruction::Splat)
             }
             _ => None,
         }
     }
 
-    /// The byte of a word that a mask leaves.
+    /// The byte of a word that a mask extracts.
     fn byte(&self, word: Value, mask: Value) -> Option<ByteOf> {
-        let shifted = self.operands(Bin::Shr, word);
-        let of_byte = shifted.and_then(|(word, by)| Some((word, self.constant(by)?)));
+        let shifted = self.0.operands(Bin::Shr, word);
+        let of_byte = shifted.and_then(|(word, by)| Some((word, self.0.constant(by)?)));
         let of_byte = of_byte.filter(|(_, bits)| [8, 16].contains(bits));
         let (word, bits) = of_byte.unwrap_or((word, 0));
-        (self.constant(mask) == Some(0xff)).then_some(ByteOf { word, number: bits as u32 / 8 })
+        (self.0.constant(mask) == Some(0xff)).then_some(ByteOf { word, number: bits as u32 / 8 })
     }
 
-    fn sign_added(&self, sum: Value, bit: Value) -> Option<Found> {
-        let (word, distance) = self.operands(Bin::Shr, bit)?;
-        let doubled = match self.constant(sum) {
-            Some(sum) => Doubled::Constant((sum % 2 == 0).then_some(sum / 2)?),
-            None => Doubled::Value(self.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0),
+    /// The addition of a sign to a doubled number.
+    fn sign_added(&self, sum: Value, bit: Value) -> Option<WordInstruction> {
+        let (word, distance) = self.0.operands(Bin::Shr, bit)?;
+        let doubled = match self.0.constant(sum) {
+            Some(sum) => DoubledNumber::Constant((sum % 2 == 0).then_some(sum / 2)?),
+            None => DoubledNumber::Value(self.0.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0),
         };
-        (self.constant(distance) == Some(31)).then_some(Found::SignAdded { doubled, word })
-    }
-
-    fn constant(&self, value: Value) -> Option<i64> {
-        match self.seen.get(&value) {
-            Some(Op::Int(n)) => Some(*n),
-            _ => None,
-        }
-    }
-
-    fn operands(&self, bin: Bin, value: Value) -> Option<(Value, Value)> {
-        match self.seen.get(&value) {
-            Some(Op::Bin(op, a, b)) if *op == bin => Some((*a, *b)),
-            _ => None,
-        }
+        (self.0.constant(distance) == Some(31)).then_some(WordInstruction::AddSign { doubled, word })
     }
 }
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// The one instruction.
-    pub(super) fn word(&self, found: Found) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let number = |n: u32| self.context.i32_type().const_int(n.into(), false);
-        let call = match found {
-            Found::SignAdded { doubled, word } => {
+impl WordInstruction {
+    /// Emits the instruction.
+    pub(super) fn emit<'ctx>(self, operands: &Operands<'_, 'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let ir = &operands.ir;
+        let number = |n: u32| ir.context.i32_type().const_int(n.into(), false);
+        let call = match self {
+            WordInstruction::AddSign { doubled, word } => {
                 let doubled = match doubled {
-                    Doubled::Value(value) => self.frame.value(value)?,
-                    Doubled::Constant(n) => self.int(WORD, n)?,
+                    DoubledNumber::Value(value) => operands.value(value)?,
+                    DoubledNumber::Constant(n) => ir.int(WORD, n)?,
                 };
-                let arguments = [doubled.into(), self.frame.value(word)?.into(), number(1).into()];
-                self.intrinsic("llvm.fshl", &[self.context.i32_type().into()], &arguments)?
+                let arguments = [doubled.into(), operands.value(word)?.into(), number(1).into()];
+                ir.intrinsic("llvm.fshl", &[ir.context.i32_type().into()], &arguments)?
             }
-            Found::Byte(ByteOf { word, number: byte }) => {
-                let arguments =
-                    [self.frame.value(word)?.into(), number(0).into(), number(ZEROS | byte).into()];
-                self.intrinsic("llvm.nvvm.prmt", &[], &arguments)?
+            WordInstruction::Byte(ByteOf { word, number: byte }) => {
+                let arguments = [operands.value(word)?.into(), number(0).into(), number(ZEROS | byte).into()];
+                ir.intrinsic("llvm.nvvm.prmt", &[], &arguments)?
             }
-            Found::Splat(ByteOf { word, number: byte }) => {
-                let arguments =
-                    [self.frame.value(word)?.into(), number(0).into(), number(EACH * byte).into()];
-                self.intrinsic("llvm.nvvm.prmt", &[], &arguments)?
+            WordInstruction::Splat(ByteOf { word, number: byte }) => {
+                let arguments = [operands.value(word)?.into(), number(0).into(), number(EACH * byte).into()];
+                ir.intrinsic("llvm.nvvm.prmt", &[], &arguments)?
             }
         };
         let value = call.try_as_basic_value().basic();
@@ -143,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_one_instruction_does_is_found() {
+    fn operations_of_one_instruction_are_found() {
         let [word, node, other, sign, byte, twice, bit, shifted] = [0, 1, 2, 3, 4, 5, 6, 7].map(Value);
         let mask = Value(8);
         let seen = |twice_of: (Value, Value), distance: i64, ty: Ty| {
@@ -161,28 +152,28 @@ mod tests {
             words
         };
         let add = Op::Bin(Bin::Add, twice, bit);
-        let found = Found::SignAdded { doubled: Doubled::Value(node), word };
-        assert_eq!(seen((node, node), 31, WORD).find(&add), Some(found));
+        let instruction = WordInstruction::AddSign { doubled: DoubledNumber::Value(node), word };
+        assert_eq!(seen((node, node), 31, WORD).find(&add), Some(instruction));
         assert_eq!(seen((node, other), 31, WORD).find(&add), None);
         assert_eq!(seen((node, node), 30, WORD).find(&add), None);
         assert_eq!(seen((node, node), 31, Ty::I64).find(&add), None);
         assert_eq!(seen((node, node), 31, WORD).find(&Op::Bin(Bin::Sub, twice, bit)), None);
         let words = seen((node, node), 31, WORD);
         let and = |value| words.find(&Op::Bin(Bin::And, value, mask));
-        assert_eq!(and(shifted), Some(Found::Byte(ByteOf { word, number: 2 })));
-        assert_eq!(and(bit), Some(Found::Byte(ByteOf { word: bit, number: 0 })));
+        assert_eq!(and(shifted), Some(WordInstruction::Byte(ByteOf { word, number: 2 })));
+        assert_eq!(and(bit), Some(WordInstruction::Byte(ByteOf { word: bit, number: 0 })));
         let mut four = seen((node, node), 31, WORD);
         let (one, each) = (Value(9), Value(10));
         four.note((one, WORD), &Op::Bin(Bin::And, shifted, mask));
         four.note((each, WORD), &Op::Int(0x0101_0101));
         let splat = |value| four.find(&Op::Bin(Bin::Mul, value, each));
-        assert_eq!(splat(one), Some(Found::Splat(ByteOf { word, number: 2 })));
+        assert_eq!(splat(one), Some(WordInstruction::Splat(ByteOf { word, number: 2 })));
         assert_eq!(splat(shifted), None);
         assert_eq!(words.find(&Op::Bin(Bin::And, word, byte)), None);
         let mut constant = seen((node, node), 31, WORD);
         constant.note((twice, WORD), &Op::Int(2));
-        let found = Found::SignAdded { doubled: Doubled::Constant(1), word };
-        assert_eq!(constant.find(&add), Some(found));
+        let instruction = WordInstruction::AddSign { doubled: DoubledNumber::Constant(1), word };
+        assert_eq!(constant.find(&add), Some(instruction));
         constant.note((twice, WORD), &Op::Int(3));
         assert_eq!(constant.find(&add), None);
     }

@@ -1,85 +1,73 @@
 //! Additions with carry.
 //!
-//! A walk over a word of test outcomes takes `2 * node` and the bit of the word that the node names. A test
-//! that leaves the bit in the carry and an addition with it take one instruction and one cycle less than what
-//! becomes of a shift, a mask and a sum.
+//! A walk over a word of test results computes `2 * node` plus the bit of the word that the node names. A bit
+//! test that sets the carry flag and an addition with carry take one instruction and one cycle less than a
+//! shift, a mask and a sum.
 
-use crate::emit::function::Emitter;
+use crate::emit::earlier::EarlierOps;
+use crate::emit::operands::Operands;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Bin, Op, Ty, Value};
-use std::collections::HashMap;
 
 use BasicValueEnum::{IntValue, StructValue};
 
-/// Arithmetic of 64-bit integers that has been seen, by its result.
-#[derive(Default)]
-pub(super) struct Sums {
-    seen: HashMap<Value, Op>,
+/// Earlier arithmetic of 64-bit integers.
+pub(super) struct Sums(EarlierOps);
+
+impl Default for Sums {
+    fn default() -> Sums {
+        Sums(EarlierOps::of(Ty::I64))
+    }
 }
 
-/// `2 * doubled` and bit `place mod 64` of `word`.
+/// The sum of `2 * doubled` and bit `position mod 64` of `word`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct BitAdded {
+pub(super) struct BitAddition {
     doubled: Value,
     word: Value,
-    place: Value,
+    position: Value,
 }
 
 impl Sums {
     /// Remembers an operation.
-    pub(super) fn note(&mut self, (value, ty): (Value, Ty), op: &Op) {
-        if ty == Ty::I64 && matches!(op, Op::Bin(Bin::Add | Bin::And | Bin::Shr, ..) | Op::Int(_)) {
-            self.seen.insert(value, op.clone());
-        }
+    pub(super) fn note(&mut self, result: (Value, Ty), op: &Op) {
+        self.0.note(result, op);
     }
 
-    /// What an operation is, if it adds a bit to a doubled value.
-    pub(super) fn bit_added(&self, op: &Op) -> Option<BitAdded> {
+    /// The operands of an operation that adds a bit to a doubled value.
+    pub(super) fn bit_added(&self, op: &Op) -> Option<BitAddition> {
         let Op::Bin(Bin::Add, sum, bit) = *op else { return None };
-        let (shifted, one) = self.operands(Bin::And, bit)?;
-        let (word, place) = self.operands(Bin::Shr, shifted)?;
-        // Of a constant, the sum is one, too.
-        let doubled = match (self.constant(sum), self.constant(place)) {
-            (Some(sum), Some(half)) => (Some(sum) == half.checked_mul(2)).then_some(place)?,
-            _ => self.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0,
+        let (shifted, one) = self.0.operands(Bin::And, bit)?;
+        let (word, position) = self.0.operands(Bin::Shr, shifted)?;
+        // The double of a constant is a constant, too.
+        let doubled = match (self.0.constant(sum), self.0.constant(position)) {
+            (Some(sum), Some(half)) => (Some(sum) == half.checked_mul(2)).then_some(position)?,
+            _ => self.0.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0,
         };
-        (self.constant(one) == Some(1)).then_some(BitAdded { doubled, word, place })
-    }
-
-    fn constant(&self, value: Value) -> Option<i64> {
-        match self.seen.get(&value) {
-            Some(Op::Int(n)) => Some(*n),
-            _ => None,
-        }
-    }
-
-    fn operands(&self, bin: Bin, value: Value) -> Option<(Value, Value)> {
-        match self.seen.get(&value) {
-            Some(Op::Bin(op, a, b)) if *op == bin => Some((*a, *b)),
-            _ => None,
-        }
+        (self.0.constant(one) == Some(1)).then_some(BitAddition { doubled, word, position })
     }
 }
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// A doubled value and a bit.
-    pub(super) fn add_with_carry(&self, sum: BitAdded) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let BitAdded { doubled, word, place } = sum;
-        let (IntValue(word), IntValue(doubled), IntValue(place)) =
-            (self.frame.value(word)?, self.frame.value(doubled)?, self.frame.value(place)?)
+impl BitAddition {
+    /// Emits the addition with carry.
+    pub(super) fn emit<'ctx>(self, operands: &Operands<'_, 'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let BitAddition { doubled, word, position } = self;
+        let ir = &operands.ir;
+        let (IntValue(word), IntValue(doubled), IntValue(position)) =
+            (operands.value(word)?, operands.value(doubled)?, operands.value(position)?)
         else {
             return Err(LlvmError::ill_formed("integers expected"));
         };
-        let (long, byte) = (word.get_type(), self.context.i8_type());
-        let place = self.builder.build_and(place, long.const_int(63, false), "")?;
-        let bit = self.builder.build_right_shift(word, place, false, "")?;
-        let bit = self.builder.build_and(bit, long.const_int(1, false), "")?;
-        let carry = self.builder.build_int_truncate(bit, byte, "")?;
+        let (long, byte) = (word.get_type(), ir.context.i8_type());
+        let position = ir.builder.build_and(position, long.const_int(63, false), "")?;
+        let bit = ir.builder.build_right_shift(word, position, false, "")?;
+        let bit = ir.builder.build_and(bit, long.const_int(1, false), "")?;
+        let carry = ir.builder.build_int_truncate(bit, byte, "")?;
         let arguments = [carry.into(), doubled.into(), doubled.into()];
-        let call = self.intrinsic("llvm.x86.addcarry.64", &[], &arguments)?;
+        let call = ir.intrinsic("llvm.x86.addcarry.64", &[], &arguments)?;
         match call.try_as_basic_value().basic() {
-            Some(StructValue(sum)) => Ok(self.builder.build_extract_value(sum, 1, "")?),
+            Some(StructValue(sum)) => Ok(ir.builder.build_extract_value(sum, 1, "")?),
             _ => Err(LlvmError::ill_formed("llvm.x86.addcarry.64 returns no pair")),
         }
     }
@@ -105,19 +93,16 @@ mod tests {
             sums
         };
         let add = Op::Bin(Bin::Add, twice, bit);
-        let found = BitAdded { doubled: node, word, place: node };
-        assert_eq!(seen((node, node), one).bit_added(&add), Some(found));
+        let sum = BitAddition { doubled: node, word, position: node };
+        assert_eq!(seen((node, node), one).bit_added(&add), Some(sum));
         assert_eq!(seen((node, other), one).bit_added(&add), None);
         assert_eq!(seen((node, node), other).bit_added(&add), None);
         assert_eq!(seen((node, node), one).bit_added(&Op::Bin(Bin::Sub, twice, bit)), None);
         let mut constant = seen((node, node), one);
         constant.note((node, Ty::I64), &Op::Int(5));
         constant.note((twice, Ty::I64), &Op::Int(10));
-        assert_eq!(constant.bit_added(&add), Some(found));
+        assert_eq!(constant.bit_added(&add), Some(sum));
         constant.note((twice, Ty::I64), &Op::Int(11));
         assert_eq!(constant.bit_added(&add), None);
-        let mut narrow = Sums::default();
-        narrow.note((twice, Ty::of(sched_ir::lir::Scalar::I32)), &Op::Bin(Bin::Add, node, node));
-        assert!(narrow.seen.is_empty());
     }
 }

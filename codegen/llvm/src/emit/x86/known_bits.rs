@@ -1,27 +1,27 @@
-//! What is known of integers from their operations.
+//! Bits of integers that follow from the operations that made them.
 //!
 //! Shuffles of bytes within parts use the low bits of an index and its highest bit: an index that is known to
-//! be small needs no mask. The bits above choose among the registers of a longer table; where the index is
-//! the number of a node, these bits are the decisions that led to it, for which masks exist already.
+//! be small needs no mask. Higher bits select among the registers of a longer table. If the index is a node's
+//! number, these bits are the decisions that led to the node, for which masks exist already.
 
 use sched_ir::lir::{Bin, Cast, Op, Scalar, Ty, Value};
 use std::collections::HashMap;
 
-/// What is known of the integers defined so far.
+/// Bounds and bits of the integers defined so far.
 #[derive(Default)]
 pub(super) struct KnownBits {
-    /// The most that they are, in any lane.
+    /// Upper bound of all lanes.
     most: HashMap<Value, u64>,
-    /// Masks as numbers: what they were widened from.
+    /// For a mask extended to numbers, the mask.
     masks: HashMap<Value, Value>,
-    /// Sums of a value with itself.
+    /// For the sum of a value with itself, the value.
     doubled: HashMap<Value, Value>,
-    /// Masks that say whether bits are set, from the lowest bit on, as far as there are any.
+    /// For each bit from the lowest on, the mask of the lanes in which it is set; only those that exist.
     bits: HashMap<Value, Vec<Value>>,
 }
 
 impl KnownBits {
-    /// Remembers what an operation says of its result; `from` is the type of an operand.
+    /// Remembers the result of an operation; `from` returns the type of an operand.
     pub(super) fn note(&mut self, (value, ty): (Value, Ty), op: &Op, from: impl Fn(Value) -> Option<Ty>) {
         if let Some(most) = self.most(op, &from).filter(|most| *most <= largest(ty)) {
             self.most.insert(value, most);
@@ -44,7 +44,7 @@ impl KnownBits {
         }
     }
 
-    /// The most that the result of an operation is, unless it loses bits.
+    /// Upper bound of an operation's result, unless it overflows.
     fn most(&self, op: &Op, from: &impl Fn(Value) -> Option<Ty>) -> Option<u64> {
         let most = |value: &Value| self.most.get(value).copied();
         match op {
@@ -58,12 +58,12 @@ impl KnownBits {
         }
     }
 
-    /// Whether no lane of a value reaches a limit.
+    /// Whether all lanes of a value are known to be below a limit.
     pub(super) fn is_below(&self, value: Value, limit: u64) -> bool {
         self.most.get(&value).is_some_and(|most| *most < limit)
     }
 
-    /// The masks that say whether bits of a value are set, from the lowest bit on.
+    /// The masks of a value's bits, from the lowest bit on.
     pub(super) fn bits(&self, value: Value) -> &[Value] {
         self.bits.get(&value).map_or(&[], Vec::as_slice)
     }
@@ -73,7 +73,7 @@ fn is_mask(ty: &impl Fn(Value) -> Option<Ty>, value: Value) -> bool {
     ty(value).is_some_and(|ty| ty.scalar == Scalar::I1)
 }
 
-/// The largest number that lanes of a type hold. Beyond it an operation has lost bits, and says nothing.
+/// The largest number that a lane of a type holds. An operation with a higher bound may have overflowed.
 fn largest(ty: Ty) -> u64 {
     match ty.scalar {
         Scalar::I1 => 1,

@@ -1,16 +1,15 @@
-//! Shuffles whose indices are in registers.
+//! Shuffles whose indices are variables.
 
-use crate::emit::function::Emitter;
-use crate::emit::intrinsics::returned;
+use crate::emit::intrinsics::vector_of;
+use crate::emit::ir::IrBuilder;
 use crate::error::LlvmError;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, VectorValue};
-use sched_ir::lir::Value;
 
-/// Bits of the parts of a register that shuffles of bytes stay within.
-const PART: u32 = 128;
+/// Bits of a part of a register: shuffles of bytes reach no other part.
+const PART_BITS: u32 = 128;
 
-/// A shuffle of the elements of one or two registers by indices in a third one. The hardware takes the
-/// indices modulo the number of elements, except for a shuffle within parts.
+/// A shuffle of the elements of one or two registers by indices in another. The hardware takes the indices
+/// modulo the number of elements, except for a shuffle within parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Permute {
     /// Bits of a register: 128, 256 or 512.
@@ -19,18 +18,17 @@ pub(super) struct Permute {
     pub(super) bits: u32,
     /// Whether elements are floats.
     pub(super) float: bool,
-    /// Whether each part of 128 bits is shuffled by itself. The indices must be smaller than its number of
-    /// elements.
+    /// Whether each part of 128 bits is shuffled by itself. Indices must be less than the elements of a part.
     pub(super) in_parts: bool,
 }
 
 impl Permute {
-    /// Elements that an index chooses from in one register.
+    /// Number of elements of one register that an index selects from.
     pub(super) fn entries(self) -> u32 {
-        if self.in_parts { PART / self.bits } else { self.register / self.bits }
+        if self.in_parts { PART_BITS / self.bits } else { self.register / self.bits }
     }
 
-    /// The shuffle of one register.
+    /// The intrinsic that shuffles one register.
     fn one(self) -> Option<&'static str> {
         if self.in_parts {
             return Some(match (self.register, self.bits) {
@@ -57,7 +55,7 @@ impl Permute {
         })
     }
 
-    /// The shuffle of two registers.
+    /// The intrinsic that shuffles two registers.
     fn two(self) -> Option<&'static str> {
         if self.in_parts {
             return None;
@@ -77,39 +75,36 @@ impl Permute {
     pub(super) fn has_two(self) -> bool {
         self.two().is_some()
     }
-}
 
-impl<'ctx> Emitter<'_, 'ctx> {
-    /// Elements of one register, or of two that follow each other, by number.
-    pub(super) fn permute(
-        &self,
-        permute: Permute,
+    /// Emits the shuffle: elements of one register, or of two consecutive ones, by number.
+    pub(super) fn emit<'ctx>(
+        self,
+        ir: &IrBuilder<'_, 'ctx>,
         tables: &[VectorValue<'ctx>],
         index: VectorValue<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (name, arguments): (_, Vec<BasicMetadataValueEnum>) = match tables {
-            [table] => (permute.one(), vec![(*table).into(), index.into()]),
-            [low, high] => (permute.two(), vec![(*low).into(), index.into(), (*high).into()]),
+            [table] => (self.one(), vec![(*table).into(), index.into()]),
+            [low, high] => (self.two(), vec![(*low).into(), index.into(), (*high).into()]),
             _ => (None, Vec::new()),
         };
-        let name = name.ok_or_else(|| LlvmError::ill_formed(format_args!("no {permute:?}")))?;
-        returned(self.intrinsic(name, &[], &arguments)?)
+        let name = name.ok_or_else(|| LlvmError::ill_formed(format_args!("no {self:?}")))?;
+        vector_of(ir.intrinsic(name, &[], &arguments)?)
     }
+}
 
-    /// The low or the high half of each lane of 64 bits, from two halves of the vector, as registers have
-    /// them: a shuffle of both is one instruction, where LLVM would cut off the other halves of each for
-    /// itself and join what is left.
-    pub(super) fn half_of_two(
-        &self,
-        vector: Value,
-        number: u16,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
-        let (lanes, vector) = (u32::from(self.ty(vector)?.lanes), self.vector(vector)?);
-        if lanes % 2 > 0 {
-            return Ok(None);
-        }
-        let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
-        let part = |first: u32| self.halves(self.pick(vector, (first..first + lanes / 2).map(Some))?);
-        Ok(Some(self.shuffle((part(0)?, part(lanes / 2)?), every_other)?.into()))
+/// The low half (0) or the high half (1) of each lane of 64 bits. The vector is taken as two halves, as
+/// registers hold it: one instruction shuffles both, where LLVM would narrow each and join the results.
+pub(super) fn half_of_two<'ctx>(
+    ir: &IrBuilder<'_, 'ctx>,
+    vector: VectorValue<'ctx>,
+    number: u16,
+) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+    let lanes = vector.get_type().get_size();
+    if !lanes.is_multiple_of(2) {
+        return Ok(None);
     }
+    let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
+    let part = |first: u32| ir.halves(ir.pick(vector, (first..first + lanes / 2).map(Some))?);
+    Ok(Some(ir.shuffle((part(0)?, part(lanes / 2)?), every_other)?.into()))
 }

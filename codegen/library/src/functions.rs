@@ -1,4 +1,4 @@
-//! A library in this process.
+//! Functions of a library in this process.
 
 use crate::{Call, Dtype, Element, Kind, RawColumn};
 use libloading::Library;
@@ -8,12 +8,12 @@ use std::fmt;
 use std::path::Path;
 use std::ptr;
 
-/// Why a file cannot be called.
+/// Reason for which a file cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The system does not load it, for this reason.
+    /// The system does not load the file, for this reason.
     NotLoaded(String),
-    /// It has no function of this name.
+    /// The library has no function of this name.
     NoFunction(String),
 }
 
@@ -29,31 +29,31 @@ impl fmt::Display for Refusal {
 impl Error for Refusal {}
 
 /// The functions of a library that `schedc build` made.
-pub struct Loaded {
+pub struct LibraryFunctions {
     num_features: usize,
     num_outputs: unsafe extern "C" fn(i32) -> i32,
-    /// Libraries that were built before results had a type return floats.
+    /// None in libraries that were built before results had a type: their results are floats.
     output_type: Option<unsafe extern "C" fn(i32) -> i32>,
-    /// Libraries that were built before columns had names tell none.
+    /// None in libraries that were built before features had names.
     feature_name: Option<unsafe extern "C" fn(i32) -> *const c_char>,
     predict_ex: unsafe extern "C" fn(*const Call) -> i32,
     error: unsafe extern "C" fn(i32) -> *const c_char,
     info: unsafe extern "C" fn() -> *const c_char,
-    // The functions above are part of it.
+    // The library of the functions above.
     _library: Library,
 }
 
-impl Loaded {
-    /// Loads the library of a file. Its functions begin with `prefix`.
+impl LibraryFunctions {
+    /// Loads a library whose functions begin with `prefix`.
     ///
     /// # Errors
-    /// When the file is no library for this machine, or not one of `schedc build` with that prefix.
+    /// When the file is not a library for this machine, or not one of `schedc build` with that prefix.
     ///
     /// # Safety
-    /// The file comes from a trusted place: a library runs code of its own as it is loaded, and its
-    /// functions are taken for what their names say.
-    pub unsafe fn open(path: &Path, prefix: &str) -> Result<Loaded, Refusal> {
-        // A bare name would be searched for in the system's folders.
+    /// The file comes from a trusted place: a library runs code while it is loaded, and its functions are
+    /// called by their names alone.
+    pub unsafe fn open(path: &Path, prefix: &str) -> Result<LibraryFunctions, Refusal> {
+        // The system would search its own folders for a bare name.
         let full = std::path::absolute(path).map_err(|error| Refusal::NotLoaded(error.to_string()))?;
         // SAFETY: as the caller promises.
         let library = unsafe { Library::new(&full) }.map_err(|error| {
@@ -61,8 +61,8 @@ impl Loaded {
             Refusal::NotLoaded(without_name(&reason, &full))
         })?;
         let num_features: unsafe extern "C" fn() -> i32 = function(&library, prefix, "num_features")?;
-        Ok(Loaded {
-            // SAFETY: the function is ours and takes nothing.
+        Ok(LibraryFunctions {
+            // SAFETY: the function is one of schedc and takes no arguments.
             num_features: usize::try_from(unsafe { num_features() }).unwrap_or(0),
             num_outputs: function(&library, prefix, "num_outputs")?,
             output_type: function(&library, prefix, "output_type").ok(),
@@ -74,29 +74,29 @@ impl Loaded {
         })
     }
 
-    /// Columns of a row.
+    /// Returns the number of columns of a row.
     pub fn num_features(&self) -> usize {
         self.num_features
     }
 
-    /// The names of the columns; none if the model has none.
+    /// Returns the names of the features; none if the model has no names.
     pub fn feature_names(&self) -> Option<Vec<String>> {
         let feature_name = self.feature_name?;
-        // SAFETY: the function is ours and takes any number.
+        // SAFETY: the function is one of schedc and takes any number.
         let name = |feature| unsafe { text(feature_name(feature)) };
         (0..i32::try_from(self.num_features).ok()?).map(name).collect()
     }
 
-    /// Columns of an output; 0 if the model has none of the kind.
+    /// Returns the number of columns of an output; 0 if the model has none of the kind.
     pub fn num_outputs(&self, kind: Kind) -> usize {
-        // SAFETY: the function is ours and takes any number.
+        // SAFETY: the function is one of schedc and takes any number.
         usize::try_from(unsafe { (self.num_outputs)(kind as i32) }).unwrap_or(0)
     }
 
-    /// The type of an output's elements.
+    /// Returns the type of an output's elements.
     pub fn output_type(&self, kind: Kind) -> Dtype {
         match self.output_type {
-            // SAFETY: the function is ours and takes any number.
+            // SAFETY: the function is one of schedc and takes any number.
             Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
             None if kind.element() == Element::Leaf => Dtype::I32,
             None => Dtype::F32,
@@ -111,7 +111,7 @@ impl Loaded {
         unsafe { self.call(&Call { columns: columns.as_ptr(), ..no_rows }) }.is_ok()
     }
 
-    /// Facts about the library's model and schedule, as JSON.
+    /// Returns the library's description of its model and schedule, as JSON.
     pub fn info(&self) -> String {
         // SAFETY: the function returns a text that lives as long as the library.
         unsafe { text((self.info)()) }.unwrap_or_default()
@@ -120,10 +120,10 @@ impl Loaded {
     /// Makes a call.
     ///
     /// # Errors
-    /// The library's message for the status of the call.
+    /// The library's message if it refuses the call or cannot finish it.
     ///
     /// # Safety
-    /// The pointers of the call are valid as the C interface demands.
+    /// The pointers of the call lead to memory as the C interface describes it.
     pub unsafe fn call(&self, call: &Call) -> Result<(), String> {
         // SAFETY: as the caller promises.
         match unsafe { (self.predict_ex)(call) } {
@@ -141,14 +141,14 @@ unsafe fn text(chars: *const c_char) -> Option<String> {
     (!chars.is_null()).then(|| unsafe { CStr::from_ptr(chars) }.to_string_lossy().into_owned())
 }
 
-/// The reason of the system for not loading a library, without the path that it begins with.
+/// Returns the system's reason without the path that it begins with.
 fn without_name(said: &str, path: &Path) -> String {
     said.strip_prefix(&format!("{}: ", path.display())).unwrap_or(said).to_owned()
 }
 
 fn function<T: Copy>(library: &Library, prefix: &str, name: &str) -> Result<T, Refusal> {
     let name = format!("{prefix}_{name}");
-    // SAFETY: a symbol of this name in a library of ours has this type.
+    // SAFETY: a symbol of this name in a library of schedc has this type.
     let found = unsafe { library.get::<T>(format!("{name}\0").as_bytes()) };
     found.map(|symbol| *symbol).map_err(|_| Refusal::NoFunction(name))
 }

@@ -1,0 +1,72 @@
+//! Functions of the C library, and what stands for them in launches.
+
+use super::device::Device;
+use super::exp::Exponential;
+use super::ir::IrBuilder;
+use super::types;
+use crate::error::LlvmError;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::values::{BasicValueEnum, FunctionValue};
+use sched_ir::lir::{Math, Scalar, Ty};
+
+impl<'ctx> IrBuilder<'_, 'ctx> {
+    /// A function of the C library for each lane: a call of it, or on a device, which has no such library,
+    /// its operations.
+    pub(super) fn math(
+        &self,
+        device: Option<&dyn Device>,
+        math: Math,
+        (argument, ty): (BasicValueEnum<'ctx>, Ty),
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let call = |argument: BasicValueEnum<'ctx>| match (device, math) {
+            (Some(device), Math::Exp) => Exponential { ir: self, tables: device.global() }.of(argument),
+            (Some(_), _) => Err(LlvmError::ill_formed(format_args!("{math:?} in a launch"))),
+            (None, _) => self.call_of_library(math, ty.scalar, argument),
+        };
+        let BasicValueEnum::VectorValue(vector) = argument else { return call(argument) };
+        let mut result = vector;
+        for lane in 0..ty.lanes {
+            let lane = self.context.i32_type().const_int(lane.into(), false);
+            let one = call(self.builder.build_extract_element(vector, lane, "")?)?;
+            result = self.builder.build_insert_element(result, one, lane, "")?;
+        }
+        Ok(result.into())
+    }
+
+    fn call_of_library(
+        &self,
+        math: Math,
+        scalar: Scalar,
+        argument: BasicValueEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let call = self.builder.build_call(self.library(math, scalar)?, &[argument.into()], "")?;
+        call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("a function returns nothing"))
+    }
+
+    /// Declares a function of the C library; it depends on nothing but its argument.
+    fn library(&self, math: Math, scalar: Scalar) -> Result<FunctionValue<'ctx>, LlvmError> {
+        let name = match (math, scalar) {
+            (Math::Exp, Scalar::F32) => "expf",
+            (Math::Exp, _) => "exp",
+            (Math::Log, Scalar::F32) => "logf",
+            (Math::Log, _) => "log",
+            (Math::LogOnePlus, Scalar::F32) => "log1pf",
+            (Math::LogOnePlus, _) => "log1p",
+            (Math::PowerOfTwo, Scalar::F32) => "exp2f",
+            (Math::PowerOfTwo, _) => "exp2",
+            (Math::Sqrt, Scalar::F32) => "sqrtf",
+            (Math::Sqrt, _) => "sqrt",
+        };
+        if let Some(declared) = self.module.get_function(name) {
+            return Ok(declared);
+        }
+        let float = types::float(self.context, scalar);
+        let float = float.ok_or_else(|| LlvmError::ill_formed(format_args!("{math:?} of {scalar}")))?;
+        let function = self.module.add_function(name, float.fn_type(&[float.into()], false), None);
+        for attribute in ["nounwind", "willreturn", "memory"] {
+            let kind = Attribute::get_named_enum_kind_id(attribute);
+            function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, 0));
+        }
+        Ok(function)
+    }
+}

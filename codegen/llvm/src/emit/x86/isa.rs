@@ -1,0 +1,47 @@
+//! The choice of a form for each operation.
+
+use super::permute::half_of_two;
+use super::processor::X86;
+use crate::emit::isa::{Elements, Isa};
+use crate::emit::memory::Memory;
+use crate::emit::operands::Operands;
+use crate::error::LlvmError;
+use inkwell::values::BasicValueEnum;
+use sched_ir::lir::{Cast, Op, Ty, Value};
+
+impl Isa for X86 {
+    fn operation<'ctx>(
+        &mut self,
+        operands: &mut Operands<'_, 'ctx>,
+        memory: &Memory<'_, 'ctx>,
+        result: Value,
+        op: &Op,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        let ty = operands.ty(result)?;
+        let own = match op {
+            Op::Lookup(table, index) => self.lookup(operands, ty, (*table, *index))?,
+            Op::ExtractHalf(vector, number) => half_of_two(&operands.ir, operands.vector(*vector)?, *number)?,
+            Op::Gather(gather) => self.gather_lane_by_lane(operands, memory, (result, ty), gather)?,
+            Op::Cast(Cast::ZExt, mask) => self.mask_as_numbers(operands, *mask, ty)?,
+            Op::Bin(..) => match self.sums.bit_added(op) {
+                Some(sum) => Some(sum.emit(operands)?),
+                None => None,
+            },
+            _ => None,
+        };
+        let types = &operands.source.types;
+        self.known.note((result, ty), op, |from| types.get(from.0 as usize).copied());
+        self.sums.note((result, ty), op);
+        Ok(own)
+    }
+
+    fn gather<'ctx>(
+        &self,
+        operands: &mut Operands<'_, 'ctx>,
+        memory: &Memory<'_, 'ctx>,
+        elements: &Elements<'_, 'ctx>,
+        ty: Ty,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+        self.gather_under_kept_mask(operands, memory, elements, ty)
+    }
+}

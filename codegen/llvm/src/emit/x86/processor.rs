@@ -1,0 +1,23 @@
+//! A processor, and the state that its forms of operations share.
+
+use super::carry::Sums;
+use super::known_bits::KnownBits;
+
+/// An x86 processor, and the earlier operations of a kernel that its forms depend on.
+pub(crate) struct X86 {
+    /// Instruction sets that code may use, as `CPU_*` bits of the runtime.
+    pub(super) needs: u64,
+    /// Whether gathers wait for each other, so that single loads are no slower.
+    pub(super) gathers_slowly: bool,
+    /// Bounds and bits of earlier integers.
+    pub(super) known: KnownBits,
+    /// Earlier sums, which additions with carry replace.
+    pub(super) sums: Sums,
+}
+
+impl X86 {
+    /// A processor with these instruction sets.
+    pub(crate) fn new(needs: u64, gathers_slowly: bool) -> X86 {
+        X86 { needs, gathers_slowly, known: KnownBits::default(), sums: Sums::default() }
+    }
+}
