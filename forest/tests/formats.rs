@@ -77,7 +77,7 @@ fn python_compiles_the_objects_of_each_format() {
 
 #[test]
 fn documents_describe_each_format() {
-    let (models, numerics, readme) = (text("docs/models.md"), text("docs/numerics.md"), text("README.md"));
+    let (models, numerics) = (text("docs/models.md"), text("docs/numerics.md"));
     let heads = models.lines().find(|line| line.starts_with("| | [")).unwrap();
     for family in words(family) {
         assert!(models.contains(&format!("\n## {family}")), "docs/models.md has a section {family}");
@@ -86,6 +86,5 @@ fn documents_describe_each_format() {
             "the table of docs/models.md has a column {family}"
         );
         assert!(numerics.contains(&format!("\n| {family}")), "docs/numerics.md has a row {family}");
-        assert!(readme.contains(family), "README.md names {family}");
     }
 }
