@@ -10,7 +10,7 @@ if (process.argv[2] === 'tests') {
     await build({
         ...shared,
         entryPoints: [...tests.map((name) => `test/unit/${name}`), 'test/editor/main.ts', 'test/editor/trial.ts'],
-        // One folder for all of them, whatever theirs is.
+        // One output folder for all tests.
         entryNames: '[name]',
         platform: 'node',
         outdir: 'out',
@@ -19,7 +19,7 @@ if (process.argv[2] === 'tests') {
         sourcemap: 'inline',
     });
 } else {
-    // The package has the licences of the project.
+    // The package includes the project's licences.
     for (const licence of ['LICENSE-APACHE', 'LICENSE-MIT']) copyFileSync(`../../${licence}`, licence);
     rmSync('dist', { recursive: true, force: true });
     const bundles = [

@@ -1,4 +1,4 @@
-// The extension's commands, and what it is made of.
+// Activation of the extension, and its commands.
 
 import * as vscode from 'vscode';
 import { Bench } from './bench/bench';
@@ -42,7 +42,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         }),
         vscode.workspace.onDidGrantWorkspaceTrust(() => void started.restart()),
     );
-    // The commands work, and say what is wrong, while the server is starting or cannot be started.
+    // The commands work while the server starts, and report an error if it cannot be started.
     void started.restart();
 }
 
@@ -60,7 +60,7 @@ const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unkn
     }
 };
 
-/** Tells what could not be done, and leads to the place of the finding and to the page of its code. */
+/** Shows an error of the server, with links to the finding's position and to the page of its code. */
 async function refuse(error: unknown): Promise<void> {
     const { message, code, page, place } = readRefusal(error);
     const [show, explain] = ['Show the Place', `Explain ${code}`];
@@ -74,7 +74,7 @@ async function refuse(error: unknown): Promise<void> {
     if (choice === explain && page !== null) await vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(page));
 }
 
-/** The schedule that a command is about: the one that it names, or the active one. */
+/** The schedule of a command: the one in its argument, or the active one. */
 async function schedule(argument: unknown): Promise<vscode.TextDocument> {
     const named = uriOf(argument);
     const document = named === null
@@ -84,14 +84,16 @@ async function schedule(argument: unknown): Promise<vscode.TextDocument> {
     return document;
 }
 
-/** The document that a command names: menus give a `Uri`, the server's code lenses an object with its text. */
+/**
+ * The document in a command's argument: menus pass a `Uri`, the server's code lenses an object with its text.
+ */
 function uriOf(argument: unknown): vscode.Uri | null {
     if (argument instanceof vscode.Uri) return argument;
     const named = typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
     return typeof named === 'string' ? vscode.Uri.parse(named) : null;
 }
 
-/** The place that a command of the server names, if it does. */
+/** The position in the argument of a command of the server, if it has one. */
 const placeOf = (argument: unknown): unknown =>
     typeof argument === 'object' && argument !== null && 'position' in argument ? argument.position : null;
 

@@ -29,7 +29,7 @@ export class Stages implements vscode.TextDocumentContentProvider, vscode.Dispos
         return this.texts.get(uri.toString()) ?? '';
     }
 
-    /** Asks for a stage, unless it is given, and shows it beside the text. */
+    /** Prompts for a stage, unless one is given, and shows it beside the text. */
     async show(document: vscode.TextDocument, wanted?: string): Promise<void> {
         const stage = wanted ?? (await vscode.window.showQuickPick(STAGES, { placeHolder: 'Which stage?' }))?.label;
         if (stage === undefined) return;

@@ -20,15 +20,15 @@ const BODY = `<header>
 /** A measurement of one state of a schedule. */
 interface Result {
     readonly measured: Measured;
-    /** The file with the rows, or null where they were drawn. */
+    /** The file with the rows; null if they are random. */
     readonly rows: string | null;
     readonly version: number;
 }
 
-/** What the panel shows, kept over a reload of the window. */
+/** The state of the panel, kept over a reload of the window. */
 interface Shown {
     readonly uri: string;
-    /** The file with the rows, or null where they were drawn. */
+    /** The file with the rows; null if they are random. */
     readonly rows: string | null;
     readonly message: ToBench;
 }
@@ -54,7 +54,10 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         this.shown = memory.get<Shown>(LAST) ?? null;
     }
 
-    /** Measures a schedule and shows the result beside the one before. `anew` asks again for the rows, or for the calls. */
+    /**
+     * Measures a schedule and shows the result beside the previous one. `anew` prompts again for the rows or
+     * the calls.
+     */
     async run(document: vscode.TextDocument, anew: 'rows' | 'calls' | null = null): Promise<void> {
         const rows = await this.rows.of(document, anew === 'rows');
         if (rows === null) return;
@@ -78,14 +81,14 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         this.show();
     }
 
-    /** The last measurement of a schedule with the same rows, which may have been before the window was loaded. */
+    /** The last measurement of a schedule with the same rows, possibly from before the window was loaded. */
     private before(uri: string, rows: string | null): Measured | null {
         const shown = this.shown?.uri === uri ? { measured: this.shown.message.now, rows: this.shown.rows } : null;
         const last = this.results.get(uri) ?? shown;
         return last?.rows === rows ? last.measured : null;
     }
 
-    /** The calls to measure, or null if the user chooses none. */
+    /** The calls to measure; null if the user cancels. */
     private async calls(document: vscode.TextDocument, anew: boolean): Promise<Calls | null> {
         const key = `calls:${document.uri.toString()}`;
         const known = readCalls(this.memory.get<string>(key) ?? '') ?? DEFAULT;
@@ -128,7 +131,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         return { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')] };
     }
 
-    /** Fills a panel, a new one or one that was there before the window was loaded again. */
+    /** Fills a panel: a new one, or one restored when the window was reloaded. */
     private adopt(panel: vscode.WebviewPanel): void {
         this.panel?.dispose();
         this.panel = panel;
@@ -143,7 +146,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
 
     private async receive(message: FromBench): Promise<void> {
         if (message === 'ready') return this.post();
-        // As a command, so that what goes wrong is shown as for the command.
+        // Runs as a command, so that its errors reach the user as for the command.
         const uri = this.shown === null ? undefined : vscode.Uri.parse(this.shown.uri);
         await vscode.commands.executeCommand('schedc.bench', uri, { choose: 'rows', calls: 'calls', again: undefined }[message]);
     }

@@ -1,6 +1,6 @@
-// The chart of a measurement: a line for each size of call with a dot for the time of a row, the spread of its samples, and
-// a mark where the one before was, and marks for the schedule that schedc chooses and for the plain nest. Times are on a logarithmic axis, since calls of one row take many times as long for a
-// row as calls of many. Pure.
+// The chart of a measurement, with one line for each call size. A dot is the time of a row, a bar the spread
+// of its samples. Marks show the previous measurement, the automatic schedule and the plain nest. The axis is
+// logarithmic, since a row in a call of one row takes many times as long as in a large call. Pure.
 
 import { element, type Element } from '../nest/element';
 import { axis, type Axis } from './axis';
@@ -10,9 +10,9 @@ const LINE = 30;
 const BAR = 16;
 /** The height of the axis above the lines. */
 const HEAD = 26;
-/** Pixels for a character: more than most take, since texts are not measured here. */
+/** Pixels per character: more than most take, since texts are not measured here. */
 const CHARACTER = 7;
-/** Between texts and what stands beside them. */
+/** Pixels between a text and its neighbour. */
 const GAP = 12;
 
 const same = (a: Point, b: Point): boolean => a.rows === b.rows && a.threads === b.threads;
@@ -41,7 +41,7 @@ const UNIT = 'µs for a row';
 
 const widest = (texts: readonly string[]): number => Math.max(...texts.map((text) => text.length)) * CHARACTER;
 
-/** A line for each tick with its number above, and what the numbers count. */
+/** A grid line for each tick with its number above, and the unit of the numbers. */
 function grid(times: Axis, left: number, height: number): Element[] {
     const lines = times.ticks.flatMap((tick) => [
         element('path', { class: 'grid', d: `M${times.at(tick)} ${HEAD - 8}V${height}`, 'aria-hidden': true }),

@@ -1,11 +1,11 @@
-// The ledger: at the end of each line what its directive gains; and values of numbers, to try and to take.
+// The ledger: the gain of each directive at the end of its line. Also values of numbers, to try and to take.
 
 import * as vscode from 'vscode';
 import type { Server } from '../server';
 import { bars } from './bars';
 import { type Ledger, readLedger, readSweep, type Range } from './read';
 
-/** Milliseconds without a keystroke after which places are asked for again. */
+/** Milliseconds without a keystroke after which the ledger is requested again. */
 const PAUSE = 150;
 
 const at = ({ start, end }: Range): vscode.Range => new vscode.Range(start.line, start.character, end.line, end.character);
@@ -35,7 +35,7 @@ export class Ledgers implements vscode.Disposable {
     ];
 
     constructor(private readonly server: Server) {
-        // A schedule that was saved may have been measured.
+        // A schedule that was just saved may have been measured.
         const learned = server.onDidLearn((uri) => {
             const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri);
             if (document !== undefined) this.soon(document);
@@ -43,14 +43,14 @@ export class Ledgers implements vscode.Disposable {
         this.subscriptions.push(learned);
     }
 
-    /** Measures each directive of a schedule, unless its text was measured before, and shows what they gain. */
+    /** Measures each directive of a schedule, unless its text was measured before, and shows the gains. */
     async measure(document: vscode.TextDocument): Promise<void> {
         const params = { textDocument: { uri: document.uri.toString() }, measure: true };
         const answer = await this.server.work<unknown>('measuring each directive', 'sched/ledger', params);
         if (answer !== null) this.show(document, readLedger(answer));
     }
 
-    /** Tries values of a number, and puts the one that is chosen into the text. */
+    /** Tries values of a number and writes the chosen one into the text. */
     async sweep(document: vscode.TextDocument, position: unknown): Promise<void> {
         const cursor = vscode.window.activeTextEditor?.selection.active;
         const place = position ?? (cursor && { line: cursor.line, character: cursor.character });
@@ -67,12 +67,12 @@ export class Ledgers implements vscode.Disposable {
         await replace(document, at(sweep.range), String(picked.value));
     }
 
-    /** Puts the schedule that schedc chooses in the place of the directives of a text. */
+    /** Replaces the directives of a text with the automatic schedule. */
     choose(document: vscode.TextDocument): Promise<void> {
         return this.put(document, 'schedc.choose', 'choosing a schedule');
     }
 
-    /** Searches for a fast schedule for some seconds, and puts it in the place of the directives of a text. */
+    /** Searches for a fast schedule for some seconds and replaces the directives of a text with it. */
     tune(document: vscode.TextDocument): Promise<void> {
         return this.put(document, 'schedc.tune', 'searching for a fast schedule');
     }
@@ -91,7 +91,7 @@ export class Ledgers implements vscode.Disposable {
         for (const subscription of this.subscriptions) subscription.dispose();
     }
 
-    /** Asks for what is known, after a pause. */
+    /** Requests the ledger after a pause. */
     private soon(document: vscode.TextDocument): void {
         const uri = document.uri.toString();
         clearTimeout(this.timers.get(uri));
@@ -104,7 +104,7 @@ export class Ledgers implements vscode.Disposable {
             const params = { textDocument: { uri: document.uri.toString() }, measure: false };
             this.show(document, readLedger(await this.server.ask<unknown>('sched/ledger', params)));
         } catch {
-            // While the server is starting, or the document is being closed, there is nothing to show.
+            // While the server starts or the document closes, there is nothing to show.
         }
     }
 

@@ -1,4 +1,4 @@
-// The nest panel's side in the extension: follows the active schedule and keeps the picture up to date.
+// The extension's side of the nest panel: follows the active schedule and updates the picture.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
@@ -11,7 +11,7 @@ import type { FromPanel, ToPanel } from './messages';
 import { readAnswer, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
-/** Milliseconds without a keystroke before the picture is asked for anew. */
+/** Milliseconds without a keystroke after which the picture is requested again. */
 const PAUSE = 40;
 
 const BODY = `<header><span id="file"></span><button id="follow" aria-pressed="true" title="Show the nest after the directive at the cursor">at the cursor</button><span id="facts"></span><span id="state" role="status"></span></header>
@@ -30,7 +30,7 @@ export class NestPanel implements vscode.Disposable {
     private asking = new vscode.CancellationTokenSource();
     /** Whether the nest after the directive at the cursor is shown. */
     private atCursor = true;
-    /** Whether the cursor got where it is by a key or the mouse. */
+    /** Whether a key or the mouse moved the cursor to its position. */
     private isByHand = false;
     private shownLine: number | null = null;
     private readonly byHand = new ByHand((message) => this.post(message));
@@ -48,7 +48,7 @@ export class NestPanel implements vscode.Disposable {
             vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
                 if (document === this.document && contentChanges.length > 0) this.changed();
             }),
-            // A document whose language changes is closed, and opened anew.
+            // VS Code closes and reopens a document whose language changes.
             vscode.workspace.onDidOpenTextDocument((document) => {
                 if (isSchedule(document) && document === vscode.window.activeTextEditor?.document) this.follow(document);
             }),
@@ -59,7 +59,7 @@ export class NestPanel implements vscode.Disposable {
                 const cursor = selections[0]?.active;
                 if (textEditor.document !== this.document || !cursor) return;
                 this.post({ type: 'cursor', cursor: place(cursor) });
-                // Whoever jumps to a directive, such as by a click on its loop, goes on looking at the whole nest.
+                // A jump to a directive, such as by a click on its loop, keeps the whole nest in view.
                 this.isByHand = kind === vscode.TextEditorSelectionChangeKind.Keyboard || kind === vscode.TextEditorSelectionChangeKind.Mouse;
                 if (this.lineToShow() !== this.shownLine) this.refresh();
             }),
@@ -67,7 +67,7 @@ export class NestPanel implements vscode.Disposable {
                 const document = this.document;
                 if (document && this.panel && uris.some((uri) => names(uri.toString(), document))) void this.fixes.collect(document);
             }),
-            // A model is read after the text.
+            // The server reads a model after the text.
             server.onDidLearn((uri) => {
                 if (this.document && names(uri, this.document)) this.refresh();
             }),
@@ -151,7 +151,7 @@ export class NestPanel implements vscode.Disposable {
         this.refresh();
     }
 
-    /** Asks for the picture after a short pause, so that quick typing does not ask for every letter. */
+    /** Requests the picture after a short pause, not at every letter. */
     private refresh(): void {
         if (this.panel === null) return;
         clearTimeout(this.timer);
@@ -188,7 +188,7 @@ export class NestPanel implements vscode.Disposable {
         }
     }
 
-    /** The line of the cursor, if the nest after it is wanted and a directive stands there. */
+    /** The cursor's line, if the nest after it is wanted and the line has a directive. */
     private lineToShow(): number | null {
         const editor = vscode.window.visibleTextEditors.find((one) => one.document === this.document);
         if (!this.atCursor || !this.isByHand || editor === undefined) return null;
@@ -201,7 +201,7 @@ export class NestPanel implements vscode.Disposable {
     }
 }
 
-/** Whether an address is a document's; programs do not agree on what must be escaped in it. */
+/** Whether an address is a document's; programs differ in the characters that they escape. */
 const names = (uri: string, document: vscode.TextDocument): boolean =>
     vscode.Uri.parse(uri).toString() === document.uri.toString();
 

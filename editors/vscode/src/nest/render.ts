@@ -1,7 +1,7 @@
 // The picture of a loop nest as a tree of SVG elements. Pure: `toDom` makes real elements of it.
 //
-// To assistive technology it is a tree: each loop an item with a sentence as its label. Colours and fonts are those of
-// the style sheet, by class.
+// Assistive technology sees a tree in which each loop is an item with a sentence as its label. The style
+// sheet sets colours and fonts by class.
 
 import { badgeKey, type Marked } from './cursor';
 import { element, type Element } from './element';
@@ -70,7 +70,7 @@ const spine = (x: number, y: number, height: number): string => {
     return `M${x + CORNER} ${y}${arc} ${x} ${y + CORNER}V${y + height - CORNER}${arc} ${x + CORNER} ${y + height}`;
 };
 
-/** Four small cells at the left edge: dragged to the side, it chooses the size of a tile. */
+/** Four small cells at the left edge. Dragging them sideways chooses the size of a tile. */
 function handle(loop: Loop, x: number, y: number): Element {
     const cell = (dx: number, dy: number): Element => element('rect', { class: 'grip', x: x + 5 + dx, y: y + 12 + dy, width: 3, height: 3 });
     return element('g', { class: 'handle', role: 'button', tabindex: -1, 'aria-label': `tile ${loop.name}` }, [
@@ -112,7 +112,7 @@ function strip({ x, y, strip, count }: PlacedStrip): Element {
 
 const note = (part: Note): Element => text('note', part.text);
 
-/** A small tree beside the word. */
+/** A small tree beside the word `walk`. */
 function walk({ x, y, text: label }: Walk): Element {
     const edge = (dx: number): Element => element('path', { class: 'edge', d: `M${x} ${y - 5}L${x + dx} ${y + 4}` });
     const node = (dx: number, dy: number): Element => element('circle', { class: 'node', cx: x + dx, cy: y + dy, r: 2.2 });
@@ -122,7 +122,7 @@ function walk({ x, y, text: label }: Walk): Element {
 const text = (kind: string, placed: PlacedText): Element =>
     element('text', { class: kind, x: placed.x, y: placed.y }, [placed.text]);
 
-/** A loop in words, as a screen reader says it. */
+/** A loop in words, for screen readers. */
 export function sentence(loop: Loop): string {
     const range = loop.range.replace('..', ' to ');
     const facts = [

@@ -1,4 +1,4 @@
-// Plan, MIR and assembly beside the schedule, made anew at each pause.
+// Plan, MIR and assembly beside the schedule, recomputed at each pause.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
@@ -10,7 +10,7 @@ import { LIVE, readStage, type LiveStage } from './answer';
 import type { FromStages, ToStages } from './messages';
 
 const KIND = 'schedc.stages';
-/** Milliseconds without a keystroke before stages are made anew. */
+/** Milliseconds without a keystroke after which stages are recomputed. */
 const PAUSE = 60;
 
 const NAMES: Record<LiveStage, string> = { plan: 'Plan', mir: 'MIR', asm: 'Assembly' };
@@ -24,7 +24,7 @@ export class LiveStages implements vscode.Disposable {
     private document: vscode.TextDocument | null = null;
     private timer: NodeJS.Timeout | undefined;
     private open: readonly LiveStage[] = [];
-    /** Whether stages are being made, and whether they must be made once more. */
+    /** Whether stages are being computed, and whether to compute them once more. */
     private isBusy = false;
     private isAskedAgain = false;
     private readonly subscriptions: vscode.Disposable[];
@@ -102,7 +102,9 @@ export class LiveStages implements vscode.Disposable {
         this.timer = setTimeout(() => void this.make(), PAUSE);
     }
 
-    /** Makes the stages that are unfolded, one after the other. What is being made is not interrupted: it is done soon. */
+    /**
+     * Computes the unfolded stages one by one. A computation under way is not interrupted, since it is short.
+     */
     private async make(): Promise<void> {
         if (this.isBusy) {
             this.isAskedAgain = true;

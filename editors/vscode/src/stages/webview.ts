@@ -1,4 +1,4 @@
-// The side of the panel of stages that runs in it: lines, what has changed in them, and which belong to the cursor.
+// The panel of stages inside the webview: lines, their changes, and the lines that belong to the cursor.
 
 import { linesOf, LIVE, stageLines, type LiveStage, type StageLine } from './answer';
 import { changedLines } from './diff';
@@ -29,7 +29,7 @@ const shown = new Map<LiveStage, Shown>(LIVE.map((stage) => {
 }));
 let cursor: number | null = null;
 
-/** Tells which stages are wanted. */
+/** Sends the names of the unfolded stages. */
 function open(): void {
     const stages = LIVE.filter((stage) => shown.get(stage)?.section.open);
     vscode.setState({ stages });
@@ -55,7 +55,7 @@ function draw(stage: Shown, lines: readonly StageLine[], milliseconds: number): 
     mark(stage);
 }
 
-/** Marks the lines that come of the directive at the cursor. */
+/** Marks the lines that the directive at the cursor causes. */
 function mark(stage: Shown): void {
     const marked = cursor === null ? new Set<number>() : linesOf(stage.lines, cursor);
     let first: Element | null = null;

@@ -3,10 +3,10 @@
 import type { Step } from './steps';
 import { until, type Workbench } from './workbench';
 
-/** Milliseconds until something is measured, on a machine that others use. */
+/** Milliseconds to wait for a measurement, on a shared machine. */
 const LONG = 120_000;
 
-/** A schedule in the form of fast ones, whose lines gain something. */
+/** A schedule in the form of fast ones, with lines that gain something. */
 export const VECTORS = `model "model.json"
 param ROWS = 256 in {64, 128, 256, 512}
 
@@ -19,19 +19,19 @@ vectorize(b1, 64)
 interleave(b1, 4)
 `;
 
-/** The same as far as one has got by completion. */
+/** The part of that schedule that completion has reached. */
 export const BEGUN = `model "model.json"
 tile(batch, b0, b1, 256)
 reorder(b0, tree, b1)
 `;
 
-/** Opens a file, alone, with the side bar shown only while that is done. */
+/** Opens a single file; the side bar is shown only for that. */
 async function open(bench: Workbench, file: string): Promise<void> {
     await bench.open(file);
     await bench.command('View: Toggle Primary Side Bar Visibility');
 }
 
-/** Closes what is open. */
+/** Closes all editors and panels. */
 async function close(bench: Workbench, file: string): Promise<void> {
     await bench.command('File: Revert File');
     await bench.page.locator('.tab.active:not(.dirty)').filter({ hasText: file }).waitFor();
@@ -113,7 +113,7 @@ export const PICTURES: readonly Step[] = [
         await bench.shot('readme-nest');
         await bench.command('Preferences: Toggle between Light/Dark Themes');
         await bench.page.locator('.monaco-workbench.vs').waitFor();
-        // The colours of the text and of the status bar change a little later.
+        // The colours of the text and of the status bar change with a delay.
         await bench.page.waitForTimeout(1500);
         await bench.shot('readme-light');
         await bench.command('Preferences: Toggle between Light/Dark Themes');

@@ -1,17 +1,17 @@
-// What a user of the extension sees of speed, step by step: the chart, the ledger, values of numbers, schedules that are found.
+// Speed in the extension, step by step: the chart, the ledger, values of numbers, and searches for schedules.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Step } from './steps';
 import { until, type Workbench } from './workbench';
 
-/** Milliseconds until something is measured, on a machine that others use. */
+/** Milliseconds to wait for a measurement, on a shared machine. */
 const LONG = 120_000;
 
 /** The chart in the panel. */
 const chart = (bench: Workbench) => bench.panel.locator('.chart');
 
-/** What the lines of the chart are called. */
+/** The labels of the chart's lines. */
 const calls = (bench: Workbench): Promise<string[]> => chart(bench).locator('text.calls').allTextContents();
 
 /** Waits for a ledger of the present text, or of an earlier one. */
@@ -58,7 +58,7 @@ export const SPEED: readonly Step[] = [
     }],
     ['the chart is there again after the window is loaded anew, and is compared with', async ({ bench }) => {
         const before = await chart(bench).locator('.time').allTextContents();
-        // The editor writes what extensions remember now and then, and when its window is closed.
+        // The editor saves the state of extensions from time to time, and when its window closes.
         await bench.command('Developer: Reload Window');
         await until('another window', async () => (await bench.page.locator('.tab').count()) === 0 || !(await chart(bench).first().isVisible()));
         await chart(bench).locator('.point').first().waitFor();
@@ -116,7 +116,7 @@ export const SPEED: readonly Step[] = [
         await lens.first().click();
         const rows = bench.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'µs' });
         await bench.brings(rows);
-        // The first name of a row is its value, the second one its bar.
+        // The first text of a row is its value, the second one its bar.
         const values = await rows.evaluateAll((all) => all.map((row) => Number.parseInt(row.querySelector('.label-name')?.textContent ?? '')));
         assert.deepEqual(values, [32, 64, 128]);
         await bench.shot('sweep-param');

@@ -1,4 +1,4 @@
-// What a user of the extension sees, step by step. Each step fails when something is not seen.
+// The steps of a user of the extension. Each one fails if an expected text does not appear.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -21,13 +21,13 @@ const path = ({ folder }: Context): string => join(folder, FILE);
 async function set({ bench, folder }: Context, settings: Readonly<Record<string, unknown>>): Promise<void> {
     await bench.focusText();
     await bench.command('Preferences: Open Workspace Settings (JSON)');
-    // The tab comes before the cursor does.
+    // The tab appears before the cursor does.
     await bench.sees(bench.page.locator('[id="status.editor.mode"]'), 'JSON');
     await bench.focusText();
     const text = JSON.stringify(settings);
     await bench.key('Control+A');
     await bench.page.keyboard.insertText(text);
-    // The editor has closed brackets by itself.
+    // The editor closes brackets by itself.
     await bench.key('Control+Shift+End', 'Delete');
     await bench.saved(join(folder, '.vscode', 'settings.json'), new RegExp(`^\\${text}$`));
     await bench.command('View: Close Editor');
@@ -60,7 +60,7 @@ export const STEPS: readonly Step[] = [
         await bench.insist(() => bench.key('F8'), peek);
         await bench.sees(peek, 'S0041');
         await bench.shot('problem');
-        // The code leads to its page, as readers see it.
+        // The code links to its page.
         await peek.locator('a.code-link').click();
         await bench.page.locator('.tab.active').filter({ hasText: 'S0041' }).waitFor();
         await bench.sees(bench.panel.locator('h1'), 'S0041');
@@ -330,7 +330,7 @@ export const STEPS: readonly Step[] = [
         const before = await servers();
         assert.equal(before.length, 1, `servers: ${before}`);
         await bench.command('schedc: Restart the Language Server');
-        // Findings are gone for so short a while that nobody sees it: another server is there, and tells them again.
+        // Findings vanish too briefly to be seen: a new server starts and reports them again.
         await until('another server', async () => {
             const now = await servers();
             return now.length === 1 && now[0] !== before[0];

@@ -12,7 +12,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-/** Makes a program `name/schedc-lsp` that runs a script. */
+/** Creates a program `name/schedc-lsp` that runs a script. */
 function server(name: string, script: string): string {
     const path = join(folder, name, 'schedc-lsp');
     writeFileSync(path, `#!/bin/sh\n${script}\n`);
@@ -20,7 +20,7 @@ function server(name: string, script: string): string {
     return path;
 }
 
-/** Makes a program `name/schedc` that prints a version, and has `lsp` or not. */
+/** Creates a program `name/schedc` that prints a version, with or without the command `lsp`. */
 function program(name: string, version: string, lsp: boolean): string {
     const path = join(folder, name, 'schedc');
     mkdirSync(join(folder, name));

@@ -11,7 +11,7 @@ function boxes(parts: readonly Part[]): LoopBox[] {
     return parts.flatMap((part) => (part.kind === 'loop' ? [part, ...boxes(part.parts)] : []));
 }
 
-/** Every pair of a box and a box or other part in it. */
+/** All pairs of a box and a part in it. */
 function* pairs(parts: readonly Part[]): Generator<[LoopBox, Part]> {
     for (const part of parts) {
         if (part.kind !== 'loop') continue;

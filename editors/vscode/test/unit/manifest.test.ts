@@ -33,7 +33,7 @@ test('the README describes every setting', () => {
     for (const name of Object.keys(manifest.contributes.configuration.properties)) assert(readme.includes(`\`${name}\``), name);
 });
 
-/** A snippet as it stands when nothing is typed into it. */
+/** A snippet's text with its default values. */
 const expand = (body: string[]): string =>
     body.join('\n').replace(/\$\{\d+:([^}]*)\}/g, '$1').replaceAll('$0', '');
 
@@ -41,7 +41,7 @@ test('snippets are good schedules', { skip: process.env['SCHEDC'] ? false : 'SCH
     const folder = mkdtempSync(join(tmpdir(), 'schedc-snippets-'));
     try {
         for (const [name, { body }] of Object.entries<any>(json('snippets/sched.json'))) {
-            if (name === 'Header') continue; // names a model that is to be filled in
+            if (name === 'Header') continue; // names the placeholder of a model
             const file = join(folder, 'snippet.sched');
             writeFileSync(file, `${expand(body).trim()}\n`);
             execFileSync(process.env['SCHEDC'] ?? '', ['check', file], { stdio: 'pipe' });

@@ -1,10 +1,11 @@
-// Loop nests for tests, written as text and made into what the server answers.
+// Loop nests for tests, converted from text to the server's answers.
 //
 //     row b0 0..n_rows step 64 [parallel, cache] @3
 //       tree t 0..100 *100
 //         walk
 //
-// `@3` is the line (from 1) of the directive that made the loop, `*100` its iterations; facts are made in line 9.
+// `@3` is the line (from 1) of the directive that made the loop, `*100` its iterations; facts are made in
+// line 9.
 
 import { readAnswer, type NestView } from '../../src/nest/view';
 
