@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Prints the licences of everything that is linked into what crates are built to, with LLVM in it.
+"""Prints the licences of everything that is linked into the given crates, with LLVM.
 
     scripts/licences.py MANIFEST...
 
 MANIFEST is the Cargo.toml of a crate.
+
 """
 
 import json
@@ -13,12 +14,12 @@ from pathlib import Path
 
 METADATA = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]
 FEATURES = ["--no-default-features", "--features", "llvm-static,lld"]
-# Linked from the system with those features, each with where Debian says what holds for it.
+# System libraries that these features link, with Debian's copyright file of each.
 SYSTEM = ["llvm-19-dev", "liblld-19-dev", "zlib1g-dev", "libzstd-dev", "libstdc++-12-dev"]
 
 
 def linked(metadata):
-    """The packages that a crate is built on, without what only builds or tests it."""
+    """The normal dependencies of a crate, without build and test dependencies."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     found, waiting = set(), [metadata["resolve"]["root"]]
     while waiting:
@@ -33,7 +34,7 @@ def linked(metadata):
 
 
 def packages_of(manifest):
-    """The packages from elsewhere that a crate is built on, by name and version, and whether LLVM is among them."""
+    """The third-party dependencies of a crate, by name and version, and whether LLVM is among them."""
     begin = [*METADATA, "--manifest-path", manifest]
     bare = subprocess.run([*begin, "--no-deps"], capture_output=True, check=True).stdout
     own = [p for p in json.loads(bare)["packages"] if Path(p["manifest_path"]) == Path(manifest).resolve()]

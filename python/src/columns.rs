@@ -1,4 +1,4 @@
-//! Columns from Python: arrays of one dimension, with what says which of their values are there.
+//! Columns from Python: arrays of one dimension, each with an optional validity bitmap.
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 use sched_library::{ColumnType, RawColumn};
 use std::ffi::c_void;
 
-/// The values of a feature, as Python gives them: a tuple of
+/// The values of a feature, from a Python tuple:
 ///
-/// - numbers or truth values; or bytes of packed bits; or places in a dictionary;
+/// - numbers or truth values, or bytes of packed bits, or indices into a dictionary
 /// - bytes of bits, one for each row: 1 where there is a value;
 /// - the first bit of these;
 /// - the dictionary: the number for each place;
@@ -22,18 +22,18 @@ pub struct Given<'py>(
     Option<i32>,
 );
 
-/// Columns that stay where they are as long as this value lives.
+/// Columns that stay valid as long as this value lives.
 pub struct Columns<'py> {
-    /// As the C interface takes them.
+    /// The columns in the form of the C interface.
     pub all: Vec<RawColumn>,
     _given: Vec<Option<Given<'py>>>,
 }
 
 impl<'py> Columns<'py> {
-    /// The columns of `rows` rows; None stands for a feature that is missing in all of them.
+    /// The columns of `rows` rows; None is a feature that is missing in all of them.
     ///
     /// # Errors
-    /// When an array is too short, or of a type that rows do not have.
+    /// An array is too short, or its type is not supported for rows.
     pub fn of(given: Vec<Option<Given<'py>>>, rows: usize) -> PyResult<Columns<'py>> {
         let column = |given: &Option<Given<'py>>| match given {
             Some(given) => given.column(rows),
@@ -93,7 +93,7 @@ fn packed<T: numpy::Element>(array: &Bound<'_, PyArray1<T>>) -> PyResult<()> {
     }
 }
 
-/// Where the elements of an array start, and their type.
+/// The address of an array's first element, and the type of its elements.
 fn start_of(values: &Bound<'_, PyUntypedArray>) -> PyResult<(*const c_void, ColumnType)> {
     fn start<T: numpy::Element>(values: &Bound<'_, PyUntypedArray>) -> Option<*const c_void> {
         values.cast::<PyArray1<T>>().ok().map(|array| array.data().cast_const().cast())

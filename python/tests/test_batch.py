@@ -1,5 +1,5 @@
-"""Predictions of tables: `SCHEDC` names the program, `EXAMPLES` the folder of examples. What needs pyarrow, pandas or Polars is
-left out where these are not installed."""
+"""Predictions of tables. `SCHEDC` is the program, `EXAMPLES` the folder of examples. Tests that need pyarrow,
+pandas or Polars are skipped without these."""
 
 import csv
 import json
@@ -60,7 +60,7 @@ def expected():
 
 
 def table(columns, kind):
-    """The columns as a table of a library; NaN is null in those that know such."""
+    """The columns as a table of a library; NaN becomes null if the library has nulls."""
     if kind == "dict":
         return columns
     if kind == "pandas":
@@ -210,7 +210,7 @@ def test_numbers_of_all_types(predictor):
     ]:
         with pytest.raises(error, match=words):
             predictor.predict({**ones, names[0]: wrong})
-    # Whole numbers are rounded once, whatever they come in.
+    # Whole numbers of all types are rounded once.
     large = 2**61 + 2**37 + 1
     once = predictor.values({**ones, names[0]: numpy.full(3, large).astype("float32")})
     for given in [numpy.full(3, large), [large] * 3, numpy.array([large] * 3, dtype="object"), numpy.full(3, large, "uint64")]:
@@ -362,7 +362,7 @@ def package(library, server, folder, *options):
 
 
 class _Triton:
-    """Stands in for `triton_python_backend_utils`: what its documentation says of what a model of Python uses."""
+    """A mock of `triton_python_backend_utils`, with the documented functions that a model in Python uses."""
 
     class Tensor:
         def __init__(self, name, array):
@@ -387,7 +387,7 @@ class _Triton:
 
 
 def _config(text):
-    """What Triton gives a model of its configuration, as far as the model reads it."""
+    """The part of Triton's model configuration that the model reads."""
     import re
 
     def tensors(what):

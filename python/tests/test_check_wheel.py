@@ -1,4 +1,5 @@
-"""scripts/check-wheel.py on small wheels that a C compiler makes: right ones pass, others are refused for what is wrong."""
+"""scripts/check-wheel.py on small wheels from a C compiler: valid ones pass, others are refused with the
+right reason."""
 
 import base64
 import hashlib
@@ -13,7 +14,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "check-wheel.py"
 
 
 def shared_object(folder, library="libc.so.6", version="GLIBC_2.2.5"):
-    """The bytes of a shared object that needs a function of that version from that library."""
+    """The bytes of a shared object that imports a symbol of a version from a library."""
     folder.mkdir()
     (folder / "stub.map").write_text(f"{version} {{ global: needed; }};")
     (folder / "stub.c").write_text("int needed(void) { return 0; }")
@@ -43,7 +44,7 @@ def wheel(folder, tag, files):
 
 
 def refusals(path):
-    """What the script says, line by line; none where it is content."""
+    """The script's output by lines; empty on success."""
     ran = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True, check=False)
     assert (ran.returncode == 0) == (ran.stderr == ""), ran.stderr
     return ran.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""Models that people have: files, and objects that a trainer has fitted."""
+"""Sources of models: files, and objects that a trainer has fitted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_TREELITE = (4, 8)
 
 @dataclass(frozen=True)
 class Origin:
-    """The bytes of a model's file, and what its object does with the model."""
+    """The bytes of a model's file, and the object's own predictions."""
 
     model: bytes
     name: str = "the model"
@@ -48,10 +48,11 @@ class Origin:
 
 
 def origin_of(model: Any) -> Origin:
-    """The model that an object is: a path, the bytes of a file, or something fitted.
+    """The origin for an object: a path, the bytes of a file, or a fitted object.
 
-    Raises TypeError for objects that are no models, ValueError for those that are not fitted or do what no file says, and
-    OSError for files that cannot be read."""
+    Raises TypeError for objects that are no models, ValueError for unfitted ones and for options that no
+    model file can express, and OSError for files that cannot be read.
+    """
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Origin(bytes(model))
     if isinstance(model, (str, os.PathLike)):
@@ -69,7 +70,7 @@ def origin_of(model: Any) -> Origin:
 
 
 def _check_fitted(model: Any) -> None:
-    """Raises ValueError for an estimator of scikit-learn's kind that has learnt nothing yet."""
+    """Raises ValueError for an unfitted estimator with scikit-learn's interface."""
     asked = getattr(model, "__sklearn_is_fitted__", None)
     is_fitted = asked() if asked is not None else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
     if not is_fitted:
@@ -77,7 +78,7 @@ def _check_fitted(model: Any) -> None:
 
 
 def model_bytes(model: Any) -> bytes:
-    """The bytes of its file."""
+    """The bytes of the model's file."""
     return origin_of(model).model
 
 
@@ -90,7 +91,7 @@ def _xgboost_booster(model: Any, **more: Any) -> Origin:
 def _xgboost_model(model: Any) -> Origin:
     booster = model.get_booster()
     stopped_early = booster.attr("best_iteration") is not None
-    # A random forest of XGBoost is one iteration, whatever stopped it.
+    # A random forest of XGBoost is one iteration, even after early stopping.
     iterations = f"0..{int(booster.attr('best_iteration')) + 1}" if stopped_early else "all"
     missing = model.missing
     missing = None if missing is None or numpy.isnan(missing) else float(missing)
@@ -137,10 +138,10 @@ def _catboost_model(model: Any) -> Origin:
     answers: Answers = Answers()
     if hasattr(type(model), "predict_proba"):
         classes = numpy.asarray(model.classes_)
-        # Labels come in a column where there is a margin for each class, of two classes, too.
+        # If there is a margin for each class, labels form a column, even for two classes.
         answers = ByClass(classes=classes, column=numpy.size(model.get_scale_and_bias()[1]) > 1)
     elif name == "CatBoost":
-        # The general class predicts margins unless it is told otherwise.
+        # The base class CatBoost predicts margins by default.
         answers = Answers(output="raw")
     return Origin(
         content, name=f"the {name}", names=tuple(names) or None, by_position=plain, family="CatBoost", answers=answers
@@ -156,7 +157,7 @@ def _treelite_model(model: Any) -> Origin:
 
 
 def _treelite(name: str) -> Any:
-    """Treelite with its importer of scikit-learn's forests."""
+    """Treelite, with its importer of scikit-learn's forests."""
     try:
         import treelite
         import treelite.sklearn
@@ -174,19 +175,20 @@ def _treelite(name: str) -> Any:
 
 
 def _by_treelite(model: Any, answers: Answers, single: bool, **more: Any) -> Origin:
-    """A forest of scikit-learn, whose exact way into a file is Treelite's."""
+    """A forest of scikit-learn. Treelite's importer converts it exactly."""
     name = type(model).__name__
     treelite = _treelite(name)
     if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
         raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model for each")
     trees = getattr(model, "estimators_", None)
     if trees is not None:
-        # Treelite's importer believes the parameter, which early stopping and set_params leave different from the trees.
+        # Treelite's importer trusts this parameter, which differs from the number of trees after early
+        # stopping or set_params.
         model = copy.copy(model)
         model.n_estimators = len(trees)
     made = treelite.sklearn.import_model(model)
     if getattr(model, "loss", None) == "exponential":
-        # The probability is the sigmoid of twice the margin, which Treelite's importer leaves out.
+        # The probability is the sigmoid of twice the margin; Treelite's importer omits the factor.
         made.get_header_accessor().set_field("sigmoid_alpha", numpy.array([2.0], dtype="float32"))
     content = bytes(made.serialize_bytes())
     known = getattr(model, "feature_names_in_", None)
@@ -230,10 +232,11 @@ def _histogram_classifier(model: Any) -> Origin:
 
 
 def _histogram(model: Any, answers: Answers) -> Origin:
-    """Histogram gradient boosting. Where it encodes categories, its trees are imported as they are, over codes."""
+    """Histogram gradient boosting. If it encodes categories, its trees are imported with codes as they are.
+    """
     plain = copy.copy(model)
     if answers.kind == "classifier" and len(model.classes_) == 1:
-        # Its trees are those of two classes, and Treelite's importer asks for two.
+        # The importer expects two classes, which these trees have.
         plain.classes_ = numpy.arange(2)
     encoder = getattr(model, "_preprocessor", None)
     if encoder is None:
@@ -246,7 +249,7 @@ def _histogram(model: Any, answers: Answers) -> Origin:
 
 
 class _Codes:
-    """A preprocessor that puts columns into the order of the trees and encodes nothing, as Treelite's importer reads it."""
+    """A preprocessor that only reorders columns for the trees, in the form that Treelite's importer reads."""
 
     def __init__(self, theirs: Any, codes: list[Array]) -> None:
         (name, encoder, columns), *rest = theirs.transformers_
@@ -256,7 +259,7 @@ class _Codes:
 
 
 def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str]:
-    """The categories of a feature: whole numbers, or names. Missing ones are none."""
+    """The categories of a feature: whole numbers, or names. Missing values are excluded."""
     known = [value for value in values.tolist() if value is not None and value == value]
     if all(isinstance(value, str) for value in known):
         return known
@@ -271,7 +274,7 @@ def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str
 
 
 def _is_code(value: Any) -> bool:
-    """Whether a category is a whole number that a set can hold."""
+    """Whether a category is a whole number that fits a set."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number and 0 <= value < 2**32 and value == int(value)
 

@@ -1,4 +1,4 @@
-//! From the bytes of a model and the text of a schedule to a library.
+//! Builds libraries from the bytes of a model and the text of a schedule.
 
 use crate::language::Values;
 use crate::rows::Probes;
@@ -18,29 +18,29 @@ use schedc_driver::{CodeDestination, Failure, Job, LockUse, Lookup, Model, RowTy
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the functions of a library begin with.
+/// Prefix of the functions of a library.
 const PREFIX: &str = "schedc";
 
-/// A library, and what there is to say of it.
+/// A library with the compiler's report on it.
 #[pyclass(frozen, get_all, module = "schedc._native")]
 pub struct Artefact {
     /// The bytes of the shared library.
     library: Py<PyBytes>,
     /// Its C header.
     header: String,
-    /// For each version its processor, its type of rows and its schedule.
+    /// The processor, type of rows and schedule of each version.
     schedules: Vec<(String, String, String)>,
-    /// Remarks on the model.
+    /// Warnings and notes on the model.
     notes: Vec<String>,
     /// Findings in the schedule: JSON, text, coloured text.
     findings: (String, String, String),
-    /// Why the lock does not serve, if it has entries for the model and they do not fit.
+    /// The reason why the lock is unused, if it has entries for the model but none matches.
     miss: Option<String>,
-    /// If asked for, rows for a comparison with the object that the model comes from: doubles, and the largest sum.
+    /// On request, rows for a comparison with the model's object: doubles, and the largest sum.
     probes: Option<(Py<PyBytes>, f64)>,
 }
 
-/// The same before it belongs to Python.
+/// A built library, still free of Python objects.
 struct Built {
     library: Vec<u8>,
     header: String,
@@ -72,7 +72,7 @@ impl Encoded {
     }
 }
 
-/// What to build.
+/// The options of a build.
 struct Wishes<'a> {
     model: &'a [u8],
     name: &'a str,
@@ -88,12 +88,13 @@ struct Wishes<'a> {
     names: Vec<String>,
 }
 
-/// Compiles the bytes of a model's file, under a schedule or under the one that schedc chooses, to a shared library for some
-/// processors. `name` is what messages call the model, and where a schedule of the lock is looked for unless it is `frozen`, the
-/// path of its file. `encoded` has the categories that scikit-learn encodes before its trees see them, by feature; `probes` asks
-/// for rows to compare predictions on. `as_release` is the release whose meaning of the file counts, by default the one that
-/// saved it. `feature_names` are those of the object, which
-/// count where the file has none.
+/// Compiles the bytes of a model's file to a shared library for the given processors.
+///
+/// Uses the given schedule, or the lock's, or an automatic one. `name` names the model in messages. It is
+/// also the path from which the lock is found, unless the build is `frozen`. `encoded` has, by feature, the
+/// categories that scikit-learn encodes before the trees. `probes` requests rows for a comparison of
+/// predictions. `as_release` is the release whose reading of the file counts, by default the one that saved
+/// it. `feature_names` are the object's, for files without names.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
@@ -208,7 +209,7 @@ fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
     })
 }
 
-/// Findings about a compiled model that differs from its object, as JSON, as text and as coloured text.
+/// Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text.
 #[pyfunction]
 pub fn difference(message: &str, notes: Vec<String>, help: &str) -> (String, String, String) {
     let diagnostic = Diagnostic::new(codes::OTHER_ANSWER, Place::Whole, message).help(help);

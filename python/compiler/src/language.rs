@@ -1,4 +1,4 @@
-//! The language: checks, nests and the formatter.
+//! The language from Python: checks, nests and the formatter.
 
 use crate::told::{Keeper, Told};
 use pyo3::prelude::*;
@@ -8,14 +8,14 @@ use sched_nest::show::{nests_json, show_nests};
 use schedc_driver::{Failure, Model, ScheduleValues, Source};
 use std::path::Path;
 
-/// A schedule and what it is looked at with.
+/// A schedule with the values for its check.
 struct Look {
     source: Source,
     model: Option<Model>,
     values: ScheduleValues,
 }
 
-/// Values for a schedule, as Python gives them: a dictionary.
+/// Values for a schedule, from a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Values {
@@ -23,12 +23,12 @@ pub struct Values {
     pub sets: Vec<(String, i64)>,
     /// The target.
     pub target: Option<String>,
-    /// Rows that one run of the nest handles.
+    /// Largest number of rows per run of the nest.
     pub batch_size: Option<u64>,
 }
 
 impl Values {
-    /// As the driver takes them.
+    /// The driver's form of these values.
     pub fn checked(self) -> Result<ScheduleValues, Failure> {
         let parse = |text: String| {
             text.parse::<Target>().map_err(|()| {
@@ -64,8 +64,8 @@ impl Look {
     }
 }
 
-/// Checks a schedule, with the bytes of a model's file if there is one. Gives the findings as JSON, as text and as coloured
-/// text.
+/// Checks a schedule, against a model's file if its bytes are given. Returns the findings as JSON, text and
+/// coloured text.
 #[pyfunction]
 #[pyo3(signature = (text, model, values))]
 pub fn check(

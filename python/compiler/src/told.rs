@@ -1,4 +1,4 @@
-//! Findings on their way to Python.
+//! Conversion of findings for Python.
 
 use crate::Refused;
 use pyo3::PyErr;
@@ -8,14 +8,14 @@ use sched_lang::diagnostics::{Severity, full, json};
 use schedc_driver::{Failure, Source, Teller};
 use std::cell::RefCell;
 
-/// Findings as JSON, and as people read them.
+/// Findings as JSON and as text.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     /// One JSON array.
     pub json: String,
-    /// With the source text around each.
+    /// Text with the source lines.
     pub text: String,
-    /// The same with ANSI colours.
+    /// Text with the source lines and ANSI colours.
     pub color: String,
 }
 
@@ -29,7 +29,7 @@ impl Told {
         }
     }
 
-    /// A refusal that is about no text.
+    /// A refusal without a position in a text.
     pub fn refused(diagnostic: Diagnostic) -> Told {
         Told {
             text: full::plain("", &diagnostic, false),
@@ -38,23 +38,23 @@ impl Told {
         }
     }
 
-    /// As an exception.
+    /// The Python exception for these findings.
     pub fn error(self) -> PyErr {
         Refused::new_err((self.json, self.text, self.color))
     }
 }
 
-/// Keeps what is found, for those who ask later.
+/// Collects diagnostics for a later report.
 #[derive(Default)]
 pub struct Keeper(RefCell<Told>);
 
 impl Keeper {
-    /// What was found.
+    /// The collected diagnostics.
     pub fn told(self) -> Told {
         self.0.into_inner()
     }
 
-    /// What stops a compilation: what was found in the schedule, or what was refused.
+    /// The error that stops a compilation: findings in the schedule, or a refusal.
     pub fn stopped(self, failure: Failure) -> Told {
         match failure {
             Failure::Findings | Failure::Told(_) => self.told(),
@@ -68,7 +68,7 @@ impl Teller for Keeper {
         let severe = |diagnostic: &&Diagnostic| diagnostic.severity >= least;
         let found: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-        // A schedule that schedc has chosen is checked once for each version, and has nothing to tell.
+        // An automatic schedule is checked once for each version, and its findings are not reported.
         if !found.is_empty() || self.0.borrow().json.is_empty() {
             *self.0.borrow_mut() = Told::of(&source.name, &source.text, &found);
         }

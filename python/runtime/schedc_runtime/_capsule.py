@@ -1,6 +1,7 @@
-"""Tables by Arrow's C interface alone, for objects that have it where pyarrow is not installed.
+"""Tables read through Arrow's C interface, without pyarrow.
 
 The structures are those of the Arrow C data and stream interfaces.
+
 """
 
 from __future__ import annotations
@@ -71,14 +72,15 @@ _TEXTS = {b"u": "int32", b"U": "int64"}
 
 
 class CapsuleTable:
-    """A table that an object hands over as an Arrow stream. Its memory is freed with this value.
+    """A table that an object exports as an Arrow stream. Its memory is freed with this value.
 
-    Raises TypeError for a stream that is no table."""
+    Raises TypeError if the stream is not a table.
+    """
 
     def __init__(self, table: Any) -> None:
         self._chunks: list[_Array] = []
         self._schema = _Schema()
-        # The capsule owns the stream, and this value the capsule.
+        # The capsule owns the stream, and this value owns the capsule.
         self._capsule = table.__arrow_c_stream__()
         find = ctypes.pythonapi.PyCapsule_GetPointer
         find.restype, find.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -112,11 +114,11 @@ class CapsuleTable:
         return [(field.name or b"").decode("utf-8", errors="replace") for field in fields]
 
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return sum(int(chunk.length) for chunk in self._chunks)
 
     def column(self, at: int) -> Column:
-        """The column of this number: where it lies, if it is of numbers and in one piece."""
+        """The column with this index, without a copy if it is numeric and in one chunk."""
         field = self._schema.children[at].contents
         pieces = [_column(field, chunk.children[at].contents, chunk.offset, chunk.length) for chunk in self._chunks]
         if len(pieces) == 1:
@@ -124,7 +126,7 @@ class CapsuleTable:
         return _together(pieces, field)
 
     def give(self, kept: list[int], results: dict[str, numpy.ndarray]) -> dict[str, Any]:
-        """Results as arrays: nobody says how to make a table of the same kind."""
+        """The results as arrays, since the interface cannot create a table of the caller's kind."""
         if kept:
             name = self.names()[kept[0]]
             raise TypeError(f"column {quoted(name)} can be kept in a table of pyarrow, pandas or Polars alone")
@@ -132,7 +134,7 @@ class CapsuleTable:
 
 
 def _view(array: _Array, buffer: int, dtype: str, count: int) -> numpy.ndarray:
-    """The first elements of a buffer, where they lie."""
+    """A view of the first elements of a buffer."""
     address, size = array.buffers[buffer], numpy.dtype(dtype).itemsize * count
     if size == 0 or address is None:
         return numpy.zeros(count, dtype=dtype)
@@ -192,7 +194,7 @@ def _texts_or_numbers(field: _Schema, array: _Array) -> list[Any]:
 
 
 def _together(pieces: list[Column], field: _Schema) -> Column:
-    """Chunks as one column."""
+    """The chunks as one column."""
     if not pieces:
         is_text = bool(field.dictionary) or field.format in _TEXTS
         return Names([], numpy.empty(0, dtype="int64")) if is_text else Numbers(numpy.empty(0, dtype="float32"))

@@ -1,4 +1,4 @@
-"""Columns found by the names of a model's features."""
+"""Lookup of columns by the names of a model's features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_LETTERS = 80
 
 
 def quoted(name: str) -> str:
-    """A name as messages have it."""
+    """A name as messages quote it."""
     return '"' + (name if len(name) <= _MOST_LETTERS else name[:_MOST_LETTERS] + "...") + '"'
 
 
@@ -20,8 +20,8 @@ def _plain(name: str) -> str:
 
 
 def near(name: str, others: Sequence[str]) -> str | None:
-    """The one of the other names that is most likely meant, if one is near: equal but for case, blanks and marks, with a
-    prefix or a suffix, or a few letters away."""
+    """The most likely intended name among the others, if one is similar. It may differ in case, blanks and
+    punctuation, in a prefix or suffix, or in a few letters."""
     wanted = _plain(name)
     best: tuple[float, str] | None = None
     for other in others[:_MOST_OTHERS]:
@@ -44,7 +44,7 @@ def near(name: str, others: Sequence[str]) -> str | None:
 def wanted_columns(
     features: Sequence[str] | None, count: int, columns: Sequence[str | None] | Mapping[str, str | None] | None
 ) -> list[str | None]:
-    """For each feature the name of its column, or None for one that is absent."""
+    """The name of each feature's column; None for an absent feature."""
     if isinstance(columns, str):
         raise TypeError("columns is a list of names, one for each feature, or a dict from features to columns")
     if columns is None:
@@ -69,10 +69,11 @@ def wanted_columns(
 
 
 def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[int | None]:
-    """The place of each wanted column among the names of a table, without regard to blanks around them unless these tell
-    two wanted columns apart.
+    """The index of each wanted column among the names of a table. Blanks around names are ignored, unless
+    they distinguish two wanted columns.
 
-    Raises ValueError for names that are not there, with those that may be meant, and for those that are there twice."""
+    Raises ValueError for missing names, with similar ones as help, and for duplicate names.
+    """
     names = [name for name in wanted if name is not None]
     if any(not name.strip() for name in names):
         raise ValueError("a feature of the model has an empty name; columns=[...] names the table's columns")

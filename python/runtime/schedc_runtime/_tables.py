@@ -1,4 +1,4 @@
-"""Tables of the kinds that a predictor takes and gives back."""
+"""Tables of all kinds that a predictor accepts and returns."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ Results = dict[str, numpy.ndarray]
 
 
 class Table(Protocol):
-    """What a predictor needs of a table."""
+    """The interface that a predictor needs of a table."""
 
     def names(self) -> list[str]:
         """The names of the columns."""
 
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
     def column(self, at: int) -> Any:
-        """The column of this number."""
+        """The column with this index."""
 
     def give(self, kept: list[int], results: Results) -> Any:
-        """A table of the same kind: some of the columns, then results."""
+        """A table of the same kind: some of the columns, then the results."""
 
 
 def table_of(table: Any) -> Table:
-    """The table that an object is.
+    """Wraps an object as a table.
 
-    Raises TypeError for what is none."""
+    Raises TypeError if it is not a table.
+    """
     library, name = type(table).__module__.partition(".")[0], type(table).__name__
     if library == "pandas" and name == "DataFrame":
         return _Pandas(table)
@@ -160,7 +161,7 @@ class _Arrays:
 
 
 class _Matrix(_Arrays):
-    """Rows without names, whose columns are in the model's order."""
+    """Rows without names; the columns are in the model's order."""
 
     def __init__(self, table: numpy.ndarray) -> None:
         self.array = table

@@ -1,6 +1,8 @@
-"""What MLServer runs: ``schedc package --for mlserver`` writes a folder that names it.
+"""The runtime for MLServer; folders of ``schedc package --for mlserver`` refer to it.
 
-A request has one tensor ``rows`` with the features in the model's order, or a tensor for each feature, found by name.
+A request has one tensor ``rows`` with the features in the model's order, or a tensor for each feature, found
+by name.
+
 """
 
 from __future__ import annotations

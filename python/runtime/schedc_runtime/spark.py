@@ -1,12 +1,13 @@
 """Predictions on Spark.
 
     predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
-    scored = schedc_runtime.spark.predict(frame, predictor)                        # Arrow batches, the fastest way
+    scored = schedc_runtime.spark.predict(frame, predictor)                        # Arrow batches; fastest
     scored = frame.withColumn("p", schedc_runtime.spark.udf(predictor)(frame))     # a column beside the others
 
-Needs pyspark on the driver, and on the workers schedc-runtime, pyarrow and, for :func:`udf`, pandas. The library travels once
-to each executor. A call uses as many threads as a task has cores (``spark.task.cpus``), unless the predictor says another
-number.
+Needs pyspark on the driver, and on the workers schedc-runtime, pyarrow and, for :func:`udf`, pandas. The
+library is sent to each executor once. A call uses one thread for each core of its task (``spark.task.cpus``),
+unless the predictor sets another number.
+
 """
 
 from __future__ import annotations
@@ -29,14 +30,15 @@ __all__ = ["predict", "udf"]
 def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
     """Predicts a data frame by ``mapInArrow``.
 
-    ``frame`` has the columns that the predictor needs, found by name; columns that it does not need are not read. Returns a
-    lazy data frame with the columns that the predictor keeps, then those called ``predictor.names``.
+    ``frame`` has the predictor's columns, found by name; others are not read. Returns a lazy data frame with
+    the columns in ``keep``, then the results in ``predictor.names``.
 
-    Raises ValueError, before anything runs, for columns that are not there.
+    Raises ValueError for missing columns before anything runs.
+
     """
     needed, schema, shared = _needed(frame, predictor), _schema(frame, predictor), _shared(frame, predictor)
     names = needed.columns
-    # Spark takes names with points for parts of structures on this way.
+    # Here Spark would read dots in names as accesses to fields of structures.
     plain = needed.select(*(_column(needed, name).alias(f"c{at}") for at, name in enumerate(names)))
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -53,9 +55,10 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
 def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
     """A function from a data frame to its predictions as a column, by a pandas UDF.
 
-    The column is a number, or a text for classes with such labels; of several results it is a structure with fields called
-    ``predictor.names``. Columns that the predictor keeps are left out: the frame has them. Slower than :func:`predict`, for where a
-    column is needed.
+    The column is a number, or a text for classes with such labels. Several results form a structure with the
+    fields ``predictor.names``. Columns in ``keep`` are left out, since the frame has them. Use it where a
+    column is needed; :func:`predict` is faster.
+
     """
 
     def of(frame: DataFrame) -> Column:
@@ -76,7 +79,7 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
                 values = predictor.values(rows, threads=threads)
                 yield pandas.DataFrame(values, columns=predictor.names) if several else pandas.Series(values)
 
-        # The types of the function's own signature are those of Spark's iterators of frames.
+        # The function's own annotations are the types of Spark's iterators of frames.
         run.__annotations__ = _signature(several)
         function: Any = run
         made: Column = pandas_udf(function, result)(struct(*(_column(frame, name) for name in needed.columns)))
@@ -93,7 +96,7 @@ def _signature(several: bool) -> dict[str, Any]:
 
 
 def _column(frame: DataFrame, name: str) -> Column:
-    """A column by its name, whatever marks the name has."""
+    """A column by its name, with special characters quoted."""
     return frame["`" + name.replace("`", "``") + "`"]
 
 
@@ -126,10 +129,11 @@ def _schema(frame: DataFrame, predictor: BatchPredictor) -> Any:
 
 
 def _shared(frame: DataFrame, predictor: BatchPredictor) -> Callable[[], BatchPredictor]:
-    """A function that gives workers the predictor: by a broadcast where the session has such, else with the task's code."""
+    """A function that returns the predictor on workers: from a broadcast variable if the session supports
+    them, otherwise from the task's closure."""
     try:
         broadcast = frame.sparkSession.sparkContext.broadcast(predictor)
-    except Exception:  # Spark Connect has no context, and several kinds of errors say so.
+    except Exception:  # Spark Connect has no context; several kinds of errors report that
         return lambda: predictor
     return lambda: broadcast.value
 

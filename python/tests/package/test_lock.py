@@ -1,4 +1,4 @@
-"""The lock: what does not fit is told, and what is asked of it is done."""
+"""The lock: mismatches are reported, and its options take effect."""
 
 import warnings
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Compiled models answer as the objects that they were made of."""
+"""Compiled models predict the same values as their objects."""
 
 import pickle
 
@@ -92,9 +92,9 @@ def test_all_methods(name, rows, target, classes):
             if len(some):
                 same(getattr(ours, method)(some), getattr(theirs, method)(some), exact)
             else:
-                # scikit-learn refuses no rows; what there is of them has the same type all the same.
+                # scikit-learn accepts zero rows; the result has the same type.
                 assert getattr(ours, method)(some).shape == (0, *getattr(ours, method)(X).shape[1:])
-    # However rows lie in memory, and whoever may write to them.
+    # Rows of any memory layout, writable or not.
     expected = ours.predict(X)
     frozen = X.copy()
     frozen.setflags(write=False)
@@ -109,7 +109,7 @@ def test_all_methods(name, rows, target, classes):
 
 @pytest.mark.filterwarnings("ignore")
 def test_doubles(rows, target):
-    """Rows in double precision are rounded where the trainer rounds them, and nowhere else."""
+    """Rows in double precision are rounded exactly where the trainer rounds them."""
     X = rows.astype("float64") + numpy.random.default_rng(3).normal(size=rows.shape) * 1e-9
     for theirs in (
         lightgbm.LGBMRegressor(**LIGHT),
@@ -128,7 +128,7 @@ def test_exponential_loss():
     ours = schedc.compile(theirs, "")
     numpy.testing.assert_allclose(ours.predict_proba(rows)[:, 1], [0.450166] * 2 + [0.549834] * 2, atol=5e-7)
     same(ours.predict_proba(rows), theirs.predict_proba(rows), False)
-    # The library has it too.
+    # The library has it, too.
     numpy.testing.assert_array_equal(schedc.load(ours.library).predict(rows.astype("float32")), ours.predict_proba(rows)[:, 1])
 
 
@@ -150,7 +150,7 @@ CATEGORIES = {
 @pytest.mark.parametrize("kind", CATEGORIES)
 @pytest.mark.parametrize("missing", [False, True])
 def test_histogram_codes(kind, missing, rows, target):
-    """Numbers that were no category go where missing ones go, with a fraction or below 0 too."""
+    """Numbers outside of the categories, with a fraction or negative, count as missing."""
     codes = numpy.array(CATEGORIES[kind])[numpy.random.default_rng(4).integers(6, size=len(rows))]
     learns = target + 20 * numpy.isin(codes, CATEGORIES[kind][::2])
     X = numpy.column_stack((rows[:, 0], codes, rows[:, 1])).astype("float64")
@@ -274,7 +274,8 @@ def test_tables(rows, target):
 
 @pytest.mark.filterwarnings("ignore")
 def test_names_that_files_lack(rows, target):
-    """Trained on a frame, scikit-learn's names count; trained without names, a table's order does, unless it has made-up ones."""
+    """If trained on a frame, scikit-learn's names count. If trained without names, a table's order counts,
+    unless the table has the generated names."""
     pandas = pytest.importorskip("pandas")
     X = numpy.nan_to_num(rows)
     names = list("abcdefgh")
@@ -302,7 +303,7 @@ def test_what_is_not_fitted():
 
 
 class Capsule:
-    """A table of which nothing is known but Arrow's C interface."""
+    """A table with no interface but Arrow's C interface."""
 
     def __init__(self, table):
         self.table = table
@@ -349,7 +350,7 @@ def test_categories(rows, target):
         theirs.fit(frame, learns)
         ours = schedc.compile(theirs)
         same(ours.predict(frame), theirs.predict(frame), True)
-        # Codes of another frame are not those of training.
+        # Codes of a frame with other categories are mapped to those of training.
         other = frame[::-1].assign(color=lambda made: pandas.Categorical(made["color"].astype(str), ["grey", "blue", "green", "red"]))
         same(ours.predict(other), theirs.predict(frame)[::-1], True)
         assert len(ours.predict(frame.assign(color="blue"))) == len(frame)
@@ -413,7 +414,7 @@ def test_what_is_no_model(tmp_path):
 
 
 def test_tables_in_place(rows, target):
-    """Columns of numbers are read where they lie, nulls included: what is allocated does not grow with the table."""
+    """Numeric columns are read without a copy, even with nulls: allocations do not grow with the table."""
     import resource
     import tracemalloc
 

@@ -1,5 +1,5 @@
-"""Rows, libraries and clusters for the tests of engines. `SCHEDC` names the program, `EXAMPLES` the folder of examples, and
-`SCALE_ROWS` how many rows there are, by default ten millions."""
+"""Rows, libraries and clusters for the tests of engines. `SCHEDC` is the program, `EXAMPLES` the folder of
+examples, and `SCALE_ROWS` the number of rows, by default ten million."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ SCHEDC = os.environ["SCHEDC"]
 ROWS = int(os.environ.get("SCALE_ROWS", "10000000"))
 SHARDS = 40
 
-# Workers find the tests' modules, and the interpreter with the packages.
+# Makes the tests' modules, and the interpreter with the packages, available to workers.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
@@ -29,7 +29,8 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rows(tmp_path_factory):
-    """A folder of Parquet files, one for each shard, with an identifier, all features, and a column that no model needs."""
+    """A folder of Parquet files, one for each shard, with an identifier, all features, and an unused column.
+    """
     import pyarrow
     import pyarrow.parquet
 
@@ -54,7 +55,7 @@ def rows(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def expected(rows, tmp_path_factory):
-    """What `schedc predict` says of the rows."""
+    """The output of `schedc predict` for the rows."""
     path = tmp_path_factory.mktemp("expected") / "expected.npy"
     subprocess.run([SCHEDC, "predict", EXAMPLES / "model/breast_cancer.json", "-q", "-i", rows, "-o", path], check=True)
     return numpy.load(path)
@@ -62,14 +63,14 @@ def expected(rows, tmp_path_factory):
 
 @pytest.fixture
 def once(tmp_path):
-    """A file that exists until the first worker that finds it has taken it away, and died of it."""
+    """A file that exists until the first worker removes it and kills itself."""
     path = tmp_path / "die"
     path.touch()
     return path
 
 
 def agree(found, expected):
-    """Whether a frame with the columns `id` and `prediction` has each row once, with the value that it should have."""
+    """Whether a frame with the columns `id` and `prediction` has each row once, with the expected value."""
     ids = numpy.asarray(found["id"])
     assert len(ids) == len(expected)
     seen = numpy.zeros(len(expected), dtype=bool)

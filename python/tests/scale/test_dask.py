@@ -1,4 +1,4 @@
-"""Dask on this machine: a scheduler and workers in processes of their own."""
+"""Dask on this machine: a scheduler and workers in separate processes."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_without_a_cluster(library):
 
 @pytest.fixture(scope="module")
 def client():
-    # The levels of processors differ, as on a cluster of several generations.
+    # Workers differ in processor level, as on a cluster of several generations.
     kind = {"cls": distributed.Nanny}
     levels = ["x86-64-v2", "x86-64-v4"]
     workers = {

@@ -1,4 +1,4 @@
-"""MLflow: a model is saved, loaded, and served by whatever serves its `python_function`."""
+"""MLflow: a model is saved, loaded, and served as `python_function`."""
 
 import numpy
 import pytest
@@ -35,7 +35,7 @@ def test_saved_models(library, frame, expected, tmp_path):
 
 
 def test_logged_models(library, frame, expected, tmp_path, monkeypatch):
-    # Without a data base, as mlflow-skinny is.
+    # Without a database, as with mlflow-skinny.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
     with mlflow.start_run():

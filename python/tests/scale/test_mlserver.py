@@ -1,4 +1,4 @@
-"""MLServer: the server itself, on folders that `schedc package` writes."""
+"""MLServer itself, on folders of `schedc package`."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def free_ports(count):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """The address of a server of two models."""
+    """The address of a server with two models."""
     folder = tmp_path_factory.mktemp("served")
     for name, model in [("tumours", "model/breast_cancer.json"), ("houses", "categories/lightgbm.txt")]:
         library = folder / f"{name}.so"

@@ -1,4 +1,4 @@
-"""Ray on this machine: a node with two processors, and workers in processes of their own."""
+"""Ray on this machine: a node with two processors, and workers in separate processes."""
 
 import os
 from pathlib import Path

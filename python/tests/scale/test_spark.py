@@ -1,4 +1,4 @@
-"""Spark on this machine: a master and two workers, which are processes of their own."""
+"""Spark on this machine: a master and two workers in separate processes."""
 
 import os
 import socket
@@ -17,7 +17,8 @@ LEVELS = ["x86-64-v2", "x86-64-v4"]
 
 
 def settings(master):
-    """Of a session of two executors of one core each, which are processes of their own and are started again when they die."""
+    """The master URL for two executors of one core each, in separate processes that are restarted when they
+    die."""
     return (
         pyspark.sql.SparkSession.builder.master(master).appName("schedc")
         .config("spark.ui.enabled", "false").config("spark.executor.memory", "2g").config("spark.driver.memory", "4g")
@@ -72,13 +73,13 @@ def test_names_are_checked_at_once(session, library):
 
 @contextmanager
 def mixed_cluster(folder):
-    """The address of a master whose two workers are started for processors of different levels."""
+    """The address of a master with two workers, started for processors of different levels."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
     address = f"spark://127.0.0.1:{port}"
-    # Pages about the cluster take any port.
+    # The cluster's web pages use any free port.
     common = ["--host", "127.0.0.1", "--webui-port", "0"]
     started = []
 
@@ -99,13 +100,13 @@ def mixed_cluster(folder):
 
 
 def test_mixed_processors(library, rows, expected, tmp_path):
-    """The last test of this file, since a process has one session at a time."""
+    """The last test of this file, since a process has only one session at a time."""
     logs = tmp_path / "levels"
     logs.mkdir()
     if (other := pyspark.sql.SparkSession.getActiveSession()) is not None:
         other.stop()
     with mixed_cluster(tmp_path) as address:
-        # Nothing is begun before both are there.
+        # The session starts only when both workers are registered.
         ready = settings(address).config("spark.scheduler.minRegisteredResourcesRatio", "1.0").config("spark.cores.max", "2")
         ready = ready.config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s").config("spark.executor.cores", "1")
         session = ready.getOrCreate()
