@@ -1,7 +1,8 @@
-"""This compiler against an earlier one: libraries of the same model from both, timed in turns.
+"""Compares this compiler with an earlier one: times libraries of the same model from both in turns.
 
-It says whether a change keeps the speed, and what single changes to the compiler gain
+Shows whether a change keeps the speed, and the gain of single changes
 (docs/performance/figures/changes.json).
+
 """
 
 import json
@@ -38,7 +39,8 @@ def rows(model, options):
     table, worst = [], 0
     for threads, batch in rounds[0][0]:
         before, after = (statistics.median(pair[which][threads, batch] for pair in rounds) for which in (0, 1))
-        # Both libraries of a round ran one after the other: their ratio cancels changes in the machine's speed.
+        # The libraries of a round ran one after the other, so that their ratio cancels changes in the
+        # machine's speed.
         ratio = statistics.median(new[threads, batch] / old[threads, batch] for old, new in rounds)
         worst = max(worst, ratio)
         table.append([model.name, batch, threads, micros(before), micros(after), f"{ratio:.3f}", f"{size:.3f}"])
@@ -46,7 +48,7 @@ def rows(model, options):
 
 
 def builds(found, options):
-    """Prints what has become faster or slower; whether nothing has become slower than allowed."""
+    """Prints speed-ups and slow-downs; returns whether no slow-down exceeds the limit."""
     table, well = [], True
     for model in found:
         try:

@@ -1,9 +1,11 @@
-"""CatBoost's own applier against a library of the same model: microseconds per row, one thread, medians of calls that take
-turns. Both get the rows as they want them, beforehand: CatBoost a Pool, the library floats.
+"""Compares CatBoost's own applier with a library of the same model. Prints microseconds per row on one
+thread, as medians of alternating calls. Rows are converted beforehand: a Pool for CatBoost, floats for the
+library.
 
     python bench/catboost_applier.py SCHEDC [TREES [DEPTH]]
 
 Python needs catboost and numpy.
+
 """
 
 import ctypes
@@ -20,7 +22,7 @@ import numpy
 FEATURES = 28
 BATCHES = [64, 1024, 16384]
 TURNS = 15
-# A sample is as many calls as take this long.
+# Seconds that the calls of one sample take.
 SECONDS = 0.02
 
 
@@ -34,7 +36,7 @@ class Call(ctypes.Structure):
 
 
 def trained(trees, depth, folder):
-    """A model of numbers, its file, and rows."""
+    """A model with numeric features, its file, and rows."""
     random = numpy.random.default_rng(trees + depth)
     rows = random.standard_normal((max(BATCHES), FEATURES)).astype(numpy.float32)
     label = rows[:, 0] * rows[:, 1] + numpy.sin(3 * rows[:, 2]) + 0.3 * random.standard_normal(len(rows))
@@ -47,7 +49,7 @@ def trained(trees, depth, folder):
 
 
 def sample(call):
-    """Seconds of one call, over as many as take long enough."""
+    """Seconds per call, averaged over enough calls."""
     calls = 0
     start = time.process_time()
     while True:

@@ -72,7 +72,7 @@ def parser():
 
 
 def chosen_models(options):
-    """The models of the folder, and those trained here unless others are named."""
+    """The models of the folder, and those trained here unless some are named."""
     if getattr(options, "synthetic", False):
         return [models.synthetic(*shape) for shape in models.SHAPES]
     found = models_in(options.folder, options.names)
@@ -86,7 +86,7 @@ def chosen_models(options):
 
 
 def figures(options):
-    """Everything that docs/performance shows, but for what single changes to the compiler gained."""
+    """All measurements of docs/performance, except for the gains of single changes to the compiler."""
     well = compare.compare(chosen_models(options), options)
     well = techniques.techniques(options.folder, options) and well
     well = neighbours.neighbours(options) and well

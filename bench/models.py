@@ -1,4 +1,4 @@
-"""Models that are made here, from fixed seeds, and kept in the cache."""
+"""Models with fixed seeds, generated here and cached."""
 
 import hashlib
 import json
@@ -8,12 +8,12 @@ import numpy
 
 from tools import CACHE, Model, say, write
 
-# Leaf-wise trees: leaves of each, and how many trees.
+# Leaf-wise models: leaves per tree, and number of trees.
 LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
-# Trees, features and depth of models that are far from each other.
+# Number of trees, features and depth of models that differ widely.
 SHAPES = [(10, 8, 3), (100, 28, 6), (1000, 28, 6), (300, 28, 10), (3000, 54, 4), (100, 1000, 8), (50, 100, 14)]
-# Models are made anew when this file changes.
+# A change of this file regenerates the models.
 MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
 
@@ -31,7 +31,7 @@ def lossguide(leaves):
         trees = LOSSGUIDE[leaves]
         say(f"bench: training {folder.name}: {trees} trees")
         random = numpy.random.default_rng(leaves)
-        # Some features with many values, some with few, as tables have.
+        # Few features with many values, others with few, as usual in tables.
         rows = random.standard_normal((20_000, FEATURES)).astype(numpy.float32)
         rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
         rows[random.random(rows.shape) < 0.02] = numpy.nan
@@ -39,7 +39,7 @@ def lossguide(leaves):
         label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:, 20] + numpy.sin(3 * known[:, 3])
                  + numpy.exp(known[:, 4]) * (known[:, 21] > 2) + 0.3 * random.standard_normal(len(rows)))
         data = xgboost.DMatrix(rows[4096:], label=label[4096:])
-        # One thread: trees are small, and threads that wait for each other take far longer on a busy machine.
+        # One thread: trees are small, and on a busy machine threads that wait for each other take far longer.
         parameters = {"tree_method": "hist", "grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0,
                       "eta": 0.1, "min_child_weight": 1, "seed": leaves, "nthread": 1}
         booster = xgboost.train(parameters, data, trees)
@@ -49,7 +49,8 @@ def lossguide(leaves):
 
 
 def random_tree(random, number, depth, features):
-    """A tree in XGBoost's form whose branches end early now and then, with thresholds that rows lie on."""
+    """A tree in XGBoost's format, some of whose branches end early, with thresholds that occur as values of
+    rows."""
     left, right, parents, levels = [-1], [-1], [2147483647], [0]
     node = 0
     while node < len(left):
@@ -77,7 +78,7 @@ def random_tree(random, number, depth, features):
 
 
 def synthetic(trees, features, depth):
-    """A random model of the papers' grid; XGBoost itself says what it predicts."""
+    """A random model of the papers' grid; XGBoost itself provides the expected predictions."""
     folder = MADE / f"synthetic_{trees}x{depth}_{features}"
     if not (folder / "model.json").exists():
         random = numpy.random.default_rng([trees, features, depth])

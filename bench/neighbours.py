@@ -1,4 +1,5 @@
-"""What small changes to a fast schedule cost, and whether many cores rather share rows or trees of a small call."""
+"""Cost of small changes to a fast schedule, and a comparison of sharing rows or trees among many cores in
+small calls."""
 
 import json
 import math
@@ -11,10 +12,9 @@ import pages
 from tools import Failed, SCHEDC, cpu_features, machine, markdown, micros, run, say, write
 
 TREES, DEPTH = 100, 8
-# The layouts of fast schedules: lanes and vectors of each, and features of a model for it. With this many, no feature has
-# more thresholds than bytes count.
+# The layouts of fast schedules, with lanes and vectors, and a number of features at which bins fit a byte.
 FAST = {"levels": (16, 8, 28), "quantized": (64, 2, 128)}
-# Slower than this by level than the schedule they are neighbours of, and the schedule is one of a kind.
+# Ratio to the neighbouring schedule, in time per level, above which a schedule counts as slow.
 LIMIT = 1.5
 FEW_ROWS = 32
 
@@ -28,7 +28,7 @@ def vectorized(rows=256, vectors=None, layout="levels"):
 
 
 def race(model, texts, batch, threads):
-    """Microseconds per row of schedules given as texts, in one run."""
+    """Microseconds per row of schedules given as texts, measured in one run."""
     with tempfile.TemporaryDirectory() as work:
         paths = [Path(work) / f"{number}.sched" for number in range(len(texts))]
         for path, text in zip(paths, texts):
@@ -40,7 +40,8 @@ def race(model, texts, batch, threads):
 
 
 def neighbours(options):
-    """Prints nanoseconds per level for neighbours of the fast schedules; whether all are near enough."""
+    """Prints nanoseconds per level for neighbours of the fast schedules; returns whether all ratios are below
+    the limit."""
     batch = options.batches.split(",")[-1]
     changes = {"as it is": {}, "blocks of 200 rows": {"rows": 200}, "5 vectors together": {"vectors": 5},
                "both": {"rows": 200, "vectors": 5}}
@@ -63,12 +64,12 @@ def neighbours(options):
     return well
 
 
-# What walks of few rows in vectors may be: layouts, lanes and vectors.
+# Variants of vector walks of few rows: layouts, lanes and vectors.
 VECTORS = [("levels", 16, 2), ("levels", 16, 8), ("quantized", 16, 2), ("quantized", 32, 1)]
 
 
 def together(vectors, trees):
-    """Several vectors of rows together, those of several trees where a block has few rows."""
+    """Several vectors of rows together; vectors of several trees if a block has few rows."""
     return [f"interleave(b1, {vectors})", f"unrollAndJam({trees})"] if vectors > 1 else []
 
 
@@ -93,7 +94,7 @@ def over_trees(threads):
 
 
 def cores(found, options):
-    """Prints the best schedules of both kinds for calls of few rows on all cores."""
+    """Prints the best schedules of both kinds for small calls on all cores."""
     threads = len(os.sched_getaffinity(0))
     table, gains = [], []
     for model in found:

@@ -1,11 +1,12 @@
-"""What a call from Python costs, and rows a second, beside the calls of other packages in the same run.
+"""Cost of a call from Python, and rows per second, compared with other packages in the same run.
 
     python bench/python.py MODELS [--names higgs,lgb_reg_500x63] [--most 1000000] [--json]
 
-MODELS is a folder of models as for bench/run.sh. Needs the packages schedc and schedc-runtime, NumPy, and of XGBoost, LightGBM,
-ONNX Runtime (with onnxmltools) and lleaves what is to be compared with; what is not installed is left out, and said so. All use one
-thread, take a packed array of floats that is there already, and make a new array of predictions. Contenders take turns, and the
-best of several rounds counts, as `timeit` advises.
+MODELS is a folder of models as for bench/run.sh. Needs the packages schedc, schedc-runtime and NumPy.
+XGBoost, LightGBM, ONNX Runtime (with onnxmltools) and lleaves are compared if they are installed; missing
+ones are reported. All use one thread, read an existing packed array of floats, and create a new array of
+predictions. Contenders take turns, and the best of several rounds counts, as `timeit` advises.
+
 """
 
 import argparse
@@ -58,7 +59,7 @@ def contenders(folder):
     if installed("onnxruntime") and installed("onnxmltools"):
         try:
             found["ONNX Runtime"] = onnx_call(source, convert, runtime.num_features)
-        except Exception as error:  # whatever its converter thinks of the model
+        except Exception as error:  # any error of its converter
             print(f"ONNX Runtime is left out: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
     return found
 
@@ -69,7 +70,7 @@ def onnx_call(source, convert, features):
     from onnxmltools.convert.common.data_types import FloatTensorType
 
     named = convert == "convert_xgboost"
-    if named:  # The converter knows features by such names alone.
+    if named:  # The converter requires names of this form.
         source.feature_names = [f"f{at}" for at in range(features)]
     model = getattr(onnxmltools, convert)(source, initial_types=[("rows", FloatTensorType([None, features]))])
     if named:
@@ -82,7 +83,7 @@ def onnx_call(source, convert, features):
 
 
 def best(call, rows, patience):
-    """The least time of a call in seconds, over rounds that fill some time together."""
+    """The least time of a call in seconds, over rounds that together fill a given time."""
     call(rows)
     since = time.perf_counter()
     call(rows)

@@ -1,12 +1,14 @@
-"""Rows a second and memory on engines of many machines, beside XGBoost's own way on the same cluster of processes.
+"""Rows per second and memory on distributed engines, compared with XGBoost's own integration on the same
+cluster of processes.
 
     python bench/scale.py --rows 4000000 [--engines dask,spark]
 
-Needs the packages of python/requirements-scale.txt, schedc-runtime, and the program in $SCHEDC. A model is trained with XGBoost, rows
-are written to Parquet, and the same two worker processes of one thread each score them: with `schedc_runtime` and with `xgboost.dask` or
-`xgboost.spark`. Each reads the files, predicts, and adds the predictions up, so that nothing but a sum comes back. The runs take turns,
-and the best of several counts. Memory is the most that the worker processes have together, proportional for pages
-that they share.
+Needs the packages of python/requirements-scale.txt, schedc-runtime, and the program in $SCHEDC. Trains a
+model with XGBoost and writes rows to Parquet. The same two worker processes of one thread each score them
+with `schedc_runtime` and with `xgboost.dask` or `xgboost.spark`. Each reads the files, predicts, and adds up
+the predictions, so that only a sum returns. The runs take turns, and the best of several counts. Memory is
+the peak sum of the worker processes' proportional set sizes.
+
 """
 
 import argparse
@@ -32,7 +34,7 @@ SHARDS = 16
 
 
 class Memory:
-    """The most memory of this process's children, the Python ones apart from all."""
+    """Peak memory of this process's children; Python processes are counted separately, too."""
 
     def __init__(self):
         self.most, self._ends = 0, threading.Event()
@@ -76,7 +78,7 @@ def prepare(folder, rows, trees):
 
 
 def with_dask(folder, booster, library):
-    """What runs each contender on Dask; and how to end it."""
+    """The functions that run each contender on Dask, and the function that stops it."""
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
     from schedc_runtime import dask
@@ -101,7 +103,7 @@ def with_dask(folder, booster, library):
 
 
 def with_spark(folder, booster, library):
-    """The same on Spark."""
+    """The functions that run each contender on Spark, and the function that stops it."""
     from pyspark.sql import SparkSession
     from schedc_runtime import spark
     from xgboost.spark import SparkXGBClassifier, SparkXGBClassifierModel
@@ -114,7 +116,7 @@ def with_spark(folder, booster, library):
     predictor = BatchPredictor(library)
     model = xgboost.XGBClassifier()
     model.load_model(folder / "model.json")
-    # As an estimator hands its settings to the model that it has trained.
+    # The conversion by which an estimator passes its settings to the trained model.
     theirs_model = SparkXGBClassifier(features_col=FEATURES)._copyValues(SparkXGBClassifierModel(model, training_summary=None))
 
     def ours():
@@ -136,7 +138,7 @@ def with_spark(folder, booster, library):
 
 
 def main():
-    """Prints a table, and with --json the figures."""
+    """Prints a table and, with --json, the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--trees", type=int, default=500)

@@ -1,14 +1,17 @@
-"""A model whose tests are half categorical, the same model with numeric tests in their place, and rows for both.
+"""Generates a model in which half of the tests are categorical, a twin with numeric tests instead, and rows
+for both.
 
     python bench/sets.py FOLDER [--trees 500] [--leaves 63] [--sets 5000] [--categories 300] [--seed 1]
 
-Writes `sets.txt` and `numeric.txt` in LightGBM's text format, with the same trees, and `rows.npy`, 4096 rows of 32-bit floats;
-`zeros.txt` is `numeric.txt` with zero as missing. Trees grow leaf by leaf, each time at a random leaf. Four of 28 features are
-categorical. `--sets` is how many distinct sets there are. Then, for each of them,
+Writes `sets.txt` and `numeric.txt` in LightGBM's text format, with the same trees, and `rows.npy`, 4096 rows
+of 32-bit floats; `zeros.txt` is `numeric.txt` with zero as missing. Trees grow leaf-wise, each time at a
+random leaf. Four of 28 features are categorical. `--sets` is the number of distinct sets. Then, for each
+model,
 
     schedc bench FOLDER/sets.txt -i FOLDER/rows.npy --batch 1024 --threads 1
 
 Needs numpy.
+
 """
 
 import argparse
@@ -41,7 +44,7 @@ def shape(draw, leaves):
 
 
 def words(members):
-    """A set of categories as LightGBM writes it."""
+    """A set of categories in LightGBM's format."""
     bits = [0] * (int(members.max()) // 32 + 1)
     for member in members:
         bits[member // 32] |= 1 << (member % 32)

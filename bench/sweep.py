@@ -1,4 +1,4 @@
-"""The papers' grid of synthetic models: are margins right, and how fast are they?"""
+"""Checks the margins and measures the speed of the papers' grid of synthetic models."""
 
 import time
 
@@ -12,9 +12,9 @@ DEPTHS = [6, 7, 8]
 
 
 def sweep(options):
-    """Prints one grid for each batch size. A model with wrong margins fails the whole."""
+    """Prints one grid for each batch size. A model with wrong margins makes the sweep fail."""
     end = time.monotonic() + options.seconds
-    # The corners first, so that a run that is cut short has seen the extremes.
+    # The corners first, so that an interrupted run has covered the extremes.
     grid = [(trees, features, depth) for trees in TREES for features in FEATURES for depth in DEPTHS]
     extremes = [{min(axis), max(axis)} for axis in (TREES, FEATURES, DEPTHS)]
     grid.sort(key=lambda cell: -sum(value in ends for value, ends in zip(cell, extremes)))
@@ -46,7 +46,7 @@ def sweep(options):
 
 
 def grid_of(batch, cells):
-    """Nanoseconds per walk, and how many times faster than XGBoost that is."""
+    """Nanoseconds per walk, and the speed-up over XGBoost."""
     header = ["trees", "depth", *(f"{features} features" for features in FEATURES)]
     rows = []
     for trees in TREES:

@@ -1,4 +1,4 @@
-"""What each technique gains: schedules with and without it, one against the other, and the fast ones side by side."""
+"""The gain of each technique: compares schedules with and without it, and the fast ones with each other."""
 
 import json
 import subprocess
@@ -8,17 +8,17 @@ import pages
 from tools import BENCH, EXAMPLES, Failed, Model, SCHEDC, machine, markdown, micros, run, say, write
 
 HEADER = ["technique", "model", "rows a call", "before, µs/row", "after, µs/row", "gain", "ns/walk", "after"]
-# The way to the fastest schedule of a balanced model, step by step.
+# The steps to the fastest schedule of a balanced model.
 LADDER = ["block_unroll.sched", "vector_array.sched", "vector_levels.sched", "vectorized.sched", "quantized.sched"]
 
 
 def place(name):
-    """A schedule of `examples/`, or of `bench/schedules/` if it is there only to compare with."""
+    """A schedule of `examples/`, or of `bench/schedules/` if it exists only for comparisons."""
     return next((folder / name for folder in (EXAMPLES, BENCH / "schedules") if (folder / name).exists()), None)
 
 
 def link(schedule):
-    """A schedule as the pages of docs/performance link it."""
+    """A schedule as a link in the pages of docs/performance."""
     return f"[{schedule.name}](../../{schedule.relative_to(BENCH.parent)})"
 
 
@@ -31,7 +31,7 @@ def model_called(name, folder):
 
 
 def techniques(folder, options):
-    """Measures what techniques.json lists; whether all went well."""
+    """Measures the comparisons in techniques.json; returns whether all succeeded."""
     table, rows, well, cpu = [], [], True, None
     for entry in json.loads((BENCH / "techniques.json").read_text()):
         before, after = place(entry["before"]), place(entry["after"])
@@ -65,7 +65,8 @@ def techniques(folder, options):
 
 
 def ladder(folder, options):
-    """Times ever better schedules of one model in turns; whether all went well."""
+    """Times the steps from a plain to the fastest schedule of a model in turns; returns whether all
+    succeeded."""
     try:
         model = model_called("higgs", folder)
         schedules = [place(name) for name in LADDER]

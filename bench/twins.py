@@ -1,9 +1,11 @@
-"""What double precision costs: a LightGBM model against its twin, the same trees as an XGBoost model.
+"""Cost of double precision: compares a LightGBM model with its twin, which has the same trees in XGBoost's
+format.
 
     python bench/twins.py SCHEDC MODEL.txt ROWS.npy [--batch 1024] [--rounds 7] [--keep TWIN.json]
 
-The twin has thresholds, leaves and sums of 32 bits. Model and twin are timed in turns, the model with rows of 32 and of
-64 bits, so that changes in the machine's speed cancel out. Models whose nodes are all numeric have a twin.
+The twin has thresholds, leaves and sums of 32 bits. Model and twin take turns, the model with rows of 32 and
+of 64 bits, so that changes in the machine's speed cancel out. A model with categorical nodes has no twin.
+
 """
 
 import argparse
@@ -28,7 +30,7 @@ def single(x):
 
 
 def above(x):
-    """The smallest float above a number: `value <= x` and `value < above(x)` are the same for floats."""
+    """The smallest float above a number: `value <= x` and `value < above(x)` are equivalent for floats."""
     near = single(x)
     if near > x:
         return near
@@ -52,7 +54,7 @@ def sections(path):
 
 
 def twin_tree(number, tree, features):
-    """A tree as XGBoost has it: inner nodes first, then leaves."""
+    """A tree in XGBoost's format: inner nodes first, then leaves."""
     numbers = lambda key, kind: [kind(x) for x in tree.get(key, "").split()]
     if int(tree.get("num_cat", 0)) or tree.get("is_linear") == "1":
         raise SystemExit(f"tree {number} has categories or linear leaves: it has no twin")
@@ -96,7 +98,7 @@ def twin(path):
 
 
 def time(options, model, rows, kind):
-    """Microseconds per row of a model's chosen schedule."""
+    """Microseconds per row of a model's automatic schedule."""
     command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--rows", kind, "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["points"][0]["us_per_row"]

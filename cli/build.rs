@@ -1,5 +1,5 @@
-//! Tells the program which commit it is built from: what `SCHEDC_COMMIT` says, else what the package or git says. Builds for
-//! development do without, so that a commit rebuilds nothing. Says where a program with LLVM inside lies in memory.
+//! Passes the commit to the program: `SCHEDC_COMMIT`, or else the package's or git's. Development builds have
+//! none, so that a commit rebuilds nothing. Sets the address at which a program with LLVM is loaded.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -13,12 +13,13 @@ fn main() {
         println!("cargo::rustc-env=SCHEDC_COMMIT={commit}");
     }
     if env::var_os("CARGO_FEATURE_LLVM_STATIC").is_some() {
-        // LLVM has tables of 166,000 addresses, which need not be corrected at each start where the program has a fixed place.
+        // LLVM has tables of 166,000 addresses. In a program at a fixed address they need no relocation at
+        // each start.
         println!("cargo::rustc-link-arg-bin=schedc=-no-pie");
     }
 }
 
-/// What `cargo package` writes down.
+/// The file that `cargo package` writes.
 fn of_package() -> Option<String> {
     let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = text.split_once("\"sha1\": \"")?;
@@ -31,7 +32,7 @@ fn of_git() -> Option<String> {
             Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
     };
-    // A checkout of something else that has the sources in it says nothing of them.
+    // If another repository's checkout contains the sources, its commit does not identify them.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     for name in ["HEAD", "logs/HEAD"] {
         let file = git(&["rev-parse", "--git-path", name])?;

@@ -32,7 +32,7 @@ static void print_rows(const char *title, const float *numbers, int32_t columns)
 
 int main(void)
 {
-    /* Numbers made up for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10. */
+    /* Made-up numbers for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10. */
     static float rows[ROWS][SCHEDC_NUM_FEATURES];
     static double wide_rows[ROWS][SCHEDC_NUM_FEATURES + 1];
     for (int row = 0; row < ROWS; row++) {
@@ -49,8 +49,8 @@ int main(void)
         fail(status);
     print_rows("predictions", values, SCHEDC_NUM_VALUES);
 
-    /* The general call: the same rows as doubles with a column that the model does not know, on one thread, for the
-     * margins before the output transform. */
+    /* The general call: the same rows as doubles with a column that the model does not have, on one thread,
+     * for the margins before the output transform. */
     static float margins[ROWS * SCHEDC_NUM_RAW];
     schedc_call call = {0};
     call.size = sizeof call;

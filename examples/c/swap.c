@@ -1,6 +1,7 @@
-/* Serves predictions in several threads, and swaps the model under them.
+/* Serves predictions in several threads, and swaps the model in the meantime.
  *
- * In the folder of this file, with the files of two models of equally many features in place of MODEL and OTHER:
+ * In the folder of this file, with the files of two models with the same number of features in place of MODEL
+ * and OTHER:
  *
  *     schedc build MODEL -o first.so
  *     schedc build OTHER --name other -o second.so
@@ -8,7 +9,8 @@
  *     cc -o swap swap.c -pthread -ldl
  *     ./swap ./first.so ./second.so
  *
- * The third command writes schedc.h, the header of the loader. */
+ * The third command writes schedc.h, the header of the loader.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
@@ -18,8 +20,8 @@
 
 enum { THREADS = 4, SWAPS = 200 };
 
-/* A model, and how many have it: each call that runs, and the program as long as the model serves. The last one closes it, so
- * that no call waits for a swap, and no swap for a call. */
+/* A model with a reference count: one for each running call, and one while the model serves. The last owner
+ * closes it, so that calls and swaps never wait for each other. */
 typedef struct served_model {
     schedc_model *model;
     long users;
@@ -29,7 +31,7 @@ static served_model *serving;
 static int finished;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The row that all threads ask for, and the only two answers. */
+/* The row of all threads' calls, and the only two valid predictions. */
 static float *row;
 static double answers[2];
 
@@ -98,7 +100,7 @@ static void *serve(void *calls)
     return NULL;
 }
 
-/* From now on calls have the model at this path. */
+/* From now on, calls use the model at this path. */
 static void swap_in(const char *path)
 {
     served_model *old, *next = malloc(sizeof *next);

@@ -1,6 +1,7 @@
-"""Makes this folder: two small models with categories that have names, and rows as people have them.
+"""Makes this folder: two small models with named categories, and rows in common formats.
 
 Run it in an environment with lightgbm 4.7.0, xgboost 3.2.0, pandas and pyarrow: `python make.py`.
+
 """
 
 import pathlib
@@ -15,12 +16,12 @@ import xgboost as xgb
 
 HERE = pathlib.Path(__file__).parent
 RNG = np.random.default_rng(18)
-# "NA" is a country here, and no missing value. The types of the columns are those of the model's categories.
+# "NA" is a country here, not a missing value. The types of the columns are those of the model's categories.
 COUNTRIES, SIZES, FLOORS = ["DE", "NA", "NL", "none"], ["S", "M", "L"], [10, 20, 30]
 
 
 def frame(rows, extra=()):
-    """Rows: a country, a size, a floor and an area; `extra` are countries that no model has seen."""
+    """Rows: a country, a size, a floor and an area; `extra` are unknown countries."""
     countries = RNG.choice([*COUNTRIES, *extra], rows).astype(object)
     sizes = RNG.choice(SIZES, rows).astype(object)
     countries[RNG.random(rows) < 0.1] = None
@@ -34,7 +35,7 @@ def frame(rows, extra=()):
 
 
 def known(data):
-    """The same with the categories that the models are trained on, in their order."""
+    """Known rows, with the categories of the training frame in its order."""
     return data.assign(
         country=data["country"].cat.set_categories(COUNTRIES),
         size=data["size"].cat.set_categories(SIZES),
@@ -43,7 +44,8 @@ def known(data):
 
 
 def save(name, data):
-    """Rows in other orders of columns and of categories than the models', with a column that is no feature."""
+    """Rows with columns and categories in an order different from the models', and with a column that is no
+    feature."""
     mixed = data[["area", "floor", "size", "country"]]
     mixed.insert(0, "id", [f"h{row}" for row in range(len(data))])
     if name == "rows":
@@ -80,8 +82,9 @@ rows = frame(40)
 save("rows", rows)
 predictions("lightgbm.csv", light.predict(rows))
 predictions("xgboost.csv", extreme.predict(xgb.DMatrix(rows, enable_categorical=True)))
-# LightGBM takes categories that it does not know as missing. XGBoost is meant to refuse them; release 3.2.0 takes the next
-# one of the alphabet instead, so that its answers for them as missing and as codes of no category are kept.
+# LightGBM treats unknown categories as missing. XGBoost should refuse them, but release 3.2.0 uses the next
+# one in alphabetical order instead. The file therefore has its predictions for them as missing values and as
+# invalid codes.
 rows = frame(12, extra=("FR", "IT"))
 save("unseen", rows)
 predictions("unseen-lightgbm.csv", light.predict(rows))

@@ -1,7 +1,7 @@
-//! How long checks take: `cargo bench -p sched-lang --bench check -- [NAME]`.
+//! Measures the time of checks: `cargo bench -p sched-lang --bench check -- [NAME]`.
 //!
-//! Each line is one kind of schedule, without a model and with one of 30,000 trees. The
-//! aims: 10,000 lines in under 50 ms, 200 lines in under 1 ms, and twice the lines in about twice the time.
+//! Each line is one kind of schedule, without a model and with one of 30,000 trees. Targets: 10,000 lines in
+//! under 50 ms, 200 lines in under 1 ms, and time linear in the number of lines.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sched_lang::{ModelInfo, Options, check};
 
-/// A kind of schedule and how to write one of about so many lines.
+/// A kind of schedule, and a function that writes one with about a given number of lines.
 type Kind = (&'static str, fn(usize) -> String);
 
 const KINDS: &[Kind] = &[
@@ -28,7 +28,7 @@ const KINDS: &[Kind] = &[
     ("comments", comments),
 ];
 
-/// That of the programs that check schedules.
+/// The stack size of programs that check schedules.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -61,7 +61,7 @@ fn main() {
     }
 }
 
-/// The time of one check, on average, and how many diagnostics there were.
+/// The average time of a check, and the number of diagnostics.
 fn time(text: &str, options: &Options) -> (Duration, usize) {
     const LONG_ENOUGH: Duration = Duration::from_millis(400);
     let said = check(text, options).diagnostics.len();
@@ -75,14 +75,15 @@ fn time(text: &str, options: &Options) -> (Duration, usize) {
     (clock(begin).saturating_sub(start) / rounds, said)
 }
 
-/// The time this thread has run, where the system tells it, so that a busy machine does not matter; else the time of day.
+/// The processor time of this thread, if the system reports it, so that a busy machine does not matter;
+/// otherwise wall time.
 fn clock(begin: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.as_deref().and_then(|text| text.split(' ').next()?.parse().ok());
     nanoseconds.map_or_else(|| begin.elapsed(), Duration::from_nanos)
 }
 
-/// Each split copies the tree loop once more.
+/// Each split makes one more copy of the tree loop.
 fn splits_above(lines: usize) -> String {
     splits(lines).replacen("tree", "batch", 1)
 }
@@ -95,7 +96,7 @@ fn splits(lines: usize) -> String {
     text
 }
 
-/// What is left of the trees before the split number `at`.
+/// The remaining trees before the split number `at`.
 fn rest(at: usize) -> String {
     if at == 1 { "tree".to_owned() } else { format!("r{}", at - 1) }
 }
@@ -119,7 +120,7 @@ fn front(lines: usize) -> String {
     text
 }
 
-/// Splits of splits: every half is cut again, so that cuts fall everywhere among the loops.
+/// Splits of splits: every half is cut again, so that cuts are spread over all loops.
 fn halves(lines: usize) -> String {
     let mut text = String::new();
     let mut queue = std::collections::VecDeque::from([("tree".to_owned(), 0, 16_384)]);

@@ -1,4 +1,5 @@
-//! What other programs make for the server, of eight directives with a model: stages of the compiler, and measurements.
+//! Requests that other programs answer for the server, on eight directives with a model: stages of the
+//! compiler, and measurements.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,15 +9,15 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::{Result, Time, end, greet, row, texts};
 
-/// Stages that are timed of each kind.
+/// Timed stages of each kind.
 const STAGES: usize = 30;
-/// Measurements that are timed of each kind.
+/// Timed measurements of each kind.
 const MEASUREMENTS: usize = 5;
 
-/// The document that everything is asked of.
+/// The document of all requests.
 const NAME: &str = "untitled:compiled";
 
-/// Prints how long each takes, from the request on that follows a keystroke.
+/// Prints the time of each request, sent right after a keystroke.
 pub fn measure(program: &[String], model: &Path) -> Result<()> {
     let mut client = greet(program)?;
     let text = texts::eight(model);
@@ -39,7 +40,7 @@ pub fn measure(program: &[String], model: &Path) -> Result<()> {
     end(client)
 }
 
-/// Sends a request some times, each of another text, so that no answer is remembered.
+/// Sends a request several times, each with another text, so that no answer is cached.
 fn requests(
     client: &mut Client,
     text: &str,
@@ -47,7 +48,7 @@ fn requests(
     (method, params): (&str, Value),
 ) -> Result<Vec<Time>> {
     let mut times = Vec::new();
-    // The first one may start a program, which reads the model.
+    // The first request may start a program, which reads the model.
     for number in 0..=count {
         let changed = format!("{text}// {method} {number}\n");
         client.change(NAME, i32::try_from(number + 2)?, &[(Value::Null, &changed)]);

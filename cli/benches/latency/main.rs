@@ -1,7 +1,8 @@
-//! How long editors wait: `bench/lsp.sh` builds and runs it. It drives the program over its standard input and output, as
-//! editors do, and prints the table of `docs/lsp.md`.
+//! Measures the waiting times of editors; `bench/lsp.sh` builds and runs it. Drives the server over standard
+//! input and output, as editors do, and prints the table of `docs/lsp.md`.
 //!
-//! Arguments: the server's program with its arguments, and after `--` a model from which one of 100 MB is made.
+//! Arguments: the server's program with its arguments, and after `--` a model, from which it makes one of 100
+//! MB.
 
 #[path = "../../tests/lsp/client.rs"]
 mod client;
@@ -19,13 +20,13 @@ use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Keystrokes that are timed on each text.
+/// Timed keystrokes on each text.
 const KEYSTROKES: usize = 1000;
-/// Requests that are timed of each kind.
+/// Timed requests of each kind.
 const REQUESTS: usize = 1000;
-/// Starts that are timed.
+/// Timed starts.
 const STARTS: usize = 40;
-/// Size of the model that is bound, in bytes.
+/// Bytes of the large model.
 const MODEL: usize = 100_000_000;
 
 fn main() -> Result<()> {
@@ -72,12 +73,12 @@ fn measure(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     bound(program, model, folder)
 }
 
-/// With a large model: how long keystrokes take, and how much memory the server has.
+/// Time of keystrokes with a large model, and the memory of the server.
 fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     let size = enlarge(model, &folder.join("large.json"))?;
     let mut client = greet(program)?;
     let text = format!("model \"large.json\"\n{}", texts::blocks(200));
-    // One document is open all the time: what is measured is neither the reading of the model nor anything beside it.
+    // One document stays open, so that neither reading the model nor its other work is measured.
     client.open(&uri(&folder.join("first.sched")), 0, &text);
     let changed = client.wait(|message| message["method"] == "sched/changed");
     changed.ok_or("the model was not read")?;
@@ -111,12 +112,12 @@ fn end(client: Client) -> Result<()> {
     if client.end() == Some(0) { Ok(()) } else { Err("the server did not end as it should".into()) }
 }
 
-/// The name of a document that is no file.
+/// The name of a document without a file.
 fn untitled(name: &str) -> String {
     format!("untitled:{}", name.replace(' ', "-"))
 }
 
-/// From the start of the program to the diagnostics of the first document.
+/// Time from the start of the program to the diagnostics of the first document.
 fn start(program: &[String]) -> Result<Time> {
     let text = texts::blocks(200);
     let begin = Instant::now();
@@ -128,7 +129,7 @@ fn start(program: &[String]) -> Result<Time> {
     Ok(time)
 }
 
-/// Places spread over a text, each the end of a word.
+/// Positions spread over a text, each at the end of a word.
 fn places(text: &str) -> Vec<(u32, u32)> {
     let mut places = Vec::new();
     for (line, content) in (0..).zip(text.lines()) {
@@ -146,7 +147,7 @@ fn position((line, character): (u32, u32)) -> Value {
     json!({ "line": line, "character": character })
 }
 
-/// Types a character at one place after the other and takes it back, and waits each time for the diagnostics.
+/// Types a character at each position and deletes it, and waits for the diagnostics each time.
 fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
@@ -167,7 +168,7 @@ fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> 
     Ok(times)
 }
 
-/// Asks at one place after the other, each time just after a keystroke, as it is when one types.
+/// Sends a request at each position, right after a keystroke, as while typing.
 fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result<Vec<Time>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
@@ -188,15 +189,15 @@ fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result
     Ok(times)
 }
 
-/// How long something took.
+/// The time of a request.
 struct Time {
-    /// On the clock, from one end of the pipe to the other and back.
+    /// Wall time, from one end of the pipe to the other and back.
     passed: Duration,
-    /// Of the processor, in the server. A busy machine does not matter to it. Nothing where other programs do the work.
+    /// Processor time in the server, which a busy machine hardly changes. None if other programs do the work.
     used: Option<Duration>,
 }
 
-/// The time of the processor that the server has used so far.
+/// The processor time that the server has used so far.
 fn used(client: &Client) -> Result<Duration> {
     let mut sum = 0;
     for task in fs::read_dir(format!("/proc/{}/task", client.id()))? {
@@ -220,7 +221,7 @@ fn row(name: &str, times: Vec<Time>, aim: f64) {
     println!("| {name} | {median} | {high} | {worst} | {own} | {own_high} | {aim} ms |");
 }
 
-/// Writes a model that is much larger than another: its trees again and again. Tells its size.
+/// Writes a model much larger than another one, by repeating its trees. Returns its size.
 fn enlarge(model: &Path, to: &Path) -> Result<usize> {
     let text = fs::read_to_string(model)?;
     let mut value: Value = serde_json::from_str(&text)?;
