@@ -14,7 +14,7 @@ pub struct Categories {
 
 /// The code of a category, or the reason why there is none.
 #[derive(IntoPyObject)]
-enum Found {
+enum CategoryCode {
     Code(f64),
     Refused(Refused),
 }
@@ -58,12 +58,12 @@ impl Categories {
         values: Vec<Bound<'_, PyAny>>,
         dictionary: bool,
         table: bool,
-    ) -> PyResult<Vec<Found>> {
+    ) -> PyResult<Vec<CategoryCode>> {
         let lookup = self.lookup(feature, table)?;
         let form = if dictionary { Form::Dictionary } else { Form::Plain };
         let code = |value: &Bound<'_, PyAny>| {
             let code = with_cell(value, |cell| lookup.code(cell, form))?;
-            Ok(code.map_or_else(|refusal| Found::Refused(refused(refusal)), Found::Code))
+            Ok(code.map_or_else(|refusal| CategoryCode::Refused(refused(refusal)), CategoryCode::Code))
         };
         values.iter().map(code).collect()
     }

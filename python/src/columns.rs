@@ -9,12 +9,12 @@ use std::ffi::c_void;
 /// The values of a feature, from a Python tuple:
 ///
 /// - numbers or truth values, or bytes of packed bits, or indices into a dictionary
-/// - bytes of bits, one for each row: 1 where there is a value;
-/// - the first bit of these;
-/// - the dictionary: the number for each place;
-/// - where values are packed bits, the first bit of them.
+/// - the validity bitmap, one bit for each row: 1 if the value is present
+/// - the index of the bitmap's first bit
+/// - the dictionary: the number for each index
+/// - the index of the first bit, if values are packed bits
 #[derive(FromPyObject)]
-pub struct Given<'py>(
+pub struct ColumnBuffers<'py>(
     Bound<'py, PyUntypedArray>,
     Option<Bound<'py, PyArray1<u8>>>,
     i64,
@@ -26,7 +26,7 @@ pub struct Given<'py>(
 pub struct Columns<'py> {
     /// The columns in the form of the C interface.
     pub all: Vec<RawColumn>,
-    _given: Vec<Option<Given<'py>>>,
+    _given: Vec<Option<ColumnBuffers<'py>>>,
 }
 
 impl<'py> Columns<'py> {
@@ -34,8 +34,8 @@ impl<'py> Columns<'py> {
     ///
     /// # Errors
     /// An array is too short, or its type is not supported for rows.
-    pub fn of(given: Vec<Option<Given<'py>>>, rows: usize) -> PyResult<Columns<'py>> {
-        let column = |given: &Option<Given<'py>>| match given {
+    pub fn of(given: Vec<Option<ColumnBuffers<'py>>>, rows: usize) -> PyResult<Columns<'py>> {
+        let column = |given: &Option<ColumnBuffers<'py>>| match given {
             Some(given) => given.column(rows),
             None => Ok(RawColumn::ABSENT),
         };
@@ -43,9 +43,9 @@ impl<'py> Columns<'py> {
     }
 }
 
-impl Given<'_> {
+impl ColumnBuffers<'_> {
     fn column(&self, rows: usize) -> PyResult<RawColumn> {
-        let Given(values, validity, validity_offset, dictionary, first_bit) = self;
+        let ColumnBuffers(values, validity, validity_offset, dictionary, first_bit) = self;
         if values.ndim() != 1 {
             return Err(PyValueError::new_err("a column is an array of one dimension"));
         }

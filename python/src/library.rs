@@ -40,7 +40,7 @@ pub enum Input<'a> {
 
 /// The other arguments of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct CallOptions {
     /// The address of the results.
     pub out: *mut c_void,
     /// The largest number of threads; 0 leaves the number to the library.
@@ -123,12 +123,12 @@ impl Library {
     /// The input is readable; the output has room for `num_outputs(kind)` elements of `output_type(kind)` for
     /// each row, and is not aliased. A base margin has `num_outputs(Kind::Raw)` numbers of the type of
     /// margins for each row.
-    pub unsafe fn predict(&self, kind: Kind, input: Input<'_>, sent: Sent) -> Result<(), String> {
+    pub unsafe fn predict(&self, kind: Kind, input: Input<'_>, options: CallOptions) -> Result<(), String> {
         let features = self.loaded.num_features();
         let of = |rows, dtype, count| Call {
-            threads: sent.threads,
-            base_margin: sent.base_margin,
-            ..Call::new(kind, dtype, rows, i64::try_from(count).unwrap_or(-1), sent.out)
+            threads: options.threads,
+            base_margin: options.base_margin,
+            ..Call::new(kind, dtype, rows, i64::try_from(count).unwrap_or(-1), options.out)
         };
         let call = match input {
             Input::Rows(rows) => Call {

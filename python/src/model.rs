@@ -1,9 +1,9 @@
 //! A model that predicts.
 
 use crate::SchedcError;
-use crate::columns::{Columns, Given};
-use crate::library::{Input, Library, Sent};
-use crate::rows::{Taken, rows_of};
+use crate::columns::{ColumnBuffers, Columns};
+use crate::library::{CallOptions, Input, Library};
+use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -81,14 +81,14 @@ impl Model {
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
-        let taken = Taken {
+        let accepted = AcceptedRows {
             features: self.library.loaded.num_features(),
             takes_columns: self.library.takes_columns(),
             whole: self.whole,
         };
-        let rows = rows_of(rows, taken)?;
-        let wanted = Wanted { kind, rows: rows.slice.count, threads, base_margin };
-        self.call(py, rows.input(), wanted, out)
+        let rows = rows_of(rows, accepted)?;
+        let shape = CallShape { kind, rows: rows.slice.count, threads, base_margin };
+        self.call(py, rows.input(), shape, out)
     }
 
     /// Predicts rows that are given as columns, one for each feature.
@@ -97,7 +97,7 @@ impl Model {
     fn predict_columns<'py>(
         &self,
         py: Python<'py>,
-        columns: Vec<Option<Given<'py>>>,
+        columns: Vec<Option<ColumnBuffers<'py>>>,
         rows: usize,
         output: &str,
         out: Option<&Bound<'py, PyAny>>,
@@ -106,8 +106,8 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
         let columns = Columns::of(columns, rows)?;
-        let wanted = Wanted { kind, rows, threads, base_margin };
-        self.call(py, Input::Columns { columns: &columns.all, count: rows }, wanted, out)
+        let shape = CallShape { kind, rows, threads, base_margin };
+        self.call(py, Input::Columns { columns: &columns.all, count: rows }, shape, out)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -128,7 +128,7 @@ impl Model {
 
 /// The kind of output of a call, and its number of rows.
 #[derive(Clone, Copy)]
-struct Wanted<'a, 'py> {
+struct CallShape<'a, 'py> {
     kind: Kind,
     rows: usize,
     threads: i32,
@@ -136,7 +136,7 @@ struct Wanted<'a, 'py> {
 }
 
 /// Pointers that another thread of this call may use: Python objects keep the memory alive.
-struct Pointers<'a>(Input<'a>, Sent);
+struct Pointers<'a>(Input<'a>, CallOptions);
 
 // SAFETY: the arrays are borrowed for the duration of the call.
 unsafe impl Send for Pointers<'_> {}
@@ -147,18 +147,18 @@ impl Model {
         &self,
         py: Python<'py>,
         input: Input<'_>,
-        wanted: Wanted<'_, 'py>,
+        shape: CallShape<'_, 'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if wanted.threads < 0 {
+        if shape.threads < 0 {
             return Err(PyValueError::new_err(
                 "threads is a number from 1 on, or 0 for the library's own choice",
             ));
         }
-        match self.library.loaded.output_type(wanted.kind) {
-            Dtype::F32 => self.fill::<f32>(py, input, wanted, out),
-            Dtype::F64 => self.fill::<f64>(py, input, wanted, out),
-            Dtype::I32 => self.fill::<i32>(py, input, wanted, out),
+        match self.library.loaded.output_type(shape.kind) {
+            Dtype::F32 => self.fill::<f32>(py, input, shape, out),
+            Dtype::F64 => self.fill::<f64>(py, input, shape, out),
+            Dtype::I32 => self.fill::<i32>(py, input, shape, out),
         }
     }
 
@@ -167,10 +167,10 @@ impl Model {
         &self,
         py: Python<'py>,
         input: Input<'_>,
-        wanted: Wanted<'_, 'py>,
+        shape: CallShape<'_, 'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (kind, count) = (wanted.kind, wanted.rows);
+        let (kind, count) = (shape.kind, shape.rows);
         let columns = self.library.loaded.num_outputs(kind);
         if columns == 0 {
             let what = kind.name();
@@ -183,15 +183,16 @@ impl Model {
             // SAFETY: the call writes all elements; after an error the array is not returned.
             None => unsafe { PyArray2::<T>::new(py, [count, columns], false) }.into_any(),
         };
-        let margins = wanted.base_margin.map(|margin| self.base_margin(margin, count)).transpose()?;
+        let margins = shape.base_margin.map(|margin| self.base_margin(margin, count)).transpose()?;
         let base_margin = margins.as_ref().map_or(ptr::null(), |(_, start)| *start);
-        let sent = Sent { out: writable::<T>(&made, count, columns)?, threads: wanted.threads, base_margin };
-        let pointers = Pointers(input, sent);
+        let options =
+            CallOptions { out: writable::<T>(&made, count, columns)?, threads: shape.threads, base_margin };
+        let pointers = Pointers(input, options);
         let library = &self.library;
         let done = py.detach(move || {
-            let Pointers(input, sent) = { pointers };
+            let Pointers(input, options) = { pointers };
             // SAFETY: the call holds the arrays, and their shapes were checked.
-            unsafe { library.predict(kind, input, sent) }
+            unsafe { library.predict(kind, input, options) }
         });
         done.map_err(SchedcError::new_err)?;
         Ok(made)

@@ -29,7 +29,7 @@ impl Rows<'_> {
 
 /// The rows that a library accepts.
 #[derive(Clone, Copy)]
-pub struct Taken {
+pub struct AcceptedRows {
     /// Number of columns.
     pub features: usize,
     /// Whether it accepts columns.
@@ -43,8 +43,8 @@ pub struct Taken {
 /// Arrays of single or double precision are not copied if their rows are contiguous, or if the library
 /// accepts columns. NumPy copies others once: integers and booleans become the library's type, half precision
 /// becomes single.
-pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'py>> {
-    if let Some(rows) = in_place(object, taken)? {
+pub fn rows_of<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<Rows<'py>> {
+    if let Some(rows) = in_place(object, accepted)? {
         return Ok(rows);
     }
     refuse_frames(object)?;
@@ -55,7 +55,7 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'
     let dtype = match (kind.as_str(), bytes) {
         ("f", 2 | 4) => "float32",
         ("f", 8) => "float64",
-        ("i" | "u" | "b", _) => taken.whole,
+        ("i" | "u" | "b", _) => accepted.whole,
         _ => {
             let name: String = array.getattr("dtype")?.str()?.extract()?;
             return Err(PyTypeError::new_err(format!(
@@ -64,7 +64,7 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'
         }
     };
     let array = numpy.call_method1(intern!(object.py(), "ascontiguousarray"), (array, dtype))?;
-    in_place(&array, taken)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
+    in_place(&array, accepted)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
 }
 
 /// Tables have named columns. NumPy would ignore the names, and rows would silently be wrong.
@@ -82,12 +82,12 @@ fn refuse_frames(object: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 /// The rows of an array that a library can read without a copy.
-fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Rows<'py>>> {
+fn in_place<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<Option<Rows<'py>>> {
     if let Ok(array) = object.cast::<PyArray2<f32>>() {
-        return placed(array, (Dtype::F32, ColumnType::F32), taken);
+        return placed(array, (Dtype::F32, ColumnType::F32), accepted);
     }
     if let Ok(array) = object.cast::<PyArray2<f64>>() {
-        return placed(array, (Dtype::F64, ColumnType::F64), taken);
+        return placed(array, (Dtype::F64, ColumnType::F64), accepted);
     }
     // The shape of other arrays and objects is checked after NumPy's conversion to two dimensions.
     let dimensions = match object.getattr_opt(intern!(object.py(), "ndim"))? {
@@ -105,7 +105,7 @@ fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Ro
 fn placed<'py, T: numpy::Element>(
     array: &Bound<'py, PyArray2<T>>,
     (element, kind): (Dtype, ColumnType),
-    Taken { features, takes_columns, .. }: Taken,
+    AcceptedRows { features, takes_columns, .. }: AcceptedRows,
 ) -> PyResult<Option<Rows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
     if columns != features {

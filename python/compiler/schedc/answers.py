@@ -21,11 +21,11 @@ class Answers:
     """The main call of the trainer."""
 
     output: str = "value"
-    """What ``predict`` is."""
+    """The output of the model that ``predict`` returns."""
     classes: Array | None = None
     """The labels of the classes, in the order of the columns of probabilities."""
     leaves: str = "int32"
-    """The type of leaves."""
+    """The type of leaf numbers."""
 
     kind: Literal["regressor", "classifier", "outlier_detector"] = "regressor"
 
@@ -80,7 +80,7 @@ class OneClass(Classifier):
 @dataclass(frozen=True)
 class ByMargin(Classifier):
     """The class of the highest margin. Of two classes the second one, if the margin is above 0 (or equal to
-    0, if `ties` allows it)."""
+    0, if `zero_counts`)."""
 
     zero_counts: bool = False
 
@@ -97,7 +97,7 @@ class ByHalf(Classifier):
     """XGBoost's: of two classes, the second one if its probability is above one half. Classes are numbers."""
 
     softmax: bool = False
-    """Whether the model itself gives classes."""
+    """Whether the model itself computes classes."""
 
     def predict_proba(self, call: Call) -> Array:
         if not self.softmax:

@@ -17,13 +17,13 @@ class Finding:
     """A finding. Lines and columns count from 1; they are None if the finding is about a whole file."""
 
     code: str
-    """Such as ``S0024``; ``schedc explain S0024`` has a page on it."""
+    """Code such as ``S0024``; ``schedc explain S0024`` describes it."""
     severity: str
-    """``error``, ``warning``, ``note`` or another word of that kind."""
+    """Severity: ``error``, ``warning``, ``note`` or another word of that kind."""
     message: str
-    """What is wrong."""
+    """The problem."""
     help: str | None
-    """A way out."""
+    """The correction in words."""
     line: int | None
     """Where it begins."""
     column: int | None
@@ -33,7 +33,7 @@ class Finding:
     end_column: int | None
     """Where it ends, exclusive."""
     notes: tuple[str, ...]
-    """More about it, such as the loops at this point."""
+    """Further notes, such as the loops at this point."""
 
     @staticmethod
     def _of(value: dict[str, Any]) -> Finding:
@@ -117,9 +117,9 @@ class Difference(Refused):
     method: str
     """The object's method, such as ``predict_proba``."""
     theirs: Any
-    """The answer of the object."""
+    """The prediction of the object."""
     ours: Any
-    """The answer of the compiled model, or the exception that it raises."""
+    """The prediction of the compiled model, or the exception that it raises."""
 
     def __init__(self, findings: Findings, row: Any, method: str, theirs: Any, ours: Any) -> None:
         super().__init__(findings)

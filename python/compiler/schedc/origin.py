@@ -26,25 +26,25 @@ class Origin:
 
     model: bytes
     name: str = "the model"
-    """What messages call it."""
+    """Name in messages."""
     iterations: str = "all"
     """The iterations that the object predicts with."""
     as_release: str | None = None
-    """The release of the trainer whose meaning of the file counts; None for the one that saved it."""
+    """The trainer's release whose interpretation of the file counts; None for the one that saved it."""
     missing: float | None = None
-    """A number that stands for missing values, beside NaN."""
+    """A number that marks missing values, in addition to NaN."""
     single: bool = False
     """Whether the object rounds rows to single precision before it compares them."""
     names: tuple[str, ...] | None = None
-    """The names of the features, where the object has them and the file has not."""
+    """The names of the features, if the object has them but the file lacks them."""
     by_position: bool = False
     """Whether the object was trained without names, and takes the columns of tables in their order."""
     encoded: tuple[tuple[int, list[int] | list[str]], ...] = ()
-    """The features whose categories the object encodes, each with these in the order of their codes."""
+    """The features whose categories the object encodes, with the categories in the order of their codes."""
     family: str | None = None
-    """The family whose calls the check makes; None for what cannot predict."""
+    """The family, which selects the calls of the check; None if the object cannot predict."""
     answers: Answers = field(default_factory=Answers)
-    """What its methods return."""
+    """The results of its methods."""
 
 
 def origin_of(model: Any) -> Origin:
@@ -232,11 +232,11 @@ def _histogram_classifier(model: Any) -> Origin:
 
 
 def _histogram(model: Any, answers: Answers) -> Origin:
-    """Histogram gradient boosting. If it encodes categories, its trees are imported with codes as they are.
-    """
+    """Histogram gradient boosting. If it encodes categories, its trees are imported with codes as they
+    are."""
     plain = copy.copy(model)
     if answers.kind == "classifier" and len(model.classes_) == 1:
-        # The importer expects two classes, which these trees have.
+        # The trees are those of two classes, which the importer expects.
         plain.classes_ = numpy.arange(2)
     encoder = getattr(model, "_preprocessor", None)
     if encoder is None:

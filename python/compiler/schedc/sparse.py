@@ -20,8 +20,8 @@ def is_sparse(rows: Any) -> bool:
 def predict_sparse(
     model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, out: Array | None, plain: dict[str, Any]
 ) -> Array:
-    """Predicts the rows of a sparse matrix. Absent entries are missing for XGBoost, and 0 for other trainers.
-    """
+    """Predicts the rows of a sparse matrix. Absent entries are missing for XGBoost, and 0 for other
+    trainers."""
     rows = rows.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()

@@ -124,8 +124,8 @@ class Trial:
         return numpy.asarray(distances > max(CLOSE, self.slack) * 4)
 
     def frame(self, labels: list[list[Any]]) -> Any:
-        """The rows as a frame of pandas, with names for features that have ``labels``; None without pandas.
-        """
+        """The rows as a frame of pandas, with names for features that have ``labels``; None without
+        pandas."""
         if any(_has_no_name(names) for names in labels):
             return None
         try:

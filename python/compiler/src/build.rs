@@ -1,8 +1,8 @@
 //! Builds libraries from the bytes of a model and the text of a schedule.
 
 use crate::language::Values;
+use crate::report::{FindingsReport, Keeper};
 use crate::rows::Probes;
-use crate::told::{Keeper, Told};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -46,7 +46,7 @@ struct Built {
     header: String,
     schedules: Vec<(String, String, String)>,
     notes: Vec<String>,
-    findings: Told,
+    findings: FindingsReport,
     miss: Option<String>,
     probes: Option<Probes>,
 }
@@ -73,7 +73,7 @@ impl Encoded {
 }
 
 /// The options of a build.
-struct Wishes<'a> {
+struct BuildOptions<'a> {
     model: &'a [u8],
     name: &'a str,
     schedule: Option<String>,
@@ -121,7 +121,7 @@ pub fn build(
     as_release: Option<&str>,
     feature_names: Vec<String>,
 ) -> PyResult<Artefact> {
-    let wishes = Wishes {
+    let options = BuildOptions {
         model,
         name,
         schedule,
@@ -140,13 +140,20 @@ pub fn build(
     };
     let built = py.detach(|| {
         let keeper = Keeper::default();
-        match compiled(wishes, &keeper) {
-            Ok(built) => Ok(Built { findings: keeper.told(), ..built }),
+        match compiled(options, &keeper) {
+            Ok(built) => Ok(Built { findings: keeper.report(), ..built }),
             Err(failure) => Err(keeper.stopped(failure)),
         }
     });
-    let Built { library, header, schedules, notes, findings: Told { json, text, color }, miss, probes } =
-        built.map_err(Told::error)?;
+    let Built {
+        library,
+        header,
+        schedules,
+        notes,
+        findings: FindingsReport { json, text, color },
+        miss,
+        probes,
+    } = built.map_err(FindingsReport::error)?;
     let probes = probes.map(|Probes { values, magnitude }| {
         let bytes: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
         (PyBytes::new(py, &bytes).unbind(), magnitude)
@@ -162,9 +169,21 @@ pub fn build(
     })
 }
 
-fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
-    let Wishes { model, name, schedule, cpus, rows, rules, reading, values, lock, encoded, probes, names } =
-        wishes;
+fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure> {
+    let BuildOptions {
+        model,
+        name,
+        schedule,
+        cpus,
+        rows,
+        rules,
+        reading,
+        values,
+        lock,
+        encoded,
+        probes,
+        names,
+    } = options;
     let values = values.checked()?;
     let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
     if !encoded.is_empty() {
@@ -203,7 +222,7 @@ fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
         header: header_of(&made, PREFIX),
         schedules: described.collect(),
         notes: job.notes(first),
-        findings: Told::default(),
+        findings: FindingsReport::default(),
         miss,
         probes,
     })
@@ -213,7 +232,7 @@ fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
 #[pyfunction]
 pub fn difference(message: &str, notes: Vec<String>, help: &str) -> (String, String, String) {
     let diagnostic = Diagnostic::new(codes::OTHER_ANSWER, Place::Whole, message).help(help);
-    let Told { json, text, color } = Told::refused(Diagnostic { notes, ..diagnostic });
+    let FindingsReport { json, text, color } = FindingsReport::refused(Diagnostic { notes, ..diagnostic });
     (json, text, color)
 }
 

@@ -3,8 +3,8 @@
 
 mod build;
 mod language;
+mod report;
 mod rows;
-mod told;
 
 use pyo3::prelude::*;
 

@@ -312,7 +312,7 @@ class BatchPredictor:
         return self._named_classes(out) if self.output == "class" else out
 
     def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> numpy.ndarray:
-        """The library's results of a call; ``plain`` marks results that need no conversion."""
+        """The library's results of a call; ``plain`` has further arguments of the call."""
         source = table_of(table)
         return self._called(source, source.names(), plain, single)
 

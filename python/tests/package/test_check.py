@@ -1,5 +1,5 @@
-"""The check in compile detects models that predict other values than their objects, and accepts all others.
-"""
+"""The check in compile detects models that predict other values than their objects, and accepts all
+others."""
 
 import functools
 import pickle

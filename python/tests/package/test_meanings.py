@@ -81,8 +81,8 @@ def inputs(rows, names):
 
 
 def answer(model, path, kind, given, folder):
-    """The prediction for an input, by the program for files; raises ValueError or TypeError if it is refused.
-    """
+    """The prediction for an input, by the program for files; raises ValueError or TypeError if it is
+    refused."""
     if not isinstance(given, bytes):
         return model.predict(given)
     program = os.environ.get("SCHEDC")

@@ -29,8 +29,8 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rows(tmp_path_factory):
-    """A folder of Parquet files, one for each shard, with an identifier, all features, and an unused column.
-    """
+    """A folder of Parquet files, one for each shard, with an identifier, all features, and an unused
+    column."""
     import pyarrow
     import pyarrow.parquet
 

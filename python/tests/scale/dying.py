@@ -8,8 +8,8 @@ from schedc_runtime import BatchPredictor
 
 
 class Dying(BatchPredictor):
-    """Kills its process at the partition that begins with a given row, unless another process did so before.
-    """
+    """Kills its process at the partition that begins with a given row, unless another process did so
+    before."""
 
     def dies(self, path, first):
         self.path, self.first = str(path), first

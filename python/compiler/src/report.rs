@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 /// Findings as JSON and as text.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct FindingsReport {
     /// One JSON array.
     pub json: String,
     /// Text with the source lines.
@@ -19,10 +19,10 @@ pub struct Told {
     pub color: String,
 }
 
-impl Told {
+impl FindingsReport {
     /// Findings in a text.
-    pub fn of(name: &str, text: &str, findings: &[Diagnostic]) -> Told {
-        Told {
+    pub fn of(name: &str, text: &str, findings: &[Diagnostic]) -> FindingsReport {
+        FindingsReport {
             json: json::render(name, text, findings),
             text: full::render(name, text, findings, false),
             color: full::render(name, text, findings, true),
@@ -30,8 +30,8 @@ impl Told {
     }
 
     /// A refusal without a position in a text.
-    pub fn refused(diagnostic: Diagnostic) -> Told {
-        Told {
+    pub fn refused(diagnostic: Diagnostic) -> FindingsReport {
+        FindingsReport {
             text: full::plain("", &diagnostic, false),
             color: full::plain("", &diagnostic, true),
             json: json::render("", "", &[diagnostic]),
@@ -46,19 +46,19 @@ impl Told {
 
 /// Collects diagnostics for a later report.
 #[derive(Default)]
-pub struct Keeper(RefCell<Told>);
+pub struct Keeper(RefCell<FindingsReport>);
 
 impl Keeper {
     /// The collected diagnostics.
-    pub fn told(self) -> Told {
+    pub fn report(self) -> FindingsReport {
         self.0.into_inner()
     }
 
     /// The error that stops a compilation: findings in the schedule, or a refusal.
-    pub fn stopped(self, failure: Failure) -> Told {
+    pub fn stopped(self, failure: Failure) -> FindingsReport {
         match failure {
-            Failure::Findings | Failure::Told(_) => self.told(),
-            Failure::Refused(diagnostic) => Told::refused(*diagnostic),
+            Failure::Findings | Failure::Told(_) => self.report(),
+            Failure::Refused(diagnostic) => FindingsReport::refused(*diagnostic),
         }
     }
 }
@@ -70,7 +70,7 @@ impl Teller for Keeper {
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
         // An automatic schedule is checked once for each version, and its findings are not reported.
         if !found.is_empty() || self.0.borrow().json.is_empty() {
-            *self.0.borrow_mut() = Told::of(&source.name, &source.text, &found);
+            *self.0.borrow_mut() = FindingsReport::of(&source.name, &source.text, &found);
         }
         errors
     }
