@@ -20,7 +20,8 @@ def times(model, schedule, samples):
     """Microseconds per call for each size."""
     least = dict.fromkeys(SIZES, float("inf"))
     for _ in range(RUNS):
-        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "-s", schedule, "--batch", ",".join(map(str, SIZES)),
+        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "-s", schedule, "--batch",
+                    ",".join(map(str, SIZES)),
                     "--threads", "1", "--samples", samples, "--json"])
         for rows, point in zip(SIZES, json.loads(text)["points"], strict=True):
             least[rows] = min(least[rows], point["us_per_row"] * rows)
@@ -46,16 +47,19 @@ def calls(models, options):
                 found = steps(times(model, chosen(model, Path(work)), options.repetitions))
             rows = max(found, key=lambda rows: found[rows][1])
             over = sum(ratio > options.step for _, ratio in found.values())
-            others = [(own / best, int(batch), name) for _, batch, _, own, best, name in regrets(model, options)]
+            others = [(own / best, int(batch), name)
+                      for _, batch, _, own, best, name in regrets(model, options)]
         except Failed as error:
             say(f"{model.name}: {error}")
             highest = float("inf")
             continue
         ratio, batch, name = max(others)
         highest, furthest = max(highest, found[rows][1]), max(furthest, ratio)
-        table.append([model.name, f"{found[rows][1]:.2f}", rows, found[rows][0], over, f"{ratio:.2f}", batch, name])
+        table.append([model.name, f"{found[rows][1]:.2f}", rows, found[rows][0], over, f"{ratio:.2f}", batch,
+                      name])
         print("  ".join(map(str, table[-1])), flush=True)
-    header = ["model", "highest step", "at rows", "beside rows", f"steps above {options.step}", "furthest from the best", "at rows",
+    header = ["model", "highest step", "at rows", "beside rows", f"steps above {options.step}",
+              "furthest from the best", "at rows",
               "best schedule"]
     summary = f"\nhighest step {highest:.2f} (at most {options.step}), furthest {furthest:.2f} (at most {options.limit})\n"
     print(markdown(header, table) + summary, end="", flush=True)

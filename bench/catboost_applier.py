@@ -40,8 +40,8 @@ def trained(trees, depth, folder):
     random = numpy.random.default_rng(trees + depth)
     rows = random.standard_normal((max(BATCHES), FEATURES)).astype(numpy.float32)
     label = rows[:, 0] * rows[:, 1] + numpy.sin(3 * rows[:, 2]) + 0.3 * random.standard_normal(len(rows))
-    model = catboost.CatBoostRegressor(iterations=trees, depth=depth, thread_count=1, verbose=False, random_seed=1,
-                                       allow_writing_files=False)
+    model = catboost.CatBoostRegressor(iterations=trees, depth=depth, thread_count=1, verbose=False,
+                                       random_seed=1, allow_writing_files=False)
     model.fit(rows[:8192], label[:8192])
     path = folder / "model.json"
     model.save_model(str(path), format="json")
@@ -61,7 +61,8 @@ def sample(call):
 
 
 def main():
-    schedc, trees, depth = sys.argv[1], int((sys.argv + [0, 0])[2] or 500), int((sys.argv + [0, 0, 0])[3] or 6)
+    schedc, trees, depth = sys.argv[1], int((sys.argv + [0, 0])[2] or 500), int((sys.argv + [0, 0, 0])[3]
+                                                                                or 6)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         model, path, rows = trained(trees, depth, folder)
@@ -72,8 +73,8 @@ def main():
         for batch in BATCHES:
             pool = catboost.Pool(rows[:batch])
             out = numpy.zeros(batch)
-            call = Call(size=ctypes.sizeof(Call), kind=1, rows=rows.ctypes.data, n_rows=batch, out=out.ctypes.data,
-                        threads=1)
+            call = Call(size=ctypes.sizeof(Call), kind=1, rows=rows.ctypes.data, n_rows=batch,
+                        out=out.ctypes.data, threads=1)
 
             def ours(call=call):
                 if predict(ctypes.byref(call)):
@@ -86,7 +87,8 @@ def main():
             equal = int((theirs() == out).sum())
             pairs = [(sample(theirs), sample(ours)) for _ in range(TURNS)]
             theirs_us, ours_us = (statistics.median(times) / batch * 1e6 for times in zip(*pairs))
-            print(f"{batch:6} rows: CatBoost {theirs_us:.3f}, schedc {ours_us:.3f}, {theirs_us / ours_us:.1f} times; "
+            print(f"{batch:6} rows: CatBoost {theirs_us:.3f}, schedc {ours_us:.3f}, "
+                  f"{theirs_us / ours_us:.1f} times; "
                   f"{equal} of {batch} equal in all bits")
 
 

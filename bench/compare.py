@@ -33,7 +33,8 @@ def peers(model, options):
         arguments += ["--lightgbm", library("lightgbm/lib/lib_lightgbm.so"), model.path]
     if trainer == ".onnx" or (trainer == ".json" and "onnxruntime" in options.peers):
         try:
-            arguments += ["--onnxruntime", library("onnxruntime/capi/libonnxruntime.so.*"), convert.to_onnx(model)]
+            arguments += ["--onnxruntime", library("onnxruntime/capi/libonnxruntime.so.*"),
+                          convert.to_onnx(model)]
         except Failed as error:
             say(f"{model.name}: ONNX Runtime is left out: {error}")
     if trainer == ".txt" and "lleaves" in options.peers:
@@ -44,7 +45,8 @@ def peers(model, options):
     if trainer != ".onnx" and "tl2cgen" in options.peers:
         try:
             compiled = convert.to_c(model, options.compile_seconds)
-            arguments += ["--tl2cgen", compiled, "float64" if trainer == ".txt" else "float32"] if compiled else []
+            arguments += ["--tl2cgen", compiled,
+                          "float64" if trainer == ".txt" else "float32"] if compiled else []
         except Failed as error:
             say(f"{model.name}: tl2cgen is left out: {error}")
     return arguments
@@ -57,8 +59,8 @@ def measure(model, options, arguments):
         schedule = ["-s", options.schedule] if options.schedule else []
         run([SCHEDC, "build", model.path, "-o", artefact, "--cpu", options.cpu, *schedule])
         text = run([HARNESS, "--rows", model.rows, "--outputs", model.outputs, "--batches", options.batches,
-                    "--threads", options.threads, "--repetitions", options.repetitions, "--artefact", artefact,
-                    "--doubles", "yes" if options.doubles else "no",
+                    "--threads", options.threads, "--repetitions", options.repetitions, "--artefact",
+                    artefact, "--doubles", "yes" if options.doubles else "no",
                     # The only results of an ONNX model are its predictions.
                     "--values", "yes" if model.path.suffix == ".onnx" else "no", *arguments])
     return [json.loads(line) for line in text.splitlines()]
@@ -108,7 +110,8 @@ def to_run(model, lines, cpu):
 def target(name, batch, ratio, walk):
     """The target, with a mark if it is missed. Only one thread has targets."""
     for group in json.loads((BENCH / "targets.json").read_text()):
-        if not any(name == model or (model.endswith("*") and name.startswith(model[:-1])) for model in group["models"]):
+        if not any(name == model or (model.endswith("*") and name.startswith(model[:-1]))
+                   for model in group["models"]):
             continue
         least = group["ratio"].get(str(min(batch, 1024)))
         if least is None:
@@ -124,11 +127,13 @@ def rows(measured):
     points = {(p["threads"], p["batch"], p["schedule"]): p for p in measured["points"]}
     for threads, batch in dict.fromkeys((p["threads"], p["batch"]) for p in measured["points"]):
         ours = points[threads, batch, "schedc"]
-        theirs = {peer: points[threads, batch, peer]["us_per_row"] for peer in PEERS if (threads, batch, peer) in points}
+        theirs = {peer: points[threads, batch, peer]["us_per_row"] for peer in PEERS
+                  if (threads, batch, peer) in points}
         ratio = min(theirs.values()) / ours["us_per_row"]
         goal = target(measured["model"], batch, ratio, ours["ns_per_walk"]) if threads == 1 else ""
         low, high = ours["spread"]
-        yield [measured["model"], batch, threads, *(micros(theirs[peer]) if peer in theirs else "-" for peer in PEERS),
+        yield [measured["model"], batch, threads,
+               *(micros(theirs[peer]) if peer in theirs else "-" for peer in PEERS),
                micros(ours["us_per_row"]), f"{micros(low)} to {micros(high)}", f"{ratio:.1f}", goal,
                f"{ours['ns_per_walk']:.2f}"]
 

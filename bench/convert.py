@@ -70,8 +70,8 @@ def to_onnx(model):
     learner = json.loads(model.path.read_text())["learner"]
     booster = learner["gradient_booster"]["model"]
     base = base_margins(learner)
-    nodes = {key: [] for key in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
-                                 "missing_value_tracks_true")}
+    nodes = {key: [] for key in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
+                                 "falsenodeids", "missing_value_tracks_true")}
     targets = {key: [] for key in ("treeids", "nodeids", "ids", "weights")}
     for number, (tree, output) in enumerate(zip(booster["trees"], booster["tree_info"])):
         left, right = tree["left_children"], tree["right_children"]
@@ -115,7 +115,8 @@ def to_lleaves(model, seconds):
     python = CACHE / "lleaves" / "bin" / "python"
     if not python.exists():
         run([sys.executable, "-m", "venv", CACHE / "lleaves"])
-        run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", BENCH / "requirements-lleaves.txt"])
+        run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r",
+             BENCH / "requirements-lleaves.txt"])
     made = cached(model, "lleaves.o")
     made.parent.mkdir(parents=True, exist_ok=True)
     run([python, BENCH / "compile_lleaves.py", model.path, made], seconds)
@@ -164,7 +165,8 @@ def to_c(model, seconds):
     sources = sorted(source.glob("*.c"))
     objects = [unit.with_suffix(".o") for unit in sources]
     try:
-        compile_all([compiler + ["-c", str(unit), "-o", str(made)] for unit, made in zip(sources, objects)], seconds)
+        compile_all([compiler + ["-c", str(unit), "-o", str(made)] for unit, made in zip(sources, objects)],
+                    seconds)
     except Failed as error:
         write(given_up, str(seconds))
         say(f"{model.name}: tl2cgen is left out: {error}")

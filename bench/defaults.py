@@ -51,7 +51,8 @@ def over_trees(model):
         for interleave in (2, 4, 8):
             lines = ["cache(batch)", f"representation({layout})", f"interleave(tree, {interleave})"]
             yield f"{layout} trees, interleave {interleave}", "\n".join(lines) + "\n"
-    for layout, width in (("array", 1), ("sparse", 1), ("sparse", 8), ("sparse", 16), ("levels", 8), ("levels", 16)):
+    for layout, width in (("array", 1), ("sparse", 1), ("sparse", 8), ("sparse", 16), ("levels", 8),
+                          ("levels", 16)):
         for interleave in (1, 2, 4, 8):
             if width * interleave > model.trees or width == interleave == 1:
                 continue
@@ -63,16 +64,19 @@ def over_trees(model):
 
 def chosen(model, folder):
     """The automatic schedule of a model, with its variants for small batches."""
-    text = run(["sh", "-c", '"$0" build "$1" --rows f32 --emit header -o /dev/null --explain-schedule 2>&1', SCHEDC, model.path])
+    text = run(["sh", "-c", '"$0" build "$1" --rows f32 --emit header -o /dev/null --explain-schedule 2>&1',
+                SCHEDC, model.path])
     path = folder / "chosen.sched"
     # Lines of a schedule begin differently from messages.
-    path.write_text("\n".join(line for line in text.splitlines() if not line.startswith(("wrote ", "note: "))) + "\n")
+    path.write_text("\n".join(line for line in text.splitlines()
+                              if not line.startswith(("wrote ", "note: "))) + "\n")
     return path
 
 
 def candidates(model, folder):
     """Files with the schedules that compile for a model."""
-    texts = [(path.stem, path.read_text()) for path in sorted(EXAMPLES.glob("*.sched"))] + [*over_rows(model), *over_trees(model)]
+    texts = [(path.stem, path.read_text())
+             for path in sorted(EXAMPLES.glob("*.sched"))] + [*over_rows(model), *over_trees(model)]
     usable = []
     for name, text in texts:
         path = folder / f"{name}.sched"
@@ -89,8 +93,8 @@ def race(model, schedules, batches, threads, samples):
     """Microseconds per row of each schedule, by batch size and number of threads. One process compiles each
     schedule once."""
     arguments = [word for path in schedules for word in ("-s", path)]
-    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batches, "--threads", threads, "--json",
-                "--samples", samples, *arguments])
+    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batches, "--threads", threads,
+                "--json", "--samples", samples, *arguments])
     points = iter(json.loads(text)["points"])
     return {(threads, batch): {path: next(points)["us_per_row"] for path in schedules}
             for threads in threads.split(",") for batch in batches.split(",")}
@@ -121,14 +125,16 @@ def defaults(found, options):
     """Prints the ratios of automatic to best schedules. Returns whether all are below the limit and most are
     close to 1."""
     table, ratios = [], []
-    header = ["model", "batch", "threads", "tried", "chosen, µs/row", "best, µs/row", "chosen/best", "best schedule"]
+    header = ["model", "batch", "threads", "tried", "chosen, µs/row", "best, µs/row", "chosen/best",
+              "best schedule"]
     print(markdown(header, []), end="", flush=True)
     for model in found:
         try:
             for threads, batch, tried, own, best, name in regrets(model, options):
                 ratios.append(own / best)
                 mark = "" if own / best <= options.limit else "**"
-                row = [model.name, batch, threads, tried, micros(own), micros(best), f"{mark}{own / best:.2f}{mark}", name]
+                row = [model.name, batch, threads, tried, micros(own), micros(best),
+                       f"{mark}{own / best:.2f}{mark}", name]
                 table.append(row)
                 print("".join(markdown([], [row]).split("\n", 2)[2]), end="", flush=True)
         except Failed as error:

@@ -4,14 +4,14 @@
  *             --artefact MODEL.so --xgboost LIBRARY MODEL.json | --lightgbm LIBRARY MODEL.txt | --onnxruntime LIBRARY MODEL.onnx
  *             [--lleaves LIBRARY] [--tl2cgen LIBRARY TYPE]
  *
- * The first peer is the trainer: XGBoost, LightGBM, or ONNX Runtime where there is neither of them. First the margins of all
- * rows are compared with its own. Then, for each batch size and number of threads, samples of
- * the contenders are taken in turn (A B C A B C ...), so that a change in the machine's speed meets all of them. A sample
- * is as many calls, one after the other through the rows, as take SAMPLE_SECONDS. One thread is measured in process CPU
- * time, which other processes disturb less; more threads in wall time.
+ * The first peer is the trainer: XGBoost, LightGBM, or ONNX Runtime where there is neither of them. First the
+ * margins of all rows are compared with its own. Then, for each batch size and number of threads, samples of
+ * the contenders are taken in turn (A B C A B C ...), so that a change in the machine's speed meets all of
+ * them. A sample is as many calls, one after the other through the rows, as take SAMPLE_SECONDS. One thread
+ * is measured in process CPU time, which other processes disturb less; more threads in wall time.
  *
- * Standard output has one JSON object a line: one for each other program's margins, then one for each way of each program at each
- * point, with quartiles in microseconds per row.
+ * Standard output has one JSON object a line: one for each other program's margins, then one for each way of
+ * each program at each point, with quartiles in microseconds per row.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

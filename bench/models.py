@@ -12,7 +12,8 @@ from tools import CACHE, Model, say, write
 LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
 # Number of trees, features and depth of models that differ widely.
-SHAPES = [(10, 8, 3), (100, 28, 6), (1000, 28, 6), (300, 28, 10), (3000, 54, 4), (100, 1000, 8), (50, 100, 14)]
+SHAPES = [(10, 8, 3), (100, 28, 6), (1000, 28, 6), (300, 28, 10), (3000, 54, 4), (100, 1000, 8),
+          (50, 100, 14)]
 # A change of this file regenerates the models.
 MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
@@ -36,7 +37,8 @@ def lossguide(leaves):
         rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
         rows[random.random(rows.shape) < 0.02] = numpy.nan
         known = numpy.nan_to_num(rows)
-        label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:, 20] + numpy.sin(3 * known[:, 3])
+        label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:,
+                                                                            20] + numpy.sin(3 * known[:, 3])
                  + numpy.exp(known[:, 4]) * (known[:, 21] > 2) + 0.3 * random.standard_normal(len(rows)))
         data = xgboost.DMatrix(rows[4096:], label=label[4096:])
         # One thread: trees are small, and on a busy machine threads that wait for each other take far longer.
@@ -63,14 +65,17 @@ def random_tree(random, number, depth, features):
         node += 1
     count = len(left)
     inner = numpy.array(left) >= 0
-    values = numpy.where(inner, numpy.round(random.standard_normal(count), 2), random.standard_normal(count) * 0.1)
+    values = numpy.where(inner, numpy.round(random.standard_normal(count), 2),
+                         random.standard_normal(count) * 0.1)
     zeros, nothing = [0] * count, [0.0] * count
     return {
         "base_weights": nothing, "categories": [], "categories_nodes": [], "categories_segments": [],
         "categories_sizes": [], "default_left": (inner & (random.random(count) < 0.5)).astype(int).tolist(),
-        "id": number, "left_children": left, "loss_changes": nothing, "parents": parents, "right_children": right,
+        "id": number, "left_children": left, "loss_changes": nothing, "parents": parents,
+        "right_children": right,
         "split_conditions": values.astype(numpy.float32).tolist(),
-        "split_indices": numpy.where(inner, random.integers(0, features, count), 0).tolist(), "split_type": zeros,
+        "split_indices": numpy.where(inner, random.integers(0, features, count), 0).tolist(),
+        "split_type": zeros,
         "sum_hessian": nothing,
         "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(count),
                        "size_leaf_vector": "1"},

@@ -34,8 +34,8 @@ def race(model, texts, batch, threads):
         for path, text in zip(paths, texts):
             path.write_text(text)
         words = [word for path in paths for word in ("-s", path)]
-        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batch, "--threads", threads, "--json",
-                    *words])
+        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batch, "--threads", threads,
+                    "--json", *words])
     return [point["us_per_row"] for point in json.loads(text)["points"]]
 
 
@@ -54,8 +54,10 @@ def neighbours(options):
                 level = figure * 1000 / TREES / depth
                 base = base or level
                 well = well and level <= LIMIT * base
-                table.append([layout, name, depth, batch, micros(figure), f"{level:.3f}", f"{level / base:.2f}x"])
-    header = ["layout", "schedule", "depth", "rows a call", "µs/row", "ns/level", "against the first of its layout"]
+                table.append([layout, name, depth, batch, micros(figure), f"{level:.3f}",
+                              f"{level / base:.2f}x"])
+    header = ["layout", "schedule", "depth", "rows a call", "µs/row", "ns/level",
+              "against the first of its layout"]
     text = markdown(header, table)
     print(text, end="")
     write(options.out / "neighbours.md", text)
@@ -77,8 +79,8 @@ def over_rows(threads):
     """Schedules whose threads share the rows of a small call."""
     for rows in (FEW_ROWS // threads, 16, FEW_ROWS):
         for layout, lanes, vectors in VECTORS:
-            yield "\n".join([f"tile(batch, b0, b1, {max(rows, 1)})", "reorder(b0, tree, b1)", "parallel(b0)", "cache(b0)",
-                             f"representation({layout})", f"vectorize(b1, {lanes})",
+            yield "\n".join([f"tile(batch, b0, b1, {max(rows, 1)})", "reorder(b0, tree, b1)", "parallel(b0)",
+                             "cache(b0)", f"representation({layout})", f"vectorize(b1, {lanes})",
                              *together(vectors, "tree")]) + "\n"
     yield "parallel(batch)\nrepresentation(levels)\nvectorize(tree, 16)\ninterleave(tree, 8)\n"
 
@@ -87,7 +89,8 @@ def over_trees(threads):
     """Schedules whose threads share the trees."""
     share = [f"tile(tree, t0, t1, ceildiv(num_trees, {threads}))", f"tile(batch, b0, b1, {FEW_ROWS})"]
     for layout, lanes, vectors in VECTORS:
-        yield "\n".join([*share, "reorder(t0, b0, t1, b1)", "parallel(t0)", "cache(b0)", f"representation({layout})",
+        yield "\n".join([*share, "reorder(t0, b0, t1, b1)", "parallel(t0)", "cache(b0)",
+                         f"representation({layout})",
                          f"vectorize(b1, {lanes})", *together(vectors, "t1")]) + "\n"
     yield "\n".join([share[0], "reorder(t0, batch, t1)", "parallel(t0)", "representation(levels)",
                      "vectorize(t1, 16)", "interleave(t1, 8)"]) + "\n"
@@ -106,7 +109,8 @@ def cores(found, options):
             say(f"{model.name}: {error}")
             continue
         gains.append(min(rows) / min(trees))
-        table.append([model.name, threads, *map(micros, (min(single), min(rows), min(trees))), f"{gains[-1]:.2f}x"])
+        table.append([model.name, threads, *map(micros, (min(single), min(rows), min(trees))),
+                      f"{gains[-1]:.2f}x"])
     if gains:
         mean = math.exp(sum(map(math.log, gains)) / len(gains))
         table.append(["geometric mean", threads, "", "", "", f"{mean:.2f}x"])

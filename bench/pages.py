@@ -18,7 +18,8 @@ FIGURES = PERFORMANCE / "figures"
 def save(folder, name, command, machine, header, rows):
     """Stores a table; its rows are pairs of a page and the cells to show there."""
     kept = {"command": command, "as_of": date.today().strftime("%B %Y"), "machine": machine, "header": header}
-    lines = ",\n".join("  " + json.dumps({"page": page, "cells": [str(cell) for cell in cells]}, ensure_ascii=False)
+    lines = ",\n".join("  " + json.dumps({"page": page, "cells": [str(cell) for cell in cells]},
+                                         ensure_ascii=False)
                        for page, cells in rows)
     head = json.dumps(kept, ensure_ascii=False, indent=1).removesuffix("\n}")
     folder.mkdir(parents=True, exist_ok=True)

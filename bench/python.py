@@ -42,7 +42,9 @@ def contenders(folder):
 
         booster = xgboost.Booster({"nthread": 1}, model_file=str(path))
         found["XGBoost, inplace_predict"] = booster.inplace_predict
-        found["XGBoost, predict of a DMatrix"] = lambda rows: booster.predict(xgboost.DMatrix(rows, nthread=1), validate_features=False)
+        found[
+            "XGBoost, predict of a DMatrix"
+        ] = lambda rows: booster.predict(xgboost.DMatrix(rows, nthread=1), validate_features=False)
         source, convert = booster, "convert_xgboost"
     else:
         import lightgbm
@@ -77,7 +79,8 @@ def onnx_call(source, convert, features):
         source.feature_names = None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
     name = session.get_outputs()[-1].name
     return lambda rows: session.run([name], {"rows": rows})[0]
 
@@ -118,18 +121,21 @@ def table(name, figures):
     yield "| | " + " | ".join(f"{size:,}" for size in sizes) + " |"
     yield "|---|" + "---:|" * len(sizes)
     for contender, times in figures.items():
-        yield f"| {contender} | " + " | ".join(f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}" for size in sizes) + " |"
+        yield f"| {contender} | " + " | ".join(f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}"
+                                               for size in sizes) + " |"
     yield ""
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", type=Path)
     parser.add_argument("--names", default="higgs,lgb_reg_500x63")
     parser.add_argument("--most", type=int, default=1_000_000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    all_figures = {name: measure(arguments.models / name, arguments.most) for name in arguments.names.split(",")}
+    all_figures = {name: measure(arguments.models / name, arguments.most)
+                   for name in arguments.names.split(",")}
     if arguments.json:
         print(json.dumps(all_figures))
         return

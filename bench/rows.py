@@ -131,7 +131,8 @@ class File:
         """Variants of the header and the columns."""
         draw, count = self.draw, len(self.order)
         kind = draw.choice(
-            "same same same permuted permuted permuted renamed cased prefixed partly numbers numbers from1 none none none f "
+            "same same same permuted permuted permuted renamed cased prefixed partly numbers numbers from1 "
+            "none none none f "
             "dropped doubled".split()
         )
         self.say(kind)
@@ -139,7 +140,8 @@ class File:
             draw.shuffle(self.order)
             self.header = [self.header[at] for at in self.order]
         elif kind == "renamed":
-            self.header = [re.sub("[ _.]", lambda found: "_" if found[0] == " " else " ", name) for name in self.header]
+            self.header = [re.sub("[ _.]", lambda found: "_" if found[0] == " " else " ", name)
+                           for name in self.header]
         elif kind == "cased":
             self.header = [name.swapcase() for name in self.header]
         elif kind == "prefixed":
@@ -161,7 +163,8 @@ class File:
             self.order.append(0)
             self.header.append(self.header[0])
         if self.header is not None:
-            for column in draw.sample(["index", "label", "text"], draw.choice([0, 0, 0, 1, 2] if self.names else [0] * 9 + [1])):
+            for column in draw.sample(["index", "label", "text"],
+                                      draw.choice([0, 0, 0, 1, 2] if self.names else [0] * 9 + [1])):
                 self.extra.append(column)
                 self.say(column)
 
@@ -190,7 +193,8 @@ class File:
             return '"' + cell.replace('"', '""') + '"' if special or quoting == "all" else cell
 
         blank = draw.choice(["", "", "", " "])
-        text = end.join(separator.join(blank + quoted(c) if not quoted(c).startswith('"') else quoted(c) for c in line)
+        text = end.join(separator.join(blank + quoted(c) if not quoted(c).startswith('"') else quoted(c)
+                                       for c in line)
                         for line in lines) + end
         if draw.random() < 0.1:
             text = end + text + end
@@ -232,7 +236,8 @@ class File:
 
 def margins(booster, frame_or_array):
     matrix = xgb.DMatrix(frame_or_array, missing=np.nan)
-    return booster.predict(matrix, output_margin=True, validate_features=isinstance(frame_or_array, pd.DataFrame))
+    return booster.predict(matrix, output_margin=True,
+                           validate_features=isinstance(frame_or_array, pd.DataFrame))
 
 
 def by_xgboost(booster, path, file):
@@ -294,7 +299,8 @@ def judge(ours, notes, truth, theirs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--schedc", default="target/release/schedc")
-    parser.add_argument("--trainer", action="append", default=[], help="a Python with another XGBoost, for some models")
+    parser.add_argument("--trainer", action="append", default=[],
+                        help="a Python with another XGBoost, for some models")
     parser.add_argument("--models", type=int, default=20)
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -358,7 +364,8 @@ def compare(args, folder):
             if isinstance(ours, str):
                 codes[ours] += 1
                 if theirs is not None and args.refused:
-                    print("%s: %s, %s, and XGBoost predicts (%s; %s)" % (path.name, what, ours, kind, ", ".join(file.what)))
+                    print("%s: %s, %s, and XGBoost predicts (%s; %s)" % (path.name, what, ours, kind,
+                                                                         ", ".join(file.what)))
             if verdict.startswith("FAULT"):
                 faults += 1
             if not verdict.startswith(("refused", "equal")):
@@ -372,7 +379,8 @@ def compare(args, folder):
             counts.setdefault("by position", collections.Counter())[verdict.split(":")[0]] += 1
             if verdict.startswith("FAULT"):
                 faults += 1
-                print("%s: by position, %s %s (%s; %s)" % (path.name, verdict, ours, kind, ", ".join(file.what)))
+                print("%s: by position, %s %s (%s; %s)" % (path.name, verdict, ours, kind,
+                                                           ", ".join(file.what)))
     for what, counted in counts.items():
         print("%s: %s" % (what, ", ".join("%d %s" % (n, verdict) for verdict, n in sorted(counted.items()))))
     print("codes: %s" % ", ".join("%s %d" % pair for pair in sorted(codes.items())))

@@ -65,10 +65,12 @@ def prepare(folder, rows, trees):
     sample = random.standard_normal((20000, len(FEATURES)), dtype="float32")
     label = (sample[:, :6] ** 2).sum(axis=1) + sample[:, 6:9].prod(axis=1) > 6
     data = xgboost.DMatrix(sample, label, feature_names=FEATURES)
-    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 8, "tree_method": "hist"}, data, trees)
+    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 8, "tree_method": "hist"}, data,
+                            trees)
     booster.save_model(folder / "model.json")
     library = folder / "model.so"
-    subprocess.run([os.environ["SCHEDC"], "build", folder / "model.json", "-o", library], check=True, capture_output=True)
+    subprocess.run([os.environ["SCHEDC"], "build", folder / "model.json", "-o", library], check=True,
+                   capture_output=True)
     (folder / "rows").mkdir()
     for shard in range(SHARDS):
         values = random.standard_normal((len(FEATURES), rows // SHARDS), dtype="float32")
@@ -84,11 +86,13 @@ def with_dask(folder, booster, library):
     from schedc_runtime import dask
     from xgboost import dask as xgboost_dask
 
-    client = Client(LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="6GiB", dashboard_address=None))
+    client = Client(LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="6GiB",
+                                 dashboard_address=None))
     predictor = BatchPredictor(library)
 
     def ours():
-        return dask.predict(dd.read_parquet(folder / "rows"), predictor)["prediction"].astype("float64").sum().compute()
+        return dask.predict(dd.read_parquet(folder / "rows"),
+                            predictor)["prediction"].astype("float64").sum().compute()
 
     def theirs():
         frame = dd.read_parquet(folder / "rows")
@@ -98,7 +102,8 @@ def with_dask(folder, booster, library):
         frame = dd.read_parquet(folder / "rows")
         return xgboost_dask.inplace_predict(client, booster, frame).astype("float64").sum().compute()
 
-    contenders = {"schedc_runtime.dask": ours, "xgboost.dask.predict": theirs, "xgboost.dask.inplace_predict": inplace}
+    contenders = {"schedc_runtime.dask": ours, "xgboost.dask.predict": theirs,
+                  "xgboost.dask.inplace_predict": inplace}
     return contenders, client.shutdown
 
 
@@ -109,7 +114,8 @@ def with_spark(folder, booster, library):
     from xgboost.spark import SparkXGBClassifier, SparkXGBClassifierModel
 
     session = (
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
+        SparkSession.builder.master("local[2]").config("spark.ui.enabled",
+                                                       "false").config("spark.driver.memory", "4g")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
@@ -117,7 +123,9 @@ def with_spark(folder, booster, library):
     model = xgboost.XGBClassifier()
     model.load_model(folder / "model.json")
     # The conversion by which an estimator passes its settings to the trained model.
-    theirs_model = SparkXGBClassifier(features_col=FEATURES)._copyValues(SparkXGBClassifierModel(model, training_summary=None))
+    theirs_model = SparkXGBClassifier(
+        features_col=FEATURES
+    )._copyValues(SparkXGBClassifierModel(model, training_summary=None))
 
     def ours():
         frame = spark.predict(session.read.parquet(str(folder / "rows")), predictor)
@@ -125,15 +133,20 @@ def with_spark(folder, booster, library):
 
     def by_column():
         frame = session.read.parquet(str(folder / "rows"))
-        return frame.select(spark.udf(predictor)(frame).alias("p")).selectExpr("sum(cast(p as double))").collect()[0][0]
+        return frame.select(
+            spark.udf(predictor)(frame).alias("p")
+        ).selectExpr("sum(cast(p as double))").collect()[0][0]
 
     def theirs():
         from pyspark.ml.functions import vector_to_array
 
         scored = theirs_model.transform(session.read.parquet(str(folder / "rows")))
-        return scored.select(vector_to_array("probability")[1].alias("p")).selectExpr("sum(p)").collect()[0][0]
+        return scored.select(
+            vector_to_array("probability")[1].alias("p")
+        ).selectExpr("sum(p)").collect()[0][0]
 
-    contenders = {"schedc_runtime.spark.predict": ours, "schedc_runtime.spark.udf": by_column, "xgboost.spark transform": theirs}
+    contenders = {"schedc_runtime.spark.predict": ours, "schedc_runtime.spark.udf": by_column,
+                  "xgboost.spark transform": theirs}
     return contenders, session.stop
 
 
@@ -170,7 +183,8 @@ def main():
     for contender, best in found.items():
         print(f"| `{contender}` | {best['rows_per_second'] / 1e6:.2f} million | {best['memory_mib']} MiB |")
     if options.json:
-        options.json.write_text(json.dumps({"rows": options.rows, "trees": options.trees, "found": found}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"rows": options.rows, "trees": options.trees, "found": found},
+                                           indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def tree(draw, number, arguments, pool):
     nodes = arguments.leaves - 1
     left, right = shape(draw, arguments.leaves)
     asks = draw.permutation(nodes) < nodes // 2
-    feature = np.where(asks, draw.randint(CATEGORICAL, size=nodes), draw.randint(CATEGORICAL, FEATURES, size=nodes))
+    feature = np.where(asks, draw.randint(CATEGORICAL, size=nodes),
+                       draw.randint(CATEGORICAL, FEATURES, size=nodes))
     numeric = np.round(np.tanh(draw.normal(size=nodes)) * 127) / 64 + 1 / 128
     default = draw.randint(2, size=nodes) * DEFAULT_LEFT
     values = draw.normal(size=arguments.leaves) / 10
@@ -99,7 +100,8 @@ def tree(draw, number, arguments, pool):
 def model(trees, categories):
     """The text of a model."""
     names = " ".join(f"Column_{number}" for number in range(FEATURES))
-    infos = [":".join(map(str, range(categories)))] * CATEGORICAL if categories else ["[-9:300]"] * CATEGORICAL
+    infos = [":".join(map(str,
+                          range(categories)))] * CATEGORICAL if categories else ["[-9:300]"] * CATEGORICAL
     infos += ["[-9:9]"] * (FEATURES - CATEGORICAL)
     head = {
         "version": "v4",
@@ -117,7 +119,8 @@ def model(trees, categories):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--trees", type=int, default=500)
     parser.add_argument("--leaves", type=int, default=63)

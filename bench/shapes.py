@@ -30,7 +30,8 @@ def complete(random, oblivious, early):
         nodes.append(None)
         if ends:
             continue
-        test = levels[level] if oblivious else (int(random.integers(FEATURES)), int(random.integers(THRESHOLDS)))
+        test = levels[level] if oblivious else (int(random.integers(FEATURES)),
+                                                int(random.integers(THRESHOLDS)))
         nodes[node] = test
         left[node] = len(left)
         todo += [(len(left), level + 1), (len(left) + 1, level + 1)]

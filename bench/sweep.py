@@ -26,7 +26,8 @@ def sweep(options):
         model = models.synthetic(trees, features, depth)
         try:
             cpu = cpu or cpu_features(model, options.cpu)
-            measured = compare.to_run(model, compare.measure(model, options, compare.peers(model, options)), cpu)
+            measured = compare.to_run(model, compare.measure(model, options, compare.peers(model, options)),
+                                      cpu)
         except Failed as error:
             say(f"{model.name}: {error}")
             wrong.append(model.name)
@@ -37,11 +38,13 @@ def sweep(options):
             batch: (ours["ns_per_walk"], found[batch, "XGBoost"]["us_per_row"] / ours["us_per_row"])
             for (batch, who), ours in found.items() if who == "schedc"
         }
-    text = "".join(grid_of(batch, cells) for batch in sorted({batch for cell in cells.values() for batch in cell}))
+    text = "".join(grid_of(batch, cells)
+                   for batch in sorted({batch for cell in cells.values() for batch in cell}))
     print(text)
     write(options.out / "sweep.md", text)
     right = sum(bool(cell) for cell in cells.values())
-    say(f"bench: margins of {right} models are right, of {len(wrong)} wrong; {len(left)} were left out for want of time")
+    say(f"bench: margins of {right} models are right, of {len(wrong)} wrong; {len(left)} were left out for "
+        "want of time")
     return not wrong
 
 

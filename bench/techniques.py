@@ -9,12 +9,14 @@ from tools import BENCH, EXAMPLES, Failed, Model, SCHEDC, machine, markdown, mic
 
 HEADER = ["technique", "model", "rows a call", "before, µs/row", "after, µs/row", "gain", "ns/walk", "after"]
 # The steps to the fastest schedule of a balanced model.
-LADDER = ["block_unroll.sched", "vector_array.sched", "vector_levels.sched", "vectorized.sched", "quantized.sched"]
+LADDER = ["block_unroll.sched", "vector_array.sched", "vector_levels.sched", "vectorized.sched",
+          "quantized.sched"]
 
 
 def place(name):
     """A schedule of `examples/`, or of `bench/schedules/` if it exists only for comparisons."""
-    return next((folder / name for folder in (EXAMPLES, BENCH / "schedules") if (folder / name).exists()), None)
+    return next((folder / name for folder in (EXAMPLES, BENCH / "schedules") if (folder / name).exists()),
+                None)
 
 
 def link(schedule):
@@ -52,15 +54,16 @@ def techniques(folder, options):
                        stdout=subprocess.DEVNULL)
         points, cpu = json.loads(text)["points"], json.loads(text)["cpu"]
         for old, new in zip(points[::2], points[1::2]):
-            table.append([name, model.name, new["batch"], micros(old["us_per_row"]), micros(new["us_per_row"]),
-                          f"{old['us_per_row'] / new['us_per_row']:.2f}x", f"{new['ns_per_walk']:.2f}", link(after)])
+            table.append([name, model.name, new["batch"], micros(old["us_per_row"]),
+                          micros(new["us_per_row"]), f"{old['us_per_row'] / new['us_per_row']:.2f}x",
+                          f"{new['ns_per_walk']:.2f}", link(after)])
             rows.append((entry["page"], table[-1]))
     text = markdown(HEADER, table)
     print(text, end="")
     write(options.out / "techniques.md", text)
     if rows:
-        pages.save(options.out / "figures", "techniques", "bench/run.sh techniques MODELS_DIR", machine(cpu), HEADER,
-                   rows)
+        pages.save(options.out / "figures", "techniques", "bench/run.sh techniques MODELS_DIR", machine(cpu),
+                   HEADER, rows)
     return ladder(folder, options) and well
 
 
@@ -78,6 +81,6 @@ def ladder(folder, options):
     run_of = json.loads(text)
     rows = [("README", [link(schedule), model.name, point["batch"], f"{point['ns_per_walk']:.2f}"])
             for schedule, point in zip(schedules, run_of["points"])]
-    pages.save(options.out / "figures", "ladder", "bench/run.sh techniques MODELS_DIR", machine(run_of["cpu"]),
-               ["schedule", "model", "rows a call", "ns/walk"], rows)
+    pages.save(options.out / "figures", "ladder", "bench/run.sh techniques MODELS_DIR",
+               machine(run_of["cpu"]), ["schedule", "model", "rows a call", "ns/walk"], rows)
     return True

@@ -69,11 +69,13 @@ def twin_tree(number, tree, features):
     thresholds = [above(x) for x in numbers("threshold", float)]
     return {
         "id": number,
-        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(size), "size_leaf_vector": "1"},
+        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(size),
+                       "size_leaf_vector": "1"},
         "left_children": left + none, "right_children": right + none, "parents": parents,
         "split_indices": numbers("split_feature", int) + zeros,
         "split_conditions": thresholds + [single(x) for x in leaves],
-        "split_type": [0] * size, "default_left": [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros,
+        "split_type": [0] * size,
+        "default_left": [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros,
         "base_weights": [0] * size, "loss_changes": [0] * size, "sum_hessian": [0] * size,
         "categories": [], "categories_nodes": [], "categories_segments": [], "categories_sizes": [],
     }
@@ -87,7 +89,8 @@ def twin(path):
     features = int(header["max_feature_idx"]) + 1
     return json.dumps({"version": [3, 2, 0], "learner": {
         "attributes": {}, "feature_names": [], "feature_types": [],
-        "learner_model_param": {"base_score": "0E0", "num_class": "0", "num_feature": str(features), "num_target": "1"},
+        "learner_model_param": {"base_score": "0E0", "num_class": "0", "num_feature": str(features),
+                                "num_target": "1"},
         "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
         "gradient_booster": {"name": "gbtree", "model": {
             "gbtree_model_param": {"num_trees": str(len(trees)), "num_parallel_tree": "1"},
@@ -99,7 +102,8 @@ def twin(path):
 
 def time(options, model, rows, kind):
     """Microseconds per row of a model's automatic schedule."""
-    command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--rows", kind, "--json"]
+    command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--rows", kind,
+               "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["points"][0]["us_per_row"]
 
@@ -116,7 +120,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         other = options.keep or Path(work) / "twin.json"
         other.write_text(twin(options.model))
-        ways = {"twin": (other, "f32"), "f32 rows": (options.model, "f32"), "f64 rows": (options.model, "f64")}
+        ways = {"twin": (other, "f32"), "f32 rows": (options.model, "f32"),
+                "f64 rows": (options.model, "f64")}
         rounds = [{name: time(options, model, options.rows, kind) for name, (model, kind) in ways.items()}
                   for _ in range(options.rounds)]
     print("| | µs/row | of the twin |\n|---|---|---|")

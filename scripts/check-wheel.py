@@ -17,7 +17,8 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 # Libraries that every system with Python has.
-SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1"}
+SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0",
+          "librt.so.1"}
 GLIBC = re.compile(r"^GLIBC_(\d+)\.(\d+)")
 TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
 
@@ -57,7 +58,8 @@ def main(path):
             with open(wheel.extract(name, folder), "rb") as file:
                 libraries, newest = needs(file)
             if newest > oldest:
-                wrong.append(f"{name} needs version {dots(newest)} of the C library, and the wheel promises {dots(oldest)}")
+                wrong.append(f"{name} needs version {dots(newest)} of the C library, and the wheel promises "
+                             f"{dots(oldest)}")
             if extra := libraries - SYSTEM:
                 wrong.append(f"{name} is linked with {', '.join(sorted(extra))}")
     if files == 0:

@@ -12,7 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-METADATA = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]
+METADATA = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform",
+            "x86_64-unknown-linux-gnu"]
 FEATURES = ["--no-default-features", "--features", "llvm-static,lld"]
 # System libraries that these features link, with Debian's copyright file of each.
 SYSTEM = ["llvm-19-dev", "liblld-19-dev", "zlib1g-dev", "libzstd-dev", "libstdc++-12-dev"]
@@ -39,7 +40,8 @@ def packages_of(manifest):
     bare = subprocess.run([*begin, "--no-deps"], capture_output=True, check=True).stdout
     own = [p for p in json.loads(bare)["packages"] if Path(p["manifest_path"]) == Path(manifest).resolve()]
     with_llvm = "llvm-static" in own[0]["features"]
-    metadata = json.loads(subprocess.run(begin + FEATURES * with_llvm, capture_output=True, check=True).stdout)
+    metadata = json.loads(subprocess.run(begin + FEATURES * with_llvm, capture_output=True,
+                                         check=True).stdout)
     wanted = linked(metadata)
     packages = [p for p in metadata["packages"] if p["id"] in wanted and p["source"] is not None]
     return {(p["name"], p["version"]): p for p in packages}, with_llvm
@@ -57,7 +59,8 @@ def main(manifests):
         label = f"{package['name']} {package['version']}"
         print(f"  {label}: {package['license'] or 'see its text'}")
         for file in sorted(Path(package["manifest_path"]).parent.iterdir()):
-            if file.is_file() and file.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE")):
+            if file.is_file() and file.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE",
+                                                                "UNLICENSE")):
                 text = file.read_text(encoding="utf-8", errors="replace").strip()
                 texts.setdefault(text, []).append(label)
     for name in SYSTEM if with_llvm else []:

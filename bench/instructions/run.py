@@ -70,7 +70,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--schedc", type=Path, required=True, help="the compiler to look at")
     parser.add_argument("--before", type=Path, help="an earlier compiler to compare with")
-    parser.add_argument("--most", type=float, default=1.03, help="the highest ratio that passes (%(default)s)")
+    parser.add_argument("--most", type=float, default=1.03,
+                        help="the highest ratio that passes (%(default)s)")
     options = parser.parse_args()
     compilers = [each for each in (options.before, options.schedc) if each]
     worst = 0.0

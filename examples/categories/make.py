@@ -93,5 +93,6 @@ codes = known(rows)
 for name in ("country", "size", "floor"):
     codes[name] = codes[name].cat.codes.astype(np.float32).where(rows[name].notna())
 types = ["c", "c", "c", "float"]
-plain = xgb.DMatrix(codes.to_numpy(np.float32), feature_names=list(codes), feature_types=types, enable_categorical=True)
+plain = xgb.DMatrix(codes.to_numpy(np.float32), feature_names=list(codes), feature_types=types,
+                    enable_categorical=True)
 predictions("other-xgboost.csv", extreme.predict(plain))

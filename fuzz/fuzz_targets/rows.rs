@@ -11,8 +11,7 @@ use schedc_data::{Expect, Missing, Reading, RowStream, Source, Values, panics_ar
 use std::sync::Once;
 
 /// Magic strings of the formats; empty for text.
-const MAGIC: [&[u8]; 6] =
-    [b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff", b"PK\x03\x04", b"\x93NUMPY", b""];
+const MAGIC: [&[u8]; 6] = [b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff", b"PK\x03\x04", b"\x93NUMPY", b""];
 /// Rows of a chunk.
 const PIECE: usize = 3;
 
@@ -60,7 +59,9 @@ fuzz_target!(|input: &[u8]| {
         ..Reading::default()
     };
     let source = Source::Bytes { name: "input".to_owned(), bytes };
-    let Ok(mut stream) = RowStream::open(&source, expect.by_position(choice & 128 != 0), reading) else { return };
+    let Ok(mut stream) = RowStream::open(&source, expect.by_position(choice & 128 != 0), reading) else {
+        return;
+    };
     while let Ok(Some(batch)) = stream.next(PIECE) {
         let length = match &batch.values {
             Values::F32(values) => values.len(),

@@ -33,7 +33,8 @@ def wheel(folder, tag, files):
         "small-1.dist-info/METADATA": b"Metadata-Version: 2.1\nName: small\nVersion: 1\n",
         "small-1.dist-info/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(),
     }
-    hashes = {name: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=") for name, data in files.items()}
+    hashes = {name: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=")
+              for name, data in files.items()}
     record = "".join(f"{name},sha256={hashes[name].decode()},{len(data)}\n" for name, data in files.items())
     path = folder / f"small-1-{tag}.whl"
     with zipfile.ZipFile(path, "w") as made:
@@ -61,7 +62,8 @@ def test_right_wheels_pass(tmp_path, version):
 
 @pytest.mark.parametrize("name", [MODULE, PROGRAM])
 def test_machine_code_that_needs_a_newer_system(tmp_path, name):
-    files = {MODULE: shared_object(tmp_path / "module")} | {name: shared_object(tmp_path / "newer", version="GLIBC_2.35")}
+    files = {MODULE: shared_object(tmp_path / "module")} | {name: shared_object(tmp_path / "newer",
+                                                                                version="GLIBC_2.35")}
     said = refusals(wheel(tmp_path, "manylinux_2_34_x86_64", files))
     assert said[0] == f"{name} needs version 2.35 of the C library, and the wheel promises 2.34"
 

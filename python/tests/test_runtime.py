@@ -21,8 +21,8 @@ EXAMPLES = Path(os.environ["EXAMPLES"]) / "model"
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("library") / "model.so"
-    subprocess.run([os.environ["SCHEDC"], "build", EXAMPLES / "breast_cancer.json", "-o", path, "--cpu", "x86-64-v2",
-                    "--name", "tumour"], check=True, capture_output=True)
+    subprocess.run([os.environ["SCHEDC"], "build", EXAMPLES / "breast_cancer.json", "-o", path, "--cpu",
+                    "x86-64-v2", "--name", "tumour"], check=True, capture_output=True)
     return path
 
 
@@ -39,8 +39,8 @@ def rows():
 def given(output, folder):
     """The program's predictions."""
     path = folder / "out.npy"
-    subprocess.run([os.environ["SCHEDC"], "predict", EXAMPLES / "breast_cancer.json", "-i", EXAMPLES / "rows.csv", "-o",
-                    path, "-q", "--output", output], check=True)
+    subprocess.run([os.environ["SCHEDC"], "predict", EXAMPLES / "breast_cancer.json", "-i",
+                    EXAMPLES / "rows.csv", "-o", path, "-q", "--output", output], check=True)
     return numpy.load(path)
 
 
@@ -64,8 +64,8 @@ def test_rows_may_lie_anywhere(model, rows):
     wide[:, 5:35] = rows
     read_only = rows.copy()
     read_only.flags.writeable = False
-    for same in [rows.astype("float64"), numpy.asfortranarray(rows), wide[:, 5:35], read_only, rows[::-1][::-1],
-                 rows.tolist(), rows.astype(">f4"), numpy.concatenate([rows, rows])[:171]]:
+    for same in [rows.astype("float64"), numpy.asfortranarray(rows), wide[:, 5:35], read_only,
+                 rows[::-1][::-1], rows.tolist(), rows.astype(">f4"), numpy.concatenate([rows, rows])[:171]]:
         assert numpy.array_equal(model.predict(same), wanted)
     assert numpy.array_equal(model.predict(rows[::2]), wanted[::2])
     assert numpy.array_equal(model.predict(rows[::-1]), wanted[::-1])
@@ -78,7 +78,8 @@ def test_arrays_in_place(model, rows):
     wide[:, ::2] = many
     unaligned = numpy.frombuffer(b"x" + many.tobytes(), dtype="uint8")[1:].view("float32").reshape(many.shape)
     for same in [many, numpy.asfortranarray(many), numpy.asfortranarray(many.astype("float64")), wide[:, ::2],
-                 numpy.asfortranarray(many[::-1])[::-1], numpy.asfortranarray(many[:, ::-1])[:, ::-1], unaligned]:
+                 numpy.asfortranarray(many[::-1])[::-1], numpy.asfortranarray(many[:, ::-1])[:, ::-1],
+                 unaligned]:
         out[:] = -1
         tracemalloc.start()
         model.predict(same, out=out)

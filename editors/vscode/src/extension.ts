@@ -28,13 +28,17 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     command('showOutput', () => started.output.show());
     command('showNest', () => nest.show());
     command('build', async (uri) => build(started, await schedule(uri)));
-    command('bench', async (uri, anew) => bench.run(await schedule(uri), anew === 'rows' || anew === 'calls' ? anew : null));
+    command('bench', async (uri, anew) =>
+        bench.run(await schedule(uri), anew === 'rows' || anew === 'calls' ? anew : null),
+    );
     command('showLedger', async (uri) => ledgers.measure(await schedule(uri)));
     command('sweep', async (what) => ledgers.sweep(await schedule(what), placeOf(what)));
     command('choose', async (uri) => ledgers.choose(await schedule(uri)));
     command('tune', async (uri) => ledgers.tune(await schedule(uri)));
     command('showStages', async (uri) => live.show(await schedule(uri)));
-    command('showIr', async (uri, stage) => stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined));
+    command('showIr', async (uri, stage) =>
+        stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined),
+    );
 
     context.subscriptions.push(
         vscode.workspace.onDidChangeConfiguration((event) => {
@@ -71,7 +75,8 @@ async function refuse(error: unknown): Promise<void> {
         const selection = new vscode.Range(start.line, start.character, end.line, end.character);
         await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), { selection });
     }
-    if (choice === explain && page !== null) await vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(page));
+    if (choice === explain && page !== null)
+        await vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(page));
 }
 
 /** The schedule of a command: the one in its argument, or the active one. */
@@ -89,7 +94,8 @@ async function schedule(argument: unknown): Promise<vscode.TextDocument> {
  */
 function uriOf(argument: unknown): vscode.Uri | null {
     if (argument instanceof vscode.Uri) return argument;
-    const named = typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
+    const named =
+        typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
     return typeof named === 'string' ? vscode.Uri.parse(named) : null;
 }
 
@@ -99,9 +105,16 @@ const placeOf = (argument: unknown): unknown =>
 
 async function build(server: Server, document: vscode.TextDocument): Promise<void> {
     const params = { command: 'schedc.build', arguments: [{ uri: document.uri.toString() }] };
-    const answer = await server.work<{ output: string }>('building a library', 'workspace/executeCommand', params);
+    const answer = await server.work<{ output: string }>(
+        'building a library',
+        'workspace/executeCommand',
+        params,
+    );
     if (answer === null) return;
     const library = vscode.Uri.file(answer.output);
-    const choice = await vscode.window.showInformationMessage(`schedc: wrote ${answer.output}`, 'Show in the Explorer');
+    const choice = await vscode.window.showInformationMessage(
+        `schedc: wrote ${answer.output}`,
+        'Show in the Explorer',
+    );
     if (choice !== undefined) await vscode.commands.executeCommand('revealInExplorer', library);
 }

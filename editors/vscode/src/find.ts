@@ -45,7 +45,10 @@ export async function findProgram(places: Places): Promise<Program> {
         if (inside === null || !(error instanceof Unusable)) throw error;
     }
     if (inside !== null) return program(inside);
-    throw new Unusable('missing', 'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.');
+    throw new Unusable(
+        'missing',
+        'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.',
+    );
 }
 
 async function program(path: string): Promise<Program> {
@@ -54,7 +57,10 @@ async function program(path: string): Promise<Program> {
 
 /** The language server beside schedc. It starts at once, while schedc first loads a whole compiler. */
 async function beside(path: string): Promise<Program | null> {
-    const server = join(dirname(await realpath(path)), process.platform === 'win32' ? 'schedc-lsp.exe' : 'schedc-lsp');
+    const server = join(
+        dirname(await realpath(path)),
+        process.platform === 'win32' ? 'schedc-lsp.exe' : 'schedc-lsp',
+    );
     const printed = (await isProgram(server)) ? await run(server, ['--version']) : null;
     const version = printed === null ? null : readVersion(printed);
     return version === null ? null : { path, version: recent(path, version), server: [server] };
@@ -73,7 +79,8 @@ async function search(searchPath: string): Promise<string | null> {
 
 async function named({ setting, folder }: Places): Promise<string> {
     const home = setting.replace(/^~(?=[/\\]|$)/, homedir());
-    const path = folder === null ? resolve(home) : resolve(folder, home.replaceAll('${workspaceFolder}', folder));
+    const path =
+        folder === null ? resolve(home) : resolve(folder, home.replaceAll('${workspaceFolder}', folder));
     if (await isProgram(path)) return path;
     throw new Unusable('missing', `The setting schedc.path names ${path}, which is no program.`);
 }
@@ -91,12 +98,18 @@ async function versionOf(path: string): Promise<Version> {
     const printed = await run(path, ['--version']);
     const version = printed === null ? null : readVersion(printed);
     if (version === null) {
-        throw new Unusable('broken', `${path} does not run, or is another program: it does not print schedc's version.`);
+        throw new Unusable(
+            'broken',
+            `${path} does not run, or is another program: it does not print schedc's version.`,
+        );
     }
     recent(path, version);
     if ((await run(path, ['lsp', '--help'])) === null) {
         const needed = showVersion(OLDEST);
-        throw new Unusable('too old', `schedc at ${path} has no language server. Update it to ${needed} or newer.`);
+        throw new Unusable(
+            'too old',
+            `schedc at ${path} has no language server. Update it to ${needed} or newer.`,
+        );
     }
     return version;
 }
@@ -105,7 +118,10 @@ async function versionOf(path: string): Promise<Version> {
 function recent(path: string, version: Version): Version {
     if (isRecent(version)) return version;
     const needed = showVersion(OLDEST);
-    throw new Unusable('too old', `schedc ${showVersion(version)} at ${path} is too old: ${needed} or newer is needed.`);
+    throw new Unusable(
+        'too old',
+        `schedc ${showVersion(version)} at ${path} is too old: ${needed} or newer is needed.`,
+    );
 }
 
 /** The standard output of a program; null if it fails. */

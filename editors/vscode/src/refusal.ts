@@ -34,10 +34,13 @@ export function readRefusal(error: unknown): Refusal {
 const isPosition = (value: unknown): boolean =>
     isObject(value) && typeof value['line'] === 'number' && typeof value['character'] === 'number';
 
-const isRange = (value: unknown): value is Range => isObject(value) && isPosition(value['start']) && isPosition(value['end']);
+const isRange = (value: unknown): value is Range =>
+    isObject(value) && isPosition(value['start']) && isPosition(value['end']);
 
 /** Joins lines into one, since a notification shows no line breaks. */
 function inOneLine(message: string): string {
     const lines = message.split('\n').map((line) => line.trim()).filter((line) => line !== '');
-    return lines.map((line, at) => (at === lines.length - 1 || /[.?!:;,]$/.test(line) ? line : `${line}.`)).join(' ');
+    return lines
+        .map((line, at) => (at === lines.length - 1 || /[.?!:;,]$/.test(line) ? line : `${line}.`))
+        .join(' ');
 }

@@ -53,15 +53,23 @@ export class Server implements vscode.Disposable {
     async ask<Answer>(method: string, params: object, cancel?: vscode.CancellationToken): Promise<Answer> {
         const client = this.running;
         if (client === null) {
-            throw new Error(this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.');
+            throw new Error(
+                this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.',
+            );
         }
         // A missing token would count as one more parameter.
-        return cancel === undefined ? client.sendRequest<Answer>(method, params) : client.sendRequest<Answer>(method, params, cancel);
+        return cancel === undefined
+            ? client.sendRequest<Answer>(method, params)
+            : client.sendRequest<Answer>(method, params, cancel);
     }
 
     /** Sends a slow request, with its progress in a notification that can cancel it; null after that. */
     async work<Answer>(title: string, method: string, params: object): Promise<Answer | null> {
-        const options = { location: vscode.ProgressLocation.Notification, title: `schedc: ${title}`, cancellable: true };
+        const options = {
+            location: vscode.ProgressLocation.Notification,
+            title: `schedc: ${title}`,
+            cancellable: true,
+        };
         return vscode.window.withProgress(options, async (progress, cancel) => {
             // With a token of ours the server reports progress here only.
             const workDoneToken = `schedc-${++this.works}`;
@@ -106,9 +114,11 @@ export class Server implements vscode.Disposable {
             this.client = client;
             client.onDidChangeState(({ newState }) => {
                 if (this.client !== client) return;
-                if (newState === State.Running) this.set({ kind: 'running', version: showVersion(version), path });
+                if (newState === State.Running)
+                    this.set({ kind: 'running', version: showVersion(version), path });
                 if (newState === State.Starting) this.set({ kind: 'starting' });
-                if (newState === State.Stopped) this.set({ kind: 'stopped', why: 'The language server has stopped.' });
+                if (newState === State.Stopped)
+                    this.set({ kind: 'stopped', why: 'The language server has stopped.' });
             });
             await client.start();
         } catch (error) {
@@ -122,7 +132,10 @@ export class Server implements vscode.Disposable {
             'schedc',
             { command, args },
             {
-                documentSelector: [{ language: 'sched', scheme: 'file' }, { language: 'sched', scheme: 'untitled' }],
+                documentSelector: [
+                    { language: 'sched', scheme: 'file' },
+                    { language: 'sched', scheme: 'untitled' },
+                ],
                 outputChannel: this.output,
                 initializationOptions: settings(),
                 synchronize: { configurationSection: 'schedc' },
@@ -168,7 +181,8 @@ export class Server implements vscode.Disposable {
     private async offer(why: string, settingHelps: boolean): Promise<void> {
         const choices = settingHelps ? ['Open the Setting', 'Try Again'] : ['Show the Output', 'Try Again'];
         const choice = await vscode.window.showErrorMessage(why, ...choices);
-        if (choice === 'Open the Setting') await vscode.commands.executeCommand('workbench.action.openSettings', 'schedc.path');
+        if (choice === 'Open the Setting')
+            await vscode.commands.executeCommand('workbench.action.openSettings', 'schedc.path');
         if (choice === 'Show the Output') this.output.show();
         if (choice === 'Try Again') await this.restart();
     }

@@ -42,8 +42,14 @@ export class Status implements vscode.Disposable {
 
 function words(condition: Condition): { text: string; tooltip: string } {
     switch (condition.kind) {
-        case 'starting': return { text: '$(sync~spin) schedc', tooltip: 'schedc is starting.' };
-        case 'running': return { text: '$(check) schedc', tooltip: `schedc ${condition.version} at \`${condition.path}\`` };
-        case 'stopped': return { text: '$(error) schedc', tooltip: condition.why };
+        case 'starting':
+            return { text: '$(sync~spin) schedc', tooltip: 'schedc is starting.' };
+        case 'running':
+            return {
+                text: '$(check) schedc',
+                tooltip: `schedc ${condition.version} at \`${condition.path}\``,
+            };
+        case 'stopped':
+            return { text: '$(error) schedc', tooltip: condition.why };
     }
 }

@@ -110,9 +110,13 @@ def _lock_of(
     if frozen:
         raise ValueError("frozen=True looks for no lock: leave out lock and locked")
     if schedule is not None:
-        raise ValueError("the schedule of a lock is asked for, and a schedule is given: leave one of them out")
+        raise ValueError(
+            "the schedule of a lock is asked for, and a schedule is given: leave one of them out"
+        )
     if not isinstance(model, (str, PathLike)):
-        raise ValueError("the entries of a lock name models by their files: give the path of the model's file")
+        raise ValueError(
+            "the entries of a lock name models by their files: give the path of the model's file"
+        )
     return {"lock": None if lock is None else fspath(lock), "locked": locked, "frozen": False}
 
 

@@ -145,7 +145,8 @@ def refused(error: _native.Refused) -> Refused:
     return Refused(Findings(*error.args))
 
 
-_COLORS = {"31": "#c0392b", "32": "#27803b", "33": "#a66a00", "34": "#2257b5", "35": "#8e3aa8", "36": "#0f7b86", "90": "#777"}
+_COLORS = {"31": "#c0392b", "32": "#27803b", "33": "#a66a00", "34": "#2257b5", "35": "#8e3aa8",
+           "36": "#0f7b86", "90": "#777"}
 
 
 def html_of_ansi(text: str) -> str:

@@ -186,7 +186,8 @@ class Model:
                 return self._native.predict(X, wanted, out=out, threads=threads)
         model = self._variant(iteration_range, base_margin is not None)
         more = {
-            "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position, "columns": columns,
+            "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position,
+            "columns": columns,
             "categories": categories,
         }
         if output is not None:
@@ -240,7 +241,8 @@ class Model:
 
     def _options(self, more: Mapping[str, Any]) -> dict[str, Any]:
         known = {
-            "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None, "categories": None,
+            "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
+            "categories": None,
         }
         unknown = next((name for name in more if name not in known), None)
         if unknown is not None:
@@ -291,7 +293,8 @@ class Model:
             return self
         if self._origin is None or self._recipe is None:
             raise ValueError(
-                "a library that was loaded is for the iterations and the base margin that it was built for; compile the model "
+                "a library that was loaded is for the iterations and the base margin that it was built for; "
+                "compile the model "
                 "again, with iterations= or base_margin=True"
             )
         from ._compile import built
@@ -300,7 +303,8 @@ class Model:
         if iteration_range not in (None, (0, 0)):
             first, end = (int(number) for number in iteration_range)
             if end == 0:
-                raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands for all")
+                raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands "
+                                 "for all")
             iterations = f"{first}..{end}"
         key = (iterations, base_margin)
         with self._lock:
@@ -338,7 +342,8 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         # The model's own bytes are left out: the library contains the code.
         return {
-            "code": self._code, "answers": self._answers, "single": self._single, "by_position": self._by_position,
+            "code": self._code, "answers": self._answers, "single": self._single,
+            "by_position": self._by_position,
             "names": self._names,
         }
 
@@ -361,7 +366,8 @@ class Model:
     def set_params(self, **params: Any) -> Model:
         """Returns the model itself. Raises ValueError for any parameter."""
         if params:
-            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}; compile the model again")
+            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}; compile the model "
+                             "again")
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -410,7 +416,8 @@ class Model:
             "order of accumulation": about["order"], "target": about["target"],
             "library": f"{len(self._code.library) // 1024} KiB",
         }
-        rows = "".join(f"<tr><th style='text-align:left'>{what}</th><td style='text-align:left'>{html.escape(str(value))}</td></tr>"
+        rows = "".join(f"<tr><th style='text-align:left'>{what}</th><td "
+                       f"style='text-align:left'>{html.escape(str(value))}</td></tr>"
                        for what, value in shown.items() if value)
         return f"<table>{rows}</table>{self.schedule._repr_html_()}"
 

@@ -63,8 +63,10 @@ def origin_of(model: Any) -> Origin:
             _check_fitted(model)
             return reader(model)
     raise TypeError(
-        f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path or the bytes of a "
-        "model's file, a fitted estimator of XGBoost, LightGBM, CatBoost or a forest of scikit-learn, or a model of ONNX "
+        f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path "
+        "or the bytes of a "
+        "model's file, a fitted estimator of XGBoost, LightGBM, CatBoost or a forest of scikit-learn, or a "
+        "model of ONNX "
         "or Treelite"
     )
 
@@ -72,7 +74,8 @@ def origin_of(model: Any) -> Origin:
 def _check_fitted(model: Any) -> None:
     """Raises ValueError for an unfitted estimator with scikit-learn's interface."""
     asked = getattr(model, "__sklearn_is_fitted__", None)
-    is_fitted = asked() if asked is not None else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
+    is_fitted = asked() if asked is not None else not hasattr(model, "fit") or hasattr(model,
+                                                                                       "n_features_in_")
     if not is_fitted:
         raise ValueError(f"the {type(model).__name__} is not fitted yet: call its fit first")
 
@@ -101,7 +104,8 @@ def _xgboost_model(model: Any) -> Origin:
         answers = ByHalf(
             leaves="float32", classes=numpy.arange(count), softmax=model.objective == "multi:softmax"
         )
-    return _xgboost_booster(booster, iterations=iterations, missing=missing, answers=answers, family="XGBoost")
+    return _xgboost_booster(booster, iterations=iterations, missing=missing, answers=answers,
+                            family="XGBoost")
 
 
 def _lightgbm_booster(model: Any, **more: Any) -> Origin:
@@ -112,7 +116,8 @@ def _lightgbm_booster(model: Any, **more: Any) -> Origin:
     text = model.model_to_string(num_iteration=-1)
     more.setdefault("family", "Booster of LightGBM")
     return Origin(
-        text.encode(), name="the Booster", iterations=iterations, names=tuple(names), by_position=plain, **more
+        text.encode(), name="the Booster", iterations=iterations, names=tuple(names), by_position=plain,
+        **more
     )
 
 
@@ -121,7 +126,8 @@ def _lightgbm_model(model: Any) -> Origin:
     if hasattr(type(model), "predict_proba"):
         if callable(model.objective):
             raise ValueError(
-                "the classifier has an objective of its own, which its file does not say; give its booster_, which predicts raw scores"
+                "the classifier has an objective of its own, which its file does not say; give its "
+                "booster_, which predicts raw scores"
             )
         answers = Classifier(classes=numpy.asarray(model.classes_))
     return _lightgbm_booster(model.booster_, answers=answers, family="LightGBM")
@@ -144,7 +150,8 @@ def _catboost_model(model: Any) -> Origin:
         # The base class CatBoost predicts margins by default.
         answers = Answers(output="raw")
     return Origin(
-        content, name=f"the {name}", names=tuple(names) or None, by_position=plain, family="CatBoost", answers=answers
+        content, name=f"the {name}", names=tuple(names) or None, by_position=plain, family="CatBoost",
+        answers=answers
     )
 
 
@@ -163,13 +170,16 @@ def _treelite(name: str) -> Any:
         import treelite.sklearn
     except ImportError:
         raise ImportError(
-            f"a {name} of scikit-learn is read by way of Treelite, which is not installed: pip install 'treelite>=4.8'"
+            f"a {name} of scikit-learn is read by way of Treelite, which is not installed: pip install "
+            "'treelite>=4.8'"
         ) from None
     found = tuple(int(part) for part in re.findall(r"[0-9]+", treelite.__version__)[:2])
     if found < _LEAST_TREELITE:
         raise ImportError(
-            f"a {name} of scikit-learn is read by way of Treelite, and Treelite {treelite.__version__} loses the side of "
-            "missing values and the exponential of some losses; install 4.8 or later: pip install -U 'treelite>=4.8'"
+            f"a {name} of scikit-learn is read by way of Treelite, and Treelite {treelite.__version__} "
+            "loses the side of "
+            "missing values and the exponential of some losses; install 4.8 or later: pip install -U "
+            "'treelite>=4.8'"
         )
     return treelite
 
@@ -179,7 +189,8 @@ def _by_treelite(model: Any, answers: Answers, single: bool, **more: Any) -> Ori
     name = type(model).__name__
     treelite = _treelite(name)
     if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
-        raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model for each")
+        raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model "
+                         "for each")
     trees = getattr(model, "estimators_", None)
     if trees is not None:
         # Treelite's importer trusts this parameter, which differs from the number of trees after early
@@ -194,8 +205,8 @@ def _by_treelite(model: Any, answers: Answers, single: bool, **more: Any) -> Ori
     known = getattr(model, "feature_names_in_", None)
     names = None if known is None else tuple(known)
     return Origin(
-        content, name=f"the {name}", single=single, names=names, by_position=names is None, family="scikit-learn",
-        answers=answers, **more,
+        content, name=f"the {name}", single=single, names=names, by_position=names is None,
+        family="scikit-learn", answers=answers, **more,
     )
 
 
@@ -267,8 +278,10 @@ def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str
         return [int(value) for value in known]
     odd = next(value for value in known if not _is_code(value))
     raise ValueError(
-        f"the {type(model).__name__} has the category {odd!r} in feature {feature}, and schedc takes categories that are "
-        "all names or all whole numbers from 0 on; put sklearn.preprocessing.OrdinalEncoder before it, which numbers them "
+        f"the {type(model).__name__} has the category {odd!r} in feature {feature}, and schedc takes "
+        "categories that are "
+        "all names or all whole numbers from 0 on; put sklearn.preprocessing.OrdinalEncoder before it, "
+        "which numbers them "
         "so, fit both again, and compile the fitted estimator"
     )
 

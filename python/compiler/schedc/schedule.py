@@ -83,7 +83,8 @@ def check(
 
     """
     try:
-        return Findings(*_native.check(schedule_text(text), _bytes_of(model), values_of(sets, target, batch_size)))
+        return Findings(*_native.check(schedule_text(text), _bytes_of(model),
+                                       values_of(sets, target, batch_size)))
     except _native.Refused as error:
         raise refused(error) from None
 
@@ -119,7 +120,8 @@ def format(text: str | PathLike[str]) -> Schedule:
 
 def schedule_text(schedule: str | PathLike[str]) -> str:
     """The text of a schedule, or of the named file."""
-    is_name = isinstance(schedule, str) and not isinstance(schedule, Schedule) and schedule.strip().endswith(".sched")
+    is_name = isinstance(schedule, str) and not isinstance(schedule,
+                                                           Schedule) and schedule.strip().endswith(".sched")
     if is_name or isinstance(schedule, PathLike):
         return Path(schedule).read_text(encoding="utf-8")
     return str(schedule)
@@ -139,7 +141,8 @@ def _boxes(text: str) -> str:
         label = f'<div style="white-space:pre;font-family:monospace">{html.escape(line.strip()) or "&nbsp;"}</div>'
         if line.lstrip().startswith(("for ", "parallel ", "when ", "otherwise")):
             shade = _SHADES[level % len(_SHADES)]
-            made.append(f'<div style="background:{shade};color:#222;border:1px solid #9ab;border-radius:4px;padding:3px 8px;margin:2px">')
+            made.append(f'<div style="background:{shade};color:#222;border:1px solid '
+                        '#9ab;border-radius:4px;padding:3px 8px;margin:2px">')
             depth = level + 1
         made.append(label)
     made.extend(["</div>"] * depth)

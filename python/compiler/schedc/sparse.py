@@ -18,7 +18,8 @@ def is_sparse(rows: Any) -> bool:
 
 
 def predict_sparse(
-    model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, out: Array | None, plain: dict[str, Any]
+    model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, out: Array | None,
+    plain: dict[str, Any]
 ) -> Array:
     """Predicts the rows of a sparse matrix. Absent entries are missing for XGBoost, and 0 for other
     trainers."""

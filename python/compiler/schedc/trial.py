@@ -99,9 +99,11 @@ class Trial:
         )
         row = rows.iloc[at : at + 1] if hasattr(rows, "iloc") else rows[at : at + 1]
         told = _native.difference(
-            f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model {mine}",
+            f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model "
+            f"{mine}",
             [f"the row is {self._described(at)}"],
-            "if a `predict` of your own or an option of the trainer is meant to differ, check=False compiles the "
+            "if a `predict` of your own or an option of the trainer is meant to differ, check=False "
+            "compiles the "
             "model all the same; else report this, with the model",
         )
         raise Difference(Findings(*told), row, method, expected, found)

@@ -120,7 +120,8 @@ class CapsuleTable:
     def column(self, at: int) -> Column:
         """The column with this index, without a copy if it is numeric and in one chunk."""
         field = self._schema.children[at].contents
-        pieces = [_column(field, chunk.children[at].contents, chunk.offset, chunk.length) for chunk in self._chunks]
+        pieces = [_column(field, chunk.children[at].contents, chunk.offset, chunk.length)
+                  for chunk in self._chunks]
         if len(pieces) == 1:
             return pieces[0]
         return _together(pieces, field)
@@ -129,8 +130,11 @@ class CapsuleTable:
         """The results as arrays, since the interface cannot create a table of the caller's kind."""
         if kept:
             name = self.names()[kept[0]]
-            raise TypeError(f"column {quoted(name)} can be kept in a table of pyarrow, pandas or Polars alone")
-        return {name: values.astype(str) if values.dtype == object else values for name, values in results.items()}
+            raise TypeError(
+                f"column {quoted(name)} can be kept in a table of pyarrow, pandas or Polars alone"
+            )
+        return {name: values.astype(str) if values.dtype == object else values
+                for name, values in results.items()}
 
 
 def _view(array: _Array, buffer: int, dtype: str, count: int) -> numpy.ndarray:
@@ -155,7 +159,8 @@ def _column(field: _Schema, array: _Array, offset: int, count: int) -> Column:
         names = _texts_or_numbers(field.dictionary.contents, array.dictionary.contents)
         places = _view(array, 1, _NUMBERS[field.format], first + count)[first:].astype("int64")
         validity = _validity(array, first, count)
-        return Names(names, places if validity is None else numpy.where(validity.absent(count), -1, places), True)
+        return Names(names, places if validity is None else numpy.where(validity.absent(count), -1, places),
+                     True)
     if field.format in _NUMBERS:
         values = _view(array, 1, _NUMBERS[field.format], first + count)[first:]
         return Numbers(values, None, _validity(array, first, count))
@@ -168,9 +173,12 @@ def _column(field: _Schema, array: _Array, offset: int, count: int) -> Column:
         texts = _texts(field, array, first, count)
         names = list(dict.fromkeys(text for text in texts if text is not None))
         numbers = {name: at for at, name in enumerate(names)}
-        return Names(names, numpy.array([-1 if text is None else numbers[text] for text in texts], dtype="int64"))
+        return Names(names, numpy.array([-1 if text is None else numbers[text] for text in texts],
+                                        dtype="int64"))
     kind = (field.format or b"").decode(errors="replace")
-    raise TypeError(f"holds values of Arrow's format {kind!r}; give the numbers that the model was trained on")
+    raise TypeError(
+        f"holds values of Arrow's format {kind!r}; give the numbers that the model was trained on"
+    )
 
 
 def _texts(field: _Schema, array: _Array, first: int, count: int) -> list[str | None]:
@@ -178,7 +186,8 @@ def _texts(field: _Schema, array: _Array, first: int, count: int) -> list[str | 
     content = _view(array, 2, "uint8", int(ends[-1])).tobytes()
     validity = _validity(array, first, count)
     absent = numpy.zeros(count, dtype=bool) if validity is None else validity.absent(count)
-    return [None if gone else content[start:end].decode("utf-8") for gone, start, end in zip(absent, ends, ends[1:])]
+    return [None if gone else content[start:end].decode("utf-8")
+            for gone, start, end in zip(absent, ends, ends[1:])]
 
 
 def _texts_or_numbers(field: _Schema, array: _Array) -> list[Any]:
@@ -190,14 +199,16 @@ def _texts_or_numbers(field: _Schema, array: _Array) -> list[Any]:
     if not isinstance(found, Numbers):
         raise TypeError("holds a dictionary of dictionaries")
     absent = found.absent()
-    return [None if absent is not None and absent[at] else value for at, value in enumerate(found.values.tolist())]
+    return [None if absent is not None and absent[at] else value
+            for at, value in enumerate(found.values.tolist())]
 
 
 def _together(pieces: list[Column], field: _Schema) -> Column:
     """The chunks as one column."""
     if not pieces:
         is_text = bool(field.dictionary) or field.format in _TEXTS
-        return Names([], numpy.empty(0, dtype="int64")) if is_text else Numbers(numpy.empty(0, dtype="float32"))
+        return Names([], numpy.empty(0, dtype="int64")) if is_text else Numbers(numpy.empty(0,
+                                                                                            dtype="float32"))
     if isinstance(pieces[0], Names):
         names: list[Any] = []
         places = []

@@ -28,7 +28,8 @@ class Feature:
 
         Raises ValueError if a row has a name that certainly is no category.
         """
-        found = self._categories.codes(self._feature, column.names, dictionary=column.dictionary, table=self._table)
+        found = self._categories.codes(self._feature, column.names, dictionary=column.dictionary,
+                                       table=self._table)
         refused = [at for at, code in enumerate(found) if not isinstance(code, float)]
         if refused:
             rows = numpy.flatnonzero(numpy.isin(column.places, refused))

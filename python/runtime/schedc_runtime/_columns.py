@@ -107,10 +107,12 @@ def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -
     numeric = (bool, int, float, numpy.bool_, numpy.integer, numpy.floating)
     wrong = next((kind for kind in kinds if not issubclass(kind, numeric)), None)
     if wrong is not None:
-        raise _refused(wrong.__name__ if len(kinds) == 1 else " and ".join(sorted(kind.__name__ for kind in kinds)))
+        raise _refused(wrong.__name__ if len(kinds) == 1
+                       else " and ".join(sorted(kind.__name__ for kind in kinds)))
     doubles = numpy.full(len(values), numpy.nan)
     doubles[~absent] = [float(value) for value in there]
-    if kinds and all(issubclass(kind, (int, numpy.integer)) and not issubclass(kind, bool) for kind in kinds) and not absent.any():
+    if kinds and all(issubclass(kind, (int, numpy.integer)) and not issubclass(kind, bool)
+                     for kind in kinds) and not absent.any():
         whole = _whole(there)
         if whole is not None:
             return Numbers(whole)
@@ -193,13 +195,16 @@ def _of_polars(series: Any, named: bool) -> Column:
     if kind in (polars.String, polars.Categorical) or isinstance(kind, polars.Enum):
         series = series.cast(polars.String)
         names = series.drop_nulls().unique().to_list()
-        places = series.replace_strict(names, range(len(names)), default=None, return_dtype=polars.Int64) if names else None
+        places = series.replace_strict(names, range(len(names)), default=None,
+                                       return_dtype=polars.Int64) if names else None
         blank = numpy.full(len(series), -1, dtype="int64")
-        return Names(names, blank if places is None else places.fill_null(-1).to_numpy(), kind != polars.String)
+        return Names(names, blank if places is None else places.fill_null(-1).to_numpy(),
+                     kind != polars.String)
     if kind == polars.Null:
         return Numbers(numpy.full(len(series), numpy.nan, dtype="float32"))
     if not (kind.is_integer() or kind.is_float() or kind == polars.Boolean) or "128" in str(kind):
         raise _refused(kind)
     if series.null_count() == 0:
         return Numbers(series.to_numpy())
-    return Numbers(series.fill_null(False if kind == polars.Boolean else 0).to_numpy(), series.is_null().to_numpy())
+    return Numbers(series.fill_null(False if kind == polars.Boolean else 0).to_numpy(),
+                   series.is_null().to_numpy())

@@ -42,15 +42,19 @@ def near(name: str, others: Sequence[str]) -> str | None:
 
 
 def wanted_columns(
-    features: Sequence[str] | None, count: int, columns: Sequence[str | None] | Mapping[str, str | None] | None
+    features: Sequence[str] | None, count: int,
+    columns: Sequence[str | None] | Mapping[str, str | None] | None
 ) -> list[str | None]:
     """The name of each feature's column; None for an absent feature."""
     if isinstance(columns, str):
-        raise TypeError("columns is a list of names, one for each feature, or a dict from features to columns")
+        raise TypeError(
+            "columns is a list of names, one for each feature, or a dict from features to columns"
+        )
     if columns is None:
         if features is None:
             raise ValueError(
-                f"the model has no names of features: columns=[...] names the columns of its {count} features, "
+                f"the model has no names of features: columns=[...] names the columns of its {count} "
+                "features, "
                 "and by_position=True takes a table's columns in their order"
             )
         return list(features)
@@ -64,7 +68,8 @@ def wanted_columns(
             raise ValueError(f"{quoted(str(unknown[0]))} in columns is no feature of the model{hint}")
         return [columns.get(name, name) for name in features]
     if len(columns) != count:
-        raise ValueError(f"columns has {len(columns)} names, and the model {count} features; None stands for one that is absent")
+        raise ValueError(f"columns has {len(columns)} names, and the model {count} features; None stands "
+                         "for one that is absent")
     return list(columns)
 
 
@@ -80,7 +85,8 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
     trim = len({name.strip() for name in names}) == len(names)
     repeated = next((name for at, name in enumerate(names) if name in names[:at]), None) if not trim else None
     if repeated is not None:
-        raise ValueError(f"two features of the model have the column {quoted(repeated)}; columns=[...] names one for each")
+        raise ValueError(f"two features of the model have the column {quoted(repeated)}; columns=[...] "
+                         "names one for each")
     plain = str.strip if trim else str
     places: dict[str, list[int]] = {}
     for at, name in enumerate(header):
@@ -90,12 +96,14 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
     for want in wanted:
         there = places.get(plain(want), []) if want is not None else []
         if len(there) > 1:
-            raise ValueError(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named {quoted(str(want))}")
+            raise ValueError(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named "
+                             f"{quoted(str(want))}")
         if want is not None and not there:
             lacking.append(want)
         found.append(there[0] if there else None)
     if lacking:
-        raise ValueError(_missing(lacking, len(names), [name for at, name in enumerate(header) if at not in found]))
+        raise ValueError(_missing(lacking, len(names),
+                                  [name for at, name in enumerate(header) if at not in found]))
     return found
 
 
@@ -107,6 +115,7 @@ def _missing(lacking: list[str], features: int, others: list[str]) -> str:
     meant = [f"{quoted(other)} may stand for {quoted(name)}" for other, name in pairs if other is not None]
     hint = "; ".join(["; " + ", ".join(meant)] if meant else [""])
     return (
-        f"the table lacks {whose} of the model: {listed}{more}{hint}; columns={{feature: column}} gives a feature another "
+        f"the table lacks {whose} of the model: {listed}{more}{hint}; columns={{feature: column}} gives a "
+        "feature another "
         "column, and None in place of the column says that the feature is absent"
     )

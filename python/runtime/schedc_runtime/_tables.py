@@ -82,7 +82,8 @@ class _Arrow:
         import pyarrow
 
         def array(values: Any) -> Any:
-            return pyarrow.array(values, type=pyarrow.string()) if values.dtype == object else pyarrow.array(values)
+            return pyarrow.array(values,
+                                 type=pyarrow.string()) if values.dtype == object else pyarrow.array(values)
 
         arrays = [array(values) for values in results.values()]
         columns = [*(self.table.column(at) for at in kept), *arrays]
@@ -132,7 +133,8 @@ class _Polars:
         import polars
 
         made = [
-            polars.Series(name, values.tolist(), polars.String) if values.dtype == object else polars.Series(name, values)
+            polars.Series(name, values.tolist(), polars.String) if values.dtype == object
+            else polars.Series(name, values)
             for name, values in results.items()
         ]
         return polars.DataFrame([*(self.table.to_series(at) for at in kept), *made])
@@ -149,14 +151,16 @@ class _Arrays:
     def rows(self) -> int:
         lengths = {len(values) for values in self.arrays}
         if len(lengths) > 1:
-            raise ValueError(f"the columns have different numbers of rows: {', '.join(map(str, sorted(lengths)))}")
+            raise ValueError("the columns have different numbers of rows: "
+                             f"{', '.join(map(str, sorted(lengths)))}")
         return lengths.pop() if lengths else 0
 
     def column(self, at: int) -> Any:
         return self.arrays[at]
 
     def give(self, kept: list[int], results: Results) -> Any:
-        made = {name: values.astype(str) if values.dtype == object else values for name, values in results.items()}
+        made = {name: values.astype(str) if values.dtype == object else values
+                for name, values in results.items()}
         return {**{self.names()[at]: self.arrays[at] for at in kept}, **made}
 
 

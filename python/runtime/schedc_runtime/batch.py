@@ -73,7 +73,8 @@ class _Feature(NamedTuple):
         values = self.values
         if single and values.dtype.itemsize > 2:
             values = values.astype("float32", copy=False)
-        plain = values.dtype.isnative and values.dtype.itemsize in (1, 2, 4, 8) and values.dtype != numpy.float16
+        plain = values.dtype.isnative and values.dtype.itemsize in (1, 2, 4,
+                                                                    8) and values.dtype != numpy.float16
         if not plain:
             values = values.astype("float32" if values.dtype.itemsize < 4 else values.dtype.newbyteorder("="))
         if len(values) > 1 and values.strides[0] <= 0:
@@ -130,7 +131,8 @@ class BatchPredictor:
         if isinstance(artefact, Model):
             library = _bytes_of(artefact)
         else:
-            library = bytes(artefact) if isinstance(artefact, (bytes, bytearray)) else Path(artefact).read_bytes()
+            library = bytes(artefact) if isinstance(artefact,
+                                                    (bytes, bytearray)) else Path(artefact).read_bytes()
         if isinstance(keep, str):
             raise TypeError("keep is a list of names of columns")
         if not isinstance(threads, int) or threads < 0:
@@ -142,8 +144,10 @@ class BatchPredictor:
         self._digest = hashlib.sha256(library).hexdigest()
         self._model = _model_of(self._digest, library)
         self._options: dict[str, Any] = {
-            "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None else list(columns),
-            "output": output, "keep": tuple(keep), "threads": threads, "by_position": by_position, "unseen": unseen,
+            "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None
+            else list(columns),
+            "output": output, "keep": tuple(keep), "threads": threads, "by_position": by_position,
+            "unseen": unseen,
             "categories": categories,
         }
         self._set_up()
@@ -346,7 +350,8 @@ class BatchPredictor:
         """The index of each feature's column in a table."""
         count = self._model.num_features
         if self._options["by_position"]:
-            places: list[int | None] = [at for at, name in enumerate(names) if name not in self._options["keep"]]
+            places: list[int | None] = [at for at, name in enumerate(names)
+                                        if name not in self._options["keep"]]
             if len(places) != count:
                 raise ValueError(f"the table has {len(places)} columns, and the model {count} features")
             return places
@@ -354,7 +359,8 @@ class BatchPredictor:
             wanted_columns(None, count, None)
         return find_columns(names, self._wanted or [])
 
-    def _feature(self, source: Table, names: list[str], at: int | None, feature: int, rows: int) -> _Feature | None:
+    def _feature(self, source: Table, names: list[str], at: int | None, feature: int,
+                 rows: int) -> _Feature | None:
         """The numbers of a feature; None if it is absent."""
         if at is None:
             return None
@@ -364,7 +370,8 @@ class BatchPredictor:
             column = _columns.column(source.column(at), named)
             if named:
                 # Texts among the values turn an array into a table.
-                texts = isinstance(column, _columns.Names) and any(isinstance(value, str) for value in column.names)
+                texts = isinstance(column,
+                                   _columns.Names) and any(isinstance(value, str) for value in column.names)
                 known = Feature(self._categories, feature, texts or not is_array)
                 found = _Feature(_codes(column, known, names[at]))
             else:
@@ -417,7 +424,8 @@ def _numbers(column: _columns.Column, name: str) -> _Feature:
     """The numbers of a column whose feature has no named categories."""
     if isinstance(column, _columns.Names):
         raise TypeError(
-            "holds text or a dictionary (pandas: a category), and the model does not say which numbers stand for it; give the "
+            "holds text or a dictionary (pandas: a category), and the model does not say which numbers "
+            "stand for it; give the "
             "numbers that stood for it in training"
         )
     return _Feature(*column)

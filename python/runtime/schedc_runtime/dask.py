@@ -41,7 +41,8 @@ def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | Non
         frame = frame[[name for name, text in zip(frame.columns, names) if text.strip() in wanted]]
     # Types may be unknown before the rows are read; then texts are objects.
     meta = predictor.predict(frame._meta.iloc[:0])
-    scored: DataFrame = frame.map_partitions(_run, _shared(predictor, client), meta=meta, enforce_metadata=False)
+    scored: DataFrame = frame.map_partitions(_run, _shared(predictor, client), meta=meta,
+                                             enforce_metadata=False)
     return scored
 
 

@@ -48,15 +48,18 @@ def signature_of(predictor: BatchPredictor) -> Any:
     if predictor.kept or texts is None:
         return None
     kinds = {
-        "float32": DataType.float, "float64": DataType.double, "int32": DataType.integer, "int64": DataType.long,
+        "float32": DataType.float, "float64": DataType.double, "int32": DataType.integer,
+        "int64": DataType.long,
         "object": DataType.string,
     }
-    results: list[ColSpec | TensorSpec] = [ColSpec(kinds[str(predictor.dtype)], name) for name in predictor.names]
+    results: list[ColSpec | TensorSpec] = [ColSpec(kinds[str(predictor.dtype)], name)
+                                           for name in predictor.names]
     outputs = Schema(results)
     if predictor.inputs is None:
         rows = TensorSpec(numpy.dtype("float64"), (-1, predictor.model.num_features))
         return ModelSignature(inputs=Schema([rows]), outputs=outputs)
-    inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string if name in texts else DataType.double, name) for name in predictor.inputs]
+    inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string if name in texts else DataType.double, name)
+                                          for name in predictor.inputs]
     return ModelSignature(inputs=Schema(inputs), outputs=outputs)
 
 
@@ -119,7 +122,8 @@ def log_model(artefact: _Artefact, name: str, **options: Any) -> Any:
 
     from mlflow.models import Model
 
-    return Model.log(name=name, flavor=sys.modules[__name__], artifact_path=None, artefact=artefact, **options)
+    return Model.log(name=name, flavor=sys.modules[__name__], artifact_path=None, artefact=artefact,
+                     **options)
 
 
 def load_model(model_uri: str, dst_path: str | None = None) -> BatchPredictor:

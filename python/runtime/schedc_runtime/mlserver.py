@@ -26,7 +26,8 @@ class SchedcModel(MLModel):
 
     async def load(self) -> bool:
         """Loads the library that the settings name."""
-        options: dict[str, Any] = dict((self.settings.parameters.extra if self.settings.parameters else None) or {})
+        options: dict[str, Any] = dict((self.settings.parameters.extra if self.settings.parameters else None)
+                                       or {})
         self._predictor = BatchPredictor(await get_model_uri(self.settings), **options)
         return True
 

@@ -68,7 +68,8 @@ def predict(
     schema = dataset.schema(fetch_if_missing=False)
     if schema is not None:
         predictor.check([str(name) for name in schema.names])
-    options |= {"batch_format": "pyarrow", "batch_size": batch_size, "zero_copy_batch": True, "num_cpus": num_cpus}
+    options |= {"batch_format": "pyarrow", "batch_size": batch_size, "zero_copy_batch": True,
+                "num_cpus": num_cpus}
     shared = (ray.put(predictor), num_cpus)
     if compute is None:
         run: Any = _run

@@ -47,7 +47,8 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
         predictor = shared()
         threads = _threads(predictor)
         for batch in batches:
-            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names), threads=threads)
+            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names),
+                                    threads=threads)
 
     return plain.mapInArrow(run, schema)
 
@@ -82,7 +83,8 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
         # The function's own annotations are the types of Spark's iterators of frames.
         run.__annotations__ = _signature(several)
         function: Any = run
-        made: Column = pandas_udf(function, result)(struct(*(_column(frame, name) for name in needed.columns)))
+        made: Column = pandas_udf(function,
+                                  result)(struct(*(_column(frame, name) for name in needed.columns)))
         return made
 
     return of
@@ -105,7 +107,8 @@ def _needed(frame: DataFrame, predictor: BatchPredictor, kept: bool = True) -> D
     predictor.check(frame.columns)
     wanted = predictor.inputs
     if wanted is None:
-        return frame if kept else frame.select(*(_column(frame, n) for n in frame.columns if n not in predictor.kept))
+        return frame if kept else frame.select(*(_column(frame, n) for n in frame.columns
+                                                 if n not in predictor.kept))
     places = find_columns(frame.columns, [*(predictor.kept if kept else []), *wanted])
     names = dict.fromkeys(frame.columns[at] for at in places if at is not None)
     return frame.select(*(_column(frame, name) for name in names))
@@ -115,7 +118,8 @@ def _type(predictor: BatchPredictor) -> DataType:
     from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, StringType
 
     kinds: dict[str, DataType] = {
-        "float32": FloatType(), "float64": DoubleType(), "int32": IntegerType(), "int64": LongType(), "object": StringType(),
+        "float32": FloatType(), "float64": DoubleType(), "int32": IntegerType(), "int64": LongType(),
+        "object": StringType(),
     }
     return kinds[str(predictor.dtype)]
 

@@ -60,8 +60,10 @@ class TritonPythonModel:
         table = {}
         for name in self._inputs:
             values = utils.get_input_tensor_by_name(request, name).as_numpy()
-            if self._by_position and (values.ndim != 2 or values.shape[1] != self._predictor.model.num_features):
-                raise ValueError(f"rows have the shape {values.shape}, not (n, {self._predictor.model.num_features})")
+            if self._by_position and (values.ndim != 2
+                                      or values.shape[1] != self._predictor.model.num_features):
+                raise ValueError(f"rows have the shape {values.shape}, not (n, "
+                                 f"{self._predictor.model.num_features})")
             table[name] = values if self._by_position else _texts(values.reshape(-1))
         return table
 
@@ -85,7 +87,8 @@ def _texts(values: numpy.ndarray) -> numpy.ndarray:
     """Triton gives texts as bytes."""
     if values.dtype.kind not in "OS":
         return values
-    return numpy.array([value.decode() if isinstance(value, bytes) else value for value in values], dtype=object)
+    return numpy.array([value.decode() if isinstance(value, bytes) else value for value in values],
+                       dtype=object)
 
 
 def _failure(error: Exception) -> Any:

@@ -348,5 +348,6 @@ def test_releases_of_treelite(rows, target, monkeypatch):
 def test_estimators_of_dart_round_in_their_own_way(seed):
     source = numpy.random.default_rng(seed)
     rows = source.normal(size=(300, 4)).astype("float32")
-    model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, booster="dart", rate_drop=0.5, random_state=seed)
+    model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, booster="dart", rate_drop=0.5,
+                                  random_state=seed)
     schedc.compile(model.fit(rows, (rows[:, 0] + rows[:, 1] > 0).astype(int)))

@@ -41,13 +41,15 @@ def trained(trainer, names):
     frame, target = training(names)
     rows = frame[:40]
     if trainer == "lightgbm":
-        model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1, cat_smooth=1, verbose=-1)
+        model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1,
+                                       cat_smooth=1, verbose=-1)
         return model.fit(frame, target), rows, model.predict(rows)
     if trainer == "xgboost":
         model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, enable_categorical=True, tree_method="hist")
         return model.fit(frame, target), rows, model.predict(rows)
     plain = frame.astype({"k": object if isinstance(names[0], str) else type(names[0])})
-    model = catboost.CatBoostRegressor(iterations=5, depth=3, one_hot_max_size=10, verbose=0, allow_writing_files=False)
+    model = catboost.CatBoostRegressor(iterations=5, depth=3, one_hot_max_size=10, verbose=0,
+                                       allow_writing_files=False)
     pool = catboost.Pool(plain, target, cat_features=["k"])
     model.fit(pool)
     model.pool = pool
@@ -90,7 +92,8 @@ def answer(model, path, kind, given, folder):
         pytest.skip("files need the program schedc")
     rows, out = folder / f"rows.{kind}", folder / "out.npy"
     rows.write_bytes(given)
-    ran = subprocess.run([program, "predict", path, "-q", "-i", rows, "-o", out, "--output", "raw"], capture_output=True, text=True)
+    ran = subprocess.run([program, "predict", path, "-q", "-i", rows, "-o", out, "--output", "raw"],
+                         capture_output=True, text=True)
     if ran.returncode:
         raise ValueError(ran.stderr)
     return numpy.load(out)
@@ -145,7 +148,8 @@ def test_files_have_the_meaning_of_a_release(tmp_path):
     model = xgboost.XGBClassifier(n_estimators=1, base_score=1e-7).fit(X, y)
     path = tmp_path / "model.json"
     model.save_model(path)
-    own, older = (schedc.compile(path, as_release=release).predict(X, output="raw") for release in (None, "3.1"))
+    own, older = (schedc.compile(path, as_release=release).predict(X, output="raw")
+                  for release in (None, "3.1"))
     # Up to release 3.1 a base score may be arbitrarily far below 1e-6.
     assert numpy.allclose(own - older, numpy.log(10), atol=1e-4)
     for wrong in ("soon", "99.1"):
@@ -163,12 +167,14 @@ def test_libraries_keep_the_names_of_an_object(tmp_path):
     schedc.compile(theirs).save(tmp_path / "forest.so")
     loaded = schedc.load(tmp_path / "forest.so")
     assert list(loaded.feature_names_in_) == ["a", "b", "c"]
-    assert numpy.array_equal(loaded.predict(X[["c", "a", "b"]].astype("float32")), loaded.predict(X.astype("float32")))
+    assert numpy.array_equal(loaded.predict(X[["c", "a", "b"]].astype("float32")),
+                             loaded.predict(X.astype("float32")))
 
 
 def test_arrays_of_estimators_take_the_choices():
     frame, target = training(NAMES["N"])
-    model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1, verbose=-1).fit(frame, target)
+    model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1,
+                                   verbose=-1).fit(frame, target)
     ours = schedc.compile(model)
     codes = numpy.column_stack([frame["k"].cat.codes, frame["x"]])
     names = numpy.column_stack([frame["k"].astype("float64"), frame["x"]])
@@ -183,7 +189,8 @@ def test_trees_that_were_fitted_count():
 
     X = numpy.random.default_rng(1).normal(size=(200, 3)).astype("float32")
     for model in (GradientBoostingClassifier, GradientBoostingRegressor):
-        stopped = model(n_estimators=200, n_iter_no_change=2, random_state=1).fit(X, (X[:, 0] > 0).astype(int))
+        stopped = model(n_estimators=200, n_iter_no_change=2, random_state=1).fit(X,
+                                                                                  (X[:, 0] > 0).astype(int))
         assert len(stopped.estimators_) < 200
         assert numpy.allclose(schedc.compile(stopped).predict(X), stopped.predict(X))
     forest = RandomForestRegressor(n_estimators=10, random_state=1).fit(X, X[:, 0])

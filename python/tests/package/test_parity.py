@@ -43,10 +43,18 @@ CASES = {
     "ExtraTreesClassifier": (lambda: ensemble.ExtraTreesClassifier(**SMALL), "texts", False),
     "GradientBoostingRegressor": (lambda: ensemble.GradientBoostingRegressor(**SMALL), "target-full", False),
     "GradientBoostingClassifier-2": (lambda: ensemble.GradientBoostingClassifier(**SMALL), "two-full", False),
-    "GradientBoostingClassifier-3": (lambda: ensemble.GradientBoostingClassifier(**SMALL), "texts-full", False),
-    "HistGradientBoostingRegressor": (lambda: ensemble.HistGradientBoostingRegressor(max_iter=12), "target", False),
-    "HistGradientBoostingClassifier-2": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "two", False),
-    "HistGradientBoostingClassifier-3": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "texts", False),
+    "GradientBoostingClassifier-3": (
+        lambda: ensemble.GradientBoostingClassifier(**SMALL), "texts-full", False
+    ),
+    "HistGradientBoostingRegressor": (
+        lambda: ensemble.HistGradientBoostingRegressor(max_iter=12), "target", False
+    ),
+    "HistGradientBoostingClassifier-2": (
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "two", False
+    ),
+    "HistGradientBoostingClassifier-3": (
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "texts", False
+    ),
     "HistGradientBoostingRegressor-poisson": (
         lambda: ensemble.HistGradientBoostingRegressor(loss="poisson", max_iter=12), "positive", False),
     "HistGradientBoostingRegressor-gamma": (
@@ -55,7 +63,9 @@ CASES = {
         lambda: ensemble.GradientBoostingClassifier(loss="exponential", **SMALL), "two-full", False),
     "RandomForestClassifier-1": (lambda: ensemble.RandomForestClassifier(**SMALL), "one", False),
     "ExtraTreesClassifier-1": (lambda: ensemble.ExtraTreesClassifier(**SMALL), "one", False),
-    "HistGradientBoostingClassifier-1": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "one", False),
+    "HistGradientBoostingClassifier-1": (
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "one", False
+    ),
     "IsolationForest": (lambda: ensemble.IsolationForest(**SMALL), "none-full", False),
 }
 
@@ -124,12 +134,14 @@ def test_doubles(rows, target):
 def test_exponential_loss():
     """The probability is the sigmoid of twice the margin."""
     rows, labels = numpy.arange(4.0).reshape(4, 1), [0, 0, 1, 1]
-    theirs = ensemble.GradientBoostingClassifier(loss="exponential", n_estimators=1, max_depth=1).fit(rows, labels)
+    theirs = ensemble.GradientBoostingClassifier(loss="exponential", n_estimators=1, max_depth=1).fit(rows,
+                                                                                                      labels)
     ours = schedc.compile(theirs, "")
     numpy.testing.assert_allclose(ours.predict_proba(rows)[:, 1], [0.450166] * 2 + [0.549834] * 2, atol=5e-7)
     same(ours.predict_proba(rows), theirs.predict_proba(rows), False)
     # The library has it, too.
-    numpy.testing.assert_array_equal(schedc.load(ours.library).predict(rows.astype("float32")), ours.predict_proba(rows)[:, 1])
+    numpy.testing.assert_array_equal(schedc.load(ours.library).predict(rows.astype("float32")),
+                                     ours.predict_proba(rows)[:, 1])
 
 
 def test_one_class(rows):
@@ -157,7 +169,8 @@ def test_histogram_codes(kind, missing, rows, target):
     if missing:
         X[::9, 1] = numpy.nan
         learns = learns - 30 * numpy.isnan(X[:, 1])
-    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, categorical_features=[1], min_samples_leaf=5).fit(X, learns)
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, categorical_features=[1],
+                                                    min_samples_leaf=5).fit(X, learns)
     ours = schedc.compile(theirs, "")
     odd = X.copy()
     for first, number in enumerate([99.0, -1.0, -0.5, 2.5, numpy.nan, 1e9, -7.0, -0.0]):
@@ -171,12 +184,15 @@ def test_histogram_codes(kind, missing, rows, target):
 def test_histogram_names(names, rows, target):
     pandas = pytest.importorskip("pandas")
     values = numpy.array([*names, None], dtype=object)[numpy.arange(len(rows)) % 5]
-    frame = pandas.DataFrame({"a": rows[:, 0], "name": pandas.Categorical(values, categories=names), "c": rows[:, 1]})
+    frame = pandas.DataFrame({"a": rows[:, 0], "name": pandas.Categorical(values, categories=names),
+                              "c": rows[:, 1]})
     learns = target + 20 * (values == names[2]) - 40 * (values == None)  # noqa: E711
     theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=5).fit(frame, learns)
     ours = schedc.compile(theirs, "")
-    other = pandas.Categorical(frame["name"].astype(object), categories=[*names[::-1], "new" if names[0] == "red" else 77])
-    for some in (frame, frame.assign(name=other), frame.assign(name=other.add_categories([5]).fillna(other.categories[-1]))):
+    other = pandas.Categorical(frame["name"].astype(object),
+                               categories=[*names[::-1], "new" if names[0] == "red" else 77])
+    for some in (frame, frame.assign(name=other),
+                 frame.assign(name=other.add_categories([5]).fillna(other.categories[-1]))):
         same(ours.predict(some), theirs.predict(some), False)
 
 
@@ -226,7 +242,8 @@ def test_missing_and_base_margin(rows, target):
 def test_sparse(rows, target):
     scipy = pytest.importorskip("scipy.sparse")
     X = numpy.where(numpy.abs(numpy.nan_to_num(rows)) < 0.7, 0, numpy.nan_to_num(rows))
-    for theirs in (xgboost.XGBRegressor(**SMALL), lightgbm.LGBMRegressor(**LIGHT), ensemble.RandomForestRegressor(**SMALL)):
+    for theirs in (xgboost.XGBRegressor(**SMALL), lightgbm.LGBMRegressor(**LIGHT),
+                   ensemble.RandomForestRegressor(**SMALL)):
         sparse = scipy.csr_matrix(X)
         theirs.fit(sparse, target)
         ours = schedc.compile(theirs)
@@ -316,12 +333,14 @@ def test_arrow_without_pyarrow(rows, target, monkeypatch):
     arrow = pytest.importorskip("pyarrow")
     pandas = pytest.importorskip("pandas")
     colors = numpy.array(["red", "green", None, "grey"])[numpy.arange(len(rows)) % 4]
-    frame = pandas.DataFrame({"color": pandas.Categorical(colors), "size": rows[:, 0], "flag": rows[:, 1] > 0})
+    frame = pandas.DataFrame({"color": pandas.Categorical(colors), "size": rows[:, 0],
+                              "flag": rows[:, 1] > 0})
     theirs = lightgbm.LGBMRegressor(**LIGHT).fit(frame, target + 20 * (colors == "grey"))
     ours = schedc.compile(theirs)
     expected = theirs.predict(frame)
     plain = arrow.table({
-        "flag": arrow.array(frame["flag"]), "size": arrow.array(rows[:, 0], from_pandas=True), "color": arrow.array(colors.tolist()),
+        "flag": arrow.array(frame["flag"]), "size": arrow.array(rows[:, 0], from_pandas=True),
+        "color": arrow.array(colors.tolist()),
         "more": arrow.array([None] * len(rows)),
     })
     encoded = plain.set_column(2, "color", plain["color"].dictionary_encode())
@@ -351,7 +370,8 @@ def test_categories(rows, target):
         ours = schedc.compile(theirs)
         same(ours.predict(frame), theirs.predict(frame), True)
         # Codes of a frame with other categories are mapped to those of training.
-        other = frame[::-1].assign(color=lambda made: pandas.Categorical(made["color"].astype(str), ["grey", "blue", "green", "red"]))
+        other = frame[::-1].assign(color=lambda made: pandas.Categorical(made["color"].astype(str),
+                                                                         ["grey", "blue", "green", "red"]))
         same(ours.predict(other), theirs.predict(frame)[::-1], True)
         assert len(ours.predict(frame.assign(color="blue"))) == len(frame)
     unknown = frame[:1].assign(color=pandas.Categorical(["black"]))
@@ -389,7 +409,8 @@ def test_files(rows, target, tmp_path):
     ours.save(tmp_path / "model.so")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "model.so"]
     same(schedc.load(tmp_path / "model.so").predict(rows), theirs.predict(rows), True)
-    same(schedc.load(ours.library).predict(rows, output="raw"), theirs.predict(rows, output_margin=True), True)
+    same(schedc.load(ours.library).predict(rows, output="raw"), theirs.predict(rows, output_margin=True),
+         True)
 
 
 def test_schedules(rows, target):

@@ -53,7 +53,8 @@ def test_a_child_compiles_after_a_fork(rows, target):
     content = bytes(theirs.get_booster().save_raw("ubj"))
     expected = compile_again((content, rows))
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
-        numpy.testing.assert_array_equal(pool.submit(compile_again, (content, rows)).result(PATIENCE), expected)
+        numpy.testing.assert_array_equal(pool.submit(compile_again, (content, rows)).result(PATIENCE),
+                                         expected)
 
 
 def test_threads(model, many):
@@ -77,7 +78,8 @@ def test_joblib(model, many):
     joblib = pytest.importorskip("joblib")
     expected = model.predict(many)
     for backend in ("loky", "threading"):
-        found = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(model.predict)(many) for _ in range(4))
+        found = joblib.Parallel(n_jobs=2,
+                                backend=backend)(joblib.delayed(model.predict)(many) for _ in range(4))
         for one in found:
             numpy.testing.assert_array_equal(one, expected)
 

@@ -22,7 +22,8 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("library") / "model.so"
     levels = "x86-64-v2,x86-64-v3,x86-64-v4"
-    subprocess.run([SCHEDC, "build", EXAMPLES / "model/breast_cancer.json", "-o", path, "--cpu", levels], check=True,
+    subprocess.run([SCHEDC, "build", EXAMPLES / "model/breast_cancer.json", "-o", path, "--cpu", levels],
+                   check=True,
                    capture_output=True)
     return path
 
@@ -45,11 +46,13 @@ def rows(tmp_path_factory):
     for shard in range(SHARDS):
         first, last = ROWS * shard // SHARDS, ROWS * (shard + 1) // SHARDS
         values = random.random((len(names), last - first), dtype="float32")
-        columns = {"id": pyarrow.array(numpy.arange(first, last)), "note": pyarrow.nulls(last - first, pyarrow.string())}
+        columns = {"id": pyarrow.array(numpy.arange(first, last)),
+                   "note": pyarrow.nulls(last - first, pyarrow.string())}
         for at, name in enumerate(names):
             column = low[at] + values[at] * (high[at] - low[at])
             columns[name] = pyarrow.array(column.astype("float32"), mask=values[at] < 0.01)
-        pyarrow.parquet.write_table(pyarrow.table(columns), folder / f"part-{shard:03}.parquet", compression="snappy")
+        pyarrow.parquet.write_table(pyarrow.table(columns), folder / f"part-{shard:03}.parquet",
+                                    compression="snappy")
     return folder
 
 
@@ -57,7 +60,8 @@ def rows(tmp_path_factory):
 def expected(rows, tmp_path_factory):
     """The output of `schedc predict` for the rows."""
     path = tmp_path_factory.mktemp("expected") / "expected.npy"
-    subprocess.run([SCHEDC, "predict", EXAMPLES / "model/breast_cancer.json", "-q", "-i", rows, "-o", path], check=True)
+    subprocess.run([SCHEDC, "predict", EXAMPLES / "model/breast_cancer.json", "-q", "-i", rows, "-o", path],
+                   check=True)
     return numpy.load(path)
 
 

@@ -21,8 +21,10 @@ def settings(master):
     die."""
     return (
         pyspark.sql.SparkSession.builder.master(master).appName("schedc")
-        .config("spark.ui.enabled", "false").config("spark.executor.memory", "2g").config("spark.driver.memory", "4g")
-        .config("spark.driver.maxResultSize", "2g").config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.ui.enabled", "false").config("spark.executor.memory",
+                                                    "2g").config("spark.driver.memory", "4g")
+        .config("spark.driver.maxResultSize", "2g").config("spark.sql.execution.arrow.pyspark.enabled",
+                                                           "true")
         .config("spark.executorEnv.PYTHONPATH", PYTHONPATH)
     )
 
@@ -62,13 +64,18 @@ def test_columns_by_a_pandas_udf(session, library, expected):
 
 
 def test_names_are_checked_at_once(session, library):
-    frame = session.read.parquet(str(EXAMPLES / "model/rows.parquet")).withColumnRenamed("mean radius", "mean.radius")
+    frame = session.read.parquet(str(EXAMPLES / "model/rows.parquet")).withColumnRenamed("mean radius",
+                                                                                         "mean.radius")
     with pytest.raises(ValueError, match='"mean.radius" may stand for "mean radius"'):
         spark.predict(frame, BatchPredictor(library))
     renamed = BatchPredictor(library, {"mean radius": "mean.radius"}, keep=["sample"])
-    wanted = BatchPredictor(library).predict(session.read.parquet(str(EXAMPLES / "model/rows.parquet")).toArrow())
-    assert spark.predict(frame, renamed).toArrow()["prediction"].to_pylist() == wanted["prediction"].to_pylist()
-    assert frame.select(spark.udf(renamed)(frame).alias("p")).toArrow()["p"].to_pylist() == wanted["prediction"].to_pylist()
+    wanted = BatchPredictor(library).predict(session.read.parquet(str(EXAMPLES
+                                                                      / "model/rows.parquet")).toArrow())
+    assert spark.predict(frame,
+                         renamed).toArrow()["prediction"].to_pylist() == wanted["prediction"].to_pylist()
+    assert frame.select(
+        spark.udf(renamed)(frame).alias("p")
+    ).toArrow()["p"].to_pylist() == wanted["prediction"].to_pylist()
 
 
 @contextmanager
@@ -84,13 +91,16 @@ def mixed_cluster(folder):
     started = []
 
     def start(level, *words):
-        environment = {**os.environ, "SCHEDC_CPU": level, "SPARK_WORKER_DIR": str(folder), "SPARK_LOCAL_DIRS": str(folder)}
-        started.append(subprocess.Popen([program, *words], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        environment = {**os.environ, "SCHEDC_CPU": level, "SPARK_WORKER_DIR": str(folder),
+                       "SPARK_LOCAL_DIRS": str(folder)}
+        started.append(subprocess.Popen([program, *words], env=environment, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL))
 
     try:
         start("", "org.apache.spark.deploy.master.Master", *common, "--port", str(port))
         for level in LEVELS:
-            start(level, "org.apache.spark.deploy.worker.Worker", *common, "--cores", "1", "--memory", "3g", address)
+            start(level, "org.apache.spark.deploy.worker.Worker", *common, "--cores", "1", "--memory", "3g",
+                  address)
         yield address
     finally:
         for process in reversed(started):
@@ -107,8 +117,10 @@ def test_mixed_processors(library, rows, expected, tmp_path):
         other.stop()
     with mixed_cluster(tmp_path) as address:
         # The session starts only when both workers are registered.
-        ready = settings(address).config("spark.scheduler.minRegisteredResourcesRatio", "1.0").config("spark.cores.max", "2")
-        ready = ready.config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s").config("spark.executor.cores", "1")
+        ready = settings(address).config("spark.scheduler.minRegisteredResourcesRatio",
+                                         "1.0").config("spark.cores.max", "2")
+        ready = ready.config("spark.scheduler.maxRegisteredResourcesWaitingTime",
+                             "120s").config("spark.executor.cores", "1")
         session = ready.getOrCreate()
         try:
             frame = session.read.parquet(str(rows))

@@ -41,7 +41,10 @@ export function axis(values: readonly number[], from: number, to: number): Axis 
     // If not all numbers fit, only powers of ten are ticks, then every second power, and so on; in the end
     // only the axis ends.
     const apart = (places: readonly number[]): boolean =>
-        places.length > 1 && places.every((place, number) => number === 0 || at(good(place)) - at(good(places[number - 1] ?? 0)) >= ROOM);
+        places.length > 1 &&
+        places.every(
+            (place, number) => number === 0 || at(good(place)) - at(good(places[number - 1] ?? 0)) >= ROOM,
+        );
     const choices = [all, ...[3, 6, 9, 15, 30].map((every) => all.filter((place) => place % every === 0))];
     const ticks = (choices.find(apart) ?? [first, last]).map(good);
     return { ends, ticks, at };

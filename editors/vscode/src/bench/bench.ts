@@ -46,10 +46,16 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     private readonly subscriptions = [
         vscode.languages.registerCodeLensProvider({ language: 'sched' }, this),
         vscode.workspace.onDidCloseTextDocument(({ uri }) => this.results.delete(uri.toString())),
-        vscode.window.registerWebviewPanelSerializer(KIND, { deserializeWebviewPanel: async (panel) => this.adopt(panel) }),
+        vscode.window.registerWebviewPanelSerializer(KIND, {
+            deserializeWebviewPanel: async (panel) => this.adopt(panel),
+        }),
     ];
 
-    constructor(private readonly extension: vscode.Uri, private readonly server: Server, private readonly memory: vscode.Memento) {
+    constructor(
+        private readonly extension: vscode.Uri,
+        private readonly server: Server,
+        private readonly memory: vscode.Memento,
+    ) {
         this.rows = new Rows(memory);
         this.shown = memory.get<Shown>(LAST) ?? null;
     }
@@ -75,7 +81,13 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         const earlier = this.before(uri, source);
         this.results.set(uri, { measured, rows: source, version });
         this.changed.fire();
-        const message = { file: basename(document.uri.path), rows: nameOf(rows), calls: describeCalls(calls), now: measured, earlier };
+        const message = {
+            file: basename(document.uri.path),
+            rows: nameOf(rows),
+            calls: describeCalls(calls),
+            now: measured,
+            earlier,
+        };
         this.shown = { uri, rows: source, message };
         void this.memory.update(LAST, this.shown);
         this.show();
@@ -83,7 +95,8 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
 
     /** The last measurement of a schedule with the same rows, possibly from before the window was loaded. */
     private before(uri: string, rows: string | null): Measured | null {
-        const shown = this.shown?.uri === uri ? { measured: this.shown.message.now, rows: this.shown.rows } : null;
+        const shown =
+            this.shown?.uri === uri ? { measured: this.shown.message.now, rows: this.shown.rows } : null;
         const last = this.results.get(uri) ?? shown;
         return last?.rows === rows ? last.measured : null;
     }
@@ -96,7 +109,8 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         const text = await vscode.window.showInputBox({
             prompt: 'Rows per call, and threads: several of each, with commas',
             value: showCalls(known),
-            validateInput: (typed) => (readCalls(typed) === null ? 'Write it like `1, 64, 1024 on 1, all`' : null),
+            validateInput: (typed) =>
+                readCalls(typed) === null ? 'Write it like `1, 64, 1024 on 1, all`' : null,
         });
         const chosen = text === undefined ? null : readCalls(text);
         if (chosen !== null) await this.memory.update(key, showCalls(chosen));
@@ -106,9 +120,16 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
         const result = this.results.get(document.uri.toString());
         const text = result && headline(result.measured);
-        if (!result || !text || !vscode.workspace.getConfiguration('schedc', document).get('codeLens', true)) return [];
+        if (!result || !text || !vscode.workspace.getConfiguration('schedc', document).get('codeLens', true))
+            return [];
         const title = result.version === document.version ? text : `${text} (before the last change)`;
-        return [new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), { title, command: 'schedc.bench', arguments: [document.uri] })];
+        return [
+            new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), {
+                title,
+                command: 'schedc.bench',
+                arguments: [document.uri],
+            }),
+        ];
     }
 
     dispose(): void {
@@ -148,7 +169,11 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         if (message === 'ready') return this.post();
         // Runs as a command, so that its errors reach the user as for the command.
         const uri = this.shown === null ? undefined : vscode.Uri.parse(this.shown.uri);
-        await vscode.commands.executeCommand('schedc.bench', uri, { choose: 'rows', calls: 'calls', again: undefined }[message]);
+        await vscode.commands.executeCommand(
+            'schedc.bench',
+            uri,
+            { choose: 'rows', calls: 'calls', again: undefined }[message],
+        );
     }
 
     private post(): void {

@@ -16,8 +16,14 @@ const [MOST_ROWS, MOST_THREADS] = [1 << 24, 4096];
 export function readCalls(text: string): Calls | null {
     const [rows = '', threads = '1', ...rest] = text.split(/\bon\b/i);
     const numbers = (list: string, least: number, most: number): number[] | null => {
-        const read = list.split(',').map((word) => (/^\s*all\s*$/i.test(word) && least === 0 ? 0 : /^\s*\d+\s*$/.test(word) ? Number(word) : NaN));
-        return read.every((one) => Number.isInteger(one) && one >= least && one <= most) ? [...new Set(read)] : null;
+        const read = list
+            .split(',')
+            .map((word) =>
+                /^\s*all\s*$/i.test(word) && least === 0 ? 0 : /^\s*\d+\s*$/.test(word) ? Number(word) : NaN,
+            );
+        return read.every((one) => Number.isInteger(one) && one >= least && one <= most)
+            ? [...new Set(read)]
+            : null;
     };
     const found = { batch: numbers(rows, 1, MOST_ROWS), threads: numbers(threads, 0, MOST_THREADS) };
     if (rest.length > 0 || found.batch === null || found.threads === null) return null;

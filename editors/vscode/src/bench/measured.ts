@@ -18,8 +18,10 @@ export interface Measured {
     readonly points: readonly Point[];
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null;
+const isTime = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isFinite(value) && value > 0;
 
 /** Names of the baselines in the JSON. */
 const BASELINES = { chosen: 'chosen schedule', plain: 'plain nest' } as const;

@@ -73,7 +73,10 @@ async function dataFiles(folder: vscode.Uri): Promise<vscode.Uri[]> {
     try {
         const entries = await vscode.workspace.fs.readDirectory(folder);
         return entries
-            .filter(([name, type]) => type !== vscode.FileType.Directory && EXTENSIONS.includes(name.split('.').at(-1) ?? ''))
+            .filter(
+                ([name, type]) =>
+                    type !== vscode.FileType.Directory && EXTENSIONS.includes(name.split('.').at(-1) ?? ''),
+            )
             .map(([name]) => vscode.Uri.joinPath(folder, name));
     } catch {
         // An unsaved schedule has no folder.

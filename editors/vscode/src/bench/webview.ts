@@ -25,7 +25,9 @@ function note({ now, earlier }: ToBench): string {
     const hasBaselines = now.points.some(({ chosen, plain }) => chosen !== undefined || plain !== undefined);
     return [
         ...(earlier === null ? [] : ['The upright mark is the measurement before.']),
-        ...(hasBaselines ? ['The diamond is the schedule that schedc chooses, the ring is the nest without directives.'] : []),
+        ...(hasBaselines
+            ? ['The diamond is the schedule that schedc chooses, the ring is the nest without directives.']
+            : []),
     ].join(' ');
 }
 

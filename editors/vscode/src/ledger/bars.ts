@@ -29,7 +29,10 @@ export function bars({ value, tried }: Sweep): Bar[] {
     const [least, most] = [Math.min(...times), Math.max(...times)];
     const now = tried.find((one) => one.value === value)?.micros ?? null;
     return tried.map((one) => {
-        const marks = [...(one.value === value ? ['now'] : []), ...(one.micros !== null && one.micros === least ? ['fastest'] : [])];
+        const marks = [
+            ...(one.value === value ? ['now'] : []),
+            ...(one.micros !== null && one.micros === least ? ['fastest'] : []),
+        ];
         const label = marks.length === 0 ? String(one.value) : `${one.value} (${marks.join(', ')})`;
         return { value: one.value, label, description: quartiles(one), detail: describe(one, now, most) };
     });
@@ -47,5 +50,7 @@ function bar(share: number): string {
 }
 
 function quartiles({ spread }: Tried): string {
-    return spread === null ? '' : `half of the samples lie between ${showMicros(spread[0])} and ${showMicros(spread[1])}`;
+    return spread === null
+        ? ''
+        : `half of the samples lie between ${showMicros(spread[0])} and ${showMicros(spread[1])}`;
 }

@@ -8,7 +8,8 @@ import { type Ledger, readLedger, readSweep, type Range } from './read';
 /** Milliseconds without a keystroke after which the ledger is requested again. */
 const PAUSE = 150;
 
-const at = ({ start, end }: Range): vscode.Range => new vscode.Range(start.line, start.character, end.line, end.character);
+const at = ({ start, end }: Range): vscode.Range =>
+    new vscode.Range(start.line, start.character, end.line, end.character);
 
 const words = (colour: string, fontStyle: string): vscode.TextEditorDecorationType =>
     vscode.window.createTextEditorDecorationType({
@@ -54,7 +55,10 @@ export class Ledgers implements vscode.Disposable {
     async sweep(document: vscode.TextDocument, position: unknown): Promise<void> {
         const cursor = vscode.window.activeTextEditor?.selection.active;
         const place = position ?? (cursor && { line: cursor.line, character: cursor.character });
-        const params = { command: 'schedc.sweep', arguments: [{ uri: document.uri.toString(), position: place }] };
+        const params = {
+            command: 'schedc.sweep',
+            arguments: [{ uri: document.uri.toString(), position: place }],
+        };
         const answer = await this.server.work<unknown>('trying values', 'workspace/executeCommand', params);
         if (answer === null) return;
         const sweep = readSweep(answer);
@@ -63,7 +67,8 @@ export class Ledgers implements vscode.Disposable {
         const placeHolder = `Microseconds for a row with other values of ${name}; choose one to take it`;
         const picked = await vscode.window.showQuickPick(bars(sweep), { placeHolder, ignoreFocusOut: true });
         if (picked === undefined || picked.value === sweep.value) return;
-        if (document.version !== sweep.version) throw new Error('the text has changed since; try the values again.');
+        if (document.version !== sweep.version)
+            throw new Error('the text has changed since; try the values again.');
         await replace(document, at(sweep.range), String(picked.value));
     }
 
@@ -80,7 +85,11 @@ export class Ledgers implements vscode.Disposable {
     private async put(document: vscode.TextDocument, command: string, what: string): Promise<void> {
         const { version } = document;
         const params = { command, arguments: [{ uri: document.uri.toString() }] };
-        const answer = await this.server.work<{ range: Range; text: string }>(what, 'workspace/executeCommand', params);
+        const answer = await this.server.work<{ range: Range; text: string }>(
+            what,
+            'workspace/executeCommand',
+            params,
+        );
         if (answer === null) return;
         if (document.version !== version) throw new Error('the text has changed since; choose again.');
         await replace(document, at(answer.range), answer.text);
@@ -112,7 +121,9 @@ export class Ledgers implements vscode.Disposable {
         if (lines.length > 0) this.known.add(document.uri.toString());
         const shown = lines.map(({ position, label, tooltip }) => ({
             range: new vscode.Range(position.line, position.character, position.line, position.character),
-            hoverMessage: new vscode.MarkdownString(stale ? `${tooltip}\n\nThe text has changed since.` : tooltip),
+            hoverMessage: new vscode.MarkdownString(
+                stale ? `${tooltip}\n\nThe text has changed since.` : tooltip,
+            ),
             renderOptions: { after: { contentText: label } },
         }));
         for (const editor of vscode.window.visibleTextEditors.filter((one) => one.document === document)) {

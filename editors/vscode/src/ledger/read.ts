@@ -40,9 +40,12 @@ export interface Sweep {
     readonly tried: readonly Tried[];
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0;
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null;
+const isCount = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 0;
+const isTime = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isFinite(value) && value > 0;
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function readPosition(json: unknown): Position | null {
@@ -58,9 +61,16 @@ export function readLedger(json: unknown): Ledger {
         const position = isObject(one) ? readPosition(one['position']) : null;
         if (!isObject(one) || position === null) return null;
         const { label, tooltip } = one;
-        return typeof label === 'string' ? { position, label, tooltip: typeof tooltip === 'string' ? tooltip : '' } : null;
+        return typeof label === 'string'
+            ? { position, label, tooltip: typeof tooltip === 'string' ? tooltip : '' }
+            : null;
     };
-    return { stale: json['stale'] === true, lines: list(json['lines']).map(line).filter((one) => one !== null) };
+    return {
+        stale: json['stale'] === true,
+        lines: list(json['lines'])
+            .map(line)
+            .filter((one) => one !== null),
+    };
 }
 
 /** Parses the answer to the command `schedc.sweep`. */

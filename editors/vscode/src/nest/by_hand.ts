@@ -40,8 +40,14 @@ export class ByHand {
     async tile(key: number, loop: string): Promise<void> {
         const tiled = key === this.key ? this.known?.tiles.find((one) => one.loop === loop) : undefined;
         if (tiled === undefined) return;
-        const items = tiled.sizes.map(({ size, directive }) => ({ label: String(size), description: directive, directive }));
-        const choice = await vscode.window.showQuickPick(items, { placeHolder: `The size of the tiles of ${loop}` });
+        const items = tiled.sizes.map(({ size, directive }) => ({
+            label: String(size),
+            description: directive,
+            directive,
+        }));
+        const choice = await vscode.window.showQuickPick(items, {
+            placeHolder: `The size of the tiles of ${loop}`,
+        });
         if (choice !== undefined) await this.write(key, choice.directive);
     }
 }
@@ -59,7 +65,13 @@ function readEdits(json: unknown): vscode.TextEdit[] {
         const range = isObject(edit) ? edit['range'] : null;
         const [start, end] = isObject(range) ? [range['start'], range['end']] : [null, null];
         if (!isObject(edit) || !isObject(start) || !isObject(end)) return [];
-        const place = (at: Json): vscode.Position => new vscode.Position(Number(at['line']), Number(at['character']));
-        return [vscode.TextEdit.replace(new vscode.Range(place(start), place(end)), String(edit['newText'] ?? ''))];
+        const place = (at: Json): vscode.Position =>
+            new vscode.Position(Number(at['line']), Number(at['character']));
+        return [
+            vscode.TextEdit.replace(
+                new vscode.Range(place(start), place(end)),
+                String(edit['newText'] ?? ''),
+            ),
+        ];
     });
 }

@@ -16,7 +16,8 @@ const before = (a: Position, b: Position): boolean =>
 
 const touches = (range: Range, at: Position): boolean => before(range.start, at) && before(at, range.end);
 
-const onLine = (range: Range, at: Position): boolean => range.start.line <= at.line && at.line <= range.end.line;
+const onLine = (range: Range, at: Position): boolean =>
+    range.start.line <= at.line && at.line <= range.end.line;
 
 /** The parts to mark: by the exact position of the cursor or, in the margin of a line, by its line. */
 export function markedAt(view: NestView, cursor: Position): Marked {

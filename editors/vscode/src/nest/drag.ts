@@ -63,7 +63,8 @@ export class Dragging {
             this.around.picture.setPointerCapture(event.pointerId);
             this.mark(press);
         }
-        press.directive = press.tiled === null ? this.over(press, event) : sizeAt(press.tiled, dx)?.directive ?? null;
+        press.directive =
+            press.tiled === null ? this.over(press, event) : (sizeAt(press.tiled, dx)?.directive ?? null);
         this.hint(press.directive ?? 'not here', event);
     }
 
@@ -102,7 +103,8 @@ export class Dragging {
         this.swallow = press.isDrag;
         this.around.hint.hidden = true;
         this.around.picture.classList.remove('dragging');
-        for (const item of this.around.picture.querySelectorAll('.target, .over')) item.classList.remove('target', 'over');
+        for (const item of this.around.picture.querySelectorAll('.target, .over'))
+            item.classList.remove('target', 'over');
         if (drop && press.isDrag && press.directive !== null) this.around.write(press.directive);
     }
 
@@ -123,7 +125,8 @@ export class Dragging {
         if (event.key === 't' || (isHandle && (event.key === 'Enter' || event.key === ' '))) {
             if (this.drops.tiles.some((tiled) => tiled.loop === loop)) this.around.choose(loop);
         } else if (event.altKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
-            const other = event.key === 'ArrowUp' ? item.parentElement?.closest('.loop') : item.querySelector('.loop');
+            const other =
+                event.key === 'ArrowUp' ? item.parentElement?.closest('.loop') : item.querySelector('.loop');
             const onto = other == null ? null : this.around.nameOf(other);
             const move = onto === null ? null : moveOf(this.drops, loop, onto);
             if (move !== null) this.around.write(move.directive);

@@ -30,7 +30,8 @@ export interface DropsAnswer {
 }
 
 type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
 const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -52,7 +53,11 @@ export function readDrops(json: unknown): DropsAnswer {
             .map((size) => ({ size: Number(size['size']), directive: written(size) }))
             .filter((size) => Number.isFinite(size.size) && edits.has(size.directive)),
     })).filter((tiled) => tiled.sizes.length > 0);
-    return { version: typeof answer['version'] === 'number' ? answer['version'] : -1, drops: { moves, tiles }, edits };
+    return {
+        version: typeof answer['version'] === 'number' ? answer['version'] : -1,
+        drops: { moves, tiles },
+        edits,
+    };
 }
 
 /** The effect of dropping a loop on another one; nothing if that is illegal. */
@@ -64,7 +69,8 @@ export const targetsOf = (drops: Drops, loop: string): ReadonlySet<string> =>
     new Set(drops.moves.filter((move) => move.loop === loop).map((move) => move.onto));
 
 /** The loops with a handle. */
-export const tileable = (drops: Drops): ReadonlySet<string> => new Set(drops.tiles.map((tiled) => tiled.loop));
+export const tileable = (drops: Drops): ReadonlySet<string> =>
+    new Set(drops.tiles.map((tiled) => tiled.loop));
 
 /** Pixels that a handle moves from one size to the next. */
 const PITCH = 22;

@@ -44,12 +44,21 @@ export class Fixes implements vscode.Disposable {
     }
 }
 
-async function fixesOf(document: vscode.TextDocument, diagnostic: vscode.Diagnostic): Promise<vscode.CodeAction[]> {
+async function fixesOf(
+    document: vscode.TextDocument,
+    diagnostic: vscode.Diagnostic,
+): Promise<vscode.CodeAction[]> {
     const actions = await vscode.commands.executeCommand<(vscode.CodeAction | vscode.Command)[]>(
-        'vscode.executeCodeActionProvider', document.uri, diagnostic.range, vscode.CodeActionKind.QuickFix.value, MOST,
+        'vscode.executeCodeActionProvider',
+        document.uri,
+        diagnostic.range,
+        vscode.CodeActionKind.QuickFix.value,
+        MOST,
     );
-    return (actions ?? []).filter((action): action is vscode.CodeAction =>
-        action instanceof vscode.CodeAction && action.edit !== undefined && concerns(action, diagnostic));
+    return (actions ?? []).filter(
+        (action): action is vscode.CodeAction =>
+            action instanceof vscode.CodeAction && action.edit !== undefined && concerns(action, diagnostic),
+    );
 }
 
 /** Whether an action belongs to this diagnostic, and not to another one at the same position. */

@@ -119,7 +119,8 @@ export function layout(view: NestView, available: number, measure: Measure): Lay
 const depthOf = (loop: Loop): number => 1 + Math.max(0, ...loop.bodies.flat().map(depthOf));
 
 function neededWidth(loop: Loop, measure: Measure, column: boolean, near: number | null): number {
-    const header = measure(loop.name, 'name') + 10 + measure(loop.range, 'range') + (column ? GAP + STRIP_WIDTH : 0);
+    const header =
+        measure(loop.name, 'name') + 10 + measure(loop.range, 'range') + (column ? GAP + STRIP_WIDTH : 0);
     const condition = loop.condition === null ? 0 : measure(`while ${loop.condition}`, 'condition');
     const known = measure(figures(loop, near) ?? '', 'note');
     const badges = loop.badges.map((badge) => measure(badge.text, 'badge') + BADGE_PADDING);
@@ -133,7 +134,14 @@ interface Placed {
     readonly y: number;
 }
 
-function body(loops: readonly Loop[], frame: Frame, level: number, x: number, y: number, width: number): Placed {
+function body(
+    loops: readonly Loop[],
+    frame: Frame,
+    level: number,
+    x: number,
+    y: number,
+    width: number,
+): Placed {
     const parts: Part[] = [];
     for (const loop of loops.slice(0, MOST_PARTS)) {
         const box = loopBox(loop, frame, level, x, y, width);
@@ -148,7 +156,10 @@ function body(loops: readonly Loop[], frame: Frame, level: number, x: number, y:
     return { parts, y };
 }
 
-const note = (text: string, x: number, y: number): Note => ({ kind: 'note', text: { x: x + 2, y: y + 13, text } });
+const note = (text: string, x: number, y: number): Note => ({
+    kind: 'note',
+    text: { x: x + 2, y: y + 13, text },
+});
 
 function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, width: number): LoopBox {
     const left = x + INDENT;

@@ -50,7 +50,8 @@ export class NestPanel implements vscode.Disposable {
             }),
             // VS Code closes and reopens a document whose language changes.
             vscode.workspace.onDidOpenTextDocument((document) => {
-                if (isSchedule(document) && document === vscode.window.activeTextEditor?.document) this.follow(document);
+                if (isSchedule(document) && document === vscode.window.activeTextEditor?.document)
+                    this.follow(document);
             }),
             vscode.workspace.onDidCloseTextDocument((document) => {
                 if (document === this.document) this.follow(this.openSchedule());
@@ -60,12 +61,15 @@ export class NestPanel implements vscode.Disposable {
                 if (textEditor.document !== this.document || !cursor) return;
                 this.post({ type: 'cursor', cursor: place(cursor) });
                 // A jump to a directive, such as by a click on its loop, keeps the whole nest in view.
-                this.isByHand = kind === vscode.TextEditorSelectionChangeKind.Keyboard || kind === vscode.TextEditorSelectionChangeKind.Mouse;
+                this.isByHand =
+                    kind === vscode.TextEditorSelectionChangeKind.Keyboard ||
+                    kind === vscode.TextEditorSelectionChangeKind.Mouse;
                 if (this.lineToShow() !== this.shownLine) this.refresh();
             }),
             vscode.languages.onDidChangeDiagnostics(({ uris }) => {
                 const document = this.document;
-                if (document && this.panel && uris.some((uri) => names(uri.toString(), document))) void this.fixes.collect(document);
+                if (document && this.panel && uris.some((uri) => names(uri.toString(), document)))
+                    void this.fixes.collect(document);
             }),
             // The server reads a model after the text.
             server.onDidLearn((uri) => {
@@ -99,7 +103,9 @@ export class NestPanel implements vscode.Disposable {
 
     private openSchedule(): vscode.TextDocument | null {
         const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
-        return editors.find((editor) => editor !== undefined && isSchedule(editor.document))?.document ?? null;
+        return (
+            editors.find((editor) => editor !== undefined && isSchedule(editor.document))?.document ?? null
+        );
     }
 
     private adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument | null): void {
@@ -132,7 +138,12 @@ export class NestPanel implements vscode.Disposable {
 
     private async reveal(range: Range): Promise<void> {
         if (this.document === null) return;
-        const selection = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+        const selection = new vscode.Range(
+            range.start.line,
+            range.start.character,
+            range.end.line,
+            range.end.character,
+        );
         const open = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
         await vscode.window.showTextDocument(this.document, {
             selection,
@@ -162,12 +173,16 @@ export class NestPanel implements vscode.Disposable {
         const document = this.document;
         this.asking.cancel();
         const { token } = (this.asking = new vscode.CancellationTokenSource());
-        if (document === null) return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
+        if (document === null)
+            return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
         const line = (this.shownLine = this.lineToShow());
         try {
-            const position = line === null ? {} : { position: { line, character: document.lineAt(line).text.length } };
+            const position =
+                line === null ? {} : { position: { line, character: document.lineAt(line).text.length } };
             const params = { textDocument: { uri: document.uri.toString() }, ...position };
-            const answer = readAnswer(await this.server.ask('sched/nest', { ...params, leaveOut: true }, token));
+            const answer = readAnswer(
+                await this.server.ask('sched/nest', { ...params, leaveOut: true }, token),
+            );
             if (token.isCancellationRequested || document !== this.document) return;
             const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
             this.post({

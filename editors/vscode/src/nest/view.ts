@@ -73,12 +73,14 @@ export interface NestAnswer {
 
 type Json = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const ids = (value: unknown): number[] => list(value).filter((id): id is number => typeof id === 'number');
 
-const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
+const number = (value: unknown): number | null =>
+    typeof value === 'number' && Number.isFinite(value) ? value : null;
 
 function idle(value: unknown): Loop['idle'] {
     if (!isObject(value)) return null;
@@ -87,7 +89,8 @@ function idle(value: unknown): Loop['idle'] {
 }
 
 function position(value: unknown): Position | null {
-    if (!isObject(value) || typeof value['line'] !== 'number' || typeof value['character'] !== 'number') return null;
+    if (!isObject(value) || typeof value['line'] !== 'number' || typeof value['character'] !== 'number')
+        return null;
     return { line: value['line'], character: value['character'] };
 }
 
@@ -148,7 +151,8 @@ function view(json: unknown): NestView | null {
     const size = json['batch_size'];
     return {
         roots,
-        accumulation: order === null ? null : { order, why: isObject(accumulation) ? text(accumulation['why']) : null },
+        accumulation:
+            order === null ? null : { order, why: isObject(accumulation) ? text(accumulation['why']) : null },
         representation: text(json['representation']),
         treeOrder: text(json['tree_order']),
         batchSize: typeof size === 'number' ? String(size) : text(size),

@@ -10,7 +10,11 @@ import { render } from './render';
 import { allLoops, type Loop, type NestView, type Range } from './view';
 import { facts as factsOf, pieces, remark } from './words';
 
-declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void; setState(state: unknown): void; getState(): unknown };
+declare function acquireVsCodeApi(): {
+    postMessage(message: FromPanel): void;
+    setState(state: unknown): void;
+    getState(): unknown;
+};
 
 const vscode = acquireVsCodeApi();
 const send = (message: FromPanel): void => vscode.postMessage(message);
@@ -72,7 +76,10 @@ function draw(): void {
     if (nest === null || view === null) return;
     const marked = nest.cursor === null ? undefined : markedAt(view, nest.cursor);
     const hadFocus = picture.contains(document.activeElement);
-    const svg = toDom(document, render(layout(view, picture.clientWidth, measure()), marked, tileable(dragging.drops)));
+    const svg = toDom(
+        document,
+        render(layout(view, picture.clientWidth, measure()), marked, tileable(dragging.drops)),
+    );
     flash(svg, view);
     picture.replaceChildren(svg);
     const items = loopElements();
@@ -134,7 +141,11 @@ function listProblems(key: number, all: readonly Problem[]): void {
         item.className = problem.severity;
         const text = document.createElement('button');
         text.className = 'message';
-        text.append(span('sign', SIGNS[problem.severity]), prose('text', problem.message), span('code', problem.code));
+        text.append(
+            span('sign', SIGNS[problem.severity]),
+            prose('text', problem.message),
+            span('code', problem.code),
+        );
         text.addEventListener('click', () => send({ type: 'reveal', range: problem.range }));
         item.append(text);
         const fixes = document.createElement('div');
@@ -170,7 +181,8 @@ const nameOf = (element: Element): string | null => loopOf(element)?.name ?? nul
 function reach(item: SVGElement, focus: boolean): void {
     for (const other of picture.querySelectorAll('[tabindex]')) other.setAttribute('tabindex', '-1');
     item.setAttribute('tabindex', '0');
-    for (const badge of item.querySelectorAll(':scope > .badge, :scope > .handle')) badge.setAttribute('tabindex', '0');
+    for (const badge of item.querySelectorAll(':scope > .badge, :scope > .handle'))
+        badge.setAttribute('tabindex', '0');
     current = nameOf(item);
     if (focus) {
         item.focus();
@@ -196,7 +208,8 @@ picture.addEventListener('click', (event) => {
 });
 
 picture.addEventListener('focusin', (event) => {
-    const item = event.target instanceof SVGElement && event.target.classList.contains('loop') ? event.target : null;
+    const item =
+        event.target instanceof SVGElement && event.target.classList.contains('loop') ? event.target : null;
     if (item !== null && nameOf(item) !== current) reach(item, false);
 });
 

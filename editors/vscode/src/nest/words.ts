@@ -10,7 +10,10 @@ export interface Piece {
 
 /** A text split at the backticks around names. */
 export const pieces = (text: string): Piece[] =>
-    text.split('`').map((piece, at) => ({ text: piece, isName: at % 2 === 1 })).filter((piece) => piece.text !== '');
+    text
+        .split('`')
+        .map((piece, at) => ({ text: piece, isName: at % 2 === 1 }))
+        .filter((piece) => piece.text !== '');
 
 /** Properties of the whole nest, in a few words each. */
 export function facts({ representation, treeOrder, batchSize }: NestView): string[] {
@@ -36,7 +39,10 @@ export function remark({ stale, view, leftOut, line }: Shown): string {
     if (view === null) return '';
     if (stale) return 'as of the last text without mistakes';
     const lines = [...new Set(leftOut.map((range) => range.start.line + 1))];
-    const without = lines.length === 0 ? [] : [lines.length === 1 ? `line ${lines[0]} is wrong` : `lines ${lines.join(', ')} are wrong`];
+    const without =
+        lines.length === 0
+            ? []
+            : [lines.length === 1 ? `line ${lines[0]} is wrong` : `lines ${lines.join(', ')} are wrong`];
     return [...(line === null ? [] : [`after line ${line + 1}`]), ...without].join(', ');
 }
 
@@ -55,10 +61,14 @@ export function size(bytes: number): string {
 /** Computed properties of a loop: the working set of an iteration, and idle lanes. */
 export function figures(loop: Loop, near: number | null): string | null {
     const what = loop.sort === 'row' ? 'rows' : 'trees';
-    const bytes = loop.bytes === null || loop.walk ? [] : [
-        `≥ ${size(loop.bytes)} of ${what}${near === null ? '' : loop.bytes > near ? `, more than the cache has: ${size(near)}` : ` (cache: ${size(near)})`}`,
-    ];
-    const idle = loop.idle === null ? [] : [`${loop.idle.idle} of ${loop.idle.lanes} lanes idle in the last vector`];
+    const bytes =
+        loop.bytes === null || loop.walk
+            ? []
+            : [
+                  `≥ ${size(loop.bytes)} of ${what}${near === null ? '' : loop.bytes > near ? `, more than the cache has: ${size(near)}` : ` (cache: ${size(near)})`}`,
+              ];
+    const idle =
+        loop.idle === null ? [] : [`${loop.idle.idle} of ${loop.idle.lanes} lanes idle in the last vector`];
     const all = [...bytes, ...idle];
     return all.length === 0 ? null : all.join(' · ');
 }

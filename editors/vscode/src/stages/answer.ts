@@ -29,14 +29,16 @@ export interface StageLine {
 }
 
 type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function isPlace(value: unknown): boolean {
     return isObject(value) && typeof value['line'] === 'number' && typeof value['character'] === 'number';
 }
 
-const isRange = (value: unknown): value is Range => isObject(value) && isPlace(value['start']) && isPlace(value['end']);
+const isRange = (value: unknown): value is Range =>
+    isObject(value) && isPlace(value['start']) && isPlace(value['end']);
 
 /** Parses an answer. */
 export function readStage(json: unknown): StageText {
@@ -52,7 +54,8 @@ export function readStage(json: unknown): StageText {
 export function stageLines({ text, runs }: StageText): StageLine[] {
     const lines: StageLine[] = text.trimEnd().split('\n').map((text) => ({ text, ranges: [] }));
     for (const { first, count, ranges } of runs) {
-        for (const [at, line] of lines.slice(first, first + count).entries()) lines[first + at] = { ...line, ranges };
+        for (const [at, line] of lines.slice(first, first + count).entries())
+            lines[first + at] = { ...line, ranges };
     }
     return lines;
 }

@@ -12,7 +12,12 @@ export function changedLines(before: readonly string[], after: readonly string[]
     let start = 0;
     while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
     let end = 0;
-    while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
+    while (
+        end < a.length - start &&
+        end < b.length - start &&
+        a[a.length - 1 - end] === b[b.length - 1 - end]
+    )
+        end += 1;
     const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
     const added = shortest(left, right) ?? strangers(left, right);
     return new Set(added.map((at) => at + start));

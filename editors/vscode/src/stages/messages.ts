@@ -4,7 +4,12 @@ import type { Range } from '../nest/view';
 import type { LiveStage, StageText } from './answer';
 
 export type ToStages =
-    | { readonly type: 'stage'; readonly stage: LiveStage; readonly told: StageText; readonly milliseconds: number }
+    | {
+          readonly type: 'stage';
+          readonly stage: LiveStage;
+          readonly told: StageText;
+          readonly milliseconds: number;
+      }
     /** The text has changed, and the stages belong to the previous one. */
     | { readonly type: 'stale' }
     /** A stage cannot be made, for the given reason. */

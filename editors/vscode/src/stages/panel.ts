@@ -16,8 +16,10 @@ const PAUSE = 60;
 const NAMES: Record<LiveStage, string> = { plan: 'Plan', mir: 'MIR', asm: 'Assembly' };
 
 const BODY = `<header><span id="file"></span><span id="state" role="status"></span></header>
-<main>${LIVE.map((stage) => `<details id="${stage}"${stage === 'asm' ? '' : ' open'}>
-<summary>${NAMES[stage]} <span class="note"></span></summary><div class="lines" role="list"></div></details>`).join('\n')}</main>`;
+<main>${LIVE.map(
+    (stage) => `<details id="${stage}"${stage === 'asm' ? '' : ' open'}>
+<summary>${NAMES[stage]} <span class="note"></span></summary><div class="lines" role="list"></div></details>`,
+).join('\n')}</main>`;
 
 export class LiveStages implements vscode.Disposable {
     private panel: vscode.WebviewPanel | null = null;
@@ -41,7 +43,8 @@ export class LiveStages implements vscode.Disposable {
             }),
             vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
                 const cursor = selections[0]?.active;
-                if (textEditor.document === this.document && cursor) this.post({ type: 'cursor', line: cursor.line });
+                if (textEditor.document === this.document && cursor)
+                    this.post({ type: 'cursor', line: cursor.line });
             }),
             server.onDidLearn(() => this.refresh()),
             server.onDidChange(() => this.refresh()),
@@ -93,7 +96,10 @@ export class LiveStages implements vscode.Disposable {
         if (this.document === null) return;
         const selection = new vscode.Range(start.line, start.character, end.line, end.character);
         const open = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
-        await vscode.window.showTextDocument(this.document, { selection, viewColumn: open?.viewColumn ?? vscode.ViewColumn.One });
+        await vscode.window.showTextDocument(this.document, {
+            selection,
+            viewColumn: open?.viewColumn ?? vscode.ViewColumn.One,
+        });
     }
 
     private refresh(): void {
@@ -127,9 +133,11 @@ export class LiveStages implements vscode.Disposable {
         try {
             const params = { textDocument: { uri: document.uri.toString() }, stage, live: true };
             const told = readStage(await this.server.ask('sched/ir', params));
-            if (document === this.document) this.post({ type: 'stage', stage, told, milliseconds: Date.now() - since });
+            if (document === this.document)
+                this.post({ type: 'stage', stage, told, milliseconds: Date.now() - since });
         } catch (error) {
-            if (document === this.document) this.post({ type: 'failed', stage, reason: readRefusal(error).message });
+            if (document === this.document)
+                this.post({ type: 'failed', stage, reason: readRefusal(error).message });
         }
     }
 

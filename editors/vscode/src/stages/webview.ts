@@ -4,7 +4,11 @@ import { linesOf, LIVE, stageLines, type LiveStage, type StageLine } from './ans
 import { changedLines } from './diff';
 import type { FromStages, ToStages } from './messages';
 
-declare function acquireVsCodeApi(): { postMessage(message: FromStages): void; setState(state: unknown): void; getState(): unknown };
+declare function acquireVsCodeApi(): {
+    postMessage(message: FromStages): void;
+    setState(state: unknown): void;
+    getState(): unknown;
+};
 
 const vscode = acquireVsCodeApi();
 
@@ -38,7 +42,13 @@ function open(): void {
 
 function draw(stage: Shown, lines: readonly StageLine[], milliseconds: number): void {
     const before = stage.lines.map((line) => line.text);
-    const changed = before.length === 0 ? new Set<number>() : changedLines(before, lines.map((line) => line.text));
+    const changed =
+        before.length === 0
+            ? new Set<number>()
+            : changedLines(
+                  before,
+                  lines.map((line) => line.text),
+              );
     stage.lines = lines;
     stage.section.classList.remove('stale', 'failed');
     const counted = `${lines.length} lines, ${milliseconds} ms`;
@@ -70,7 +80,8 @@ function mark(stage: Shown): void {
 document.addEventListener('click', (event) => {
     const line = event.target instanceof Element ? event.target.closest<HTMLElement>('.line.known') : null;
     const stage = LIVE.find((name) => line !== null && shown.get(name)?.body.contains(line));
-    const [range] = stage === undefined ? [] : shown.get(stage)?.lines[Number(line?.dataset['line'])]?.ranges ?? [];
+    const [range] =
+        stage === undefined ? [] : (shown.get(stage)?.lines[Number(line?.dataset['line'])]?.ranges ?? []);
     if (range !== undefined) vscode.postMessage({ type: 'reveal', range });
 });
 

@@ -15,7 +15,9 @@ export class Code {
         const main = join(vscode, 'out', 'server-main.js');
         const folders = ['--accept-server-license-terms', '--server-data-dir', join(home, 'server'),
             '--user-data-dir', join(home, 'user'), '--extensions-dir', join(home, 'extensions')];
-        execFileSync(process.execPath, [main, ...folders, '--install-extension', vsix], { stdio: ['ignore', 'ignore', 'ignore'] });
+        execFileSync(process.execPath, [main, ...folders, '--install-extension', vsix], {
+            stdio: ['ignore', 'ignore', 'ignore'],
+        });
         const options = ['--host', '127.0.0.1', '--port', '0', '--without-connection-token',
             '--telemetry-level', 'off', '--disable-workspace-trust'];
         const child = spawn(process.execPath, [main, ...folders, ...options], {

@@ -57,7 +57,10 @@ async function drive(vscode: string, vsix: string, example: string, all: readonl
     const folder = await prepare(home, example);
     const code = await Code.start(vscode, vsix, home);
     try {
-        const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
+        const browser = await chromium.launch({
+            executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+            args: FLAGS,
+        });
         try {
             await steps(browser, code.open(folder), folder, all);
         } finally {
@@ -89,7 +92,8 @@ async function steps(browser: Browser, url: string, folder: string, all: readonl
 }
 
 async function main([vscode, vsix, example, what]: string[]): Promise<void> {
-    if (vscode === undefined || vsix === undefined || example === undefined) throw new Error('VSCODE VSIX EXAMPLE [pictures]');
+    if (vscode === undefined || vsix === undefined || example === undefined)
+        throw new Error('VSCODE VSIX EXAMPLE [pictures]');
     const all = what === 'pictures' ? PICTURES : STEPS;
     await rm(SHOTS, { recursive: true, force: true });
     await mkdir(SHOTS, { recursive: true });

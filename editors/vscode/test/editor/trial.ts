@@ -32,7 +32,9 @@ const FILE = 'first.sched';
 
 /** The end of the last line: its time and the automatic schedule's. */
 function ratio(gains: readonly Gain[]): number | null {
-    const times = gains.map(({ text }) => /= ([\d.]+) µs, schedc's own ([\d.]+) µs/.exec(text)).find((found) => found !== null);
+    const times = gains
+        .map(({ text }) => /= ([\d.]+) µs, schedc's own ([\d.]+) µs/.exec(text))
+        .find((found) => found !== null);
     return times ? Number(times[1]) / Number(times[2]) : null;
 }
 
@@ -95,18 +97,32 @@ class Trial {
     async judged(folder: string, model: string): Promise<number> {
         const file = join(folder, FILE);
         const text = await this.bench.saved(file, /\)\s*$/);
-        const words = ['bench', model, '-s', file, '--baseline', '--batch', '1024', '--threads', '1', '--json'];
+        const words = [
+            'bench',
+            model,
+            '-s',
+            file,
+            '--baseline',
+            '--batch',
+            '1024',
+            '--threads',
+            '1',
+            '--json',
+        ];
         const [point] = readMeasured(JSON.parse(execFileSync('schedc', words, { encoding: 'utf8' }))).points;
         if (point?.chosen === undefined) throw new Error('the measurement has no result');
         const found = point.micros / point.chosen;
-        this.say(`${point.micros.toFixed(3)} µs a row, schedc's own ${point.chosen.toFixed(3)} µs: ${found.toFixed(2)} times, by\n${text.trim()}`);
+        this.say(
+            `${point.micros.toFixed(3)} µs a row, schedc's own ${point.chosen.toFixed(3)} µs: ${found.toFixed(2)} times, by\n${text.trim()}`,
+        );
         return found;
     }
 
     private async ledger(lines: number): Promise<Gain[]> {
         const { bench } = this;
         await bench.command('schedc: Measure What Each Directive Gains');
-        const complete = (gains: Gain[]): boolean => gains.some(({ line, stale }) => line === lines && !stale);
+        const complete = (gains: Gain[]): boolean =>
+            gains.some(({ line, stale }) => line === lines && !stale);
         await until(`a gain at the end of line ${lines}`, async () => complete(await bench.gains()), 30_000);
         return bench.gains();
     }
@@ -162,11 +178,14 @@ async function trial(vscode: string, vsix: string, model: string, browser: Brows
         const bench = new Workbench(page, SHOTS);
         await bench.load(code.open(folder));
         const trial = new Trial(bench, name);
-        const factor = await trial.run().then(() => trial.judged(folder, model)).catch(async (error: unknown) => {
-            await bench.shot('failed');
-            console.error(`see ${SHOTS}/failed.png; the editor says: ${await bench.says()}`);
-            throw error;
-        });
+        const factor = await trial
+            .run()
+            .then(() => trial.judged(folder, model))
+            .catch(async (error: unknown) => {
+                await bench.shot('failed');
+                console.error(`see ${SHOTS}/failed.png; the editor says: ${await bench.says()}`);
+                throw error;
+            });
         await page.close();
         return factor <= MOST && trial.seconds * 1000 <= TIME;
     } finally {
@@ -176,9 +195,13 @@ async function trial(vscode: string, vsix: string, model: string, browser: Brows
 }
 
 async function main([vscode, vsix, ...models]: string[]): Promise<void> {
-    if (vscode === undefined || vsix === undefined || models.length === 0) throw new Error('VSCODE VSIX MODEL...');
+    if (vscode === undefined || vsix === undefined || models.length === 0)
+        throw new Error('VSCODE VSIX MODEL...');
     await mkdir(SHOTS, { recursive: true });
-    const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
+    const browser = await chromium.launch({
+        executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+        args: FLAGS,
+    });
     try {
         for (const model of models) if (!(await trial(vscode, vsix, model, browser))) process.exitCode = 1;
     } finally {

@@ -65,13 +65,23 @@ export class Workbench {
         await input.waitFor();
         await input.fill(`>${title}`);
         // Other commands have the same prefix, and recently used ones come first.
-        await this.page.locator('.quick-input-list .monaco-list-row .label-name').getByText(title, { exact: true }).first().click();
-        await until(`the end of ${title}`, async () => (await input.isHidden()) || !(await input.inputValue()).includes(title));
+        await this.page
+            .locator('.quick-input-list .monaco-list-row .label-name')
+            .getByText(title, { exact: true })
+            .first()
+            .click();
+        await until(
+            `the end of ${title}`,
+            async () => (await input.isHidden()) || !(await input.inputValue()).includes(title),
+        );
     }
 
     /** Opens a file of the folder. */
     async open(file: string): Promise<void> {
-        await this.page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: file }).dblclick();
+        await this.page
+            .locator('.explorer-folders-view .monaco-list-row')
+            .filter({ hasText: file })
+            .dblclick();
         await this.page.locator('.tab.active').filter({ hasText: file }).waitFor();
         await this.editor.locator('.view-line').first().waitFor();
     }
@@ -83,7 +93,10 @@ export class Workbench {
 
     async focusText(): Promise<void> {
         await this.key('Control+1');
-        await until('the cursor in the text', async () => (await this.editor.locator('.native-edit-context:focus, textarea:focus').count()) > 0);
+        await until(
+            'the cursor in the text',
+            async () => (await this.editor.locator('.native-edit-context:focus, textarea:focus').count()) > 0,
+        );
     }
 
     /** Moves the cursor; line and column count from 1. */
@@ -93,7 +106,9 @@ export class Workbench {
         const input = this.page.locator('.quick-input-widget input').first();
         await input.fill(`:${line}:${column}`);
         await this.key('Enter');
-        await until(`the cursor in line ${line}`, async () => (await this.place()).startsWith(`Ln ${line}, Col ${column}`));
+        await until(`the cursor in line ${line}`, async () =>
+            (await this.place()).startsWith(`Ln ${line}, Col ${column}`),
+        );
     }
 
     /** The cursor's position in the status bar. */
@@ -153,14 +168,18 @@ export class Workbench {
                 return { line: at + 1, text: content, stale: fontStyle === 'italic' };
             }));
         });
-        return found.filter(({ text }) => /×|waits|later line|not measured/.test(text)).map((one) => ({ ...one, text: one.text.replace(/^"|"$/g, '') }));
+        return found
+            .filter(({ text }) => /×|waits|later line|not measured/.test(text))
+            .map((one) => ({ ...one, text: one.text.replace(/^"|"$/g, '') }));
     }
 
     /** The lines of a text that fits the window. */
     async lines(): Promise<string[]> {
         return this.editor.locator('.view-line').evaluateAll((lines) => {
             const top = (line: Element): number => Number.parseFloat((line as HTMLElement).style.top);
-            return [...lines].sort((a, b) => top(a) - top(b)).map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
+            return [...lines]
+                .sort((a, b) => top(a) - top(b))
+                .map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
         });
     }
 
@@ -176,7 +195,8 @@ export class Workbench {
 
     /** Accepts one of the visible proposals; waits until the list has closed or changed. */
     async accept(label: string, others?: string): Promise<void> {
-        const row = (text: string): Locator => this.suggestions.filter({ has: this.page.getByText(text, { exact: true }) }).first();
+        const row = (text: string): Locator =>
+            this.suggestions.filter({ has: this.page.getByText(text, { exact: true }) }).first();
         await row(label).click();
         if (others !== undefined) await row(others).waitFor();
         else await until(`the end of ${label}`, async () => (await this.suggestions.count()) === 0);
@@ -203,7 +223,8 @@ export class Workbench {
     async brings(result: Locator): Promise<void> {
         const errors = this.notifications.filter({ has: this.page.locator('.codicon-error') });
         await until('the result of a command', async () => {
-            if ((await errors.count()) > 0) throw new Error(`an error message: ${await errors.first().textContent()}`);
+            if ((await errors.count()) > 0)
+                throw new Error(`an error message: ${await errors.first().textContent()}`);
             return result.first().isVisible();
         }, LONG);
     }

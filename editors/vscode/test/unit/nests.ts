@@ -9,7 +9,8 @@
 
 import { readAnswer, type NestView } from '../../src/nest/view';
 
-const LOOP = /^(row|tree) (\S+) (\S+(?: step \S+)?)(?: \*(\d+))?(?: \[([^\]]*)\])?(?: @(\d+))?(?: while (.*))?$/;
+const LOOP =
+    /^(row|tree) (\S+) (\S+(?: step \S+)?)(?: \*(\d+))?(?: \[([^\]]*)\])?(?: @(\d+))?(?: while (.*))?$/;
 
 const line = (number: number): unknown => ({
     start: { line: number - 1, character: 0 },
@@ -61,7 +62,14 @@ export function nestJson(text: string): unknown {
     return {
         version: 1,
         stale: false,
-        view: { roots, loops, accumulation: { order: 'exact', why: null }, representation: null, tree_order: 'model', batch_size: null },
+        view: {
+            roots,
+            loops,
+            accumulation: { order: 'exact', why: null },
+            representation: null,
+            tree_order: 'model',
+            batch_size: null,
+        },
     };
 }
 
