@@ -1,7 +1,8 @@
-"""This compiler against an earlier one: libraries of the same model from both, timed in turns.
+"""Compares this compiler with an earlier one: times libraries of the same model from both in turns.
 
-It says whether a change keeps the speed, and what single changes to the compiler gain
+Shows whether a change keeps the speed, and the gain of single changes
 (docs/performance/figures/changes.json).
+
 """
 
 import json
@@ -12,13 +13,14 @@ from pathlib import Path
 import compare
 from tools import Failed, HARNESS, SCHEDC, markdown, micros, run, say, write
 
-HEADER = ["model", "batch", "threads", "before, µs/row", "after, µs/row", "after/before", "size, after/before"]
+HEADER = ["model", "batch", "threads", "before, µs/row", "after, µs/row", "after/before",
+          "size, after/before"]
 
 
 def sample(model, options, library):
     """Microseconds per row of a library at each number of threads and rows."""
-    text = run([HARNESS, "--rows", model.rows, "--outputs", model.outputs, "--batches", options.batches, "--threads",
-                options.threads, "--repetitions", options.repetitions, "--artefact", library,
+    text = run([HARNESS, "--rows", model.rows, "--outputs", model.outputs, "--batches", options.batches,
+                "--threads", options.threads, "--repetitions", options.repetitions, "--artefact", library,
                 *compare.peers(model, options)])
     lines = [json.loads(line) for line in text.splitlines()]
     compare.check_margins(model, lines)
@@ -37,16 +39,19 @@ def rows(model, options):
         rounds = [[sample(model, options, library) for library in libraries] for _ in range(options.rounds)]
     table, worst = [], 0
     for threads, batch in rounds[0][0]:
-        before, after = (statistics.median(pair[which][threads, batch] for pair in rounds) for which in (0, 1))
-        # Both libraries of a round ran one after the other: their ratio cancels changes in the machine's speed.
+        before, after = (statistics.median(pair[which][threads, batch] for pair in rounds)
+                         for which in (0, 1))
+        # The libraries of a round ran one after the other, so that their ratio cancels changes in the
+        # machine's speed.
         ratio = statistics.median(new[threads, batch] / old[threads, batch] for old, new in rounds)
         worst = max(worst, ratio)
-        table.append([model.name, batch, threads, micros(before), micros(after), f"{ratio:.3f}", f"{size:.3f}"])
+        table.append([model.name, batch, threads, micros(before), micros(after), f"{ratio:.3f}",
+                      f"{size:.3f}"])
     return table, worst
 
 
 def builds(found, options):
-    """Prints what has become faster or slower; whether nothing has become slower than allowed."""
+    """Prints speed-ups and slow-downs; returns whether no slow-down exceeds the limit."""
     table, well = [], True
     for model in found:
         try:

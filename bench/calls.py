@@ -1,4 +1,4 @@
-"""Calls of every number of rows: what one costs beside calls of more rows, and beside the best of many schedules."""
+"""Times of calls of all sizes, compared with larger calls and with the best of many schedules."""
 
 import json
 import tempfile
@@ -7,20 +7,21 @@ from pathlib import Path
 from defaults import chosen, regrets
 from tools import Failed, SCHEDC, markdown, run, say, write
 
-# Every size of small calls, and some above, which could be cheaper than the last of them.
+# All small call sizes, and some larger ones, which could be cheaper than the largest small one.
 SIZES = [*range(1, 521), 528, 544, 576, 640, 768, 1024]
 SMALL = 520
 
 
-# Runs of which the fastest counts for each size: where rows come from far, neighbours on the machine disturb single ones.
+# Runs per size; the fastest counts. If rows come from memory, neighbours on the machine disturb single runs.
 RUNS = 3
 
 
 def times(model, schedule, samples):
-    """Microseconds of a call of each of the sizes."""
+    """Microseconds per call for each size."""
     least = dict.fromkeys(SIZES, float("inf"))
     for _ in range(RUNS):
-        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "-s", schedule, "--batch", ",".join(map(str, SIZES)),
+        text = run([SCHEDC, "bench", model.path, "-i", model.rows, "-s", schedule, "--batch",
+                    ",".join(map(str, SIZES)),
                     "--threads", "1", "--samples", samples, "--json"])
         for rows, point in zip(SIZES, json.loads(text)["points"], strict=True):
             least[rows] = min(least[rows], point["us_per_row"] * rows)
@@ -28,7 +29,7 @@ def times(model, schedule, samples):
 
 
 def steps(costs):
-    """For each small size: the size of the cheapest call of as many rows or more, and how many times as much it costs itself."""
+    """For each small size, the cheapest size that is not smaller, and the ratio of the two calls' times."""
     least, found = None, {}
     for rows in reversed(SIZES):
         if least is None or costs[rows] <= costs[least]:
@@ -38,7 +39,7 @@ def steps(costs):
 
 
 def calls(models, options):
-    """Prints the highest steps of each model, and how far single sizes are from their best schedules."""
+    """Prints the worst ratios of each model, and the ratio of some sizes to their best schedules."""
     highest, furthest, table = 1.0, 1.0, []
     for model in models:
         try:
@@ -46,16 +47,19 @@ def calls(models, options):
                 found = steps(times(model, chosen(model, Path(work)), options.repetitions))
             rows = max(found, key=lambda rows: found[rows][1])
             over = sum(ratio > options.step for _, ratio in found.values())
-            others = [(own / best, int(batch), name) for _, batch, _, own, best, name in regrets(model, options)]
+            others = [(own / best, int(batch), name)
+                      for _, batch, _, own, best, name in regrets(model, options)]
         except Failed as error:
             say(f"{model.name}: {error}")
             highest = float("inf")
             continue
         ratio, batch, name = max(others)
         highest, furthest = max(highest, found[rows][1]), max(furthest, ratio)
-        table.append([model.name, f"{found[rows][1]:.2f}", rows, found[rows][0], over, f"{ratio:.2f}", batch, name])
+        table.append([model.name, f"{found[rows][1]:.2f}", rows, found[rows][0], over, f"{ratio:.2f}", batch,
+                      name])
         print("  ".join(map(str, table[-1])), flush=True)
-    header = ["model", "highest step", "at rows", "beside rows", f"steps above {options.step}", "furthest from the best", "at rows",
+    header = ["model", "highest step", "at rows", "beside rows", f"steps above {options.step}",
+              "furthest from the best", "at rows",
               "best schedule"]
     summary = f"\nhighest step {highest:.2f} (at most {options.step}), furthest {furthest:.2f} (at most {options.limit})\n"
     print(markdown(header, table) + summary, end="", flush=True)

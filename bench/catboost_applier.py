@@ -1,9 +1,11 @@
-"""CatBoost's own applier against a library of the same model: microseconds per row, one thread, medians of calls that take
-turns. Both get the rows as they want them, beforehand: CatBoost a Pool, the library floats.
+"""Compares CatBoost's own applier with a library of the same model. Prints microseconds per row on one
+thread, as medians of alternating calls. Rows are converted beforehand: a Pool for CatBoost, floats for the
+library.
 
     python bench/catboost_applier.py SCHEDC [TREES [DEPTH]]
 
 Python needs catboost and numpy.
+
 """
 
 import ctypes
@@ -20,7 +22,7 @@ import numpy
 FEATURES = 28
 BATCHES = [64, 1024, 16384]
 TURNS = 15
-# A sample is as many calls as take this long.
+# Seconds that the calls of one sample take.
 SECONDS = 0.02
 
 
@@ -34,12 +36,12 @@ class Call(ctypes.Structure):
 
 
 def trained(trees, depth, folder):
-    """A model of numbers, its file, and rows."""
+    """A model with numeric features, its file, and rows."""
     random = numpy.random.default_rng(trees + depth)
     rows = random.standard_normal((max(BATCHES), FEATURES)).astype(numpy.float32)
     label = rows[:, 0] * rows[:, 1] + numpy.sin(3 * rows[:, 2]) + 0.3 * random.standard_normal(len(rows))
-    model = catboost.CatBoostRegressor(iterations=trees, depth=depth, thread_count=1, verbose=False, random_seed=1,
-                                       allow_writing_files=False)
+    model = catboost.CatBoostRegressor(iterations=trees, depth=depth, thread_count=1, verbose=False,
+                                       random_seed=1, allow_writing_files=False)
     model.fit(rows[:8192], label[:8192])
     path = folder / "model.json"
     model.save_model(str(path), format="json")
@@ -47,7 +49,7 @@ def trained(trees, depth, folder):
 
 
 def sample(call):
-    """Seconds of one call, over as many as take long enough."""
+    """Seconds per call, averaged over enough calls."""
     calls = 0
     start = time.process_time()
     while True:
@@ -59,7 +61,8 @@ def sample(call):
 
 
 def main():
-    schedc, trees, depth = sys.argv[1], int((sys.argv + [0, 0])[2] or 500), int((sys.argv + [0, 0, 0])[3] or 6)
+    schedc, trees, depth = sys.argv[1], int((sys.argv + [0, 0])[2] or 500), int((sys.argv + [0, 0, 0])[3]
+                                                                                or 6)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         model, path, rows = trained(trees, depth, folder)
@@ -70,8 +73,8 @@ def main():
         for batch in BATCHES:
             pool = catboost.Pool(rows[:batch])
             out = numpy.zeros(batch)
-            call = Call(size=ctypes.sizeof(Call), kind=1, rows=rows.ctypes.data, n_rows=batch, out=out.ctypes.data,
-                        threads=1)
+            call = Call(size=ctypes.sizeof(Call), kind=1, rows=rows.ctypes.data, n_rows=batch,
+                        out=out.ctypes.data, threads=1)
 
             def ours(call=call):
                 if predict(ctypes.byref(call)):
@@ -84,7 +87,8 @@ def main():
             equal = int((theirs() == out).sum())
             pairs = [(sample(theirs), sample(ours)) for _ in range(TURNS)]
             theirs_us, ours_us = (statistics.median(times) / batch * 1e6 for times in zip(*pairs))
-            print(f"{batch:6} rows: CatBoost {theirs_us:.3f}, schedc {ours_us:.3f}, {theirs_us / ours_us:.1f} times; "
+            print(f"{batch:6} rows: CatBoost {theirs_us:.3f}, schedc {ours_us:.3f}, "
+                  f"{theirs_us / ours_us:.1f} times; "
                   f"{equal} of {batch} equal in all bits")
 
 

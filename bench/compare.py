@@ -1,4 +1,5 @@
-"""schedc against its peers on models: a table, a run for `schedc bench` to load, and a plot for each model."""
+"""Compares schedc with its peers on models: a table, a run for `schedc bench` to load, and a plot for each
+model."""
 
 import json
 import subprocess
@@ -13,7 +14,7 @@ from tools import (BENCH, CACHE, Failed, HARNESS, SCHEDC, cpu_features, machine,
 PEERS = ["XGBoost", "LightGBM", "ONNX Runtime", "lleaves", "tl2cgen"]
 HEADER = ["model", "batch", "threads", *(f"{peer}, µs/row" for peer in PEERS), "schedc, µs/row", "quartiles",
           "best peer/schedc", "target", "ns/walk"]
-# Sums of thousands of floats in another order differ by less.
+# Largest difference between sums of thousands of floats in different orders.
 TOLERANCE = 1e-4
 
 
@@ -23,7 +24,7 @@ def library(name):
 
 
 def peers(model, options):
-    """The harness's arguments for the peers of a model, and why others are left out."""
+    """The harness's arguments for the peers of a model, and the reasons why the others are left out."""
     trainer = model.path.suffix
     arguments = []
     if trainer == ".json":
@@ -32,7 +33,8 @@ def peers(model, options):
         arguments += ["--lightgbm", library("lightgbm/lib/lib_lightgbm.so"), model.path]
     if trainer == ".onnx" or (trainer == ".json" and "onnxruntime" in options.peers):
         try:
-            arguments += ["--onnxruntime", library("onnxruntime/capi/libonnxruntime.so.*"), convert.to_onnx(model)]
+            arguments += ["--onnxruntime", library("onnxruntime/capi/libonnxruntime.so.*"),
+                          convert.to_onnx(model)]
         except Failed as error:
             say(f"{model.name}: ONNX Runtime is left out: {error}")
     if trainer == ".txt" and "lleaves" in options.peers:
@@ -43,28 +45,29 @@ def peers(model, options):
     if trainer != ".onnx" and "tl2cgen" in options.peers:
         try:
             compiled = convert.to_c(model, options.compile_seconds)
-            arguments += ["--tl2cgen", compiled, "float64" if trainer == ".txt" else "float32"] if compiled else []
+            arguments += ["--tl2cgen", compiled,
+                          "float64" if trainer == ".txt" else "float32"] if compiled else []
         except Failed as error:
             say(f"{model.name}: tl2cgen is left out: {error}")
     return arguments
 
 
 def measure(model, options, arguments):
-    """The lines of the harness: how far margins are off, and the time of each way at each point."""
+    """The harness's output by lines: the differences of margins, and the time of each way at each point."""
     with tempfile.TemporaryDirectory() as work:
         artefact = Path(work) / "model.so"
         schedule = ["-s", options.schedule] if options.schedule else []
         run([SCHEDC, "build", model.path, "-o", artefact, "--cpu", options.cpu, *schedule])
         text = run([HARNESS, "--rows", model.rows, "--outputs", model.outputs, "--batches", options.batches,
-                    "--threads", options.threads, "--repetitions", options.repetitions, "--artefact", artefact,
-                    "--doubles", "yes" if options.doubles else "no",
-                    # An ONNX model has no other results than its predictions.
+                    "--threads", options.threads, "--repetitions", options.repetitions, "--artefact",
+                    artefact, "--doubles", "yes" if options.doubles else "no",
+                    # The only results of an ONNX model are its predictions.
                     "--values", "yes" if model.path.suffix == ".onnx" else "no", *arguments])
     return [json.loads(line) for line in text.splitlines()]
 
 
 def check_margins(model, lines):
-    """Programs whose margins are wrong; an error if schedc is among them."""
+    """Programs with wrong margins; raises an error if schedc is among them."""
     wrong = set()
     for line in lines:
         if "margins" not in line:
@@ -82,7 +85,7 @@ def check_margins(model, lines):
 
 
 def to_run(model, lines, cpu):
-    """A run as `schedc bench` saves it: the best way of each program at each point."""
+    """A run in the format of `schedc bench`, with the best way of each program at each point."""
     best = {}
     wrong = check_margins(model, lines)
     for line in lines:
@@ -105,9 +108,10 @@ def to_run(model, lines, cpu):
 
 
 def target(name, batch, ratio, walk):
-    """What is aimed at, with a mark if it is missed. Only one thread has targets."""
+    """The target, with a mark if it is missed. Only one thread has targets."""
     for group in json.loads((BENCH / "targets.json").read_text()):
-        if not any(name == model or (model.endswith("*") and name.startswith(model[:-1])) for model in group["models"]):
+        if not any(name == model or (model.endswith("*") and name.startswith(model[:-1]))
+                   for model in group["models"]):
             continue
         least = group["ratio"].get(str(min(batch, 1024)))
         if least is None:
@@ -123,19 +127,21 @@ def rows(measured):
     points = {(p["threads"], p["batch"], p["schedule"]): p for p in measured["points"]}
     for threads, batch in dict.fromkeys((p["threads"], p["batch"]) for p in measured["points"]):
         ours = points[threads, batch, "schedc"]
-        theirs = {peer: points[threads, batch, peer]["us_per_row"] for peer in PEERS if (threads, batch, peer) in points}
+        theirs = {peer: points[threads, batch, peer]["us_per_row"] for peer in PEERS
+                  if (threads, batch, peer) in points}
         ratio = min(theirs.values()) / ours["us_per_row"]
         goal = target(measured["model"], batch, ratio, ours["ns_per_walk"]) if threads == 1 else ""
         low, high = ours["spread"]
-        yield [measured["model"], batch, threads, *(micros(theirs[peer]) if peer in theirs else "-" for peer in PEERS),
+        yield [measured["model"], batch, threads,
+               *(micros(theirs[peer]) if peer in theirs else "-" for peer in PEERS),
                micros(ours["us_per_row"]), f"{micros(low)} to {micros(high)}", f"{ratio:.1f}", goal,
                f"{ours['ns_per_walk']:.2f}"]
 
 
 def compare(found, options):
-    """Measures models one after the other. One that fails does not cost the others' results; whether all went well."""
+    """Measures models one by one; a failure does not affect the others. Returns whether all succeeded."""
     out, table, well = options.out, [], True
-    # Everything is compiled first, so that nothing else runs while times are taken.
+    # All compilations come first, so that they do not disturb the measurements.
     prepared = [(model, peers(model, options)) for model in found]
     print(markdown(HEADER, []), end="", flush=True)
     cpu = None

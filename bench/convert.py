@@ -1,4 +1,4 @@
-"""Models as the peers want them. What is made is kept in the cache, by the model's fingerprint."""
+"""Converts models for the peers. Results are cached by the model's fingerprint."""
 
 import json
 import math
@@ -12,17 +12,18 @@ import onnx
 
 from tools import CACHE, BENCH, Failed, say, run, write
 
-# Trees of one file of generated C.
+# Trees per file of generated C.
 TREES_PER_FILE = 25
 
 
 def cached(model, name):
-    """The place of something made of a model."""
+    """The path of a converted model."""
     return CACHE / "made" / model.fingerprint.replace(":", "-") / name
 
 
 def base_margins(learner):
-    """The margin that each output starts from. Files have it after the output transform, one for all or one for each."""
+    """The base margin of each output. Files have it after the output transform, as one value or one for each
+    output."""
     text = learner["learner_model_param"]["base_score"]
     values = json.loads(text) if text.startswith("[") else [float(text)]
     outputs = max(1, int(learner["learner_model_param"].get("num_class", 0)))
@@ -35,7 +36,7 @@ def base_margins(learner):
 
 
 def scores_alone(model, path):
-    """An ONNX model whose rows are called `rows` and whose scores are called `margins`, without its other results."""
+    """An ONNX model with the input `rows` and the output `margins`, without its other results."""
     made = onnx.load(model.path)
     ensembles = [node for node in made.graph.node if node.op_type.startswith("TreeEnsemble")]
     if len(ensembles) != 1 or ensembles[0].input[0] != made.graph.input[0].name:
@@ -52,7 +53,7 @@ def scores_alone(model, path):
 
 
 def save(made, path):
-    """Writes an ONNX model beside its place and moves it there."""
+    """Writes an ONNX model to a temporary file and renames it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_bytes(made.SerializeToString())
@@ -60,7 +61,7 @@ def save(made, path):
 
 
 def to_onnx(model):
-    """The model for ONNX Runtime: one tree ensemble, which takes `rows` and gives `margins`."""
+    """The model for ONNX Runtime: one tree ensemble with the input `rows` and the output `margins`."""
     path = cached(model, "model.onnx")
     if path.exists():
         return path
@@ -69,8 +70,8 @@ def to_onnx(model):
     learner = json.loads(model.path.read_text())["learner"]
     booster = learner["gradient_booster"]["model"]
     base = base_margins(learner)
-    nodes = {key: [] for key in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
-                                 "missing_value_tracks_true")}
+    nodes = {key: [] for key in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
+                                 "falsenodeids", "missing_value_tracks_true")}
     targets = {key: [] for key in ("treeids", "nodeids", "ids", "weights")}
     for number, (tree, output) in enumerate(zip(booster["trees"], booster["tree_info"])):
         left, right = tree["left_children"], tree["right_children"]
@@ -107,14 +108,15 @@ def to_onnx(model):
 
 
 def to_lleaves(model, seconds):
-    """The model as a library that lleaves compiled."""
+    """The model as a library from lleaves."""
     path = cached(model, "lleaves.so")
     if path.exists():
         return path
     python = CACHE / "lleaves" / "bin" / "python"
     if not python.exists():
         run([sys.executable, "-m", "venv", CACHE / "lleaves"])
-        run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", BENCH / "requirements-lleaves.txt"])
+        run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r",
+             BENCH / "requirements-lleaves.txt"])
     made = cached(model, "lleaves.o")
     made.parent.mkdir(parents=True, exist_ok=True)
     run([python, BENCH / "compile_lleaves.py", model.path, made], seconds)
@@ -124,7 +126,7 @@ def to_lleaves(model, seconds):
 
 
 def compile_all(commands, seconds):
-    """Runs compilers, as many at once as there are cores, and stops all of them when their time is over."""
+    """Runs compilers in parallel, one per core, and stops all of them at a timeout."""
     end = time.monotonic() + seconds
     waiting, running = list(commands), []
     try:
@@ -145,7 +147,7 @@ def compile_all(commands, seconds):
 
 
 def to_c(model, seconds):
-    """The model as a library of compiled C, or None if compiling takes too long."""
+    """The model as a library from generated C, or None if compiling takes too long."""
     path = cached(model, "tl2cgen.so")
     if path.exists():
         return path
@@ -155,7 +157,7 @@ def to_c(model, seconds):
         return None
     source = cached(model, "tl2cgen")
     since = time.monotonic()
-    # In a process of its own: the library prints what it likes.
+    # A separate process, since the library prints to standard output.
     python = CACHE / "venv" / "bin" / "python"
     files = max(1, min(64, model.trees // TREES_PER_FILE))
     run([python, BENCH / "generate_c.py", model.path, source, files])
@@ -163,7 +165,8 @@ def to_c(model, seconds):
     sources = sorted(source.glob("*.c"))
     objects = [unit.with_suffix(".o") for unit in sources]
     try:
-        compile_all([compiler + ["-c", str(unit), "-o", str(made)] for unit, made in zip(sources, objects)], seconds)
+        compile_all([compiler + ["-c", str(unit), "-o", str(made)] for unit, made in zip(sources, objects)],
+                    seconds)
     except Failed as error:
         write(given_up, str(seconds))
         say(f"{model.name}: tl2cgen is left out: {error}")

@@ -1,4 +1,4 @@
-"""How far the schedule that schedc chooses is from the best of many."""
+"""Compares automatic schedules with the best of many."""
 
 import json
 import statistics
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tools import EXAMPLES, Failed, SCHEDC, markdown, micros, run, say, write
 
-# Contenders of the second round, which tells close ones apart.
+# Number of contenders in the second round, which separates close ones.
 FINALISTS = 5
-# Samples per schedule in the first round, which has to find the finalists among many, and in the second.
+# Samples per schedule in the first round, which selects the finalists, and in the second.
 ROUGHLY, WELL = 2, 21
 
 
@@ -18,7 +18,7 @@ def blocks(rows):
 
 
 def over_rows(model):
-    """Schedules whose vectors, or groups of walks, are rows of a block."""
+    """Schedules whose vectors, or groups of walks, have one row of the block per lane or walk."""
     depth = model.depth
     for rows in (16, 64, 256, 512):
         for layout, widths in (("sparse", (1, 8, 16)), ("levels", (8, 16)), ("quantized", (16, 32, 64)),
@@ -26,7 +26,7 @@ def over_rows(model):
             for width in widths:
                 for interleave in (1, 2, 4, 8):
                     quantized = layout in ("quantized", "preorder")
-                    # Eight vectors of bytes are a block of their own.
+                    # Eight vectors of bytes need blocks of their own.
                     eight = quantized and interleave == 8
                     if width * interleave > rows or eight != (rows == 512) or eight and width < 64:
                         continue
@@ -46,12 +46,13 @@ def over_rows(model):
 
 
 def over_trees(model):
-    """Schedules for few rows: all tests of a tree at once, or trees in lanes or side by side."""
+    """Schedules for small batches: test masks, trees in lanes, or interleaved trees."""
     for layout in ("quantized", "preorder", "oblivious"):
         for interleave in (2, 4, 8):
             lines = ["cache(batch)", f"representation({layout})", f"interleave(tree, {interleave})"]
             yield f"{layout} trees, interleave {interleave}", "\n".join(lines) + "\n"
-    for layout, width in (("array", 1), ("sparse", 1), ("sparse", 8), ("sparse", 16), ("levels", 8), ("levels", 16)):
+    for layout, width in (("array", 1), ("sparse", 1), ("sparse", 8), ("sparse", 16), ("levels", 8),
+                          ("levels", 16)):
         for interleave in (1, 2, 4, 8):
             if width * interleave > model.trees or width == interleave == 1:
                 continue
@@ -62,17 +63,20 @@ def over_trees(model):
 
 
 def chosen(model, folder):
-    """The schedule that schedc chooses for a model, with its blocks for calls of few rows."""
-    text = run(["sh", "-c", '"$0" build "$1" --rows f32 --emit header -o /dev/null --explain-schedule 2>&1', SCHEDC, model.path])
+    """The automatic schedule of a model, with its variants for small batches."""
+    text = run(["sh", "-c", '"$0" build "$1" --rows f32 --emit header -o /dev/null --explain-schedule 2>&1',
+                SCHEDC, model.path])
     path = folder / "chosen.sched"
-    # Messages that are no part of a schedule begin otherwise.
-    path.write_text("\n".join(line for line in text.splitlines() if not line.startswith(("wrote ", "note: "))) + "\n")
+    # Lines of a schedule begin differently from messages.
+    path.write_text("\n".join(line for line in text.splitlines()
+                              if not line.startswith(("wrote ", "note: "))) + "\n")
     return path
 
 
 def candidates(model, folder):
-    """Files with the schedules that can be compiled for a model."""
-    texts = [(path.stem, path.read_text()) for path in sorted(EXAMPLES.glob("*.sched"))] + [*over_rows(model), *over_trees(model)]
+    """Files with the schedules that compile for a model."""
+    texts = [(path.stem, path.read_text())
+             for path in sorted(EXAMPLES.glob("*.sched"))] + [*over_rows(model), *over_trees(model)]
     usable = []
     for name, text in texts:
         path = folder / f"{name}.sched"
@@ -86,17 +90,19 @@ def candidates(model, folder):
 
 
 def race(model, schedules, batches, threads, samples):
-    """Microseconds per row of each schedule, by batch size and number of threads. One process compiles each schedule once."""
+    """Microseconds per row of each schedule, by batch size and number of threads. One process compiles each
+    schedule once."""
     arguments = [word for path in schedules for word in ("-s", path)]
-    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batches, "--threads", threads, "--json",
-                "--samples", samples, *arguments])
+    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", batches, "--threads", threads,
+                "--json", "--samples", samples, *arguments])
     points = iter(json.loads(text)["points"])
     return {(threads, batch): {path: next(points)["us_per_row"] for path in schedules}
             for threads in threads.split(",") for batch in batches.split(",")}
 
 
 def regrets(model, options):
-    """For each number of threads and rows: the time of the chosen schedule and of the best, and which that is."""
+    """For each number of threads and rows: the time of the automatic schedule, the best time, and the best
+    schedule."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
         usable = candidates(model, folder)
@@ -108,7 +114,7 @@ def regrets(model, options):
             final = race(model, [own, *finalists], batch, threads, WELL)[threads, batch]
             best = min(finalists, key=final.get)
             if final[own] / final[best] > options.limit:
-                # Once more: on a shared machine single figures are off by a factor of two now and then.
+                # Measures again: on a shared machine single figures are sometimes off by a factor of two.
                 again = race(model, [own, *finalists], batch, threads, WELL)[threads, batch]
                 final = {path: min(figure, again[path]) for path, figure in final.items()}
                 best = min(finalists, key=final.get)
@@ -116,16 +122,19 @@ def regrets(model, options):
 
 
 def defaults(found, options):
-    """Prints how far the chosen schedule is from the best one; whether it is always near enough, and mostly very near."""
+    """Prints the ratios of automatic to best schedules. Returns whether all are below the limit and most are
+    close to 1."""
     table, ratios = [], []
-    header = ["model", "batch", "threads", "tried", "chosen, µs/row", "best, µs/row", "chosen/best", "best schedule"]
+    header = ["model", "batch", "threads", "tried", "chosen, µs/row", "best, µs/row", "chosen/best",
+              "best schedule"]
     print(markdown(header, []), end="", flush=True)
     for model in found:
         try:
             for threads, batch, tried, own, best, name in regrets(model, options):
                 ratios.append(own / best)
                 mark = "" if own / best <= options.limit else "**"
-                row = [model.name, batch, threads, tried, micros(own), micros(best), f"{mark}{own / best:.2f}{mark}", name]
+                row = [model.name, batch, threads, tried, micros(own), micros(best),
+                       f"{mark}{own / best:.2f}{mark}", name]
                 table.append(row)
                 print("".join(markdown([], [row]).split("\n", 2)[2]), end="", flush=True)
         except Failed as error:

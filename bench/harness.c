@@ -4,14 +4,14 @@
  *             --artefact MODEL.so --xgboost LIBRARY MODEL.json | --lightgbm LIBRARY MODEL.txt | --onnxruntime LIBRARY MODEL.onnx
  *             [--lleaves LIBRARY] [--tl2cgen LIBRARY TYPE]
  *
- * The first peer is the trainer: XGBoost, LightGBM, or ONNX Runtime where there is neither of them. First the margins of all
- * rows are compared with its own. Then, for each batch size and number of threads, samples of
- * the contenders are taken in turn (A B C A B C ...), so that a change in the machine's speed meets all of them. A sample
- * is as many calls, one after the other through the rows, as take SAMPLE_SECONDS. One thread is measured in process CPU
- * time, which other processes disturb less; more threads in wall time.
+ * The first peer is the trainer: XGBoost, LightGBM, or ONNX Runtime where there is neither of them. First the
+ * margins of all rows are compared with its own. Then, for each batch size and number of threads, samples of
+ * the contenders are taken in turn (A B C A B C ...), so that a change in the machine's speed meets all of
+ * them. A sample is as many calls, one after the other through the rows, as take SAMPLE_SECONDS. One thread
+ * is measured in process CPU time, which other processes disturb less; more threads in wall time.
  *
- * Standard output has one JSON object a line: one for each other program's margins, then one for each way of each program at each
- * point, with quartiles in microseconds per row.
+ * Standard output has one JSON object a line: one for each other program's margins, then one for each way of
+ * each program at each point, with quartiles in microseconds per row.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -54,7 +54,7 @@ static double now(clockid_t clock)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Seconds that one sample of `calls` calls takes. */
+/* Seconds of a sample of `calls` calls. */
 static double sample(Contender *contender, int64_t calls)
 {
     clockid_t clock = work.threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
@@ -70,7 +70,7 @@ static double sample(Contender *contender, int64_t calls)
     return seconds;
 }
 
-/* Doubles the calls of a sample until it is long enough. Warms everything up on the way. */
+/* Doubles the calls of a sample until it is long enough. This also warms up caches and threads. */
 static void calibrate(Contender *contender)
 {
     int64_t most = contender->most ? contender->most : MAX_CALLS;
@@ -80,7 +80,8 @@ static void calibrate(Contender *contender)
         contender->calls *= 2;
 }
 
-/* Threads of the last contender may spin for a while in hope of work: let them go to sleep, then wake our own. */
+/* Threads of the last contender may spin for a while. Waits until they sleep, then wakes this contender's
+ * own. */
 static void settle(Contender *contender)
 {
     struct timespec pause = {.tv_nsec = (long)(PAUSE_SECONDS * 1e9)};
@@ -109,13 +110,13 @@ static void measure(Contender *contenders, int count, int repetitions)
     }
 }
 
-/* The sample below which this share of the sorted samples lies, in microseconds. */
+/* The quantile of the sorted samples at this share, in microseconds. */
 static double quantile(const Contender *contender, int repetitions, double share)
 {
     return contender->samples[(int)(share * (repetitions - 1) + 0.5)] * 1e6;
 }
 
-/* Measures all programs at one batch size with one number of threads. */
+/* Measures all programs at one batch size and number of threads. */
 static void compare_speed(const Program *const *programs, int count, int64_t outputs, int repetitions)
 {
     static Contender contenders[MAX_PROGRAMS * MAX_WAYS];
@@ -138,7 +139,7 @@ static void compare_speed(const Program *const *programs, int count, int64_t out
     }
 }
 
-/* Says how far a program's margins are from the expected ones. */
+/* Prints the difference of a program's margins from the expected ones. */
 static void compare_margins(const Program *program, const double *expected, int64_t outputs)
 {
     int64_t length = work.rows.rows * outputs, equal = 0;
@@ -148,7 +149,7 @@ static void compare_margins(const Program *program, const double *expected, int6
     for (int64_t index = 0; index < length; index++) {
         equal += memcmp(&expected[index], &found[index], sizeof(double)) == 0;
         double difference = fabs(expected[index] - found[index]) / fmax(1, fabs(expected[index]));
-        /* Written so that a NaN counts as a difference. */
+        /* Negated so that a NaN counts as a difference. */
         if (!(difference <= largest))
             largest = isnan(difference) ? HUGE_VAL : difference;
     }
@@ -158,7 +159,7 @@ static void compare_margins(const Program *program, const double *expected, int6
     free(found);
 }
 
-/* Numbers from 1 on, separated by commas; returns how many. */
+/* Parses positive numbers, separated by commas; returns their number. */
 static int parse_list(const char *text, int64_t *numbers)
 {
     int count = 0;
@@ -175,7 +176,7 @@ static int parse_list(const char *text, int64_t *numbers)
     fail("'%s' is no list of at most %d numbers", text, MAX_LIST);
 }
 
-/* A program with its library and its form of the model. */
+/* A program with its library and its model file. */
 typedef struct {
     const char *option;
     const Program *program;
@@ -250,7 +251,7 @@ int main(int count, char **arguments)
     for (int number = 0; number < program_count; number++)
         if (number != 1)
             compare_margins(programs[number], expected, outputs[0]);
-    /* One thread first: until then no library has started helpers whose spinning would count as CPU time. */
+    /* One thread first: so far no library has started threads, whose spinning would count as CPU time. */
     for (int thread = 0; thread < thread_count; thread++) {
         for (int batch = 0; batch < batch_count; batch++) {
             work.threads = (int32_t)threads[thread];

@@ -1,4 +1,4 @@
-/* Reading what a benchmark works on. Whatever is wrong with it ends the program with a message. */
+/* Reads the input of benchmarks. Errors end the program with a message. */
 #ifndef BENCH_INPUT_H
 #define BENCH_INPUT_H
 
@@ -16,13 +16,14 @@ typedef struct {
 /* Prints a message, as printf does, and exits with status 1. */
 _Noreturn void fail(const char *format, ...);
 
-/* Memory aligned to 64 bytes; never null. `free` gives it back. */
+/* Memory aligned to 64 bytes; never null. Release it with `free`. */
 void *allocate(size_t bytes);
 
-/* Reads a two-dimensional little-endian float32 array in C order. The rows are repeated to make at least `least`. */
+/* Reads a two-dimensional little-endian float32 array in C order. Repeats the rows up to at least `least`
+ * rows. */
 Rows read_npy(const char *path, int64_t least);
 
-/* The same rows as doubles. */
+/* A copy of the rows as doubles. */
 Rows widened(Rows rows);
 
 #endif

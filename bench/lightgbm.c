@@ -1,7 +1,7 @@
 /* LightGBM's C library, in two ways:
  *   matrix   LGBM_BoosterPredictForMat on the caller's rows;
  *   row      LGBM_BoosterPredictForMatSingleRowFast, which is prepared once and then called row by row, on one thread.
- * Where several threads are allowed, the first way is also tried with one.
+ * If several threads are allowed, the first way also runs with one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef void *Handle;
 
 enum { NORMAL = 0, RAW_SCORE = 1, FLOAT32 = 0, FLOAT64 = 1, ROW_MAJOR = 1, ALL_ITERATIONS = -1 };
 
-/* The part of the interface that is used here; all functions return 0 on success. */
+/* The part of the interface in use; all functions return 0 on success. */
 static struct {
     const char *(*last_error)(void);
     int (*load)(const char *path, int *iterations, Handle *booster);
@@ -24,7 +24,7 @@ static struct {
 } lgb;
 
 static Handle booster, prepared;
-static char parameters[2][32]; /* the allowed number of threads, one */
+static char parameters[2][32]; /* the number of threads: the allowed one, and one */
 static double *result;
 static int64_t width; /* results of a row */
 

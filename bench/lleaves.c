@@ -1,12 +1,12 @@
-/* What lleaves compiled a LightGBM model to: a function of a range of rows of doubles. It has no threads of its own. Rows are
- * widened outside the measured time, which is more than fair.
+/* A LightGBM model that lleaves compiled to a function of a range of rows of doubles. It is single-threaded.
+ * The conversion of rows to doubles is not measured, which favours lleaves.
  */
 #include <stdlib.h>
 
 #include "contender.h"
 
 static void (*forest_root)(double *rows, double *out, int first, int end);
-static double *rows; /* all of them */
+static double *rows; /* all rows */
 static double *result;
 
 static void open_lleaves(const char *library, const char *model)

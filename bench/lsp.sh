@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How long an editor waits for the language server, and how much memory that has: prints the table of docs/lsp.md.
+# Measures the waiting times of an editor and the memory of the language server: prints the table of
+# docs/lsp.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

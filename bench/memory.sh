@@ -1,10 +1,11 @@
 #!/bin/sh
-# Shows that a Parquet file ten times as large as the memory that the program may have is predicted.
+# Shows that schedc predicts a Parquet file ten times as large as the memory limit.
 #
 #   bench/memory.sh SCHEDC [PYTHON]
 #
-# SCHEDC is the program; PYTHON has pyarrow and numpy. Rows of the example model are repeated until their file is ten times
-# as large as the address space that `ulimit -v` leaves. A library predicts them, so that LLVM's own memory does not count.
+# SCHEDC is the program; PYTHON has pyarrow and numpy. Repeats rows of the example model until their file is
+# ten times as large as the address space under `ulimit -v`. Uses a library, so that LLVM's own memory does
+# not count.
 set -eu
 schedc=$(realpath "$1") python=${2:-python3}
 repository=$(realpath "$(dirname "$0")/..")

@@ -1,4 +1,4 @@
-"""Models that are made here, from fixed seeds, and kept in the cache."""
+"""Models with fixed seeds, generated here and cached."""
 
 import hashlib
 import json
@@ -8,12 +8,13 @@ import numpy
 
 from tools import CACHE, Model, say, write
 
-# Leaf-wise trees: leaves of each, and how many trees.
+# Leaf-wise models: leaves per tree, and number of trees.
 LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
-# Trees, features and depth of models that are far from each other.
-SHAPES = [(10, 8, 3), (100, 28, 6), (1000, 28, 6), (300, 28, 10), (3000, 54, 4), (100, 1000, 8), (50, 100, 14)]
-# Models are made anew when this file changes.
+# Number of trees, features and depth of models that differ widely.
+SHAPES = [(10, 8, 3), (100, 28, 6), (1000, 28, 6), (300, 28, 10), (3000, 54, 4), (100, 1000, 8),
+          (50, 100, 14)]
+# A change of this file regenerates the models.
 MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
 
@@ -31,15 +32,16 @@ def lossguide(leaves):
         trees = LOSSGUIDE[leaves]
         say(f"bench: training {folder.name}: {trees} trees")
         random = numpy.random.default_rng(leaves)
-        # Some features with many values, some with few, as tables have.
+        # Few features with many values, others with few, as usual in tables.
         rows = random.standard_normal((20_000, FEATURES)).astype(numpy.float32)
         rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
         rows[random.random(rows.shape) < 0.02] = numpy.nan
         known = numpy.nan_to_num(rows)
-        label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:, 20] + numpy.sin(3 * known[:, 3])
+        label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:,
+                                                                            20] + numpy.sin(3 * known[:, 3])
                  + numpy.exp(known[:, 4]) * (known[:, 21] > 2) + 0.3 * random.standard_normal(len(rows)))
         data = xgboost.DMatrix(rows[4096:], label=label[4096:])
-        # One thread: trees are small, and threads that wait for each other take far longer on a busy machine.
+        # One thread: trees are small, and on a busy machine threads that wait for each other take far longer.
         parameters = {"tree_method": "hist", "grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0,
                       "eta": 0.1, "min_child_weight": 1, "seed": leaves, "nthread": 1}
         booster = xgboost.train(parameters, data, trees)
@@ -49,7 +51,8 @@ def lossguide(leaves):
 
 
 def random_tree(random, number, depth, features):
-    """A tree in XGBoost's form whose branches end early now and then, with thresholds that rows lie on."""
+    """A tree in XGBoost's format, some of whose branches end early, with thresholds that occur as values of
+    rows."""
     left, right, parents, levels = [-1], [-1], [2147483647], [0]
     node = 0
     while node < len(left):
@@ -62,14 +65,17 @@ def random_tree(random, number, depth, features):
         node += 1
     count = len(left)
     inner = numpy.array(left) >= 0
-    values = numpy.where(inner, numpy.round(random.standard_normal(count), 2), random.standard_normal(count) * 0.1)
+    values = numpy.where(inner, numpy.round(random.standard_normal(count), 2),
+                         random.standard_normal(count) * 0.1)
     zeros, nothing = [0] * count, [0.0] * count
     return {
         "base_weights": nothing, "categories": [], "categories_nodes": [], "categories_segments": [],
         "categories_sizes": [], "default_left": (inner & (random.random(count) < 0.5)).astype(int).tolist(),
-        "id": number, "left_children": left, "loss_changes": nothing, "parents": parents, "right_children": right,
+        "id": number, "left_children": left, "loss_changes": nothing, "parents": parents,
+        "right_children": right,
         "split_conditions": values.astype(numpy.float32).tolist(),
-        "split_indices": numpy.where(inner, random.integers(0, features, count), 0).tolist(), "split_type": zeros,
+        "split_indices": numpy.where(inner, random.integers(0, features, count), 0).tolist(),
+        "split_type": zeros,
         "sum_hessian": nothing,
         "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(count),
                        "size_leaf_vector": "1"},
@@ -77,7 +83,7 @@ def random_tree(random, number, depth, features):
 
 
 def synthetic(trees, features, depth):
-    """A random model of the papers' grid; XGBoost itself says what it predicts."""
+    """A random model of the papers' grid; XGBoost itself provides the expected predictions."""
     folder = MADE / f"synthetic_{trees}x{depth}_{features}"
     if not (folder / "model.json").exists():
         random = numpy.random.default_rng([trees, features, depth])

@@ -1,8 +1,9 @@
-/* ONNX Runtime's C library. Sessions are made beforehand, and so are the tensors, which lie on the caller's rows and
- * results: a measured call is one `Run`. Where several threads are allowed, a session with one thread is tried, too.
+/* ONNX Runtime's C library. Sessions and tensors are created beforehand; tensors refer to the caller's rows
+ * and results. A measured call is one `Run`. If several threads are allowed, a session with one thread is
+ * tried, too.
  *
- * The library's wheel has no header. Its table of functions never changes but at its end, so the few that are used here
- * are found by their numbers in it.
+ * The library's wheel has no header. Its table of functions only grows at the end, so the functions in use
+ * are addressed by their indices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ enum {
 };
 enum { LOG_ERRORS = 3, ALL_OPTIMISATIONS = 99, ARENA_ALLOCATOR = 1, DEFAULT_MEMORY = 0, FLOAT = 1, DOUBLE = 11 };
 
-/* The names that convert.py gives to the rows and the margins. */
+/* The names that convert.py gives to the input and the output. */
 static const char *const INPUT[] = {"rows"}, *const OUTPUT[] = {"margins"};
 
 typedef struct {
@@ -46,7 +47,7 @@ static RunFunction run_session;
 static Handle environment, memory_info;
 static const char *model_path;
 
-static Handle sessions[2]; /* with the allowed number of threads, with one */
+static Handle sessions[2]; /* with the allowed number of threads, and with one */
 static int32_t session_threads;
 static Handle *inputs; /* of each batch */
 static int64_t input_count;

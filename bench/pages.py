@@ -1,9 +1,10 @@
-"""Figures of docs/performance: tables kept as JSON, and written into the pages that their rows name.
+"""Writes the tables of docs/performance, which are stored as JSON, into the pages that their rows name.
 
     python3 bench/pages.py
 
-A page has the rows that name it between `<!-- TABLE -->` and `<!-- end of TABLE -->`. Measuring writes the JSON; this
-writes the pages, and needs nothing but Python.
+A page has its rows between `<!-- TABLE -->` and `<!-- end of TABLE -->`. Measurements write the JSON; this
+program writes the pages, and needs only Python.
+
 """
 
 import json
@@ -16,9 +17,10 @@ WIDTH = 110  # the longest line of a page, in characters
 
 
 def save(folder, name, command, machine, header, rows):
-    """Keeps a table: rows are pairs of the page that shows them and their cells."""
+    """Stores a table; its rows are pairs of a page and the cells to show there."""
     kept = {"command": command, "as_of": date.today().strftime("%B %Y"), "machine": machine, "header": header}
-    lines = ",\n".join("  " + json.dumps({"page": page, "cells": [str(cell) for cell in cells]}, ensure_ascii=False)
+    lines = ",\n".join("  " + json.dumps({"page": page, "cells": [str(cell) for cell in cells]},
+                                         ensure_ascii=False)
                        for page, cells in rows)
     head = json.dumps(kept, ensure_ascii=False, indent=1).removesuffix("\n}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +44,7 @@ def table(figures, page):
 
 
 def insert(text, mark, content):
-    """A text with content between the lines of a mark; as it is where it has no such lines."""
+    """Replaces the content between the marks of a table; the text is unchanged if it has no such marks."""
     start, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
     before, found, rest = text.partition(start)
     _, closed, after = rest.partition(end)
@@ -50,7 +52,7 @@ def insert(text, mark, content):
 
 
 def write_pages():
-    """Writes all tables into their pages; pages without a place for one of their rows."""
+    """Writes all tables into their pages; returns pages that lack a mark for one of their rows."""
     homeless = []
     for path in sorted(FIGURES.glob("*.json")):
         figures = json.loads(path.read_text())
@@ -64,7 +66,7 @@ def write_pages():
 
 
 def write_plots(plots):
-    """Copies plots beside the page that shows them, and links them there."""
+    """Copies plots to the folder of their page, and links them there."""
     page, folder = PERFORMANCE / "peers.md", PERFORMANCE / "plots"
     folder.mkdir(exist_ok=True)
     links = []

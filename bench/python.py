@@ -1,11 +1,12 @@
-"""What a call from Python costs, and rows a second, beside the calls of other packages in the same run.
+"""Cost of a call from Python, and rows per second, compared with other packages in the same run.
 
     python bench/python.py MODELS [--names higgs,lgb_reg_500x63] [--most 1000000] [--json]
 
-MODELS is a folder of models as for bench/run.sh. Needs the packages schedc and schedc-runtime, NumPy, and of XGBoost, LightGBM,
-ONNX Runtime (with onnxmltools) and lleaves what is to be compared with; what is not installed is left out, and said so. All use one
-thread, take a packed array of floats that is there already, and make a new array of predictions. Contenders take turns, and the
-best of several rounds counts, as `timeit` advises.
+MODELS is a folder of models as for bench/run.sh. Needs the packages schedc, schedc-runtime and NumPy.
+XGBoost, LightGBM, ONNX Runtime (with onnxmltools) and lleaves are compared if they are installed; missing
+ones are reported. All use one thread, read an existing packed array of floats, and create a new array of
+predictions. Contenders take turns, and the best of several rounds counts, as `timeit` advises.
+
 """
 
 import argparse
@@ -41,7 +42,9 @@ def contenders(folder):
 
         booster = xgboost.Booster({"nthread": 1}, model_file=str(path))
         found["XGBoost, inplace_predict"] = booster.inplace_predict
-        found["XGBoost, predict of a DMatrix"] = lambda rows: booster.predict(xgboost.DMatrix(rows, nthread=1), validate_features=False)
+        found[
+            "XGBoost, predict of a DMatrix"
+        ] = lambda rows: booster.predict(xgboost.DMatrix(rows, nthread=1), validate_features=False)
         source, convert = booster, "convert_xgboost"
     else:
         import lightgbm
@@ -58,7 +61,7 @@ def contenders(folder):
     if installed("onnxruntime") and installed("onnxmltools"):
         try:
             found["ONNX Runtime"] = onnx_call(source, convert, runtime.num_features)
-        except Exception as error:  # whatever its converter thinks of the model
+        except Exception as error:  # any error of its converter
             print(f"ONNX Runtime is left out: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
     return found
 
@@ -69,20 +72,21 @@ def onnx_call(source, convert, features):
     from onnxmltools.convert.common.data_types import FloatTensorType
 
     named = convert == "convert_xgboost"
-    if named:  # The converter knows features by such names alone.
+    if named:  # The converter requires names of this form.
         source.feature_names = [f"f{at}" for at in range(features)]
     model = getattr(onnxmltools, convert)(source, initial_types=[("rows", FloatTensorType([None, features]))])
     if named:
         source.feature_names = None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
     name = session.get_outputs()[-1].name
     return lambda rows: session.run([name], {"rows": rows})[0]
 
 
 def best(call, rows, patience):
-    """The least time of a call in seconds, over rounds that fill some time together."""
+    """The least time of a call in seconds, over rounds that together fill a given time."""
     call(rows)
     since = time.perf_counter()
     call(rows)
@@ -117,18 +121,21 @@ def table(name, figures):
     yield "| | " + " | ".join(f"{size:,}" for size in sizes) + " |"
     yield "|---|" + "---:|" * len(sizes)
     for contender, times in figures.items():
-        yield f"| {contender} | " + " | ".join(f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}" for size in sizes) + " |"
+        yield f"| {contender} | " + " | ".join(f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}"
+                                               for size in sizes) + " |"
     yield ""
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", type=Path)
     parser.add_argument("--names", default="higgs,lgb_reg_500x63")
     parser.add_argument("--most", type=int, default=1_000_000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    all_figures = {name: measure(arguments.models / name, arguments.most) for name in arguments.names.split(",")}
+    all_figures = {name: measure(arguments.models / name, arguments.most)
+                   for name in arguments.names.split(",")}
     if arguments.json:
         print(json.dumps(all_figures))
         return

@@ -1,11 +1,12 @@
-"""Row files of many kinds, read by schedc and by XGBoost: is there any that both take and read differently?
+"""Searches for row files that schedc and XGBoost both accept and read differently.
 
     python bench/rows.py [--schedc PATH] [--trainer PYTHON]... [--models 20] [--files 200] [--seed 1] [--keep FOLDER]
 
-Trains models, writes row files for them, and predicts each file with the model, with the library that `schedc build` makes
-of it, and with XGBoost, from the frame that pandas reads. Margins are compared bit for bit. A file may be refused or predicted
-as XGBoost does; everything else is a fault, and the exit status is 1 then. Needs numpy, pandas and xgboost; other
+Trains models, writes row files for them, and predicts each file with the model, with its library, and with
+XGBoost, from the frame that pandas reads. Compares margins to the bit. A file must be refused or predicted as
+XGBoost does. Everything else is a fault, and leads to exit status 1. Needs numpy, pandas and xgboost; other
 interpreters with other releases of XGBoost can train (`--trainer`).
+
 """
 
 import argparse
@@ -24,7 +25,7 @@ import xgboost as xgb
 
 LONG = ["measurement " + "of something very long " * 12 + letter for letter in "abcd"]
 
-# (what the names are like, the names or the number of features without names, the objective)
+# (the kind of names, the names or the number of features without names, the objective)
 MODELS = [
     ("plain", ["age", "height", "weight", "income"], "binary:logistic"),
     ("none", 5, "reg:squarederror"),
@@ -76,7 +77,7 @@ def train(number, path):
         matrix.set_group([50] * 6)
     try:
         booster = xgb.train(parameters, matrix, 12)
-    except xgb.core.XGBoostError:  # An objective that is younger than this release.
+    except xgb.core.XGBoostError:  # a newer objective than this release
         booster = xgb.train(dict(parameters, objective="reg:squarederror"), matrix, 12)
     booster.save_model(str(path))
     document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
@@ -88,7 +89,7 @@ def train(number, path):
 
 
 def values(draw, rows, columns):
-    """Rows of floats, some of them whole numbers, some missing."""
+    """Rows of floats; some are whole numbers, some are missing."""
     result = np.round(draw.rand(rows, columns) * 4, 3)
     whole = draw.rand(rows, columns) < 0.3
     result[whole] = np.round(result[whole])
@@ -108,14 +109,14 @@ def spelled(value, style, draw):
 
 
 class File:
-    """A row file, what its values are and how pandas is to read it."""
+    """A row file, its values, and options for pandas to read it."""
 
     def __init__(self, names, count, draw):
         self.draw = draw
         numpy_draw = np.random.RandomState(draw.randrange(1 << 30))
         self.rows = values(numpy_draw, draw.randrange(1, 9), count)
         if draw.random() < 0.15:
-            self.rows[0] = np.arange(count)  # A row that looks like a header of numbers.
+            self.rows[0] = np.arange(count)  # a row that looks like a header of numbers
         self.names = names
         self.order = list(range(count))
         self.header = list(names) if names else ["c%d" % at for at in range(count)]
@@ -127,10 +128,11 @@ class File:
         self.what.append(what)
 
     def shape(self):
-        """What becomes of the header and the columns."""
+        """Variants of the header and the columns."""
         draw, count = self.draw, len(self.order)
         kind = draw.choice(
-            "same same same permuted permuted permuted renamed cased prefixed partly numbers numbers from1 none none none f "
+            "same same same permuted permuted permuted renamed cased prefixed partly numbers numbers from1 "
+            "none none none f "
             "dropped doubled".split()
         )
         self.say(kind)
@@ -138,7 +140,8 @@ class File:
             draw.shuffle(self.order)
             self.header = [self.header[at] for at in self.order]
         elif kind == "renamed":
-            self.header = [re.sub("[ _.]", lambda found: "_" if found[0] == " " else " ", name) for name in self.header]
+            self.header = [re.sub("[ _.]", lambda found: "_" if found[0] == " " else " ", name)
+                           for name in self.header]
         elif kind == "cased":
             self.header = [name.swapcase() for name in self.header]
         elif kind == "prefixed":
@@ -160,7 +163,8 @@ class File:
             self.order.append(0)
             self.header.append(self.header[0])
         if self.header is not None:
-            for column in draw.sample(["index", "label", "text"], draw.choice([0, 0, 0, 1, 2] if self.names else [0] * 9 + [1])):
+            for column in draw.sample(["index", "label", "text"],
+                                      draw.choice([0, 0, 0, 1, 2] if self.names else [0] * 9 + [1])):
                 self.extra.append(column)
                 self.say(column)
 
@@ -189,7 +193,8 @@ class File:
             return '"' + cell.replace('"', '""') + '"' if special or quoting == "all" else cell
 
         blank = draw.choice(["", "", "", " "])
-        text = end.join(separator.join(blank + quoted(c) if not quoted(c).startswith('"') else quoted(c) for c in line)
+        text = end.join(separator.join(blank + quoted(c) if not quoted(c).startswith('"') else quoted(c)
+                                       for c in line)
                         for line in lines) + end
         if draw.random() < 0.1:
             text = end + text + end
@@ -231,14 +236,16 @@ class File:
 
 def margins(booster, frame_or_array):
     matrix = xgb.DMatrix(frame_or_array, missing=np.nan)
-    return booster.predict(matrix, output_margin=True, validate_features=isinstance(frame_or_array, pd.DataFrame))
+    return booster.predict(matrix, output_margin=True,
+                           validate_features=isinstance(frame_or_array, pd.DataFrame))
 
 
 def by_xgboost(booster, path, file):
-    """The margins that XGBoost gives for what pandas reads, in its order of columns or in the model's; None if it refuses."""
+    """XGBoost's margins for the frame that pandas reads, with columns in its order or in the model's; None
+    if it refuses."""
     has_header = file.header is not None
     try:
-        # Releases before 3 round numbers carelessly unless they are told not to.
+        # Releases before 3 round numbers inexactly by default.
         precision = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
         frame = pd.read_csv(path, sep=file.separator, header=0 if has_header else None, encoding="utf-8-sig",
                             skipinitialspace=True, **precision)
@@ -256,7 +263,7 @@ def by_xgboost(booster, path, file):
 
 
 def by_schedc(schedc, model, path, *options):
-    """The margins that schedc gives, or its code of error; and its notes."""
+    """schedc's margins or its error code, and its notes."""
     command = [schedc, "predict", str(model), "-q", "--output", "raw", "-i", str(path), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     notes = [line for line in done.stderr.splitlines() if line.startswith("note: " + str(path))]
@@ -275,7 +282,7 @@ def same(ours, theirs):
 
 
 def judge(ours, notes, truth, theirs):
-    """What became of a file."""
+    """The outcome for a file."""
     if isinstance(ours, str):
         return "refused" if re.fullmatch(r"D\d{4}", ours) else "FAULT: " + ours
     if theirs is not None and same(ours, theirs):
@@ -292,7 +299,8 @@ def judge(ours, notes, truth, theirs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--schedc", default="target/release/schedc")
-    parser.add_argument("--trainer", action="append", default=[], help="a Python with another XGBoost, for some models")
+    parser.add_argument("--trainer", action="append", default=[],
+                        help="a Python with another XGBoost, for some models")
     parser.add_argument("--models", type=int, default=20)
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -356,7 +364,8 @@ def compare(args, folder):
             if isinstance(ours, str):
                 codes[ours] += 1
                 if theirs is not None and args.refused:
-                    print("%s: %s, %s, and XGBoost predicts (%s; %s)" % (path.name, what, ours, kind, ", ".join(file.what)))
+                    print("%s: %s, %s, and XGBoost predicts (%s; %s)" % (path.name, what, ours, kind,
+                                                                         ", ".join(file.what)))
             if verdict.startswith("FAULT"):
                 faults += 1
             if not verdict.startswith(("refused", "equal")):
@@ -370,7 +379,8 @@ def compare(args, folder):
             counts.setdefault("by position", collections.Counter())[verdict.split(":")[0]] += 1
             if verdict.startswith("FAULT"):
                 faults += 1
-                print("%s: by position, %s %s (%s; %s)" % (path.name, verdict, ours, kind, ", ".join(file.what)))
+                print("%s: by position, %s %s (%s; %s)" % (path.name, verdict, ours, kind,
+                                                           ", ".join(file.what)))
     for what, counted in counts.items():
         print("%s: %s" % (what, ", ".join("%d %s" % (n, verdict) for verdict, n in sorted(counted.items()))))
     print("codes: %s" % ", ".join("%s %d" % pair for pair in sorted(codes.items())))

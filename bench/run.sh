@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Measures schedc against its peers and against itself. README.md says how to run this and what the figures mean.
+# Measures schedc against its peers and against itself. README.md explains how to run this, and the figures.
 set -euo pipefail
 
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BENCH_CACHE=${BENCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/schedc-bench}
 mkdir -p "$BENCH_CACHE"
 
-# The peers, in a virtual environment of our own, which is made anew when their versions change.
+# The peers, in a virtual environment of their own, which is recreated when their versions change.
 python=$BENCH_CACHE/venv/bin/python
 if ! cmp -s "$bench/requirements.txt" "$BENCH_CACHE/installed.txt"; then
     rm -rf "$BENCH_CACHE/venv"
@@ -15,7 +15,7 @@ if ! cmp -s "$bench/requirements.txt" "$BENCH_CACHE/installed.txt"; then
     cp "$bench/requirements.txt" "$BENCH_CACHE/installed.txt"
 fi
 
-# The compiler under test, unless SCHEDC names one.
+# The compiler under test, unless SCHEDC is set.
 if [[ ! ${SCHEDC:-} ]]; then
     cargo build --quiet --release --package schedc --manifest-path "$bench/../Cargo.toml"
     SCHEDC=${CARGO_TARGET_DIR:-$bench/../target}/release/schedc

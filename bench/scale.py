@@ -1,12 +1,14 @@
-"""Rows a second and memory on engines of many machines, beside XGBoost's own way on the same cluster of processes.
+"""Rows per second and memory on distributed engines, compared with XGBoost's own integration on the same
+cluster of processes.
 
     python bench/scale.py --rows 4000000 [--engines dask,spark]
 
-Needs the packages of python/requirements-scale.txt, schedc-runtime, and the program in $SCHEDC. A model is trained with XGBoost, rows
-are written to Parquet, and the same two worker processes of one thread each score them: with `schedc_runtime` and with `xgboost.dask` or
-`xgboost.spark`. Each reads the files, predicts, and adds the predictions up, so that nothing but a sum comes back. The runs take turns,
-and the best of several counts. Memory is the most that the worker processes have together, proportional for pages
-that they share.
+Needs the packages of python/requirements-scale.txt, schedc-runtime, and the program in $SCHEDC. Trains a
+model with XGBoost and writes rows to Parquet. The same two worker processes of one thread each score them
+with `schedc_runtime` and with `xgboost.dask` or `xgboost.spark`. Each reads the files, predicts, and adds up
+the predictions, so that only a sum returns. The runs take turns, and the best of several counts. Memory is
+the peak sum of the worker processes' proportional set sizes.
+
 """
 
 import argparse
@@ -32,7 +34,7 @@ SHARDS = 16
 
 
 class Memory:
-    """The most memory of this process's children, the Python ones apart from all."""
+    """Peak memory of this process's children; Python processes are counted separately, too."""
 
     def __init__(self):
         self.most, self._ends = 0, threading.Event()
@@ -63,10 +65,12 @@ def prepare(folder, rows, trees):
     sample = random.standard_normal((20000, len(FEATURES)), dtype="float32")
     label = (sample[:, :6] ** 2).sum(axis=1) + sample[:, 6:9].prod(axis=1) > 6
     data = xgboost.DMatrix(sample, label, feature_names=FEATURES)
-    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 8, "tree_method": "hist"}, data, trees)
+    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 8, "tree_method": "hist"}, data,
+                            trees)
     booster.save_model(folder / "model.json")
     library = folder / "model.so"
-    subprocess.run([os.environ["SCHEDC"], "build", folder / "model.json", "-o", library], check=True, capture_output=True)
+    subprocess.run([os.environ["SCHEDC"], "build", folder / "model.json", "-o", library], check=True,
+                   capture_output=True)
     (folder / "rows").mkdir()
     for shard in range(SHARDS):
         values = random.standard_normal((len(FEATURES), rows // SHARDS), dtype="float32")
@@ -76,17 +80,19 @@ def prepare(folder, rows, trees):
 
 
 def with_dask(folder, booster, library):
-    """What runs each contender on Dask; and how to end it."""
+    """The functions that run each contender on Dask, and the function that stops it."""
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
     from schedc_runtime import dask
     from xgboost import dask as xgboost_dask
 
-    client = Client(LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="6GiB", dashboard_address=None))
+    client = Client(LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="6GiB",
+                                 dashboard_address=None))
     predictor = BatchPredictor(library)
 
     def ours():
-        return dask.predict(dd.read_parquet(folder / "rows"), predictor)["prediction"].astype("float64").sum().compute()
+        return dask.predict(dd.read_parquet(folder / "rows"),
+                            predictor)["prediction"].astype("float64").sum().compute()
 
     def theirs():
         frame = dd.read_parquet(folder / "rows")
@@ -96,26 +102,30 @@ def with_dask(folder, booster, library):
         frame = dd.read_parquet(folder / "rows")
         return xgboost_dask.inplace_predict(client, booster, frame).astype("float64").sum().compute()
 
-    contenders = {"schedc_runtime.dask": ours, "xgboost.dask.predict": theirs, "xgboost.dask.inplace_predict": inplace}
+    contenders = {"schedc_runtime.dask": ours, "xgboost.dask.predict": theirs,
+                  "xgboost.dask.inplace_predict": inplace}
     return contenders, client.shutdown
 
 
 def with_spark(folder, booster, library):
-    """The same on Spark."""
+    """The functions that run each contender on Spark, and the function that stops it."""
     from pyspark.sql import SparkSession
     from schedc_runtime import spark
     from xgboost.spark import SparkXGBClassifier, SparkXGBClassifierModel
 
     session = (
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
+        SparkSession.builder.master("local[2]").config("spark.ui.enabled",
+                                                       "false").config("spark.driver.memory", "4g")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
     predictor = BatchPredictor(library)
     model = xgboost.XGBClassifier()
     model.load_model(folder / "model.json")
-    # As an estimator hands its settings to the model that it has trained.
-    theirs_model = SparkXGBClassifier(features_col=FEATURES)._copyValues(SparkXGBClassifierModel(model, training_summary=None))
+    # The conversion by which an estimator passes its settings to the trained model.
+    theirs_model = SparkXGBClassifier(
+        features_col=FEATURES
+    )._copyValues(SparkXGBClassifierModel(model, training_summary=None))
 
     def ours():
         frame = spark.predict(session.read.parquet(str(folder / "rows")), predictor)
@@ -123,20 +133,25 @@ def with_spark(folder, booster, library):
 
     def by_column():
         frame = session.read.parquet(str(folder / "rows"))
-        return frame.select(spark.udf(predictor)(frame).alias("p")).selectExpr("sum(cast(p as double))").collect()[0][0]
+        return frame.select(
+            spark.udf(predictor)(frame).alias("p")
+        ).selectExpr("sum(cast(p as double))").collect()[0][0]
 
     def theirs():
         from pyspark.ml.functions import vector_to_array
 
         scored = theirs_model.transform(session.read.parquet(str(folder / "rows")))
-        return scored.select(vector_to_array("probability")[1].alias("p")).selectExpr("sum(p)").collect()[0][0]
+        return scored.select(
+            vector_to_array("probability")[1].alias("p")
+        ).selectExpr("sum(p)").collect()[0][0]
 
-    contenders = {"schedc_runtime.spark.predict": ours, "schedc_runtime.spark.udf": by_column, "xgboost.spark transform": theirs}
+    contenders = {"schedc_runtime.spark.predict": ours, "schedc_runtime.spark.udf": by_column,
+                  "xgboost.spark transform": theirs}
     return contenders, session.stop
 
 
 def main():
-    """Prints a table, and with --json the figures."""
+    """Prints a table and, with --json, the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--trees", type=int, default=500)
@@ -168,7 +183,8 @@ def main():
     for contender, best in found.items():
         print(f"| `{contender}` | {best['rows_per_second'] / 1e6:.2f} million | {best['memory_mib']} MiB |")
     if options.json:
-        options.json.write_text(json.dumps({"rows": options.rows, "trees": options.trees, "found": found}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"rows": options.rows, "trees": options.trees, "found": found},
+                                           indent=1) + "\n")
 
 
 if __name__ == "__main__":

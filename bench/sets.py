@@ -1,14 +1,17 @@
-"""A model whose tests are half categorical, the same model with numeric tests in their place, and rows for both.
+"""Generates a model in which half of the tests are categorical, a twin with numeric tests instead, and rows
+for both.
 
     python bench/sets.py FOLDER [--trees 500] [--leaves 63] [--sets 5000] [--categories 300] [--seed 1]
 
-Writes `sets.txt` and `numeric.txt` in LightGBM's text format, with the same trees, and `rows.npy`, 4096 rows of 32-bit floats;
-`zeros.txt` is `numeric.txt` with zero as missing. Trees grow leaf by leaf, each time at a random leaf. Four of 28 features are
-categorical. `--sets` is how many distinct sets there are. Then, for each of them,
+Writes `sets.txt` and `numeric.txt` in LightGBM's text format, with the same trees, and `rows.npy`, 4096 rows
+of 32-bit floats; `zeros.txt` is `numeric.txt` with zero as missing. Trees grow leaf-wise, each time at a
+random leaf. Four of 28 features are categorical. `--sets` is the number of distinct sets. Then, for each
+model,
 
     schedc bench FOLDER/sets.txt -i FOLDER/rows.npy --batch 1024 --threads 1
 
 Needs numpy.
+
 """
 
 import argparse
@@ -41,7 +44,7 @@ def shape(draw, leaves):
 
 
 def words(members):
-    """A set of categories as LightGBM writes it."""
+    """A set of categories in LightGBM's format."""
     bits = [0] * (int(members.max()) // 32 + 1)
     for member in members:
         bits[member // 32] |= 1 << (member % 32)
@@ -53,7 +56,8 @@ def tree(draw, number, arguments, pool):
     nodes = arguments.leaves - 1
     left, right = shape(draw, arguments.leaves)
     asks = draw.permutation(nodes) < nodes // 2
-    feature = np.where(asks, draw.randint(CATEGORICAL, size=nodes), draw.randint(CATEGORICAL, FEATURES, size=nodes))
+    feature = np.where(asks, draw.randint(CATEGORICAL, size=nodes),
+                       draw.randint(CATEGORICAL, FEATURES, size=nodes))
     numeric = np.round(np.tanh(draw.normal(size=nodes)) * 127) / 64 + 1 / 128
     default = draw.randint(2, size=nodes) * DEFAULT_LEFT
     values = draw.normal(size=arguments.leaves) / 10
@@ -96,7 +100,8 @@ def tree(draw, number, arguments, pool):
 def model(trees, categories):
     """The text of a model."""
     names = " ".join(f"Column_{number}" for number in range(FEATURES))
-    infos = [":".join(map(str, range(categories)))] * CATEGORICAL if categories else ["[-9:300]"] * CATEGORICAL
+    infos = [":".join(map(str,
+                          range(categories)))] * CATEGORICAL if categories else ["[-9:300]"] * CATEGORICAL
     infos += ["[-9:9]"] * (FEATURES - CATEGORICAL)
     head = {
         "version": "v4",
@@ -114,7 +119,8 @@ def model(trees, categories):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--trees", type=int, default=500)
     parser.add_argument("--leaves", type=int, default=63)

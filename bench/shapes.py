@@ -1,7 +1,8 @@
-"""Models whose trees have other shapes than a trainer's usual ones, each beside its twin: the same trees with one value
-a leaf. They are made from fixed seeds, in XGBoost's form and, where sums are in double precision, CatBoost's.
+"""Generates models with unusual tree shapes, each with a twin: the same trees with one value per leaf. Seeds
+are fixed. The format is XGBoost's or, for sums in double precision, CatBoost's.
 
     python bench/shapes.py FOLDER
+
 """
 
 import json
@@ -14,12 +15,12 @@ FEATURES = 28
 TREES = 500
 DEPTH = 6
 ROWS = 4096
-# Thresholds of a feature are some of so many, as those of histograms are.
+# Number of candidate thresholds of a feature, as in histograms.
 THRESHOLDS = 64
 
 
 def complete(random, oblivious, early):
-    """The tests of a tree by node, level by level. Branches end early as often as `early` says."""
+    """The tests of a tree by node, in level order. `early` is the probability that a branch ends early."""
     nodes, todo = [], [(0, 0)]
     levels = [(int(random.integers(FEATURES)), int(random.integers(THRESHOLDS))) for _ in range(DEPTH)]
     left = [-1]
@@ -29,7 +30,8 @@ def complete(random, oblivious, early):
         nodes.append(None)
         if ends:
             continue
-        test = levels[level] if oblivious else (int(random.integers(FEATURES)), int(random.integers(THRESHOLDS)))
+        test = levels[level] if oblivious else (int(random.integers(FEATURES)),
+                                                int(random.integers(THRESHOLDS)))
         nodes[node] = test
         left[node] = len(left)
         todo += [(len(left), level + 1), (len(left) + 1, level + 1)]
@@ -42,7 +44,7 @@ def threshold(number):
 
 
 def tree(number, shape, random, margins):
-    """A tree as XGBoost writes it; vectors of leaves are in `base_weights`."""
+    """A tree in XGBoost's format; leaf vectors are in `base_weights`."""
     nodes, left = shape
     count = len(nodes)
     inner = [test is not None for test in nodes]
@@ -85,7 +87,7 @@ def xgboost(path, shapes, margins):
 
 
 def catboost(path, shapes, margins):
-    """Oblivious trees as CatBoost writes them. Its first split is the lowest bit of a leaf's number."""
+    """Oblivious trees in CatBoost's format. The first split is the lowest bit of a leaf's number."""
     random = numpy.random.default_rng(margins)
     floats = [{"borders": [], "feature_index": at, "flat_feature_index": at, "has_nans": False,
                "feature_name": str(at), "nan_value_treatment": "AsIs"} for at in range(FEATURES)]

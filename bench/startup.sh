@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How long `schedc predict` takes from the start of the process to its first prediction. README.md says how to run this.
+# Time of `schedc predict` from the start of the process to its first prediction. README.md explains how to
+# run this.
 set -euo pipefail
 
 if [[ $# -lt 1 || ! -d $1 ]]; then
@@ -12,7 +13,7 @@ shift
 runs=${REPETITIONS:-21}
 limit=${LIMIT:-150}
 
-# The compiler under test, unless SCHEDC names one.
+# The compiler under test, unless SCHEDC is set.
 if [[ ! ${SCHEDC:-} ]]; then
     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     cargo build --quiet --profile dist --package schedc --manifest-path "$root/Cargo.toml"
@@ -42,7 +43,7 @@ for model in "$@"; do
             > "$work/$model.csv"
 done
 
-# All in turn, so that a change in the machine's speed meets them alike.
+# Commands take turns, so that a change in the machine's speed affects all of them.
 for ((run = 0; run < runs; run++)); do
     milliseconds "$SCHEDC" --version >> "$work/start"
     for model in "$@"; do

@@ -1,4 +1,4 @@
-"""The papers' grid of synthetic models: are margins right, and how fast are they?"""
+"""Checks the margins and measures the speed of the papers' grid of synthetic models."""
 
 import time
 
@@ -12,9 +12,9 @@ DEPTHS = [6, 7, 8]
 
 
 def sweep(options):
-    """Prints one grid for each batch size. A model with wrong margins fails the whole."""
+    """Prints one grid for each batch size. A model with wrong margins makes the sweep fail."""
     end = time.monotonic() + options.seconds
-    # The corners first, so that a run that is cut short has seen the extremes.
+    # The corners first, so that an interrupted run has covered the extremes.
     grid = [(trees, features, depth) for trees in TREES for features in FEATURES for depth in DEPTHS]
     extremes = [{min(axis), max(axis)} for axis in (TREES, FEATURES, DEPTHS)]
     grid.sort(key=lambda cell: -sum(value in ends for value, ends in zip(cell, extremes)))
@@ -26,7 +26,8 @@ def sweep(options):
         model = models.synthetic(trees, features, depth)
         try:
             cpu = cpu or cpu_features(model, options.cpu)
-            measured = compare.to_run(model, compare.measure(model, options, compare.peers(model, options)), cpu)
+            measured = compare.to_run(model, compare.measure(model, options, compare.peers(model, options)),
+                                      cpu)
         except Failed as error:
             say(f"{model.name}: {error}")
             wrong.append(model.name)
@@ -37,16 +38,18 @@ def sweep(options):
             batch: (ours["ns_per_walk"], found[batch, "XGBoost"]["us_per_row"] / ours["us_per_row"])
             for (batch, who), ours in found.items() if who == "schedc"
         }
-    text = "".join(grid_of(batch, cells) for batch in sorted({batch for cell in cells.values() for batch in cell}))
+    text = "".join(grid_of(batch, cells)
+                   for batch in sorted({batch for cell in cells.values() for batch in cell}))
     print(text)
     write(options.out / "sweep.md", text)
     right = sum(bool(cell) for cell in cells.values())
-    say(f"bench: margins of {right} models are right, of {len(wrong)} wrong; {len(left)} were left out for want of time")
+    say(f"bench: margins of {right} models are right, of {len(wrong)} wrong; {len(left)} were left out for "
+        "want of time")
     return not wrong
 
 
 def grid_of(batch, cells):
-    """Nanoseconds per walk, and how many times faster than XGBoost that is."""
+    """Nanoseconds per walk, and the speed-up over XGBoost."""
     header = ["trees", "depth", *(f"{features} features" for features in FEATURES)]
     rows = []
     for trees in TREES:

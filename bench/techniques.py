@@ -1,4 +1,4 @@
-"""What each technique gains: schedules with and without it, one against the other, and the fast ones side by side."""
+"""The gain of each technique: compares schedules with and without it, and the fast ones with each other."""
 
 import json
 import subprocess
@@ -8,17 +8,19 @@ import pages
 from tools import BENCH, EXAMPLES, Failed, Model, SCHEDC, machine, markdown, micros, run, say, write
 
 HEADER = ["technique", "model", "rows a call", "before, µs/row", "after, µs/row", "gain", "ns/walk", "after"]
-# The way to the fastest schedule of a balanced model, step by step.
-LADDER = ["block_unroll.sched", "vector_array.sched", "vector_levels.sched", "vectorized.sched", "quantized.sched"]
+# The steps to the fastest schedule of a balanced model.
+LADDER = ["block_unroll.sched", "vector_array.sched", "vector_levels.sched", "vectorized.sched",
+          "quantized.sched"]
 
 
 def place(name):
-    """A schedule of `examples/`, or of `bench/schedules/` if it is there only to compare with."""
-    return next((folder / name for folder in (EXAMPLES, BENCH / "schedules") if (folder / name).exists()), None)
+    """A schedule of `examples/`, or of `bench/schedules/` if it exists only for comparisons."""
+    return next((folder / name for folder in (EXAMPLES, BENCH / "schedules") if (folder / name).exists()),
+                None)
 
 
 def link(schedule):
-    """A schedule as the pages of docs/performance link it."""
+    """A schedule as a link in the pages of docs/performance."""
     return f"[{schedule.name}](../../{schedule.relative_to(BENCH.parent)})"
 
 
@@ -31,7 +33,7 @@ def model_called(name, folder):
 
 
 def techniques(folder, options):
-    """Measures what techniques.json lists; whether all went well."""
+    """Measures the comparisons in techniques.json; returns whether all succeeded."""
     table, rows, well, cpu = [], [], True, None
     for entry in json.loads((BENCH / "techniques.json").read_text()):
         before, after = place(entry["before"]), place(entry["after"])
@@ -52,20 +54,22 @@ def techniques(folder, options):
                        stdout=subprocess.DEVNULL)
         points, cpu = json.loads(text)["points"], json.loads(text)["cpu"]
         for old, new in zip(points[::2], points[1::2]):
-            table.append([name, model.name, new["batch"], micros(old["us_per_row"]), micros(new["us_per_row"]),
-                          f"{old['us_per_row'] / new['us_per_row']:.2f}x", f"{new['ns_per_walk']:.2f}", link(after)])
+            table.append([name, model.name, new["batch"], micros(old["us_per_row"]),
+                          micros(new["us_per_row"]), f"{old['us_per_row'] / new['us_per_row']:.2f}x",
+                          f"{new['ns_per_walk']:.2f}", link(after)])
             rows.append((entry["page"], table[-1]))
     text = markdown(HEADER, table)
     print(text, end="")
     write(options.out / "techniques.md", text)
     if rows:
-        pages.save(options.out / "figures", "techniques", "bench/run.sh techniques MODELS_DIR", machine(cpu), HEADER,
-                   rows)
+        pages.save(options.out / "figures", "techniques", "bench/run.sh techniques MODELS_DIR", machine(cpu),
+                   HEADER, rows)
     return ladder(folder, options) and well
 
 
 def ladder(folder, options):
-    """Times ever better schedules of one model in turns; whether all went well."""
+    """Times the steps from a plain to the fastest schedule of a model in turns; returns whether all
+    succeeded."""
     try:
         model = model_called("higgs", folder)
         schedules = [place(name) for name in LADDER]
@@ -77,6 +81,6 @@ def ladder(folder, options):
     run_of = json.loads(text)
     rows = [("README", [link(schedule), model.name, point["batch"], f"{point['ns_per_walk']:.2f}"])
             for schedule, point in zip(schedules, run_of["points"])]
-    pages.save(options.out / "figures", "ladder", "bench/run.sh techniques MODELS_DIR", machine(run_of["cpu"]),
-               ["schedule", "model", "rows a call", "ns/walk"], rows)
+    pages.save(options.out / "figures", "ladder", "bench/run.sh techniques MODELS_DIR",
+               machine(run_of["cpu"]), ["schedule", "model", "rows a call", "ns/walk"], rows)
     return True

@@ -1,6 +1,6 @@
-/* C that tl2cgen generated, compiled to a library, and called row by row. It wants rows in its own form, in which a
- * missing value has the bits of -1, and in the type of the model: floats, or doubles for models of LightGBM. They are brought
- * into it outside the measured time, which is more than fair. It has no threads.
+/* Generated C of tl2cgen, compiled to a library and called row by row. It reads rows in its own format, in
+ * which a missing value has the bits of -1, with the type of the model: floats, or doubles for models of
+ * LightGBM. The conversion is not measured, which favours tl2cgen. It is single-threaded.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""What the commands share: programs that they run, folders with models, and tables."""
+"""Shared by all commands: running programs, folders with models, and tables."""
 
 import json
 import os
@@ -14,12 +14,12 @@ HARNESS = os.environ["HARNESS"]
 
 
 def say(text):
-    """A remark, beside the results."""
+    """Prints a remark that is not part of the results."""
     print(text, file=sys.stderr, flush=True)
 
 
 class Failed(Exception):
-    """A program that ended with an error, and what it said."""
+    """A program that ended with an error, and its output."""
 
 
 def run(command, seconds=None):
@@ -30,7 +30,7 @@ def run(command, seconds=None):
     except subprocess.TimeoutExpired:
         raise Failed(f"{Path(words[0]).name} took more than {seconds:.0f} s") from None
     if done.returncode != 0:
-        # The first lines say what is wrong; the rest shows it.
+        # The first lines describe the error; the rest shows it.
         reason = "\n  ".join(done.stderr.strip().splitlines()[:4])
         raise Failed(f"{' '.join(words)}\n  {reason}")
     return done.stdout
@@ -39,7 +39,7 @@ def run(command, seconds=None):
 class Model:
     """A folder with a model and rows for it, `X_test.npy`."""
 
-    # Models of XGBoost, of LightGBM, in ONNX.
+    # Formats of XGBoost, LightGBM, and ONNX.
     FILES = ["model.json", "model.txt", "model.onnx"]
 
     def __init__(self, folder):
@@ -55,7 +55,7 @@ class Model:
 
 
 def models(folder, names):
-    """The models in a folder: the named ones, or all that can be measured."""
+    """The models in a folder: the named ones, or all supported ones."""
     if folder is None:
         return []
     found = []
@@ -71,7 +71,7 @@ def models(folder, names):
 
 
 def cpu_features(model, cpu):
-    """The processor and the instruction sets in use, as `schedc bench` names them."""
+    """The processor and the instruction sets in use, in the wording of `schedc bench`."""
     text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", "1", "--cpu", cpu, "--json"])
     return json.loads(text)["cpu"]
 
@@ -84,12 +84,12 @@ def markdown(header, rows):
 
 
 def micros(value):
-    """Microseconds to about three digits."""
+    """Microseconds with about three significant digits."""
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
 def write(path, text):
-    """Writes a file beside its place and moves it there."""
+    """Writes a temporary file and renames it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text)
@@ -97,5 +97,5 @@ def write(path, text):
 
 
 def machine(cpu):
-    """A processor, as `cpu_features` gives it, in words."""
+    """A processor in words, from `cpu_features`."""
     return f"{cpu['name']} ({' '.join(cpu['features'])})"

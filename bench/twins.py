@@ -1,9 +1,11 @@
-"""What double precision costs: a LightGBM model against its twin, the same trees as an XGBoost model.
+"""Cost of double precision: compares a LightGBM model with its twin, which has the same trees in XGBoost's
+format.
 
     python bench/twins.py SCHEDC MODEL.txt ROWS.npy [--batch 1024] [--rounds 7] [--keep TWIN.json]
 
-The twin has thresholds, leaves and sums of 32 bits. Model and twin are timed in turns, the model with rows of 32 and of
-64 bits, so that changes in the machine's speed cancel out. Models whose nodes are all numeric have a twin.
+The twin has thresholds, leaves and sums of 32 bits. Model and twin take turns, the model with rows of 32 and
+of 64 bits, so that changes in the machine's speed cancel out. A model with categorical nodes has no twin.
+
 """
 
 import argparse
@@ -28,7 +30,7 @@ def single(x):
 
 
 def above(x):
-    """The smallest float above a number: `value <= x` and `value < above(x)` are the same for floats."""
+    """The smallest float above a number: `value <= x` and `value < above(x)` are equivalent for floats."""
     near = single(x)
     if near > x:
         return near
@@ -52,7 +54,7 @@ def sections(path):
 
 
 def twin_tree(number, tree, features):
-    """A tree as XGBoost has it: inner nodes first, then leaves."""
+    """A tree in XGBoost's format: inner nodes first, then leaves."""
     numbers = lambda key, kind: [kind(x) for x in tree.get(key, "").split()]
     if int(tree.get("num_cat", 0)) or tree.get("is_linear") == "1":
         raise SystemExit(f"tree {number} has categories or linear leaves: it has no twin")
@@ -67,11 +69,13 @@ def twin_tree(number, tree, features):
     thresholds = [above(x) for x in numbers("threshold", float)]
     return {
         "id": number,
-        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(size), "size_leaf_vector": "1"},
+        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(size),
+                       "size_leaf_vector": "1"},
         "left_children": left + none, "right_children": right + none, "parents": parents,
         "split_indices": numbers("split_feature", int) + zeros,
         "split_conditions": thresholds + [single(x) for x in leaves],
-        "split_type": [0] * size, "default_left": [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros,
+        "split_type": [0] * size,
+        "default_left": [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros,
         "base_weights": [0] * size, "loss_changes": [0] * size, "sum_hessian": [0] * size,
         "categories": [], "categories_nodes": [], "categories_segments": [], "categories_sizes": [],
     }
@@ -85,7 +89,8 @@ def twin(path):
     features = int(header["max_feature_idx"]) + 1
     return json.dumps({"version": [3, 2, 0], "learner": {
         "attributes": {}, "feature_names": [], "feature_types": [],
-        "learner_model_param": {"base_score": "0E0", "num_class": "0", "num_feature": str(features), "num_target": "1"},
+        "learner_model_param": {"base_score": "0E0", "num_class": "0", "num_feature": str(features),
+                                "num_target": "1"},
         "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
         "gradient_booster": {"name": "gbtree", "model": {
             "gbtree_model_param": {"num_trees": str(len(trees)), "num_parallel_tree": "1"},
@@ -96,8 +101,9 @@ def twin(path):
 
 
 def time(options, model, rows, kind):
-    """Microseconds per row of a model's chosen schedule."""
-    command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--rows", kind, "--json"]
+    """Microseconds per row of a model's automatic schedule."""
+    command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--rows", kind,
+               "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["points"][0]["us_per_row"]
 
@@ -114,7 +120,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         other = options.keep or Path(work) / "twin.json"
         other.write_text(twin(options.model))
-        ways = {"twin": (other, "f32"), "f32 rows": (options.model, "f32"), "f64 rows": (options.model, "f64")}
+        ways = {"twin": (other, "f32"), "f32 rows": (options.model, "f32"),
+                "f64 rows": (options.model, "f64")}
         rounds = [{name: time(options, model, options.rows, kind) for name, (model, kind) in ways.items()}
                   for _ in range(options.rounds)]
     print("| | µs/row | of the twin |\n|---|---|---|")

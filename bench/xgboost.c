@@ -1,9 +1,9 @@
 /* XGBoost's C library, in two ways:
  *   inplace   XGBoosterPredictFromDense on the caller's rows;
- *   dmatrix   XGBoosterPredict on a DMatrix built beforehand, outside the measured time, which is more than fair.
+ *   dmatrix   XGBoosterPredict on a DMatrix built beforehand; that is not measured, which favours XGBoost.
  *             Each is predicted once: XGBoost remembers the predictions of a DMatrix and would only copy them the
  *             second time.
- * Where several threads are allowed, each way is also tried with one: small batches are faster with it.
+ * If several threads are allowed, each way also runs with one, which is faster for small batches.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { MAX_MATRICES = 256, OPTION_MARGIN = 1 };
 
 typedef void *Handle;
 
-/* The part of the interface that is used here; all functions return 0 on success. */
+/* The part of the interface in use; all functions return 0 on success. */
 static struct {
     const char *(*last_error)(void);
     int (*booster_create)(const Handle *matrices, uint64_t count, Handle *booster);
@@ -32,10 +32,10 @@ static struct {
 
 typedef char Array[160]; /* rows, described for XGBoost */
 
-static Handle boosters[2]; /* the model twice: with the allowed number of threads, with one */
-static Handle proxy;       /* XGBoost is a little faster if it need not make one in each call */
+static Handle boosters[2]; /* the model twice: with the allowed number of threads, and with one */
+static Handle proxy;       /* XGBoost is slightly faster with an existing one */
 static Array *arrays;      /* of each batch */
-static Handle matrices[MAX_MATRICES]; /* of the sample being taken */
+static Handle matrices[MAX_MATRICES]; /* of the current sample */
 
 static void check(int failed)
 {
@@ -120,7 +120,7 @@ static void run_inplace(Contender *self, int64_t first, int64_t calls)
 static void prepare_dmatrix(Contender *self, int64_t first, int64_t calls)
 {
     (void)self;
-    /* One thread: helpers of a parallel build would still be spinning while the sample is taken. */
+    /* One thread: threads of a parallel build would still spin during the sample. */
     static const char *const config = "{\"missing\":NaN,\"nthread\":1}";
     for (int64_t call = 0; call < calls; call++)
         check(xgb.matrix_create(arrays[(first + call) % work.batches], config, &matrices[call]));

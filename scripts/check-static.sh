@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that programs need nothing but the C library, and one that systems of the last years have. `libgcc_s.so.1`, which
-# unwinds the stack, is on every system that has programs of C++ or Python.
+# Checks that programs need only the C library, in a version that recent systems have, and `libgcc_s.so.1`.
+# The latter unwinds the stack and is on every system with programs in C++ or Python.
 #
 #     scripts/check-static.sh PROGRAM...
 set -euo pipefail

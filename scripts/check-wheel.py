@@ -1,8 +1,10 @@
-"""Checks that a wheel runs where its name says: looks at everything in it that is machine code, the programs, too.
+"""Checks that a wheel runs on the systems of its platform tag. Examines all machine code in it, including
+programs.
 
     scripts/check-wheel.py WHEEL
 
-Needs auditwheel, as python/requirements-dist.txt has it.
+Needs auditwheel, in the version of python/requirements-dist.txt.
+
 """
 
 import re
@@ -14,14 +16,15 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-# Libraries that a system has which has Python.
-SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1"}
+# Libraries that every system with Python has.
+SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0",
+          "librt.so.1"}
 GLIBC = re.compile(r"^GLIBC_(\d+)\.(\d+)")
 TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
 
 
 def needs(file):
-    """The libraries that a file is linked with, and the newest version of the C library that it names."""
+    """The libraries that a file is linked with, and the newest version of the C library that it requires."""
     elf = ELFFile(file)
     libraries, newest = set(), (0, 0)
     dynamic = elf.get_section_by_name(".dynamic")
@@ -37,7 +40,7 @@ def needs(file):
 
 
 def dots(version):
-    """A version as people write it."""
+    """A version in the usual notation."""
     return ".".join(map(str, version))
 
 
@@ -55,7 +58,8 @@ def main(path):
             with open(wheel.extract(name, folder), "rb") as file:
                 libraries, newest = needs(file)
             if newest > oldest:
-                wrong.append(f"{name} needs version {dots(newest)} of the C library, and the wheel promises {dots(oldest)}")
+                wrong.append(f"{name} needs version {dots(newest)} of the C library, and the wheel promises "
+                             f"{dots(oldest)}")
             if extra := libraries - SYSTEM:
                 wrong.append(f"{name} is linked with {', '.join(sorted(extra))}")
     if files == 0:

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Makes everything that a release consists of, from a clean checkout and with nothing but package registries: a tarball of static
-# programs with manual pages and completions, the wheels, the VS Code extension with the programs inside, and checksums.
+# Builds all files of a release from a clean checkout and package registries: a tarball of static programs
+# with manual pages and completions, the wheels, the VS Code extension with the programs, and checksums.
 #
 #     scripts/dist.sh OUT
 #
-# What is needed of Debian is installed where it is missing; Node 20 builds the extension. The same commit gives the same bytes.
+# Installs missing Debian packages. The extension needs Node 20. The build is reproducible: the same commit
+# gives the same bytes.
 set -euo pipefail
 
 say() { printf 'dist: %s\n' "$1" >&2; }

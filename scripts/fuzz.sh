@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a fuzz target of fuzz/ on its seeds and on what earlier runs kept in fuzz/corpus.
+# Runs a fuzz target of fuzz/ on its seeds and on the corpus of earlier runs in fuzz/corpus.
 #
 #     scripts/fuzz.sh TARGET SECONDS
 #
-# A nightly Rust and cargo-fuzz must be installed. Inputs that break the target are left in fuzz/artifacts.
+# A nightly Rust and cargo-fuzz must be installed. Inputs that crash the target are stored in fuzz/artifacts.
 set -euo pipefail
 
 if [ $# -ne 2 ] || ! [[ $2 =~ ^[0-9]+$ ]]; then

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Prints the licences of everything that is linked into what crates are built to, with LLVM in it.
+"""Prints the licences of everything that is linked into the given crates, with LLVM.
 
     scripts/licences.py MANIFEST...
 
 MANIFEST is the Cargo.toml of a crate.
+
 """
 
 import json
@@ -11,14 +12,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-METADATA = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]
+METADATA = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform",
+            "x86_64-unknown-linux-gnu"]
 FEATURES = ["--no-default-features", "--features", "llvm-static,lld"]
-# Linked from the system with those features, each with where Debian says what holds for it.
+# System libraries that these features link, with Debian's copyright file of each.
 SYSTEM = ["llvm-19-dev", "liblld-19-dev", "zlib1g-dev", "libzstd-dev", "libstdc++-12-dev"]
 
 
 def linked(metadata):
-    """The packages that a crate is built on, without what only builds or tests it."""
+    """The normal dependencies of a crate, without build and test dependencies."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     found, waiting = set(), [metadata["resolve"]["root"]]
     while waiting:
@@ -33,12 +35,13 @@ def linked(metadata):
 
 
 def packages_of(manifest):
-    """The packages from elsewhere that a crate is built on, by name and version, and whether LLVM is among them."""
+    """The third-party dependencies of a crate, by name and version, and whether LLVM is among them."""
     begin = [*METADATA, "--manifest-path", manifest]
     bare = subprocess.run([*begin, "--no-deps"], capture_output=True, check=True).stdout
     own = [p for p in json.loads(bare)["packages"] if Path(p["manifest_path"]) == Path(manifest).resolve()]
     with_llvm = "llvm-static" in own[0]["features"]
-    metadata = json.loads(subprocess.run(begin + FEATURES * with_llvm, capture_output=True, check=True).stdout)
+    metadata = json.loads(subprocess.run(begin + FEATURES * with_llvm, capture_output=True,
+                                         check=True).stdout)
     wanted = linked(metadata)
     packages = [p for p in metadata["packages"] if p["id"] in wanted and p["source"] is not None]
     return {(p["name"], p["version"]): p for p in packages}, with_llvm
@@ -56,7 +59,8 @@ def main(manifests):
         label = f"{package['name']} {package['version']}"
         print(f"  {label}: {package['license'] or 'see its text'}")
         for file in sorted(Path(package["manifest_path"]).parent.iterdir()):
-            if file.is_file() and file.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE")):
+            if file.is_file() and file.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE",
+                                                                "UNLICENSE")):
                 text = file.read_text(encoding="utf-8", errors="replace").strip()
                 texts.setdefault(text, []).append(label)
     for name in SYSTEM if with_llvm else []:

@@ -1,14 +1,14 @@
-# shellcheck shell=bash
-# To be read by other scripts, which have a function `say`: packages of Debian, and environments of Python.
+# shellcheck shell=bash Sourced by other scripts, which define a function `say`: packages of Debian, and
+# environments of Python.
 
-# Runs apt-get as root. It waits while another one works.
+# Runs apt-get as root. Waits while another one works.
 apt() {
     local as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
-# Reads which packages there are. What an earlier time has read is good enough where that does not work.
+# Updates the list of packages. If that fails, the previous list is used.
 apt_update() {
     apt update || say 'the lists of packages could not be updated: trying those that are there'
 }
@@ -18,8 +18,8 @@ apt_install() {
     apt install -y --no-install-recommends "$@" >/dev/null
 }
 
-# Makes an environment of Python in a folder, with the packages of a list. Nothing is done where it is there already; else what
-# was in the folder goes. More arguments are options of pip.
+# Creates a Python environment in a folder, with the packages of a requirements file. An environment that is
+# up to date stays; otherwise the folder is replaced. Further arguments are options of pip.
 python_environment() {
     local folder=$1 list=$2
     shift 2

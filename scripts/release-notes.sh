@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prints the notes of a release from CHANGELOG.md. Fails if a manifest has another version, or if there are no notes.
+# Prints the notes of a release from CHANGELOG.md. Fails if the version of a manifest differs, or if there are
+# no notes.
 #
 #     scripts/release-notes.sh VERSION
 set -euo pipefail
@@ -16,7 +17,7 @@ cd "$(dirname "$0")/.."
 version=$1
 
 for manifest in Cargo.toml python/*/pyproject.toml editors/vscode/package.json; do
-    # The first version of a manifest is its own.
+    # The first version in a manifest is the package's own.
     found=$(sed -nE 's/^ *"?version"?( =|:) "([^"]*)".*/\2/p' "$manifest" | head -n 1)
     [ "$found" = "$version" ] || fail "$manifest has version $found, not $version"
 done

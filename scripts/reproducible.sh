@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# To be read by other scripts: the same sources give the same bytes, wherever the checkout lies and whenever it is built. Sets
-# what compilers, archivers and packagers look at.
+# Sourced by other scripts: makes builds independent of the time and of the folder of the checkout. Sets the
+# variables that compilers, archivers and packagers read.
 
-# The time that packages carry: that of the commit.
+# The timestamp in packages: the time of the commit.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 SCHEDC_COMMIT=${SCHEDC_COMMIT:-$(git rev-parse HEAD)}
 export SOURCE_DATE_EPOCH SCHEDC_COMMIT
 export TZ=UTC LC_ALL=C.UTF-8
 
-# Paths of this machine stay out of programs. What is built so lies apart from what is built without.
+# Keeps paths of this machine out of programs. These builds have a target folder of their own.
 cargo_home=$(realpath "${CARGO_HOME:-$HOME/.cargo}")
 rust_home=$(rustc --print sysroot)
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building schedc needs and this machine lacks: LLVM 19 and a C/C++ compiler, on Debian
-# and Ubuntu. Changes nothing where all is there. Rust is not installed, only checked.
+# Installs missing requirements for building schedc on Debian and Ubuntu: LLVM 19 and a C/C++ compiler.
+# Changes nothing if all are present. Rust is only checked, not installed.
 #
 #     scripts/setup.sh             for cargo build
 #     scripts/setup.sh --static    also for --features llvm-static,lld: archives of LLVM, of its linker and of compression
@@ -27,7 +27,7 @@ fail() {
     exit 2
 }
 
-# Rust: the oldest release that the workspace names, or a newer one.
+# Rust: at least the oldest release that the workspace supports.
 rust_needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 install_rust='install Rust as https://rustup.rs says, open a new shell, and run this again'
 [ "$(uname -sm)" = 'Linux x86_64' ] ||
@@ -36,7 +36,7 @@ if ! command -v cargo >/dev/null && [ -x "${HOME:-}/.cargo/bin/cargo" ]; then
     fail 'cargo is installed but not on the PATH' "run . \"\$HOME/.cargo/env\", and then this again"
 fi
 command -v cargo >/dev/null || fail 'cargo, the build tool of Rust, is missing' "$install_rust"
-# With these the linker takes archives in any order.
+# With these options the linker accepts archives in any order.
 [ -z "$static" ] || rust_needed=1.90
 rust_found=$(rustc --version | cut -d' ' -f2)
 if [ "$(printf '%s\n' "$rust_needed" "$rust_found" | sort -V | head -n 1)" != "$rust_needed" ]; then
@@ -44,7 +44,7 @@ if [ "$(printf '%s\n' "$rust_needed" "$rust_found" | sort -V | head -n 1)" != "$
         'with rustup: rustup update' "without: $install_rust"
 fi
 
-# The place that LLVM_SYS_191_PREFIX names comes first, as it does in the build.
+# The folder in LLVM_SYS_191_PREFIX comes first, as in the build.
 llvm_config() {
     local config=${LLVM_SYS_191_PREFIX:+$LLVM_SYS_191_PREFIX/bin/llvm-config} candidate
     for candidate in ${config:-llvm-config-19 llvm-config}; do
@@ -63,14 +63,14 @@ has_llvm_archives() {
 has_lld() {
     [ -f "$(llvm_config --includedir)/lld/Common/Driver.h" ] && [ -f "$(llvm_config --libdir)/liblldELF.a" ]
 }
-# Whether the compiler has an archive: it prints where it is, and the mere name where it is not.
+# Whether the compiler finds an archive: it prints the path if so, and only the name if not.
 has_archive() {
     case "$(c++ -print-file-name="$1" 2>/dev/null)" in
         /*) ;;
         *) return 1 ;;
     esac
 }
-# LLVM's libraries are linked with those of C++.
+# LLVM's libraries need the C++ libraries.
 has_cc() {
     local folder status=0
     command -v cc >/dev/null || return 1
@@ -115,7 +115,7 @@ apt_install "${packages[@]}" ||
     fail "${packages[*]} could not be installed" 'apt-get says why above'
 { has_llvm && has_cc; } ||
     fail 'the packages are installed, and LLVM 19.1 or the C compiler still does not work' "$by_hand"
-# A build that was tried before remembers that there was no LLVM.
+# An earlier failed build has cached that there was no LLVM.
 for profile in dev release dist; do
     cargo clean --quiet --locked --profile "$profile" --package llvm-sys ||
         fail 'a build from before LLVM was installed could not be removed' 'cargo clean'

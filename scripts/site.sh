@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pages that are published: the book of the language, and the documents of the crates below api/.
+# Builds the website: the book, and the API documents of the crates below api/.
 #
 #     scripts/site.sh OUT
 #

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# To be read by other scripts: runs steps, and prints the seconds that each took. Scripts with `set -e` end at the step
-# that fails; a trap on EXIT that calls print_steps shows the seconds up to there.
+# Sourced by other scripts: runs steps, and prints the seconds of each. Scripts with `set -e` end at the first
+# failing step; a trap on EXIT that calls print_steps shows the seconds up to there.
 
 step_times=()
 step_open=
@@ -15,7 +15,7 @@ step() {
     step_open=
 }
 
-# Prints the seconds of the steps so far, on standard error.
+# Prints the seconds of all steps so far to standard error.
 print_steps() {
     if [ -n "$step_open" ]; then
         step_times+=("$(printf '%6d s  %s, which failed' $((SECONDS - step_since)) "$step_open")")

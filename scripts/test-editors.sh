@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Tests of the editors' extensions, with what they need of Debian installed where it is missing: unit tests, the package,
-# Neovim without a screen, and a real VS Code driven through a browser. Prints the seconds of each part.
+# Tests the editors' extensions: unit tests, the package, a headless Neovim, and a real VS Code in a browser.
+# Installs missing Debian packages. Prints the seconds of each part.
 #
-# The program is $SCHEDC, or else it is built here.
+# The program is $SCHEDC; if it is not set, the script builds it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

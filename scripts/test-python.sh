@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Tests of the Python packages: builds their wheels, installs them into an environment of their own, and calls them. What is
-# needed of Debian is installed where it is missing.
+# Tests the Python packages: builds their wheels, installs them into a separate environment, and runs the
+# tests there. Installs missing Debian packages.
 #
-# The program is $SCHEDC, or else it is built here. SCHEDC_PROFILE names another profile of Cargo than dev.
+# The program is $SCHEDC; if it is not set, the script builds it. SCHEDC_PROFILE selects a Cargo profile, by
+# default dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests of what is made for many machines, on engines from the package registry: Spark, Dask and Ray with workers in processes of their
-# own, ten million rows in shards, a worker that is killed, and processors of several levels; MLflow; and MLServer. Takes
-# some minutes and a gigabyte of packages, so it is no part of test.sh. SCALE_ROWS sets another number of rows.
+# Tests distributed predictions with Spark, Dask and Ray, and also MLflow and MLServer. Workers are separate
+# processes; ten million rows are in shards. One test kills a worker, another mixes processor levels. Takes
+# some minutes and a gigabyte of packages, so test.sh does not run it. SCALE_ROWS sets the number of rows.
 #
-# Spark needs a Java of version 17 or later. The program is $SCHEDC, or else it is built here.
+# Spark needs Java 17 or later. The program is $SCHEDC; if it is not set, the script builds it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Tests wheels as people use them: for each Python that is found, installs them into an environment of its own, and compiles the
-# example model with no compiler on the path. Its predictions are compared with those of XGBoost, which trained it.
+# Tests wheels as users install them. For each Python, installs them into a separate environment and compiles
+# the example model, with no compiler on the path. Compares predictions with those of XGBoost, which trained
+# the model.
 #
 #     scripts/test-wheels.sh WHEELS...
 #
-# Needs Python with venv, and pip's registry for NumPy, but neither Rust nor a C compiler: it runs in a bare system, too. PYTHONS
-# names the Pythons; otherwise they are those on the path and of pyenv, one of each version from 3.10.
+# Needs Python with venv, and pip's registry for NumPy, but neither Rust nor a C compiler, so it runs on a
+# bare system, too. PYTHONS lists the Pythons; by default, one of each version from 3.10 on, from the path and
+# from pyenv.
 set -euo pipefail
 
 say() { printf 'wheels: %s\n' "$1" >&2; }
@@ -25,7 +27,7 @@ done
 
 cd "$(dirname "$0")/.."
 
-# The version of a Python that can make environments.
+# The version of a Python that can create environments.
 version() {
     "$1" -c 'import ensurepip, sys; assert sys.version_info >= (3, 10); print("%d.%d" % sys.version_info[:2])' 2>/dev/null
 }
@@ -45,7 +47,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The program is the one that README.md shows.
+# The program is the example in README.md.
 awk '/^```/ { inside = $0 == "```python"; next } inside' README.md >"$work/first.py"
 grep -q 'schedc.compile' "$work/first.py" || fail 'README.md has no program that compiles a model'
 cat >"$work/again.py" <<'END'
@@ -64,7 +66,7 @@ for python in "${pythons[@]}"; do
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${wheels[@]}"
     mkdir "$venv/here"
     ln -s "$PWD/examples" "$venv/here/examples"
-    # What follows finds the programs of the environment, and no others.
+    # From here on, the path has only the environment's programs.
     bare() (cd "$venv/here" && env -i HOME="$venv/here" PATH="$venv/bin" "$@")
 
     bare "$venv/bin/python" "$work/first.py" >&2 || fail "Python $of_python: the program of README.md fails"
@@ -73,7 +75,7 @@ for python in "${pythons[@]}"; do
     done
     bare schedc --help | grep '^Usage: schedc' >/dev/null || fail "Python $of_python: schedc has no help"
     bare schedc predict examples/model/breast_cancer.json -i examples/model/rows.csv -o predictions.csv -q
-    # A library that the program builds runs where the compiler is not.
+    # A library that the program builds runs without a compiler.
     said=$(bare schedc build examples/model/breast_cancer.json -o model.so --cpu x86-64-v2 2>&1) ||
         fail "Python $of_python: schedc builds no library: $said"
     "$venv/bin/python" -m pip uninstall --quiet --yes schedc

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Checks that must pass before a change goes in: the format, all tests, lints, and the rules of deny.toml for dependencies.
-# scripts/test-python.sh tests the modules of Python.
+# Checks that must pass before a change is merged: format, all tests, lints, and the rules of deny.toml for
+# dependencies. scripts/test-python.sh tests the Python packages.
 #
-#     scripts/test.sh                    these
-#     scripts/test.sh --fast             the format, and all tests but the long ones with fewer random cases
+#     scripts/test.sh                    all of these
+#     scripts/test.sh --fast             the format, and the short tests with fewer random cases
 #     scripts/test.sh --nightly tests    the tests with many more random cases, each fixture on every machine
 #     scripts/test.sh PART...            single parts: format, tests, lints, docs (links in doc comments), dependencies
 #
-# SCHEDC_PROFILE names another profile of Cargo than dev.
+# SCHEDC_PROFILE selects a Cargo profile, by default dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/steps.sh
@@ -45,7 +45,8 @@ run_format() {
 }
 run_tests() {
     if [ -n "$fast" ]; then
-        # The long ones: each seeded fault looks for a case that sees it, and every width of codes is compiled.
+        # Slow tests: each seeded fault searches for a case that detects it, and every width of bins is
+        # compiled.
         SCHEDC_CASES=${SCHEDC_CASES:-60} cargo test --locked --profile "$profile" -- \
             --skip seeded_faults_are_seen --skip codes_of_all_widths_are_exact
     else
@@ -64,7 +65,7 @@ run_dependencies() {
         echo 'note: dependencies are not checked, since cargo-deny is not installed' >&2
         return
     fi
-    # What is known of faults needs the network: hosted continuous integration looks for it.
+    # The database of vulnerabilities needs the network; hosted continuous integration checks it.
     cargo deny --offline check bans licenses sources
 }
 

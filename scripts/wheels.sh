@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes the wheels of the Python packages from a clean checkout, with nothing but package registries: schedc-runtime, which loads
-# libraries, and schedc, the compiler with its programs and LLVM inside. Checks which systems they run on, and their sizes.
+# Builds the wheels of the Python packages from a clean checkout and package registries: schedc-runtime, which
+# loads libraries, and schedc, the compiler with its programs and LLVM. Checks the systems that they support,
+# and their sizes.
 #
 #     scripts/wheels.sh OUT                          both
 #     scripts/wheels.sh OUT schedc-runtime           one of them
 #
-# What is needed of Debian is installed where it is missing. The same commit gives the same bytes.
+# Installs missing Debian packages. The build is reproducible: the same commit gives the same bytes.
 set -euo pipefail
 
 say() { printf 'wheels: %s\n' "$1" >&2; }
@@ -38,14 +39,14 @@ scripts/setup.sh --static
 venv=$CARGO_TARGET_DIR/venv
 python_environment "$venv" python/requirements-dist.txt --no-deps
 
-# What lies beside pyproject.toml while wheels are made, where Maturin looks for licences, and for programs that belong to the
-# module `schedc._native`.
+# Temporary files beside pyproject.toml during the build: Maturin looks there for licences, and for programs
+# in the folder of the module `schedc._native`.
 data=python/compiler/schedc._native.data
 placed=(python/{runtime,compiler}/LICENSE-{APACHE,MIT,THIRD-PARTY.txt} "$data")
 trap 'rm -rf "${placed[@]}"' EXIT
 
-# Builds the wheel of a folder of python/, which may have so many bytes, with the licences of what these crates are built on. More
-# arguments are Maturin's.
+# Builds the wheel of a folder of python/, of at most a given number of bytes, with the licences of the given
+# crates' dependencies. Further arguments are Maturin's.
 wheel() {
     local folder=$1 most=$2 crates=$3 made size name
     shift 3
@@ -53,12 +54,12 @@ wheel() {
     # shellcheck disable=SC2086 # several words
     scripts/licences.py $crates >"python/$folder/LICENSE-THIRD-PARTY.txt"
     made=$(mktemp -d)
-    # Maturin finds the oldest system that the module runs on.
+    # Maturin determines the oldest system that the module supports.
     (cd "python/$folder" && "$venv/bin/maturin" build --quiet --profile dist --locked --compatibility pypi --out "$made" "$@")
     name=$(cd "$made" && echo ./*.whl)
     size=$(stat -c %s "$made/$name")
     [ "$size" -le "$most" ] || fail "$name has $size bytes, more than $most"
-    # That holds for the programs, too.
+    # The programs must support that system, too.
     "$venv/bin/python" scripts/check-wheel.py "$made/$name"
     contains "$made/$name" '\.dist-info/licenses/LICENSE-THIRD-PARTY.txt '
     mv "$made/$name" "$out/"
@@ -66,7 +67,7 @@ wheel() {
     say "${name#./}: $((size / 1024)) KiB"
 }
 
-# Fails if a wheel has no file whose name ends so.
+# Fails if no file of a wheel ends in this name.
 contains() {
     "$venv/bin/python" -m zipfile --list "$1" | grep "$2" >/dev/null || fail "$1 lacks $2"
 }

@@ -1,5 +1,5 @@
-/* Are the margins of an artefact those of the one for processors? In calls of many sizes, from several threads, and with
- * rows in memory of the device. */
+/* Compares the margins of an artefact for GPUs with those of one for CPUs: in calls of many sizes, from
+ * several threads, and with rows in device memory. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,13 +11,13 @@
 
 enum { THREADS = 8, CALLS = 4, GUARD = 64 };
 
-/* Parts of the sum of all magnitudes by which sums in another order may differ. */
+/* Largest difference between sums in different orders, relative to the sum of all magnitudes. */
 #define TOLERANCE 1e-6
 
-/* What became of some calls. */
+/* Results of several calls. */
 typedef struct {
-    int64_t values, different, wrong; /* wrong: too far away, or bytes behind the output that have changed */
-    double largest;                   /* difference */
+    int64_t values, different, wrong; /* bad rows, or changed bytes behind the output */
+    double largest;                   /* largest difference */
 } Outcome;
 
 static unsigned char *expected;
@@ -27,7 +27,7 @@ static double number(const void *values, int64_t at)
     return work.wide_margins ? ((const double *)values)[at] : (double)((const float *)values)[at];
 }
 
-/* Compares the margins of rows from `first` on. Those of exact schedules must be equal, bit for bit. */
+/* Compares the margins of rows from `first` on. Margins of exact schedules must be equal to the bit. */
 static void compare(Outcome *outcome, const unsigned char *found, int64_t first, int64_t count)
 {
     const unsigned char *wanted = expected + (size_t)first * work.margin_bytes;
@@ -40,7 +40,7 @@ static void compare(Outcome *outcome, const unsigned char *found, int64_t first,
         outcome->different++;
         if (!(difference <= outcome->largest))
             outcome->largest = difference;
-        /* Written so that a NaN is wrong. */
+        /* Negated so that a NaN counts as wrong. */
         if (work.exact || !(difference <= TOLERANCE * (options.magnitude + fabs(value))))
             outcome->wrong++;
     }
@@ -93,7 +93,7 @@ static void report(const char *what, int64_t batch, Outcome outcome)
     all_right &= outcome.wrong == 0;
 }
 
-/* Where a call of so many rows begins: somewhere, but always at the same place. */
+/* A pseudo-random first row for a call of a given size; deterministic. */
 static int64_t start_of(int64_t count, int64_t number)
 {
     return (number * 7919 + count * 31) % (work.n_rows - count + 1);

@@ -1,4 +1,4 @@
-/* What a GPU is, and what it does in a second: the figures that all others are held against. */
+/* Properties and throughput of the GPU, which all other figures refer to. */
 #include <stdio.h>
 
 #include "../input.h"
@@ -8,7 +8,7 @@ enum { SAMPLES = 9, LAUNCHES = 64 };
 enum { MULTIPROCESSORS = 16, CLOCK = 13, MEMORY_CLOCK = 36, BUS_WIDTH = 37, L2_BYTES = 38, MAJOR = 75, MINOR = 76 };
 #define COPIED (256ll << 20)
 
-/* A kernel that does nothing. */
+/* An empty kernel. */
 static const char nothing[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry nothing() { ret; }\n";
 
 static int attribute(int number)
@@ -20,7 +20,7 @@ static int attribute(int number)
 
 typedef enum { WITHIN, UP, DOWN, FILL } Way;
 
-/* Bytes a microsecond, over 1000: gigabytes a second. */
+/* Bytes per microsecond, divided by 1000: gigabytes per second. */
 static double bandwidth(Way way, size_t bytes)
 {
     Memory from = device_memory(bytes), to = device_memory(bytes);

@@ -1,14 +1,14 @@
-/* NVIDIA's driver, looked for when the program starts: libcuda.so.1, or what SCHEDC_CUDA_DRIVER names. */
+/* NVIDIA's driver, loaded at run time: libcuda.so.1, or the library in SCHEDC_CUDA_DRIVER. */
 #ifndef BENCH_GPU_DRIVER_H
 #define BENCH_GPU_DRIVER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef uint64_t Memory; /* of a device */
+typedef uint64_t Memory; /* a device address */
 typedef void *Handle;    /* a context, module, function, stream or event */
 
-/* The functions that are used; each returns 0 or the number of an error. */
+/* The functions in use; each returns 0 or an error number. */
 #define DRIVER_FUNCTIONS(X)                                                                                            \
     X(init, "cuInit", (unsigned flags))                                                                                \
     X(version, "cuDriverGetVersion", (int *version))                                                                   \
@@ -44,25 +44,26 @@ typedef struct {
 #undef FIELD
 } Driver;
 
-/* The driver, with the context of the first device current; ends the program with a message if there is none. */
+/* Loads the driver and makes the context of the first device current; ends the program with a message if
+ * there is none. */
 extern Driver cu;
-extern int device; /* its number for the driver */
+extern int device; /* the driver's number of the device */
 void start_driver(void);
 
-/* The context of the device, for threads. */
+/* The context of the device, for other threads. */
 void enter_device(void);
 
 /* Ends the program with a message if the driver returned an error. */
 void must(int error, const char *what);
 
-/* Memory of the device, of at least a byte. */
+/* Allocates device memory, at least one byte. */
 Memory device_memory(size_t bytes);
 
-/* A stream that waits for no other. */
+/* A stream that does not synchronize with others. */
 Handle new_stream(void);
 
-/* Copies from memory of the host to the device, in a stream. Without one the last part of such a copy may be under way when
- * the call for it returns, and streams that wait for no other do not wait for that. */
+/* Copies from host memory to the device, in a stream. Without a stream, such a copy may return before it has
+ * finished, and non-blocking streams do not wait for it. */
 void upload(Memory to, const void *from, size_t bytes, Handle stream);
 
 /* Microseconds between two events. */

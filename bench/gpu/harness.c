@@ -1,14 +1,14 @@
-/* Runs the artefacts of a folder on the GPU of a machine that has nothing else: no compiler, no network.
+/* Runs the artefacts of a folder on a machine with a GPU, without a compiler or network.
  *
  *     harness pick --sample IN.npy --rows N --out OUT.npy    the first rows of an array
- *     harness device                                         what the GPU is, and what it does in a second
- *     harness expect --artefact CPU.so --out FILE            the margins of the rows, which are expected of all others
- *     harness check --artefact GPU.so --expected FILE        are they those?
- *     harness time --artefact GPU.so                         how long do calls take?
- *     harness once --artefact GPU.so                         one call on the sample, in memory of the device
+ *     harness device                                         properties and throughput of the GPU
+ *     harness expect --artefact CPU.so --out FILE            writes the expected margins of the rows
+ *     harness check --artefact GPU.so --expected FILE        compares margins with the expected ones
+ *     harness time --artefact GPU.so                         measures the time of calls
+ *     harness once --artefact GPU.so                         one call on the sample, in device memory
  *
- * All but the first two take --sample ROWS.npy, from which --rows rows are drawn by --seed. Standard output has a JSON
- * object a line.
+ * All but the first two take --sample ROWS.npy, from which --rows rows are drawn by --seed. Standard output
+ * has a JSON object a line.
  */
 #include "harness.h"
 
@@ -21,7 +21,7 @@
 #include "../input.h"
 
 enum { KIND_RAW = 1, TYPE_F32 = 0, TYPE_F64 = 1, ON_DEVICE = 1 };
-/* More rows than these bytes hold are not drawn. */
+/* Most bytes of drawn rows. */
 #define MOST_BYTES (256ll << 20)
 
 Options options = {.rows = 1000000, .seed = 1};
@@ -78,7 +78,8 @@ static void put(int64_t at, float value)
         ((float *)work.rows)[at] = value;
 }
 
-/* The rows of the sample, then rows of which each is one of the sample with every eighth value from some other. */
+/* The rows of the sample, followed by mixed rows: each is a sample row with every eighth value from another
+ * one. */
 static void draw(const Rows *sample)
 {
     uint64_t state = options.seed * 0x9e3779b97f4a7c15u + 1;
@@ -106,7 +107,7 @@ void open_work(int64_t extra)
 {
     if (!options.artefact || !options.sample)
         fail("name an --artefact and a --sample");
-    /* Without a slash it would be looked for where the system's libraries are. */
+    /* Without a slash, dlopen searches the system's folders. */
     char path[4096];
     snprintf(path, sizeof path, "%s%s", strchr(options.artefact, '/') ? "" : "./", options.artefact);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -147,7 +148,7 @@ void predict(const void *rows, int64_t count, void *out, const Handle *stream)
         fail("%lld rows: status %d: %s", (long long)count, (int)status, work.explain(status));
 }
 
-/* Parts that are short. */
+/* The short subcommands. */
 
 static void pick(void)
 {
@@ -156,7 +157,7 @@ static void pick(void)
     FILE *file = fopen(options.out, "wb");
     if (!file)
         fail("cannot write %s", options.out);
-    char header[118]; /* 128 bytes with what stands before it */
+    char header[118]; /* 128 bytes with the magic string and the length */
     memset(header, ' ', sizeof header);
     int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, %lld), }",
                           (long long)rows, (long long)sample.columns);

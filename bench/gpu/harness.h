@@ -1,4 +1,4 @@
-/* What the parts of the harness share: its options, an artefact, rows, and lines of JSON. */
+/* Shared parts of the harness: its options, an artefact, rows, and lines of JSON. */
 #ifndef BENCH_GPU_HARNESS_H
 #define BENCH_GPU_HARNESS_H
 
@@ -10,15 +10,15 @@
 /* The options of the command line. */
 typedef struct {
     const char *artefact, *sample, *expected, *out, *model, *schedule;
-    int64_t rows;     /* how many are drawn */
-    uint64_t seed;    /* for drawing them */
-    double magnitude; /* no row's leaves add up to more, all taken as positive */
-    double until;     /* seconds since 1970: nothing is begun after that; 0: no limit */
+    int64_t rows;     /* number of rows to draw */
+    uint64_t seed;    /* seed of the random numbers */
+    double magnitude; /* bound of the sum of the absolute values of a row's leaves */
+    double until;     /* seconds since 1970 after which no part starts; 0: no limit */
 } Options;
 
 extern Options options;
 
-/* A call, as an artefact's header declares it. */
+/* The call structure of an artefact's header. */
 typedef struct {
     uint32_t size;
     int32_t kind;
@@ -38,8 +38,8 @@ typedef struct {
     int32_t (*predict)(const Call *call);
     const char *(*explain)(int32_t status);
     bool exact;        /* trees are added in the model's order */
-    bool wide_rows;    /* rows are 64-bit floats */
-    bool wide_margins; /* margins are */
+    bool wide_rows;    /* rows are doubles */
+    bool wide_margins; /* margins are doubles */
     int64_t features, margins;
     size_t row_bytes, margin_bytes; /* of one row */
     unsigned char *rows;
@@ -48,23 +48,23 @@ typedef struct {
 
 extern Work work;
 
-/* Opens the artefact and draws rows, `extra` more than the options say. */
+/* Opens the artefact and draws rows, `extra` more than the options ask for. */
 void open_work(int64_t extra);
 
-/* Margins of some rows; ends the program if the call fails. Where `stream` is given, rows and output are in memory of the
- * device, and nothing waits. */
+/* Computes margins of some rows; ends the program if the call fails. With a `stream`, rows and output are in
+ * device memory, and the call is asynchronous. */
 void predict(const void *rows, int64_t count, void *out, const Handle *stream);
 
-/* Whether it is time to stop. */
+/* Whether the deadline has passed. */
 bool is_late(void);
 
-/* The start of a line of JSON about this part, with model and schedule. */
+/* Starts a line of JSON about this part, with model and schedule. */
 void begin_line(const char *part);
 
-/* Seconds of a clock that never goes back. */
+/* Seconds of a monotonic clock. */
 double now(void);
 
-/* The parts. */
+/* The subcommands. */
 void write_expected(void);
 void check(void);
 void time_calls(void);
@@ -73,7 +73,7 @@ void measure_device(void);
 /* Sorts samples and returns the median. */
 double median(double *samples, int count);
 
-/* Puts so much work into a stream that the host can put more behind it before it is done. */
+/* Fills a stream with enough work for the host to enqueue more behind it before it is done. */
 void hold(Handle stream);
 
 #endif

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Packs what a machine with a GPU needs to check and time schedc's kernels: no compiler, no network, no more than 8 MB.
+# Packs everything for checking and timing schedc's kernels on a machine with a GPU, without a compiler or
+# network. At most 8 MB.
 #
 #     bench/gpu/pack.sh OUT [MODEL ROWS.npy]...      a model, and rows for it: float32, two-dimensional, C order
 #     bench/gpu/pack.sh OUT MODELS_DIR               every folder there that holds model.json and X_test.npy
 #
-# Without models the example is packed. README.md says what becomes of the folder.
+# Without models the example is packed. README.md describes the next steps.
 #
-# Variables: SCHEDC names the compiler (else a release build is made), CC the C compiler, PTXAS NVIDIA's assembler, GPU the
-# device (sm_80), SCHEDULES the schedules (else all of examples/gpu), SAMPLE the rows of a model that are packed at most.
+# Variables: SCHEDC names the compiler (else a release build is made), CC the C compiler, PTXAS NVIDIA's
+# assembler, GPU the device (sm_80), SCHEDULES the schedules (else all of examples/gpu), SAMPLE the largest
+# number of rows packed for a model.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -58,13 +60,13 @@ fi
 rm -rf "$out"
 mkdir -p "$out"
 cp "$here/run.sh" "$out/run.sh"
-# The other machine's C library may be too old for the program: the source goes along.
+# The other machine's C library may be too old for the program, so the source is packed, too.
 mkdir -p "$out/source/gpu"
 cp "$here"/*.[ch] "$out/source/gpu/"
 cp "$root"/bench/input.[ch] "$out/source/"
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread -o "$out/harness" "$here"/*.c "$root/bench/input.c" -ldl -lm
 
-# What a model is called: its file, or the folder that it has for itself.
+# The name of a model: that of its file, or of the folder that it has for itself.
 name_of() {
     case $(basename "$1") in
         model.*) basename "$(dirname "$1")" ;;
@@ -72,7 +74,7 @@ name_of() {
     esac | tr -c 'A-Za-z0-9_.\n-' _
 }
 
-# No row's leaves add up to more: so many trees, each with the largest leaf.
+# A bound of the sum of a row's leaves: number of trees times the largest leaf.
 magnitude_of() {
     "$SCHEDC" inspect "$1" --color never | awk '
         $1 == "trees" && !trees { trees = $2 }
@@ -81,7 +83,8 @@ magnitude_of() {
         END { if (!trees) exit 1; printf "%.9g\n", trees * largest }'
 }
 
-# What the simulator says of one call on the sample: each launch with its dearest accesses, and what all of them come to.
+# The simulator's result for one call on the sample: each launch with its most expensive accesses, and their
+# total.
 predict_counts() {
     timeout "${SIMULATE_SECONDS:-60}" "$SCHEDC" predict "$1" "${@:3}" --simulate -i "$2" --color never 2>&1 >"$scratch/predicted" |
         awk '$1 == "launch" || $1 == "shared" || $1 == "global" { print }
@@ -92,7 +95,7 @@ predict_counts() {
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# The tables of its trees are those of most schedules for GPUs, so that it adds little to the archive.
+# Most GPU schedules use the same tables, so this one adds little to the archive.
 cat >"$scratch/cpu.sched" <<'EOF'
 tile(batch, b0, b1, 64)
 reorder(b0, tree, b1)
@@ -114,7 +117,7 @@ for i in "${!models[@]}"; do
     "$out/harness" pick --sample "${rows[i]}" --rows "$((packed < 32 ? 32 : packed))" --out "$folder/sample.npy"
     printf '%s %s\n' "$name" "$(magnitude_of "$model")" >>"$out/models.txt"
     on_cpu=(--target cpu --cpu x86-64-v3 -o "$scratch/cpu.so")
-    # Complete trees may be too large; then another schedule is chosen.
+    # Complete trees may be too large; then another schedule is used.
     "$SCHEDC" build "$model" -s "$scratch/cpu.sched" "${on_cpu[@]}" >"$scratch/said" 2>&1 ||
         "$SCHEDC" build "$model" "${on_cpu[@]}" >"$scratch/said" 2>&1 || { cat "$scratch/said" >&2; exit 1; }
     cp "$scratch/cpu.so" "$folder/cpu.so"
@@ -123,7 +126,7 @@ for i in "${!models[@]}"; do
         how=(-s "$schedule" --target "gpu($gpu)")
         [ "$schedule" != chosen ] || how=(--target "gpu($gpu)")
         if ! "$SCHEDC" build "$model" "${how[@]}" --cpu x86-64-v3 -o "$scratch/$label.so" >"$scratch/said" 2>&1; then
-            # A schedule may not suit a model, such as one whose rows do not fit into shared memory.
+            # A schedule may not suit a model, for example if its rows do not fit into shared memory.
             printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/said")" | tee -a "$out/left_out.txt" >&2
             continue
         fi
@@ -135,10 +138,10 @@ for i in "${!models[@]}"; do
     done
 done
 
-# Tables are words of 32 bits.
+# Tables consist of words of 32 bits.
 compress() { xz --lzma2=preset=9e,lc=2,lp=2,pb=2; }
 
-# All in one archive: artefacts of a model have most of their tables in common.
+# A single archive, since artefacts of a model share most of their tables.
 (cd "$out" && tar -c -- */*.so */*.npy | compress >models.tar.xz)
 
 bytes=$(find "$out" -type f ! -name '*.so' ! -name '*.npy' -printf '%s\n' | awk '{ sum += $1 } END { print sum }')

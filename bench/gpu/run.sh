@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Checks and times a folder that pack.sh has made, on a machine with a GPU: one call, less than 8 minutes, nothing else needed.
+# Checks and times a folder of pack.sh on a machine with a GPU. Takes less than 8 minutes and needs nothing
+# else.
 #
-#     run.sh [FOLDER]          the folder of this script if none is named
+#     run.sh [FOLDER]          by default the folder of this script
 #
-# Writes result.json into the folder (or into the current one, or to RESULT), and a table last. What cannot be done is said
-# and left out. The exit status is 1 if margins are wrong, a call fails, or a tool of compute-sanitizer finds something.
+# Writes result.json into the folder (or into the current one, or to RESULT), then prints a table. Parts that
+# cannot run are reported and skipped. The exit status is 1 if margins are wrong, a call fails, or a tool of
+# compute-sanitizer finds something.
 #
-# Variables: ROWS, how many rows are drawn (1000000); LIMIT, seconds for everything (450); SEED; SCHEDC_CUDA_DRIVER, the
-# driver's library; SANITIZER and NCU, the programs, else those in the search path and where CUDA puts them.
+# Variables: ROWS, the number of drawn rows (1000000); LIMIT, seconds for the whole run (450); SEED;
+# SCHEDC_CUDA_DRIVER, the driver's library; SANITIZER and NCU, paths of these programs, by default from the
+# search path and CUDA's folders.
 set -uo pipefail
 
 folder=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
@@ -29,20 +32,21 @@ trap 'rm -rf "$work"' EXIT
 lines=$work/lines
 : >"$lines"
 
-# Seconds since 1970 when this share of the time, in hundredths, is over.
+# Deadline, in seconds since 1970, of a share of the time in hundredths.
 after() { echo $((start + limit * $1 / 100)); }
 left() { echo $(($1 - $(date +%s))); }
 
 # A text as a JSON string.
 quoted() { printf '"%s"' "$(tr -d '\000-\011\013-\037' | sed 's/\\/\\\\/g; s/"/\\"/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }')"; }
 
-# left_out PART WHY [MORE]: a part that is not done.
+# left_out PART WHY [MORE]: reports a skipped part.
 left_out() {
     echo "left out: $1${3:+ of $3}: $2" >&2
     printf '{"part":"%s","of":"%s","left_out":%s}\n' "$1" "${3:-}" "$(printf %s "$2" | quoted)" >>"$lines"
 }
 
-# attempt PART MODEL SCHEDULE DEADLINE COMMAND...: adds the lines that a command prints; whatever goes wrong is a line, too.
+# attempt PART MODEL SCHEDULE DEADLINE COMMAND...: adds the lines that a command prints; an error becomes a
+# line, too.
 attempt() {
     local part=$1 model=$2 schedule=$3 deadline=$4 status
     shift 4
@@ -72,7 +76,7 @@ find_tool() {
     return 1
 }
 
-# The harness, made anew if this machine cannot run the one that is packed.
+# The harness, compiled anew if the packed one does not run on this machine.
 harness=$work/harness
 cp "$folder/harness" "$harness"
 chmod +x "$harness"
@@ -132,7 +136,7 @@ for model in $(models); do
     done
 done
 
-# What one call on the sample costs, as predicted and as counted by the device.
+# Cost of one call on the sample, predicted and counted by the device.
 metrics=l1tex__data_pipe_lsu_wavefronts_mem_shared.sum,smsp__inst_executed.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,gpu__time_duration.sum,launch__registers_per_thread
 ncu=$(find_tool "${NCU:-}" ncu /usr/local/cuda*/bin/ncu /opt/nvidia/nsight-compute/*/ncu) || ncu=
 [ -n "$ncu" ] || left_out ncu "it is not installed"
@@ -150,7 +154,7 @@ for model in $(models); do
         timeout 60 "$ncu" --csv --page raw --metrics "$metrics" "$harness" once $(given "$model") --rows "$sampled" \
             --artefact "$work/packed/$model/$schedule.so" >"$work/ncu" 2>&1
         if grep -q ERR_NVGPUCTRPERM "$work/ncu"; then left_out ncu "this user may not read the device's counters"; ncu=; continue; fi
-        # The first line of quoted fields names them, the second has units; then one for each kernel.
+        # The first line of quoted fields is the header, the second one has units; then one line per kernel.
         awk -v model="$model" -v schedule="$schedule" -v metrics="$metrics" '
             /^"/ { gsub(/^"|"$/, ""); count = split($0, field, /","/); row++
                    if (row == 1) { for (i = 1; i <= count; i++) at[field[i]] = i; next }
@@ -165,13 +169,13 @@ for model in $(models); do
     done
 done
 
-# What tune.sh has noted of the searches.
+# Results of the searches by tune.sh.
 if [ -f "$work/packed/tuned.txt" ]; then
     awk '{ printf "{\"part\":\"tuned\",\"strategy\":\"%s\",\"batch\":%d,\"seconds\":%s,\"predicted_us\":%s}\n", $1, $2, $3, $4 }' \
         "$work/packed/tuned.txt" >>"$lines"
 fi
 
-# What the device's own tools find in small calls.
+# Findings of compute-sanitizer in small calls.
 sanitizer=$(find_tool "${SANITIZER:-}" compute-sanitizer /usr/local/cuda*/bin/compute-sanitizer) || sanitizer=
 [ -n "$sanitizer" ] || left_out compute-sanitizer "it is not installed"
 for model in $([ -z "$sanitizer" ] || models); do
@@ -182,7 +186,7 @@ for model in $([ -z "$sanitizer" ] || models); do
         for schedule in $(schedules "$model"); do
             if [ "$(left "$(after 100)")" -lt 10 ]; then left_out compute-sanitizer "no time" "$tool $model $schedule"; continue; fi
             before=$failures
-            # What the device does is printed by the tool, too: only the verdict is kept.
+            # The tool also prints the program's output; only its verdict is kept.
             attempt "$tool" "$model" "$schedule" "$(($(date +%s) + 20))" sh -c '"$@" >"$0" 2>&1 || { tail -n 20 "$0" >&2; exit 1; }' \
                 "$work/tool" "$sanitizer" --tool "$tool" --error-exitcode 9 "$harness" check $small --schedule "$schedule" \
                 --artefact "$work/packed/$model/$schedule.so" --expected "$work/small" --magnitude "$(magnitude "$model")"

@@ -1,4 +1,4 @@
-/* How long calls take: kernels by the device's clock, on rows in its memory, and calls from host to host. */
+/* Times of calls: kernels by the device's clock, on rows in its memory, and whole calls from the host. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "harness.h"
 
 enum { SAMPLES = 9, MANY = 100000 };
-/* Beyond what devices keep in caches, where there are rows enough for figures to count. */
+/* Largest memory for rows: beyond the caches of devices, if there are enough rows to fill it. */
 #define BEYOND_CACHES (256ll << 20)
 #define HOLD_FILLS 8
 
@@ -27,7 +27,7 @@ void hold(Handle stream)
         must(cu.fill_async(filled, (unsigned char)i, (size_t)hold_bytes(), stream), "a fill");
 }
 
-/* Puts the rows into the device's memory, several times where they are few. They are there for all streams then. */
+/* Copies the rows into device memory, repeatedly if they are few. Afterwards all streams can read them. */
 static void make_resident(Handle stream)
 {
     int64_t copies = 1, bytes = work.n_rows * (int64_t)work.row_bytes;
@@ -41,7 +41,7 @@ static void make_resident(Handle stream)
     must(cu.stream_synchronize(stream), "a copy");
 }
 
-/* A call on the next rows, which no cache has. */
+/* A call on the next rows, which are not cached. */
 static void call_on_device(Handle stream, int64_t batch)
 {
     if (next_row + batch > num_resident)
@@ -52,7 +52,8 @@ static void call_on_device(Handle stream, int64_t batch)
     next_row += batch;
 }
 
-/* Microseconds of a call's kernels. The calls wait behind other work, so that the host's part of them does not count. */
+/* Microseconds of a call's kernels. The calls are enqueued behind other work, so that the host's overhead
+ * does not count. */
 static double kernel_time(Handle stream, Handle *events, int64_t batch, int calls)
 {
     hold(stream);
@@ -64,7 +65,7 @@ static double kernel_time(Handle stream, Handle *events, int64_t batch, int call
     return micros_between(events[0], events[1]) / calls;
 }
 
-/* Microseconds of a call in the device's memory, the wait for it included. */
+/* Microseconds of a call in device memory, including the wait for it. */
 static double resident_time(Handle stream, int64_t batch, int calls)
 {
     double start = now();
@@ -89,7 +90,7 @@ static double host_time(unsigned char *out, int64_t batch, int calls)
     return (now() - start) * 1e6 / calls;
 }
 
-/* Samples by one of the three ways, and a line about them. */
+/* Takes samples in one of the three ways, and prints a line about them. */
 static void sampled(const char *what, int64_t batch, double *samples)
 {
     double middle = median(samples, SAMPLES);
@@ -103,7 +104,7 @@ static void time_batch(Handle stream, Handle *events, unsigned char *out, int64_
 {
     double samples[SAMPLES];
     int calls = options.rows < MANY ? 2 : batch <= 1024 ? 32 : batch <= 16384 ? 16 : 2;
-    kernel_time(stream, events, batch, 1); /* all memory is there after that */
+    kernel_time(stream, events, batch, 1); /* all memory is allocated after this call */
     for (int i = 0; i < SAMPLES; i++)
         samples[i] = kernel_time(stream, events, batch, calls);
     sampled("kernel", batch, samples);
@@ -129,7 +130,7 @@ void time_calls(void)
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         int64_t batch = batches[i];
         if (batch == 1000000 && options.rows >= batch && work.n_rows < batch)
-            batch = work.n_rows; /* as many as were drawn */
+            batch = work.n_rows; /* the drawn rows */
         if (batch > work.n_rows || is_late()) {
             begin_line("time");
             printf(",\"batch\":%lld,\"left_out\":\"%s\"}\n", (long long)batch, is_late() ? "no time" : "too few rows");

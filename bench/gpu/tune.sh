@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Packs what shows on a machine with a GPU how good `schedc tune` is there: the schedules that both of its strategies find by
-# counts, and a grid of others, whose best one they are compared with. run.sh in the folder times them and prints the table.
+# Packs an evaluation of `schedc tune` for a machine with a GPU: the schedules that both of its strategies
+# find with the cost model, and a grid of other schedules. run.sh in the folder times all of them and prints a
+# table that compares with the grid's best.
 #
 #     bench/gpu/tune.sh OUT MODEL ROWS.npy      a model, and rows for it: float32, two-dimensional, C order
 #
-# Variables: SCHEDC names the compiler (else a release build is made), GPU the device (sm_80), BATCHES the rows of the calls
-# (1024,16384), BUDGET the time of each search (20s for each batch), and what pack.sh takes.
+# Variables: SCHEDC names the compiler (else a release build is made), GPU the device (sm_80), BATCHES the
+# call sizes (1024,16384), BUDGET the time of each search (20s for each batch), and those of pack.sh.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,11 +29,11 @@ export SCHEDC GPU=$gpu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Both strategies.
+# Results of both strategies.
 for strategy in neighbours silvanforge; do
     "$SCHEDC" tune "$model" -i "$rows" --target "gpu($gpu)" --by-counts --rows "$batches" --budget "$budget" \
         --strategy "$strategy" --json -o "$scratch/tuned_$strategy.sched" >"$scratch/$strategy.json"
-    # A line for each batch: strategy, rows, seconds of the search, microseconds of a call as they are predicted.
+    # A line for each batch: strategy, rows, seconds of the search, predicted microseconds of a call.
     awk -v strategy="$strategy" '
         /"seconds":/ { seconds = $2 + 0 }
         /"us_per_row":/ { us = $2 + 0 }
@@ -41,7 +42,7 @@ for strategy in neighbours silvanforge; do
         "$scratch/$strategy.json" >>"$scratch/tuned.txt"
 done
 
-# The grid: SilvanForge's template, and a row or four for each thread, over the layouts that each suits.
+# The grid: SilvanForge's template, and one or four rows per thread, each with the layouts that suit it.
 grid=$scratch/grid
 mkdir "$grid"
 template() {

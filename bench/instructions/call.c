@@ -1,7 +1,7 @@
 /*
  * call LIBRARY N_ROWS CALLS: opens a built library and predicts the same N_ROWS rows CALLS times.
  *
- * run.py counts the instructions of two runs that differ in CALLS alone.
+ * run.py counts the instructions of two runs that differ only in CALLS.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@ typedef int32_t predict(const float *rows, int64_t n_rows, float *out);
 typedef int32_t count(int32_t kind);
 typedef int32_t features(void);
 
-/* The function of the library with this name, or the end of the program. */
+/* The library's function with this name; ends the program if it is missing. */
 static void *function(void *library, const char *name)
 {
     void *found = dlsym(library, name);
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "call: no memory\n");
         return 2;
     }
-    /* A linear congruence: values from -4 to 4, the same on every machine. */
+    /* A linear congruential generator: values from -4 to 4, the same on every machine. */
     uint32_t state = 1;
     for (size_t at = 0; at < n_rows * columns; at++) {
         state = state * 1664525u + 1013904223u;

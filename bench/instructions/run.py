@@ -3,9 +3,11 @@
 
     bench/instructions/run.py --schedc AFTER [--before BEFORE] [--most 1.03]
 
-Prints a table in Markdown: instructions of one call, before and after. The exit status is 1 if a kernel executes more
-than `--most` times as many instructions as before. Counts are the same in every run, so that a virtual machine with
-noisy neighbours serves as well as an idle one. Kernels are built for x86-64-v3, the highest level that Valgrind runs.
+Prints a table in Markdown: instructions of one call, before and after. The exit status is 1 if a kernel
+executes more than `--most` times as many instructions as before. Counts are deterministic, so a virtual
+machine with noisy neighbours serves as well as an idle one. Kernels are built for x86-64-v3, the highest
+level that Valgrind runs.
+
 """
 
 import argparse
@@ -20,7 +22,7 @@ ROOT = HERE.parent.parent
 FIXTURES = Path("forest/tests/fixtures")
 EXAMPLE = Path("examples/model/breast_cancer.json")
 
-# Name, model, schedule (None: the compiler's own choice), rows of a call.
+# Name, model, schedule (None: the automatic one), rows per call.
 KERNELS = [
     ("one row, chosen", EXAMPLE, None, 1),
     ("64 rows, chosen", EXAMPLE, None, 64),
@@ -44,7 +46,7 @@ def run(*command):
 
 
 def executed(caller, library, n_rows, calls):
-    """Instructions of a whole process with this number of calls."""
+    """Instructions of a whole process with `calls` calls."""
     with tempfile.NamedTemporaryFile() as log:
         run("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
             f"--log-file={log.name}", caller, library, n_rows, calls)
@@ -68,7 +70,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--schedc", type=Path, required=True, help="the compiler to look at")
     parser.add_argument("--before", type=Path, help="an earlier compiler to compare with")
-    parser.add_argument("--most", type=float, default=1.03, help="the highest ratio that passes (%(default)s)")
+    parser.add_argument("--most", type=float, default=1.03,
+                        help="the highest ratio that passes (%(default)s)")
     options = parser.parse_args()
     compilers = [each for each in (options.before, options.schedc) if each]
     worst = 0.0

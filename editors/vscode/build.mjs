@@ -9,8 +9,12 @@ if (process.argv[2] === 'tests') {
     const tests = readdirSync('test/unit').filter((name) => name.endsWith('.test.ts'));
     await build({
         ...shared,
-        entryPoints: [...tests.map((name) => `test/unit/${name}`), 'test/editor/main.ts', 'test/editor/trial.ts'],
-        // One folder for all of them, whatever theirs is.
+        entryPoints: [
+            ...tests.map((name) => `test/unit/${name}`),
+            'test/editor/main.ts',
+            'test/editor/trial.ts',
+        ],
+        // One output folder for all tests.
         entryNames: '[name]',
         platform: 'node',
         outdir: 'out',
@@ -19,14 +23,28 @@ if (process.argv[2] === 'tests') {
         sourcemap: 'inline',
     });
 } else {
-    // The package has the licences of the project.
+    // The package includes the project's licences.
     for (const licence of ['LICENSE-APACHE', 'LICENSE-MIT']) copyFileSync(`../../${licence}`, licence);
     rmSync('dist', { recursive: true, force: true });
     const bundles = [
         // The extension runs in VS Code's Node, the panels in its browser.
         { entryPoints: ['src/extension.ts'], platform: 'node', format: 'cjs', external: ['vscode'] },
-        { entryPoints: { nest: 'src/nest/webview.ts', bench: 'src/bench/webview.ts', stages: 'src/stages/webview.ts' }, platform: 'browser', format: 'iife' },
-        { entryPoints: { nest: 'src/nest/nest.css', bench: 'src/bench/bench.css', stages: 'src/stages/stages.css' } },
+        {
+            entryPoints: {
+                nest: 'src/nest/webview.ts',
+                bench: 'src/bench/webview.ts',
+                stages: 'src/stages/webview.ts',
+            },
+            platform: 'browser',
+            format: 'iife',
+        },
+        {
+            entryPoints: {
+                nest: 'src/nest/nest.css',
+                bench: 'src/bench/bench.css',
+                stages: 'src/stages/stages.css',
+            },
+        },
     ];
     await Promise.all(bundles.map((bundle) => build({ ...shared, ...bundle, outdir: 'dist', minify: true })));
 }

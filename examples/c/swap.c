@@ -1,4 +1,4 @@
-/* Serves predictions in several threads, and swaps the model under them.
+/* Serves predictions in several threads, and swaps the model in the meantime.
  *
  * In the folder of this file, with the files of two models with equal features in place of MODEL and OTHER:
  *
@@ -8,7 +8,8 @@
  *     cc -o swap swap.c -pthread -ldl
  *     ./swap ./first.so ./second.so
  *
- * The third command writes schedc.h, the header of the loader. */
+ * The third command writes schedc.h, the header of the loader.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>

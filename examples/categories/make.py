@@ -1,6 +1,7 @@
 """Makes this folder: two small models with named categories, and typical files of rows.
 
 Run it in an environment with lightgbm 4.7.0, xgboost 3.2.0, pandas and pyarrow: `python make.py`.
+
 """
 
 import pathlib
@@ -15,7 +16,7 @@ import xgboost as xgb
 
 HERE = pathlib.Path(__file__).parent
 RNG = np.random.default_rng(18)
-# "NA" is a country here, and no missing value. The types of the columns are those of the model's categories.
+# "NA" is a country here, not a missing value. The types of the columns are those of the model's categories.
 COUNTRIES, SIZES, FLOORS = ["DE", "NA", "NL", "none"], ["S", "M", "L"], [10, 20, 30]
 
 
@@ -34,7 +35,7 @@ def frame(rows, extra=()):
 
 
 def known(data):
-    """The same with the categories that the models are trained on, in their order."""
+    """Known rows, with the categories of the training frame in its order."""
     return data.assign(
         country=data["country"].cat.set_categories(COUNTRIES),
         size=data["size"].cat.set_categories(SIZES),

@@ -1,4 +1,4 @@
-//! Predicts a few rows with a compiled model that is part of the program.
+//! Predicts a few rows with a model that is linked into the program.
 //!
 //! In the folder of this file, with a model's file in place of MODEL:
 //!
@@ -35,7 +35,7 @@ extern "C" {
     fn schedc_error(status: i32) -> *const c_char;
 }
 
-/// An output of packed rows, in doubles.
+/// An output of contiguous rows of doubles.
 fn predict(kind: i32, rows: &[f32]) -> Result<Vec<f64>, String> {
     // SAFETY: the functions take any number.
     let (features, columns, is_wide) = unsafe {
@@ -56,19 +56,19 @@ fn predict(kind: i32, rows: &[f32]) -> Result<Vec<f64>, String> {
     // SAFETY: rows and results have the lengths of the call.
     let status = unsafe { schedc_predict_ex(&call) };
     if status != 0 {
-        // SAFETY: the text is ended by NUL and lives as long as the program.
+        // SAFETY: the text ends in NUL and is static.
         return Err(unsafe { CStr::from_ptr(schedc_error(status)) }.to_string_lossy().into_owned());
     }
     Ok(if is_wide { wide } else { single.into_iter().map(f64::from).collect() })
 }
 
 fn main() -> Result<(), String> {
-    // SAFETY: the functions take nothing.
+    // SAFETY: the functions have no arguments.
     let (version, features) = unsafe { (schedc_abi_version(), schedc_num_features()) };
     if version != 1 {
         return Err(format!("the model has version {version} of the interface"));
     }
-    // Numbers made up for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
+    // Made-up numbers for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
     let rows: Vec<f32> = (0..4)
         .flat_map(|row| (0..features).map(move |feature| ((row + 1) * (feature + 1)) as f32 / 10.0))
         .collect();

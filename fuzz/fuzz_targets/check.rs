@@ -1,8 +1,8 @@
-//! Any text can be checked, with a model and without: nothing panics, all places lie in the text, a nest comes exactly
-//! where there are no errors, and every renderer can show what is said.
+//! Checks any text, with a model and without: nothing panics, all spans lie in the text, there is a nest
+//! exactly if there are no errors, and every renderer handles all diagnostics.
 //!
-//! An input is checked in one of three ways and shown by one of four renderers, chosen by its bytes: each run is cheap,
-//! and all pairs are met.
+//! Bytes of the input choose one of three checks and one of four renderers. Each run is cheap, and all
+//! combinations occur.
 
 #![no_main]
 
@@ -34,7 +34,7 @@ fn options() -> [Options; 3] {
     ]
 }
 
-/// A number that changes with every byte of the input.
+/// A number that depends on every byte of the input.
 fn choice(source: &str) -> usize {
     source.bytes().fold(0, |sum: usize, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)))
 }

@@ -1,5 +1,5 @@
-//! A text that parses has one layout, which is its own layout, means the same and keeps every comment; any other text
-//! is left alone.
+//! A text that parses has one layout, which is a fixed point, means the same and keeps every comment; any
+//! other text is unchanged.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! What must hold of any bytes: they are read or refused with a message, and what is read can be walked.
+//! Invariants for any bytes: a reader accepts them or refuses them with a message, and accepted models can be
+//! walked.
 
 use sched_forest::{Forest, Iterations, ReadOptions, predict, predict_leaves, read, read_with, summarize};
 

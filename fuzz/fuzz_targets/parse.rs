@@ -1,5 +1,5 @@
-//! Any text parses to a tree whose spans lie in the text; a text without errors prints as a text that reads back
-//! as the same tree.
+//! Any text parses to a tree whose spans lie in the text; a text without errors prints as a text that reads
+//! back as the same tree.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes are the profile of a forest or refused with a message and a way out.
+//! Any bytes are the profile of a forest or refused with a message and help.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Any bytes after the magic string of a format give rows, in pieces, or an error: Parquet, Arrow files and streams, archives,
-//! arrays and text, with names, categories, columns beside the rows and shards.
+//! Any bytes after the magic string of a format give rows, in pieces, or an error: Parquet, Arrow files and
+//! streams, archives, arrays and text, with names, categories, columns beside the rows and shards.
 //!
-//! The first byte chooses the format, the second one what is asked of it.
+//! The first byte chooses the format, the second one the options of the reader.
 
 #![no_main]
 
@@ -10,10 +10,9 @@ use sched_categories::{Categories, Choices, Label, Names, NumbersAs, Unseen};
 use schedc_data::{Expect, Missing, Reading, RowStream, Source, Values, panics_are_errors};
 use std::sync::Once;
 
-/// What files of the formats begin with; text with nothing.
-const MAGIC: [&[u8]; 6] =
-    [b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff", b"PK\x03\x04", b"\x93NUMPY", b""];
-/// Rows of a piece.
+/// Magic strings of the formats; empty for text.
+const MAGIC: [&[u8]; 6] = [b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff", b"PK\x03\x04", b"\x93NUMPY", b""];
+/// Rows of a chunk.
 const PIECE: usize = 3;
 
 /// Categories of the first feature are texts, and of the second one numbers.
@@ -30,7 +29,7 @@ fn categories(choice: u8) -> Categories {
 }
 
 fuzz_target!(|input: &[u8]| {
-    // Crates that panic on damaged files do so within a guard, which the fuzzer's own hook would end.
+    // Crates that panic on damaged files do so within a guard, which the fuzzer's own panic hook would end.
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let hook = std::panic::take_hook();
@@ -60,7 +59,9 @@ fuzz_target!(|input: &[u8]| {
         ..Reading::default()
     };
     let source = Source::Bytes { name: "input".to_owned(), bytes };
-    let Ok(mut stream) = RowStream::open(&source, expect.by_position(choice & 128 != 0), reading) else { return };
+    let Ok(mut stream) = RowStream::open(&source, expect.by_position(choice & 128 != 0), reading) else {
+        return;
+    };
     while let Ok(Some(batch)) = stream.next(PIECE) {
         let length = match &batch.values {
             Values::F32(values) => values.len(),

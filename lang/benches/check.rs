@@ -120,7 +120,7 @@ fn front(lines: usize) -> String {
     text
 }
 
-/// Splits of splits: every half is cut again, so that cuts fall everywhere among the loops.
+/// Splits of splits: every half is cut again, so that cuts are spread over all loops.
 fn halves(lines: usize) -> String {
     let mut text = String::new();
     let mut queue = std::collections::VecDeque::from([("tree".to_owned(), 0, 16_384)]);

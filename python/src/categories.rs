@@ -1,4 +1,4 @@
-//! Names of categories in columns from Python, and the numbers that stand for them.
+//! Names of categories in columns from Python, and their codes.
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -6,25 +6,25 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use sched_categories::{Cell, Choices, Form, Lookup, NumbersAs, Origin, Refusal, Unseen, Words, from_json};
 
-/// The categories of a library's model, under the caller's choices.
+/// The categories of a library's model, with the caller's options.
 #[pyclass(frozen, module = "schedc_runtime")]
 pub struct Categories {
     all: sched_categories::Categories,
 }
 
-/// The number that stands for a category, or the reason why there is none.
+/// The code of a category, or the reason why there is none.
 #[derive(IntoPyObject)]
-enum Found {
+enum CategoryCode {
     Code(f64),
     Refused(Refused),
 }
 
-/// A cell without a code: the message, the way out, and the name if it is unknown.
+/// A cell without a code: the message, the help, and the name if it is unknown.
 type Refused = (String, String, Option<String>);
 
 #[pymethods]
 impl Categories {
-    /// The categories of the text that a library gives about its model, as JSON.
+    /// Parses the categories in a library's JSON about its model.
     #[new]
     fn new(about: &str, unseen: Option<&str>, numbers: Option<&str>) -> PyResult<Categories> {
         let value: serde_json::Value =
@@ -44,13 +44,13 @@ impl Categories {
         self.all.lookup(feature, Origin::Table).is_some()
     }
 
-    /// Names of a feature's categories that are texts.
+    /// The names of a feature's categories that are texts.
     fn texts(&self, feature: usize) -> Vec<String> {
         let lookup = self.all.lookup(feature, Origin::Table);
         lookup.into_iter().flat_map(|lookup| lookup.texts()).map(str::to_owned).collect()
     }
 
-    /// For each value of a column the number that stands for its category, or why there is none.
+    /// The code of each value of a column, or the reason why there is none.
     #[pyo3(signature = (feature, values, *, dictionary, table))]
     fn codes(
         &self,
@@ -58,18 +58,18 @@ impl Categories {
         values: Vec<Bound<'_, PyAny>>,
         dictionary: bool,
         table: bool,
-    ) -> PyResult<Vec<Found>> {
+    ) -> PyResult<Vec<CategoryCode>> {
         let lookup = self.lookup(feature, table)?;
         let form = if dictionary { Form::Dictionary } else { Form::Plain };
         let code = |value: &Bound<'_, PyAny>| {
             let code = with_cell(value, |cell| lookup.code(cell, form))?;
-            Ok(code.map_or_else(|refusal| Found::Refused(refused(refusal)), Found::Code))
+            Ok(code.map_or_else(|refusal| CategoryCode::Refused(refused(refusal)), CategoryCode::Code))
         };
         values.iter().map(code).collect()
     }
 
-    /// The numbers that stand for the categories of a column of numbers or truth values; `absent` marks missing ones.
-    /// None if they stand for themselves; the first row without a code and why, if there is one.
+    /// The codes of a column of numbers or truth values; `absent` marks missing ones. None if the numbers are
+    /// the codes. Also returns the first row without a code and the reason, if there is one.
     #[pyo3(signature = (feature, values, absent, *, table))]
     fn encoded<'py>(
         &self,
@@ -103,13 +103,13 @@ impl Categories {
     }
 }
 
-/// Codes, or the first row without one and why.
+/// The codes, or the first row without one and the reason.
 type Encoded<'py> = (Option<Bound<'py, PyArray1<f64>>>, Option<(usize, Refused)>);
 
 const UNSEEN: &str = "error, missing, other";
 const NUMBERS: &str = "names, codes";
 
-/// The choice that a word stands for.
+/// Parses the word for an option.
 fn chosen<T>(option: &str, word: &str, of_word: fn(&str) -> Option<T>, all: &str) -> PyResult<T> {
     of_word(word).ok_or_else(|| PyValueError::new_err(format!("{option} is one of {all}, not '{word}'")))
 }
@@ -123,7 +123,7 @@ fn refused(refusal: Refusal) -> Refused {
     (message, refusal.help(Words::Arguments), name)
 }
 
-/// A name as messages have it.
+/// A name as messages quote it.
 fn shortened(name: &str) -> String {
     const MOST: usize = 80;
     match name.char_indices().nth(MOST) {
@@ -132,7 +132,7 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// The result of `code` for a value of Python.
+/// Converts the result of `code` to Python.
 fn with_cell<T>(value: &Bound<'_, PyAny>, code: impl FnOnce(Cell<'_>) -> T) -> PyResult<T> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(code(Cell::Text(&text.to_cow()?)));
@@ -157,13 +157,13 @@ fn with_cell<T>(value: &Bound<'_, PyAny>, code: impl FnOnce(Cell<'_>) -> T) -> P
     Ok(code(cell))
 }
 
-/// Whether a value is a truth value of Python or of NumPy.
+/// Whether a value is a boolean of Python or of NumPy.
 fn is_truth(value: &Bound<'_, PyAny>) -> bool {
     let of_numpy = || value.get_type().name().is_ok_and(|name| name == "bool" || name == "bool_");
     value.is_instance_of::<PyBool>() || of_numpy()
 }
 
-/// How the cells of a column get codes.
+/// The function that gives the cells of a column their codes.
 struct Cells<'a> {
     lookup: Lookup<'a>,
     is_absent: &'a dyn Fn(usize) -> bool,

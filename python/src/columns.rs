@@ -1,4 +1,4 @@
-//! Columns from Python: arrays of one dimension, with what says which of their values are there.
+//! Columns from Python: arrays of one dimension, each with an optional validity bitmap.
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -6,15 +6,15 @@ use pyo3::prelude::*;
 use sched_library::{ColumnType, RawColumn};
 use std::ffi::c_void;
 
-/// The values of a feature, as Python gives them: a tuple of
+/// The values of a feature, from a Python tuple:
 ///
-/// - numbers or truth values; or bytes of packed bits; or places in a dictionary;
-/// - bytes of bits, one for each row: 1 where there is a value;
-/// - the first bit of these;
-/// - the dictionary: the number for each place;
-/// - where values are packed bits, the first bit of them.
+/// - numbers or truth values, or bytes of packed bits, or indices into a dictionary
+/// - the validity bitmap, one bit for each row: 1 if the value is present
+/// - the index of the bitmap's first bit
+/// - the dictionary: the number for each index
+/// - the index of the first bit, if values are packed bits
 #[derive(FromPyObject)]
-pub struct Given<'py>(
+pub struct ColumnBuffers<'py>(
     Bound<'py, PyUntypedArray>,
     Option<Bound<'py, PyArray1<u8>>>,
     i64,
@@ -22,20 +22,20 @@ pub struct Given<'py>(
     Option<i32>,
 );
 
-/// Columns that stay where they are as long as this value lives.
+/// Columns that stay valid as long as this value lives.
 pub struct Columns<'py> {
-    /// As the C interface takes them.
+    /// The columns in the form of the C interface.
     pub all: Vec<RawColumn>,
-    _given: Vec<Option<Given<'py>>>,
+    _given: Vec<Option<ColumnBuffers<'py>>>,
 }
 
 impl<'py> Columns<'py> {
-    /// The columns of `rows` rows; None stands for a feature that is missing in all of them.
+    /// The columns of `rows` rows; None is a feature that is missing in all of them.
     ///
     /// # Errors
-    /// When an array is too short, or of a type that rows do not have.
-    pub fn of(given: Vec<Option<Given<'py>>>, rows: usize) -> PyResult<Columns<'py>> {
-        let column = |given: &Option<Given<'py>>| match given {
+    /// An array is too short, or its type is not supported for rows.
+    pub fn of(given: Vec<Option<ColumnBuffers<'py>>>, rows: usize) -> PyResult<Columns<'py>> {
+        let column = |given: &Option<ColumnBuffers<'py>>| match given {
             Some(given) => given.column(rows),
             None => Ok(RawColumn::ABSENT),
         };
@@ -43,9 +43,9 @@ impl<'py> Columns<'py> {
     }
 }
 
-impl Given<'_> {
+impl ColumnBuffers<'_> {
     fn column(&self, rows: usize) -> PyResult<RawColumn> {
-        let Given(values, validity, validity_offset, dictionary, first_bit) = self;
+        let ColumnBuffers(values, validity, validity_offset, dictionary, first_bit) = self;
         if values.ndim() != 1 {
             return Err(PyValueError::new_err("a column is an array of one dimension"));
         }
@@ -93,7 +93,7 @@ fn packed<T: numpy::Element>(array: &Bound<'_, PyArray1<T>>) -> PyResult<()> {
     }
 }
 
-/// Where the elements of an array start, and their type.
+/// The address of an array's first element, and the type of its elements.
 fn start_of(values: &Bound<'_, PyUntypedArray>) -> PyResult<(*const c_void, ColumnType)> {
     fn start<T: numpy::Element>(values: &Bound<'_, PyUntypedArray>) -> Option<*const c_void> {
         values.cast::<PyArray1<T>>().ok().map(|array| array.data().cast_const().cast())

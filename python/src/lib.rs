@@ -1,4 +1,4 @@
-//! The native part of the Python packages: libraries that `schedc build` made, called on arrays.
+//! The native part of the Python packages: calls libraries of `schedc build` on arrays.
 
 mod categories;
 mod columns;
@@ -15,7 +15,7 @@ pyo3::create_exception!(
     "What a library says of a call that it could not make."
 );
 
-/// Libraries that `schedc build` made, called on arrays.
+/// Calls libraries of `schedc build` on arrays.
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! A library that `schedc build` made, from its file or its bytes.
+//! Libraries of `schedc build`, loaded from a file or from bytes.
 
 use elf::ElfStream;
 use elf::endian::AnyEndian;
@@ -16,36 +16,36 @@ use std::ptr;
 pub struct RowSlice {
     /// The first value; any address if there are no rows.
     pub start: *const c_void,
-    /// How many.
+    /// Number of rows.
     pub count: usize,
-    /// Elements from one row to the next.
+    /// Distance between rows, in elements.
     pub stride: usize,
-    /// Their type: single or double precision.
+    /// Type of the values: single or double precision.
     pub element: Dtype,
 }
 
-/// What a call predicts.
+/// The input of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// Rows one after the other.
+    /// Rows in row-major order.
     Rows(RowSlice),
-    /// A column for each feature.
+    /// Columns, one for each feature.
     Columns {
         /// The columns.
         columns: &'a [RawColumn],
-        /// Rows of each.
+        /// Number of rows.
         count: usize,
     },
 }
 
-/// What goes along with a call.
+/// The other arguments of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// Where results go.
+pub struct CallOptions {
+    /// The address of the results.
     pub out: *mut c_void,
-    /// The most threads; 0 leaves the number to the library.
+    /// The largest number of threads; 0 leaves the number to the library.
     pub threads: i32,
-    /// What sums begin with; null: the model's own base values.
+    /// The base margin; null for the model's own base values.
     pub base_margin: *const c_void,
 }
 
@@ -54,7 +54,7 @@ pub struct Library {
     /// Its functions.
     pub loaded: LibraryFunctions,
     takes_columns: bool,
-    /// The file that was loaded, whatever has become of its name since.
+    /// The loaded file, which stays open even if its name is reused.
     file: File,
 }
 
@@ -62,7 +62,7 @@ impl Library {
     /// Loads the library of this name.
     ///
     /// # Errors
-    /// When there is no such file, or it is not a library that `schedc build` made for this machine.
+    /// The file does not exist, or is not a library of `schedc build` for this machine.
     pub fn open(path: &Path) -> Result<Library, String> {
         let shown = path.display().to_string();
         let file = File::open(path).map_err(|error| format!("{shown}: {error}"))?;
@@ -72,7 +72,7 @@ impl Library {
     /// Loads a library from its bytes.
     ///
     /// # Errors
-    /// As [`Library::open`].
+    /// See [`Library::open`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Library, String> {
         let shown = "the library in memory";
         let failed = |error: std::io::Error| format!("{shown}: {error}");
@@ -87,7 +87,7 @@ impl Library {
         let prefix = prefix_of(&file).ok_or_else(|| {
             format!("{shown} is not a library of schedc; make one with `schedc build model.json -o model.so`")
         })?;
-        // SAFETY: whoever asks for a library trusts it, since libraries run code as they are loaded.
+        // SAFETY: callers must trust the library, since loading it runs its code.
         let loaded = unsafe { LibraryFunctions::open(path, &prefix) }.map_err(|refusal| match refusal {
             Refusal::NotLoaded(reason) => format!("{shown} cannot be loaded: {reason}"),
             Refusal::NoFunction(name) => {
@@ -97,7 +97,7 @@ impl Library {
         Ok(Library { takes_columns: loaded.takes_columns(), loaded, file })
     }
 
-    /// Whether calls may have columns, as the library has said when it was loaded.
+    /// Whether calls accept columns, from the library's information at load time.
     pub fn takes_columns(&self) -> bool {
         self.takes_columns
     }
@@ -105,7 +105,7 @@ impl Library {
     /// The bytes of the file that was loaded.
     ///
     /// # Errors
-    /// When it can no longer be read.
+    /// The file can no longer be read.
     pub fn bytes(&self) -> std::io::Result<Vec<u8>> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
@@ -117,17 +117,18 @@ impl Library {
     /// Makes a call.
     ///
     /// # Errors
-    /// What the library says of the call; libraries that were built before there were columns refuse these.
+    /// The library's error. Libraries from before columns were supported refuse these.
     ///
     /// # Safety
-    /// The input is readable; the output has room for `num_outputs(kind)` elements of `output_type(kind)` for each row, and
-    /// nobody else uses it; a base margin has `num_outputs(Kind::Raw)` numbers of the type of margins for each.
-    pub unsafe fn predict(&self, kind: Kind, input: Input<'_>, sent: Sent) -> Result<(), String> {
+    /// The input is readable; the output has room for `num_outputs(kind)` elements of `output_type(kind)` for
+    /// each row, and is not aliased. A base margin has `num_outputs(Kind::Raw)` numbers of the type of
+    /// margins for each row.
+    pub unsafe fn predict(&self, kind: Kind, input: Input<'_>, options: CallOptions) -> Result<(), String> {
         let features = self.loaded.num_features();
         let of = |rows, dtype, count| Call {
-            threads: sent.threads,
-            base_margin: sent.base_margin,
-            ..Call::new(kind, dtype, rows, i64::try_from(count).unwrap_or(-1), sent.out)
+            threads: options.threads,
+            base_margin: options.base_margin,
+            ..Call::new(kind, dtype, rows, i64::try_from(count).unwrap_or(-1), options.out)
         };
         let call = match input {
             Input::Rows(rows) => Call {
@@ -141,12 +142,12 @@ impl Library {
                 Call { columns: columns.as_ptr(), ..of(ptr::null(), Dtype::F32, count) }
             }
         };
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees this.
         unsafe { self.loaded.call(&call) }
     }
 }
 
-/// What the functions of the library begin with: that of its general call, without `_predict_ex`.
+/// Prefix of the library's functions: the name of its general call without `_predict_ex`.
 fn prefix_of(file: &File) -> Option<String> {
     let mut stream = ElfStream::<AnyEndian, _>::open_stream(file.try_clone().ok()?).ok()?;
     let (symbols, names) = stream.dynamic_symbol_table().ok()??;

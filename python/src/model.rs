@@ -1,9 +1,9 @@
 //! A model that predicts.
 
 use crate::SchedcError;
-use crate::columns::{Columns, Given};
-use crate::library::{Input, Library, Sent};
-use crate::rows::{Taken, rows_of};
+use crate::columns::{ColumnBuffers, Columns};
+use crate::library::{CallOptions, Input, Library};
+use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,18 +14,18 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
 
-/// A model that `schedc build` compiled. Calls may be made from many threads at once; the interpreter's lock is released
-/// while one runs.
+/// A model that `schedc build` compiled. Several threads may call it at the same time; calls release the
+/// interpreter's lock.
 #[pyclass(frozen, module = "schedc_runtime")]
 pub struct Model {
     library: Arc<Library>,
-    /// The type of NumPy that whole numbers of arrays become.
+    /// The NumPy type that arrays of integers are converted to.
     whole: &'static str,
 }
 
-/// Loads a library that `schedc build` made, from its path or its bytes.
+/// Loads a library of `schedc build`, from its path or its bytes.
 ///
-/// A library runs code as it is loaded, so it should come from a trusted place.
+/// Loading a library runs its code, so load only trusted ones.
 #[pyfunction]
 #[pyo3(signature = (library, /))]
 pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
@@ -42,8 +42,8 @@ pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
     Ok(Model { library: Arc::new(library), whole })
 }
 
-/// The type of NumPy that whole numbers of arrays become, by what a library says of its model. Libraries of older releases
-/// say nothing.
+/// The NumPy type that arrays of integers are converted to, from the library's JSON about its model.
+/// Libraries of older releases lack it.
 fn whole_numbers(info: &str) -> &'static str {
     let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
     if about["model"]["whole_numbers"]["arrays"] == "f32" { "float32" } else { "float64" }
@@ -51,7 +51,7 @@ fn whole_numbers(info: &str) -> &'static str {
 
 #[pymethods]
 impl Model {
-    /// Columns of a row.
+    /// Number of columns of a row.
     #[getter]
     fn num_features(&self) -> usize {
         self.library.loaded.num_features()
@@ -63,7 +63,7 @@ impl Model {
         self.library.loaded.feature_names()
     }
 
-    /// What the library says of its model and schedule, as JSON.
+    /// The library's JSON about its model and schedule.
     #[getter]
     fn info_json(&self) -> String {
         self.library.loaded.info()
@@ -81,23 +81,23 @@ impl Model {
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
-        let taken = Taken {
+        let accepted = AcceptedRows {
             features: self.library.loaded.num_features(),
             takes_columns: self.library.takes_columns(),
             whole: self.whole,
         };
-        let rows = rows_of(rows, taken)?;
-        let wanted = Wanted { kind, rows: rows.slice.count, threads, base_margin };
-        self.call(py, rows.input(), wanted, out)
+        let rows = rows_of(rows, accepted)?;
+        let shape = CallShape { kind, rows: rows.slice.count, threads, base_margin };
+        self.call(py, rows.input(), shape, out)
     }
 
-    /// Predicts the rows of columns, one for each feature.
+    /// Predicts rows that are given as columns, one for each feature.
     #[pyo3(signature = (columns, rows, /, output = "value", *, out = None, threads = 0, base_margin = None))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
     fn predict_columns<'py>(
         &self,
         py: Python<'py>,
-        columns: Vec<Option<Given<'py>>>,
+        columns: Vec<Option<ColumnBuffers<'py>>>,
         rows: usize,
         output: &str,
         out: Option<&Bound<'py, PyAny>>,
@@ -106,8 +106,8 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = kind_of(output)?;
         let columns = Columns::of(columns, rows)?;
-        let wanted = Wanted { kind, rows, threads, base_margin };
-        self.call(py, Input::Columns { columns: &columns.all, count: rows }, wanted, out)
+        let shape = CallShape { kind, rows, threads, base_margin };
+        self.call(py, Input::Columns { columns: &columns.all, count: rows }, shape, out)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -126,19 +126,19 @@ impl Model {
     }
 }
 
-/// What a call computes, and of how many rows.
+/// The kind of output of a call, and its number of rows.
 #[derive(Clone, Copy)]
-struct Wanted<'a, 'py> {
+struct CallShape<'a, 'py> {
     kind: Kind,
     rows: usize,
     threads: i32,
     base_margin: Option<&'a Bound<'py, PyAny>>,
 }
 
-/// Pointers that another thread of this call may use: Python objects keep what they point to.
-struct Pointers<'a>(Input<'a>, Sent);
+/// Pointers that another thread of this call may use: Python objects keep the memory alive.
+struct Pointers<'a>(Input<'a>, CallOptions);
 
-// SAFETY: the arrays are borrowed for as long as the call takes.
+// SAFETY: the arrays are borrowed for the duration of the call.
 unsafe impl Send for Pointers<'_> {}
 
 impl Model {
@@ -147,30 +147,30 @@ impl Model {
         &self,
         py: Python<'py>,
         input: Input<'_>,
-        wanted: Wanted<'_, 'py>,
+        shape: CallShape<'_, 'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if wanted.threads < 0 {
+        if shape.threads < 0 {
             return Err(PyValueError::new_err(
                 "threads is a number from 1 on, or 0 for the library's own choice",
             ));
         }
-        match self.library.loaded.output_type(wanted.kind) {
-            Dtype::F32 => self.fill::<f32>(py, input, wanted, out),
-            Dtype::F64 => self.fill::<f64>(py, input, wanted, out),
-            Dtype::I32 => self.fill::<i32>(py, input, wanted, out),
+        match self.library.loaded.output_type(shape.kind) {
+            Dtype::F32 => self.fill::<f32>(py, input, shape, out),
+            Dtype::F64 => self.fill::<f64>(py, input, shape, out),
+            Dtype::I32 => self.fill::<i32>(py, input, shape, out),
         }
     }
 
-    /// The same with results of a type: of one dimension for one column, else of two.
+    /// Makes the call with results of a type: one dimension for a single column, otherwise two.
     fn fill<'py, T: numpy::Element>(
         &self,
         py: Python<'py>,
         input: Input<'_>,
-        wanted: Wanted<'_, 'py>,
+        shape: CallShape<'_, 'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (kind, count) = (wanted.kind, wanted.rows);
+        let (kind, count) = (shape.kind, shape.rows);
         let columns = self.library.loaded.num_outputs(kind);
         if columns == 0 {
             let what = kind.word();
@@ -178,26 +178,27 @@ impl Model {
         }
         let made = match out {
             Some(out) => out.clone(),
-            // SAFETY: the call writes all of it; after an error nobody sees it.
+            // SAFETY: the call writes all elements; after an error the array is not returned.
             None if columns == 1 => unsafe { PyArray1::<T>::new(py, count, false) }.into_any(),
-            // SAFETY: the same.
+            // SAFETY: the call writes all elements; after an error the array is not returned.
             None => unsafe { PyArray2::<T>::new(py, [count, columns], false) }.into_any(),
         };
-        let margins = wanted.base_margin.map(|margin| self.base_margin(margin, count)).transpose()?;
+        let margins = shape.base_margin.map(|margin| self.base_margin(margin, count)).transpose()?;
         let base_margin = margins.as_ref().map_or(ptr::null(), |(_, start)| *start);
-        let sent = Sent { out: writable::<T>(&made, count, columns)?, threads: wanted.threads, base_margin };
-        let pointers = Pointers(input, sent);
+        let options =
+            CallOptions { out: writable::<T>(&made, count, columns)?, threads: shape.threads, base_margin };
+        let pointers = Pointers(input, options);
         let library = &self.library;
         let done = py.detach(move || {
-            let Pointers(input, sent) = { pointers };
-            // SAFETY: the arrays are held by this call, and have the shapes that were checked.
-            unsafe { library.predict(kind, input, sent) }
+            let Pointers(input, options) = { pointers };
+            // SAFETY: the call holds the arrays, and their shapes were checked.
+            unsafe { library.predict(kind, input, options) }
         });
         done.map_err(SchedcError::new_err)?;
         Ok(made)
     }
 
-    /// A packed array of what sums of `count` rows begin with, and where it starts.
+    /// A contiguous array with the base margins of `count` rows, and its address.
     fn base_margin<'py>(
         &self,
         margin: &Bound<'py, PyAny>,
@@ -228,7 +229,7 @@ impl Model {
     }
 }
 
-/// Where to write `count` rows of `columns` results in an array of the caller's.
+/// The address for `count` rows of `columns` results in the caller's array.
 fn writable<T: numpy::Element>(
     out: &Bound<'_, PyAny>,
     count: usize,

@@ -1,4 +1,4 @@
-//! Rows from Python objects: arrays as they lie in memory, everything else by way of NumPy.
+//! Rows from Python objects: arrays without a copy, everything else by way of NumPy.
 
 use crate::library::{Input, RowSlice};
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
@@ -7,18 +7,18 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use sched_library::{ColumnType, Dtype, RawColumn};
 
-/// Rows that stay where they are as long as this value lives.
+/// Rows that stay valid as long as this value lives.
 pub struct Rows<'py> {
-    /// Where they are, if they are rows.
+    /// Description of the rows, if they are row-major.
     pub slice: RowSlice,
-    /// Where they are, if they are columns.
+    /// Description of the columns, if they are column-major.
     pub columns: Vec<RawColumn>,
-    /// The array that owns them.
+    /// The array that owns the memory.
     _array: Bound<'py, PyAny>,
 }
 
 impl Rows<'_> {
-    /// What a call predicts.
+    /// The input of a call.
     pub fn input(&self) -> Input<'_> {
         match self.columns.as_slice() {
             [] => Input::Rows(self.slice),
@@ -27,24 +27,24 @@ impl Rows<'_> {
     }
 }
 
-/// What a library takes as rows.
+/// The rows that a library accepts.
 #[derive(Clone, Copy)]
-pub struct Taken {
-    /// How many columns there are.
+pub struct AcceptedRows {
+    /// Number of columns.
     pub features: usize,
-    /// Whether it takes rows that are columns.
+    /// Whether it accepts columns.
     pub takes_columns: bool,
-    /// The type of NumPy that whole numbers become.
+    /// The NumPy type that integers are converted to.
     pub whole: &'static str,
 }
 
 /// The rows of an object.
 ///
-/// Arrays of single or double precision are taken as they are: as rows where these are contiguous, as columns where the
-/// library takes these. Others are copied once by NumPy: whole numbers and booleans become what the
-/// library says, half precision single.
-pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'py>> {
-    if let Some(rows) = in_place(object, taken)? {
+/// Arrays of single or double precision are not copied if their rows are contiguous, or if the library
+/// accepts columns. NumPy copies others once: integers and booleans become the library's type, half precision
+/// becomes single.
+pub fn rows_of<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<Rows<'py>> {
+    if let Some(rows) = in_place(object, accepted)? {
         return Ok(rows);
     }
     refuse_frames(object)?;
@@ -55,7 +55,7 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'
     let dtype = match (kind.as_str(), bytes) {
         ("f", 2 | 4) => "float32",
         ("f", 8) => "float64",
-        ("i" | "u" | "b", _) => taken.whole,
+        ("i" | "u" | "b", _) => accepted.whole,
         _ => {
             let name: String = array.getattr("dtype")?.str()?.extract()?;
             return Err(PyTypeError::new_err(format!(
@@ -64,10 +64,10 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Rows<'
         }
     };
     let array = numpy.call_method1(intern!(object.py(), "ascontiguousarray"), (array, dtype))?;
-    in_place(&array, taken)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
+    in_place(&array, accepted)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
 }
 
-/// Tables have named columns, whose order NumPy would take as it comes: rows would be wrong without a word.
+/// Tables have named columns. NumPy would ignore the names, and rows would silently be wrong.
 fn refuse_frames(object: &Bound<'_, PyAny>) -> PyResult<()> {
     for sign in ["columns", "column_names", "__arrow_c_stream__", "__dataframe__"] {
         if object.hasattr(sign)? {
@@ -81,15 +81,15 @@ fn refuse_frames(object: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// The rows of an array that a library can read where they are.
-fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Rows<'py>>> {
+/// The rows of an array that a library can read without a copy.
+fn in_place<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<Option<Rows<'py>>> {
     if let Ok(array) = object.cast::<PyArray2<f32>>() {
-        return placed(array, (Dtype::F32, ColumnType::F32), taken);
+        return placed(array, (Dtype::F32, ColumnType::F32), accepted);
     }
     if let Ok(array) = object.cast::<PyArray2<f64>>() {
-        return placed(array, (Dtype::F64, ColumnType::F64), taken);
+        return placed(array, (Dtype::F64, ColumnType::F64), accepted);
     }
-    // Of other arrays and objects, the shape is checked once NumPy has made an array of two dimensions.
+    // The shape of other arrays and objects is checked after NumPy's conversion to two dimensions.
     let dimensions = match object.getattr_opt(intern!(object.py(), "ndim"))? {
         Some(dimensions) => dimensions.extract().unwrap_or(2),
         None => 2,
@@ -105,7 +105,7 @@ fn in_place<'py>(object: &Bound<'py, PyAny>, taken: Taken) -> PyResult<Option<Ro
 fn placed<'py, T: numpy::Element>(
     array: &Bound<'py, PyArray2<T>>,
     (element, kind): (Dtype, ColumnType),
-    Taken { features, takes_columns, .. }: Taken,
+    AcceptedRows { features, takes_columns, .. }: AcceptedRows,
 ) -> PyResult<Option<Rows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
     if columns != features {
@@ -116,7 +116,7 @@ fn placed<'py, T: numpy::Element>(
     let together = by_column == bytes || columns <= 1 || count == 0;
     let ahead = count <= 1 || (by_row % bytes == 0 && by_row >= bytes * columns as isize);
     if !together || !ahead || !(array.data() as usize).is_multiple_of(align_of::<T>()) {
-        // A column repeats a value where NumPy broadcasts it, which columns of a library do not.
+        // NumPy's broadcasts repeat a value with a stride of 0, which columns of a library do not support.
         let apart = by_row.unsigned_abs() >= size_of::<T>() && count > 1;
         return Ok((takes_columns && apart).then(|| in_columns(array, kind)));
     }
@@ -125,7 +125,7 @@ fn placed<'py, T: numpy::Element>(
     Ok(Some(Rows { slice, columns: Vec::new(), _array: array.as_any().clone() }))
 }
 
-/// The columns of an array, however far apart their values are, and at whatever addresses.
+/// The columns of an array, with any strides and addresses.
 fn in_columns<'py, T: numpy::Element>(array: &Bound<'py, PyArray2<T>>, kind: ColumnType) -> Rows<'py> {
     let [by_row, by_column] = [array.strides()[0], array.strides()[1]];
     let first = array.data().cast::<u8>();

@@ -1,5 +1,5 @@
-"""Predictions of tables: `SCHEDC` names the program, `EXAMPLES` the folder of examples. What needs pyarrow, pandas or Polars is
-left out where these are not installed."""
+"""Predictions of tables. `SCHEDC` is the program, `EXAMPLES` the folder of examples. Tests that need pyarrow,
+pandas or Polars are skipped without these."""
 
 import csv
 import json
@@ -60,7 +60,7 @@ def expected():
 
 
 def table(columns, kind):
-    """The columns as a table of a library; NaN is null in those that know such."""
+    """The columns as a table of a library; NaN becomes null if the library has nulls."""
     if kind == "dict":
         return columns
     if kind == "pandas":
@@ -80,13 +80,15 @@ def column(results, name):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_are_predicted_by_name_and_come_back_as_they_were(predictor, tumours, expected, kind):
-    other = {"id": numpy.arange(len(expected)), **dict(reversed(tumours.items())), "text": numpy.array(["x"] * len(expected))}
+    other = {"id": numpy.arange(len(expected)), **dict(reversed(tumours.items())),
+             "text": numpy.array(["x"] * len(expected))}
     given = table(other, kind)
     found = predictor.predict(given)
     assert type(found) is type(given)
     assert numpy.array_equal(column(found, "prediction").astype("float32"), expected)
     kept = BatchPredictor(predictor.model, keep=["text", "id"]).predict(given)
-    names = kept.column_names if kind in ("batch", "table") else list(kept.keys() if kind == "dict" else kept.columns)
+    names = kept.column_names if kind in ("batch",
+                                          "table") else list(kept.keys() if kind == "dict" else kept.columns)
     assert names == ["text", "id", "prediction"]
     assert column(kept, "id").tolist() == list(range(len(expected)))
 
@@ -103,7 +105,8 @@ def test_outputs_are_named_and_typed_as_the_program_does(libraries, library, out
     model, rows = {"tumours": ("model/breast_cancer.json", "model/rows.csv"),
                    "houses": ("categories/lightgbm.txt", "categories/rows.csv")}[library]
     out = tmp_path / "out.csv"
-    ran = subprocess.run([SCHEDC, "predict", EXAMPLES / model, "-q", "-i", EXAMPLES / rows, "-o", out, "--output", output],
+    ran = subprocess.run([SCHEDC, "predict", EXAMPLES / model, "-q", "-i", EXAMPLES / rows, "-o", out,
+                          "--output", output],
                          capture_output=True, text=True)
     if ran.returncode:
         with pytest.raises(ValueError, match="no output"):
@@ -114,9 +117,11 @@ def test_outputs_are_named_and_typed_as_the_program_does(libraries, library, out
     read = columns_of(EXAMPLES / rows)
     given = {}
     for name in predictor.features:
-        known = name in predictor.text_inputs if predictor.text_inputs is not None else name not in ("area", "floor")
+        known = name in predictor.text_inputs if predictor.text_inputs is not None else name not in ("area",
+                                                                                                     "floor")
         cells = read[name]
-        given[name] = [cell or None for cell in cells] if known else [float(cell) if cell else math.nan for cell in cells]
+        given[name] = [cell or None for cell in cells] if known else [float(cell) if cell else math.nan
+                                                                      for cell in cells]
         if not known and library == "tumours":
             given[name] = numpy.array(given[name], dtype="float32")
     found = predictor.predict(given)
@@ -140,9 +145,11 @@ def test_doubles_are_rounded_only_where_the_trainer_does(predictor, tumours, exp
     wide = {name: values.astype("float64") for name, values in tumours.items()}
     assert numpy.array_equal(predictor.values(wide), expected)
     assert predictor.values({**wide, "mean radius": numpy.full(len(expected), 1e300)}).shape == expected.shape
-    narrow = BatchPredictor(build(EXAMPLES / "categories/lightgbm.txt", tmp_path / "narrow.so", "--rows", "f32"))
+    narrow = BatchPredictor(build(EXAMPLES / "categories/lightgbm.txt", tmp_path / "narrow.so", "--rows",
+                                  "f32"))
     row = {"country": ["NL"], "size": ["L"], "floor": [10]}
-    assert round(float(narrow.values({**row, "area": numpy.array([157.4], dtype="float32")})[0]), 2) == 1660.88
+    assert round(float(narrow.values({**row, "area": numpy.array([157.4], dtype="float32")})[0]),
+                 2) == 1660.88
     with pytest.raises(schedc_runtime.SchedcError, match="64-bit"):
         narrow.values({**row, "area": [157.4]})
 
@@ -196,24 +203,31 @@ def test_numbers_of_all_types(predictor):
     names = predictor.features
     ones = {name: numpy.ones(3, dtype="float32") for name in names}
     wanted = predictor.values(ones)
-    for kind in ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float64", "bool", "O", ">i4"]:
-        assert numpy.array_equal(predictor.values({name: numpy.ones(3).astype(kind) for name in names}), wanted), kind
+    for kind in ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16",
+                 "float64", "bool", "O", ">i4"]:
+        assert numpy.array_equal(predictor.values({name: numpy.ones(3).astype(kind) for name in names}),
+                                 wanted), kind
     masked = numpy.ma.masked_array(numpy.ones(3), [False, True, False])
     missing = numpy.array([1, math.nan, 1])
-    assert numpy.array_equal(predictor.values({**ones, names[0]: masked}), predictor.values({**ones, names[0]: missing}))
-    assert numpy.array_equal(predictor.values({**ones, names[0]: [1, None, True]}), predictor.values({**ones, names[0]: missing}))
+    assert numpy.array_equal(predictor.values({**ones, names[0]: masked}),
+                             predictor.values({**ones, names[0]: missing}))
+    assert numpy.array_equal(predictor.values({**ones, names[0]: [1, None, True]}),
+                             predictor.values({**ones, names[0]: missing}))
     for wrong, error, words in [
-        (["a", "b", "c"], TypeError, "text or a dictionary"), (numpy.ones(3, "complex64"), TypeError, "complex64"),
+        (["a", "b", "c"], TypeError, "text or a dictionary"),
+        (numpy.ones(3, "complex64"), TypeError, "complex64"),
         (numpy.ones(3, "M8[s]"), TypeError, "datetime64"), ([1, "a", 2], TypeError, "int and str"),
-        (numpy.ones(2), ValueError, "different numbers of rows: 2, 3"), (numpy.ones((3, 1)), TypeError, "2 dimensions"),
+        (numpy.ones(2), ValueError, "different numbers of rows: 2, 3"),
+        (numpy.ones((3, 1)), TypeError, "2 dimensions"),
         ([b"a"] * 3, TypeError, "S1"), ([b"a", None, b"b"], TypeError, "bytes"),
     ]:
         with pytest.raises(error, match=words):
             predictor.predict({**ones, names[0]: wrong})
-    # Whole numbers are rounded once, whatever they come in.
+    # Whole numbers of all types are rounded once.
     large = 2**61 + 2**37 + 1
     once = predictor.values({**ones, names[0]: numpy.full(3, large).astype("float32")})
-    for given in [numpy.full(3, large), [large] * 3, numpy.array([large] * 3, dtype="object"), numpy.full(3, large, "uint64")]:
+    for given in [numpy.full(3, large), [large] * 3, numpy.array([large] * 3, dtype="object"),
+                  numpy.full(3, large, "uint64")]:
         assert numpy.array_equal(predictor.values({**ones, names[0]: given}), once)
 
 
@@ -224,24 +238,28 @@ def test_numbers_of_nullable_columns(predictor, kind):
     wanted = predictor.values({**ones, names[0]: numpy.array([1, math.nan, 3])})
     library = pytest.importorskip("pyarrow" if kind == "arrow" else kind)
     if kind == "pandas":
-        made = [library.array(values, dtype=name) for name in ["Int8", "UInt16", "Int64", "Float32", "Float64"]]
+        made = [library.array(values, dtype=name)
+                for name in ["Int8", "UInt16", "Int64", "Float32", "Float64"]]
         made += [library.Series(values, dtype=name) for name in ["Int64", "float64", "object"]]
         made += [library.arrays.SparseArray([1, math.nan, 3])]
         made = [library.Series(series) for series in made]
         truth = library.Series([True, None, True], dtype="boolean")
         refused = library.Series(["2020-01-01"] * 3, dtype="datetime64[ns]")
     elif kind == "polars":
-        made = [library.Series(values, dtype=t) for t in [library.Int8, library.UInt32, library.Int64, library.Float32, library.Float64]]
+        made = [library.Series(values, dtype=t)
+                for t in [library.Int8, library.UInt32, library.Int64, library.Float32, library.Float64]]
         truth, refused = library.Series([True, None, True]), library.Series([[1], [2], [3]])
     else:
-        made = [library.array(values, type=getattr(library, t)()) for t in ["int8", "uint16", "int64", "uint64", "float32", "float64"]]
+        made = [library.array(values, type=getattr(library, t)())
+                for t in ["int8", "uint16", "int64", "uint64", "float32", "float64"]]
         made += [library.chunked_array([[1], [None, 3]]), library.chunked_array([values])]
         truth, refused = library.array([True, None, True]), library.array([[1], [2], [3]])
         assert numpy.array_equal(predictor.values({**ones, names[0]: library.nulls(3)}),
                                  predictor.values({**ones, names[0]: [None] * 3}))
     for given in made:
         assert numpy.array_equal(predictor.values({**ones, names[0]: given}), wanted), given
-    assert numpy.array_equal(predictor.values({**ones, names[0]: truth}), predictor.values({**ones, names[0]: [1, None, 1]}))
+    assert numpy.array_equal(predictor.values({**ones, names[0]: truth}),
+                             predictor.values({**ones, names[0]: [1, None, 1]}))
     with pytest.raises(TypeError, match="mean radius"):
         predictor.predict({**ones, names[0]: refused})
 
@@ -280,7 +298,8 @@ def test_categories_that_are_refused(libraries):
     with pytest.raises(ValueError, match="is a number, and no name"):
         BatchPredictor(libraries["houses"], categories="names").values(array)
     for name, wrong, words in [
-        ("country", [2, 0], 'row 1: "2" is a number.*categories="codes"'), ("floor", ["10", "20"], '"10" is text'),
+        ("country", [2, 0], 'row 1: "2" is a number.*categories="codes"'),
+        ("floor", ["10", "20"], '"10" is text'),
         ("size", [True, False], "true is a truth value"), ("country", [" NL", "DE"], "blanks around"),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -289,8 +308,11 @@ def test_categories_that_are_refused(libraries):
     with pytest.raises(ValueError, match='column "country", row 2: "nl" is no category.*"NL" may be meant'):
         strict.predict({**row, "country": ["NL", "nl"]})
     other = BatchPredictor(libraries["houses"], unseen="other")
-    assert numpy.array_equal(other.values({**row, "country": ["XX", "DE"]}), BatchPredictor(libraries["houses"], categories="codes").values({**codes, "country": [99, 0]}))
-    assert numpy.array_equal(houses.values({**row, "country": ["XX", "DE"]}), by_codes.values({**codes, "country": [math.nan, 0]}))
+    assert numpy.array_equal(other.values({**row, "country": ["XX", "DE"]}),
+                             BatchPredictor(libraries["houses"],
+                                            categories="codes").values({**codes, "country": [99, 0]}))
+    assert numpy.array_equal(houses.values({**row, "country": ["XX", "DE"]}),
+                             by_codes.values({**codes, "country": [math.nan, 0]}))
 
 
 def test_what_is_no_table(predictor):
@@ -317,7 +339,8 @@ def test_threads_do_not_matter(predictor, tumours, expected):
 def test_a_process_loads_a_library_once(predictor, libraries):
     pickled = pickle.dumps(predictor)
     assert len(pickled) > libraries["tumours"].stat().st_size
-    one, two = pickle.loads(pickled), pickle.loads(pickle.dumps(BatchPredictor(libraries["tumours"], output="leaf")))
+    one, two = pickle.loads(pickled), pickle.loads(pickle.dumps(BatchPredictor(libraries["tumours"],
+                                                                               output="leaf")))
     assert one.model is two.model is predictor.model
     assert (one.output, two.output) == ("value", "leaf")
 
@@ -341,7 +364,8 @@ def test_threads(predictor, tumours, expected):
 
 
 def test_levels_of_processors_agree(libraries, tmp_path, tumours, expected):
-    path = build(EXAMPLES / "model/breast_cancer.json", tmp_path / "levels.so", "--cpu", "x86-64-v2,x86-64-v3,x86-64-v4")
+    path = build(EXAMPLES / "model/breast_cancer.json", tmp_path / "levels.so", "--cpu",
+                 "x86-64-v2,x86-64-v3,x86-64-v4")
     script = (
         "import pickle, sys; predictor, rows = pickle.load(sys.stdin.buffer);"
         "sys.stdout.buffer.write(predictor.values(rows).tobytes())"
@@ -356,13 +380,14 @@ def test_levels_of_processors_agree(libraries, tmp_path, tumours, expected):
 
 
 def package(library, server, folder, *options):
-    subprocess.run([SCHEDC, "package", library, "--for", server, "-o", folder, "--name", "model", *options], check=True,
+    subprocess.run([SCHEDC, "package", library, "--for", server, "-o", folder, "--name", "model", *options],
+                   check=True,
                    capture_output=True)
     return folder
 
 
 class _Triton:
-    """Stands in for `triton_python_backend_utils`: what its documentation says of what a model of Python uses."""
+    """A mock of `triton_python_backend_utils`, with the documented functions that a model in Python uses."""
 
     class Tensor:
         def __init__(self, name, array):
@@ -387,14 +412,16 @@ class _Triton:
 
 
 def _config(text):
-    """What Triton gives a model of its configuration, as far as the model reads it."""
+    """The part of Triton's model configuration that the model reads."""
     import re
 
     def tensors(what):
-        found = re.findall(rf'^{what} \[ {{ name: "(.*)" data_type: (\w+) dims: \[ (\d+) \] }} \]$', text, re.MULTILINE)
+        found = re.findall(rf'^{what} \[ {{ name: "(.*)" data_type: (\w+) dims: \[ (\d+) \] }} \]$', text,
+                           re.MULTILINE)
         return [{"name": name, "data_type": kind, "dims": [columns]} for name, kind, columns in found]
 
-    parameters = re.findall(r'^parameters { key: "(\w+)" value { string_value: "(.*)" } }$', text, re.MULTILINE)
+    parameters = re.findall(r'^parameters { key: "(\w+)" value { string_value: "(.*)" } }$', text,
+                            re.MULTILINE)
     return {"input": tensors("input"), "output": tensors("output"),
             "parameters": {key: {"string_value": value} for key, value in parameters}}
 
@@ -407,7 +434,8 @@ def _triton(folder, monkeypatch):
     exec((folder / "model/1/model.py").read_text(), model)
     model = model["TritonPythonModel"]()
     config = _config((folder / "model/config.pbtxt").read_text())
-    model.initialize({"model_config": json.dumps(config), "model_repository": str(folder / "model"), "model_version": "1"})
+    model.initialize({"model_config": json.dumps(config), "model_repository": str(folder / "model"),
+                      "model_version": "1"})
     return model, config
 
 
@@ -420,7 +448,8 @@ def test_triton(libraries, tmp_path, tumours, expected, monkeypatch):
     found = numpy.concatenate([response.tensors[0].as_numpy() for response in model.execute(requests)])
     assert numpy.array_equal(found, expected.reshape(-1, 1))
     wrong, right = model.execute([[_Triton.Tensor("rows", rows[:, 1:])], requests[1]])
-    assert "not (n, 30)" in wrong.error and numpy.array_equal(right.tensors[0].as_numpy().ravel(), expected[5:6])
+    assert "not (n, 30)" in wrong.error and numpy.array_equal(right.tensors[0].as_numpy().ravel(),
+                                                              expected[5:6])
 
 
 def test_triton_by_columns(libraries, tmp_path, monkeypatch):
@@ -429,6 +458,7 @@ def test_triton_by_columns(libraries, tmp_path, monkeypatch):
         ("country", "TYPE_STRING"), ("size", "TYPE_STRING"), ("floor", "TYPE_FP64"), ("area", "TYPE_FP64")]
     texts = {"country": b"NL", "size": b"L"}
     request = [_Triton.Tensor(name, numpy.array([[text]], dtype=object)) for name, text in texts.items()]
-    request += [_Triton.Tensor("floor", numpy.array([[10.0]])), _Triton.Tensor("area", numpy.array([[157.4]]))]
+    request += [_Triton.Tensor("floor", numpy.array([[10.0]])),
+                _Triton.Tensor("area", numpy.array([[157.4]]))]
     answer = model.execute([request])[0].tensors[0].as_numpy()
     assert answer.dtype == "float64" and round(float(answer[0, 0]), 2) == 1660.88

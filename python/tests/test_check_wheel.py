@@ -1,4 +1,5 @@
-"""scripts/check-wheel.py on small wheels that a C compiler makes: right ones pass, others are refused for what is wrong."""
+"""scripts/check-wheel.py on small wheels from a C compiler: valid ones pass, others are refused with the
+right reason."""
 
 import base64
 import hashlib
@@ -13,7 +14,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "check-wheel.py"
 
 
 def shared_object(folder, library="libc.so.6", version="GLIBC_2.2.5"):
-    """The bytes of a shared object that needs a function of that version from that library."""
+    """The bytes of a shared object that imports a symbol of a version from a library."""
     folder.mkdir()
     (folder / "stub.map").write_text(f"{version} {{ global: needed; }};")
     (folder / "stub.c").write_text("int needed(void) { return 0; }")
@@ -32,7 +33,8 @@ def wheel(folder, tag, files):
         "small-1.dist-info/METADATA": b"Metadata-Version: 2.1\nName: small\nVersion: 1\n",
         "small-1.dist-info/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(),
     }
-    hashes = {name: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=") for name, data in files.items()}
+    hashes = {name: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=")
+              for name, data in files.items()}
     record = "".join(f"{name},sha256={hashes[name].decode()},{len(data)}\n" for name, data in files.items())
     path = folder / f"small-1-{tag}.whl"
     with zipfile.ZipFile(path, "w") as made:
@@ -43,7 +45,7 @@ def wheel(folder, tag, files):
 
 
 def refusals(path):
-    """What the script says, line by line; none where it is content."""
+    """The script's output by lines; empty on success."""
     ran = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True, check=False)
     assert (ran.returncode == 0) == (ran.stderr == ""), ran.stderr
     return ran.stderr.splitlines()
@@ -60,7 +62,8 @@ def test_right_wheels_pass(tmp_path, version):
 
 @pytest.mark.parametrize("name", [MODULE, PROGRAM])
 def test_machine_code_that_needs_a_newer_system(tmp_path, name):
-    files = {MODULE: shared_object(tmp_path / "module")} | {name: shared_object(tmp_path / "newer", version="GLIBC_2.35")}
+    files = {MODULE: shared_object(tmp_path / "module")} | {name: shared_object(tmp_path / "newer",
+                                                                                version="GLIBC_2.35")}
     said = refusals(wheel(tmp_path, "manylinux_2_34_x86_64", files))
     assert said[0] == f"{name} needs version 2.35 of the C library, and the wheel promises 2.34"
 

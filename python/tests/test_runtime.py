@@ -1,4 +1,5 @@
-"""The package schedc_runtime on the example model: `SCHEDC` names the program, `EXAMPLES` the folder of examples."""
+"""The package schedc_runtime on the example model. `SCHEDC` is the program, `EXAMPLES` the folder of
+examples."""
 
 import json
 import os
@@ -20,8 +21,8 @@ EXAMPLES = Path(os.environ["EXAMPLES"]) / "model"
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("library") / "model.so"
-    subprocess.run([os.environ["SCHEDC"], "build", EXAMPLES / "breast_cancer.json", "-o", path, "--cpu", "x86-64-v2",
-                    "--name", "tumour"], check=True, capture_output=True)
+    subprocess.run([os.environ["SCHEDC"], "build", EXAMPLES / "breast_cancer.json", "-o", path, "--cpu",
+                    "x86-64-v2", "--name", "tumour"], check=True, capture_output=True)
     return path
 
 
@@ -36,10 +37,10 @@ def rows():
 
 
 def given(output, folder):
-    """What the program predicts."""
+    """The program's predictions."""
     path = folder / "out.npy"
-    subprocess.run([os.environ["SCHEDC"], "predict", EXAMPLES / "breast_cancer.json", "-i", EXAMPLES / "rows.csv", "-o",
-                    path, "-q", "--output", output], check=True)
+    subprocess.run([os.environ["SCHEDC"], "predict", EXAMPLES / "breast_cancer.json", "-i",
+                    EXAMPLES / "rows.csv", "-o", path, "-q", "--output", output], check=True)
     return numpy.load(path)
 
 
@@ -63,8 +64,8 @@ def test_rows_may_lie_anywhere(model, rows):
     wide[:, 5:35] = rows
     read_only = rows.copy()
     read_only.flags.writeable = False
-    for same in [rows.astype("float64"), numpy.asfortranarray(rows), wide[:, 5:35], read_only, rows[::-1][::-1],
-                 rows.tolist(), rows.astype(">f4"), numpy.concatenate([rows, rows])[:171]]:
+    for same in [rows.astype("float64"), numpy.asfortranarray(rows), wide[:, 5:35], read_only,
+                 rows[::-1][::-1], rows.tolist(), rows.astype(">f4"), numpy.concatenate([rows, rows])[:171]]:
         assert numpy.array_equal(model.predict(same), wanted)
     assert numpy.array_equal(model.predict(rows[::2]), wanted[::2])
     assert numpy.array_equal(model.predict(rows[::-1]), wanted[::-1])
@@ -77,7 +78,8 @@ def test_arrays_in_place(model, rows):
     wide[:, ::2] = many
     unaligned = numpy.frombuffer(b"x" + many.tobytes(), dtype="uint8")[1:].view("float32").reshape(many.shape)
     for same in [many, numpy.asfortranarray(many), numpy.asfortranarray(many.astype("float64")), wide[:, ::2],
-                 numpy.asfortranarray(many[::-1])[::-1], numpy.asfortranarray(many[:, ::-1])[:, ::-1], unaligned]:
+                 numpy.asfortranarray(many[::-1])[::-1], numpy.asfortranarray(many[:, ::-1])[:, ::-1],
+                 unaligned]:
         out[:] = -1
         tracemalloc.start()
         model.predict(same, out=out)
@@ -99,7 +101,7 @@ def test_few_rows(model, rows):
 def test_whole_numbers(model):
     ones = numpy.ones((2, 30), dtype="int64")
     assert numpy.array_equal(model.predict(ones), model.predict(ones.astype("float32")))
-    # Rounded once, and not by way of a double.
+    # Rounded once, without an intermediate double.
     large = ones * (2**61 + 2**37 + 1)
     assert numpy.array_equal(model.predict(large), model.predict(large.astype("float32")))
 
@@ -147,7 +149,7 @@ def test_tables_are_not_taken_by_position(model, rows):
 def test_libraries_from_bytes_and_pickles(model, library, rows, tmp_path):
     wanted = model.predict(rows)
     assert numpy.array_equal(schedc_runtime.load(library.read_bytes()).predict(rows), wanted)
-    # A model keeps its library, even if its file is replaced.
+    # A model keeps its library even if the file is replaced.
     copy = tmp_path / "copy.so"
     copy.write_bytes(library.read_bytes())
     loaded = schedc_runtime.load(str(copy))
@@ -166,7 +168,7 @@ def test_what_is_no_library(tmp_path):
 
 
 def test_why_a_library_is_not_loaded(library, tmp_path):
-    """Where the system refuses, its reason is told: here the library says that it is for another processor."""
+    """Errors of the loader reach the user: here the library is for another processor."""
     damaged = bytearray(library.read_bytes())
     damaged[18] ^= 0xFF
     path = tmp_path / "damaged.so"

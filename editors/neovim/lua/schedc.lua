@@ -7,7 +7,7 @@
 local M = {}
 
 local config = {
-  -- The program.
+  -- Path of schedc.
   path = "schedc",
   -- Called with (client, buffer) when the server is attached to a buffer: the place for mappings.
   on_attach = nil,
@@ -15,7 +15,7 @@ local config = {
   settings = {},
 }
 
---- Changes the configuration. What is neither `path` nor `on_attach` is a setting of the server.
+--- Changes the configuration. Keys other than `path` and `on_attach` are settings of the server.
 function M.setup(options)
   for name, value in pairs(options or {}) do
     if name == "path" or name == "on_attach" then
@@ -40,14 +40,15 @@ local function root(file)
   return git ~= "" and vim.fn.fnamemodify(git, ":p:h:h") or folder
 end
 
---- What starts the server: the program beside schedc, which starts at once, while schedc loads a whole compiler first.
+--- The command that starts the server. schedc-lsp beside schedc starts at once; schedc loads a whole compiler
+--- first.
 local function command()
   local folder = vim.fn.fnamemodify(vim.fn.resolve(vim.fn.exepath(config.path)), ":h")
   local server = folder .. "/schedc-lsp"
   return vim.fn.executable(server) == 1 and { server } or { config.path, "lsp" }
 end
 
--- For each buffer whose nest is shown, the function that shows it anew.
+-- For each buffer whose nest is shown, the function that redraws it.
 local pictures = {}
 
 -- The client that is attached to a buffer.
@@ -59,7 +60,7 @@ local function client_of(buffer)
   end
 end
 
--- Asks one client, and no other one of the same buffer.
+-- Sends a request to one client only, and to no other client of the buffer.
 local function request(client, method, params, answered, buffer)
   if vim.fn.has("nvim-0.11") == 1 then
     client:request(method, params, answered, buffer)
@@ -68,7 +69,7 @@ local function request(client, method, params, answered, buffer)
   end
 end
 
--- Asks the server about a buffer; the answer goes to a function, and what is wrong to the user.
+-- Sends a request about a buffer. The answer goes to a function, errors go to the user.
 local function ask(buffer, method, params, done)
   local client = client_of(buffer)
   if not client then
@@ -84,8 +85,8 @@ local function ask(buffer, method, params, done)
   end, buffer)
 end
 
--- Asks for the lenses of a buffer and shows them. Neovim's own function for that, which newer versions do not need, drops
--- a wish while an answer is on its way.
+-- Requests the code lenses of a buffer and shows them. Newer versions do this themselves; the function of
+-- older ones drops a request while an answer is pending.
 local function show_lenses(buffer)
   if vim.lsp.codelens.enable then
     vim.lsp.codelens.enable(true, { bufnr = buffer })
@@ -98,11 +99,11 @@ local function show_lenses(buffer)
   end
 end
 
--- Where the ledger stands, and the buffers that have one.
+-- The namespace of the ledger's virtual text, and the buffers that have a ledger.
 local space = vim.api.nvim_create_namespace("schedc_ledger")
 local measured = {}
 
--- Shows at the end of each line what its directive gains; paler where the text has changed since.
+-- Shows the gain of each directive at the end of its line; paler if the text has changed since.
 local function show_ledger(buffer, answer)
   if not vim.api.nvim_buf_is_loaded(buffer) then
     return
@@ -121,7 +122,7 @@ local function show_ledger(buffer, answer)
   measured[buffer] = #answer.lines > 0 or nil
 end
 
--- Asks for what is known of a buffer's ledger.
+-- Requests the ledger of a buffer.
 local function update_ledger(buffer)
   local client = vim.api.nvim_buf_is_loaded(buffer) and client_of(buffer)
   if not client then
@@ -135,7 +136,8 @@ local function update_ledger(buffer)
   end, buffer)
 end
 
--- More is known of a document although its text is the same: its model has been read, or it was measured.
+-- The server sends this when its answers change though the text does not: a model was read, or the schedule
+-- was measured.
 local function changed(_, params)
   local buffer = vim.uri_to_bufnr(params.uri)
   update_ledger(buffer)
@@ -145,7 +147,7 @@ local function changed(_, params)
   show_lenses(buffer)
 end
 
--- Neovim shows lenses when it is asked to.
+-- Neovim shows code lenses only on request.
 local function attached(client, buffer)
   show_lenses(buffer)
   if pictures[buffer] then
@@ -179,7 +181,7 @@ local function client_options(buffer)
     init_options = config.settings,
     settings = { schedc = config.settings },
     handlers = { ["sched/changed"] = changed },
-    -- What lenses do is done here, since the server only answers.
+    -- The server only answers; the commands of its code lenses run here.
     commands = {
       ["schedc.showNest"] = of_lens(M.nest),
       ["schedc.build"] = of_lens(M.build),
@@ -197,7 +199,7 @@ end
 
 local warned = false
 
---- Starts the server, unless it runs for the same project, and attaches it to a buffer.
+--- Starts the server, unless one runs for the same project, and attaches it to a buffer.
 function M.attach(buffer)
   if vim.fn.executable(config.path) == 0 then
     if not warned then
@@ -224,7 +226,7 @@ function M.attach(buffer)
   end
 end
 
---- Ends the server and starts it again, for all buffers with schedules.
+--- Restarts the server for all buffers with schedules.
 function M.restart()
   local old = clients()
   vim.lsp.stop_client(old, true)
@@ -239,7 +241,7 @@ function M.restart()
   end
 end
 
--- Opens a buffer that belongs to no file in a window beside the current one, which stays the current one.
+-- Opens a scratch buffer in a window beside the current window, which keeps the focus.
 local function beside()
   local target = vim.api.nvim_create_buf(false, true)
   vim.bo[target].bufhidden = "wipe"
@@ -248,7 +250,7 @@ local function beside()
   return target
 end
 
--- The buffer that a command is about: 0 or nothing is the current one.
+-- The buffer of a command; 0 or nil is the current one.
 local function buffer_of(buffer)
   return (buffer and buffer ~= 0) and buffer or vim.api.nvim_get_current_buf()
 end
@@ -262,15 +264,17 @@ function M.build(buffer)
   end)
 end
 
--- A line of the table of times: a schedule at one kind of calls, with a bar on a logarithmic scale.
+-- A line of the table of times: a schedule at one batch size and number of threads, with a bar on a
+-- logarithmic scale.
 local function time_line(point, least)
   local bar = ("="):rep(1 + math.floor(4 * math.log(point.us_per_row / least) / math.log(2) + 0.5))
   local name = point.schedule == "standard input" and "this schedule" or point.schedule
   return ("%6d %8d %12.4f  %-16s %s"):format(point.batch, point.threads, point.us_per_row, name, bar)
 end
 
---- Measures a schedule with rows that are drawn, and shows its speed in a window beside it, with the schedule that schedc
---- chooses and the plain nest. `calls` may say the rows and the threads of calls: { batch = { 1, 64 }, threads = { 1, 0 } }.
+--- Measures a schedule with random rows and shows its speed in a window beside it, with the automatic
+--- schedule and the plain nest for comparison. `calls` may give batch sizes and threads: { batch = { 1, 64 },
+--- threads = { 1, 0 } }.
 function M.bench(buffer, calls)
   buffer = buffer_of(buffer)
   local what = vim.tbl_extend("force", { uri = vim.uri_from_bufnr(buffer), baseline = true }, calls or {})
@@ -288,7 +292,7 @@ function M.bench(buffer, calls)
   end)
 end
 
---- Measures what each directive of a schedule gains, and shows it at the ends of the lines.
+--- Measures the gain of each directive and shows it at the end of the directive's line.
 function M.ledger(buffer)
   buffer = buffer_of(buffer)
   vim.notify("schedc: measuring each directive")
@@ -298,7 +302,7 @@ function M.ledger(buffer)
   end)
 end
 
--- Replaces a range that the server told, if the text is still the same.
+-- Replaces a range from a server's answer, if the text is still the same.
 local function replace(buffer, tick, range, text)
   if vim.api.nvim_buf_get_changedtick(buffer) ~= tick then
     vim.notify("schedc: the text has changed since; try again", vim.log.levels.WARN)
@@ -309,7 +313,7 @@ local function replace(buffer, tick, range, text)
   vim.lsp.util.apply_text_edits({ { range = range, newText = text } }, buffer, encoding)
 end
 
--- A value with its time and a bar that is as long.
+-- A value with its time and a bar of proportional length.
 local function value_line(one, sweep, most)
   local now = one.value == sweep.value and " (now)" or ""
   if type(one.us_per_row) ~= "number" then
@@ -319,7 +323,7 @@ local function value_line(one, sweep, most)
   return ("%6d%-6s %10.4f µs  %s"):format(one.value, now, one.us_per_row, bar)
 end
 
---- Tries values of the number at a position, or at the cursor, and puts the one that is chosen into the text.
+--- Tries values of the number at a position, or at the cursor, and writes the chosen one into the text.
 function M.sweep(buffer, position)
   buffer = buffer_of(buffer)
   if not position then
@@ -351,7 +355,7 @@ function M.sweep(buffer, position)
   end)
 end
 
---- Puts the schedule that a command of the server finds in the place of the directives.
+--- Replaces the directives with the schedule that a command of the server returns.
 local function put(buffer, command)
   buffer = buffer_of(buffer)
   local tick = vim.api.nvim_buf_get_changedtick(buffer)
@@ -361,12 +365,12 @@ local function put(buffer, command)
   end)
 end
 
---- Puts the schedule that schedc chooses in the place of the directives.
+--- Replaces the directives with the automatic schedule.
 function M.choose(buffer)
   put(buffer, "schedc.choose")
 end
 
---- Searches for a fast schedule for some seconds, and puts it in the place of the directives.
+--- Searches for a fast schedule for some seconds and replaces the directives with it.
 function M.tune(buffer)
   put(buffer, "schedc.tune")
 end
@@ -397,7 +401,7 @@ function M.nest(buffer)
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = source,
     callback = function()
-      -- The server's picture is of use only while its window is open.
+      -- The answer to this request is of use only while its window is open.
       if not vim.api.nvim_buf_is_valid(target) then
         pictures[source] = nil
         return true

@@ -1,4 +1,4 @@
--- A user's configuration, as small as it can be.
+-- The smallest possible user configuration.
 
 vim.opt.runtimepath:prepend(vim.fn.fnamemodify(vim.fn.expand("<sfile>:p"), ":h:h"))
 vim.cmd("filetype plugin on | syntax on")

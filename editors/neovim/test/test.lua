@@ -1,4 +1,5 @@
--- What a user of the configuration sees, in a Neovim without a screen. Ends with an error when something is not seen.
+-- Checks everything that a user of the configuration sees, in a headless Neovim. Ends with an error at the
+-- first missing text.
 
 local PATIENCE = 60000
 
@@ -30,7 +31,7 @@ local function expect(what, found, wanted)
   end
 end
 
---- The text of the floating window, once there is one.
+--- The text of the floating window; waits until there is one.
 local function float()
   local found
   until_seen("a floating window", function()
@@ -45,7 +46,7 @@ local function float()
   return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(found), 0, -1, false), "\n")
 end
 
---- The texts that Neovim has told the user so far.
+--- The notifications that Neovim has shown so far.
 local told = {}
 vim.notify = function(message)
   table.insert(told, message)
@@ -64,7 +65,7 @@ local function shown(wanted)
   end)
 end
 
---- The titles of the lenses, in their order.
+--- The titles of the lenses, in order.
 local function lenses()
   local titles = {}
   for _, lens in ipairs(vim.lsp.codelens.get(0)) do
@@ -142,7 +143,7 @@ local function run()
 
   step("formatting lays the text out", function()
     vim.api.nvim_buf_set_lines(0, 4, 5, false, { "interleave( lane ,8 )" })
-    -- Newer versions have another name.
+    -- Newer versions renamed this function.
     if vim.lsp.buf.format then
       vim.lsp.buf.format({ timeout_ms = PATIENCE })
     else
@@ -194,7 +195,7 @@ local function run()
     vim.cmd("only")
   end)
 
-  --- What stands at the end of a line.
+  --- The virtual text at the end of a line.
   local function at_end(line)
     local space = vim.api.nvim_get_namespaces()["schedc_ledger"]
     local marks = vim.api.nvim_buf_get_extmarks(0, space, { line, 0 }, { line, -1 }, { details = true })

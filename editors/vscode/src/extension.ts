@@ -1,4 +1,4 @@
-// The extension's commands, and what it is made of.
+// Activation of the extension, and its commands.
 
 import * as vscode from 'vscode';
 import { Bench } from './bench/bench';
@@ -28,13 +28,17 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     command('showOutput', () => started.output.show());
     command('showNest', () => nest.show());
     command('build', async (uri) => build(started, await schedule(uri)));
-    command('bench', async (uri, anew) => bench.run(await schedule(uri), anew === 'rows' || anew === 'calls' ? anew : null));
+    command('bench', async (uri, anew) =>
+        bench.run(await schedule(uri), anew === 'rows' || anew === 'calls' ? anew : null),
+    );
     command('showLedger', async (uri) => ledgers.measure(await schedule(uri)));
     command('sweep', async (what) => ledgers.sweep(await schedule(what), placeOf(what)));
     command('choose', async (uri) => ledgers.choose(await schedule(uri)));
     command('tune', async (uri) => ledgers.tune(await schedule(uri)));
     command('showStages', async (uri) => live.show(await schedule(uri)));
-    command('showIr', async (uri, stage) => stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined));
+    command('showIr', async (uri, stage) =>
+        stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined),
+    );
 
     context.subscriptions.push(
         vscode.workspace.onDidChangeConfiguration((event) => {
@@ -42,7 +46,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         }),
         vscode.workspace.onDidGrantWorkspaceTrust(() => void started.restart()),
     );
-    // The commands work, and say what is wrong, while the server is starting or cannot be started.
+    // The commands work while the server starts, and report an error if it cannot be started.
     void started.restart();
 }
 
@@ -60,7 +64,7 @@ const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unkn
     }
 };
 
-/** Tells what could not be done, and leads to the place of the finding and to the page of its code. */
+/** Shows an error of the server, with links to the finding's position and to the page of its code. */
 async function refuse(error: unknown): Promise<void> {
     const { message, code, page, place } = readRefusal(error);
     const [show, explain] = ['Show the Place', `Explain ${code}`];
@@ -71,10 +75,11 @@ async function refuse(error: unknown): Promise<void> {
         const selection = new vscode.Range(start.line, start.character, end.line, end.character);
         await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), { selection });
     }
-    if (choice === explain && page !== null) await vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(page));
+    if (choice === explain && page !== null)
+        await vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(page));
 }
 
-/** The schedule that a command is about: the one that it names, or the active one. */
+/** The schedule of a command: the one in its argument, or the active one. */
 async function schedule(argument: unknown): Promise<vscode.TextDocument> {
     const named = uriOf(argument);
     const document = named === null
@@ -84,22 +89,32 @@ async function schedule(argument: unknown): Promise<vscode.TextDocument> {
     return document;
 }
 
-/** The document that a command names: menus give a `Uri`, the server's code lenses an object with its text. */
+/**
+ * The document in a command's argument: menus pass a `Uri`, the server's code lenses an object with its text.
+ */
 function uriOf(argument: unknown): vscode.Uri | null {
     if (argument instanceof vscode.Uri) return argument;
-    const named = typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
+    const named =
+        typeof argument === 'object' && argument !== null && 'uri' in argument ? argument.uri : null;
     return typeof named === 'string' ? vscode.Uri.parse(named) : null;
 }
 
-/** The place that a command of the server names, if it does. */
+/** The position in the argument of a command of the server, if it has one. */
 const placeOf = (argument: unknown): unknown =>
     typeof argument === 'object' && argument !== null && 'position' in argument ? argument.position : null;
 
 async function build(server: Server, document: vscode.TextDocument): Promise<void> {
     const params = { command: 'schedc.build', arguments: [{ uri: document.uri.toString() }] };
-    const answer = await server.work<{ output: string }>('building a library', 'workspace/executeCommand', params);
+    const answer = await server.work<{ output: string }>(
+        'building a library',
+        'workspace/executeCommand',
+        params,
+    );
     if (answer === null) return;
     const library = vscode.Uri.file(answer.output);
-    const choice = await vscode.window.showInformationMessage(`schedc: wrote ${answer.output}`, 'Show in the Explorer');
+    const choice = await vscode.window.showInformationMessage(
+        `schedc: wrote ${answer.output}`,
+        'Show in the Explorer',
+    );
     if (choice !== undefined) await vscode.commands.executeCommand('revealInExplorer', library);
 }

@@ -1,4 +1,4 @@
-// Finding the schedc program, and finding out whether it will do.
+// Finds the schedc program and checks its version.
 
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -7,7 +7,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isRecent, OLDEST, readVersion, showVersion, type Version } from './version';
 
-/** What stands in the way of running schedc. `message` is for the user. */
+/** The reason why schedc cannot be run. `message` is for the user. */
 export class Unusable extends Error {
     constructor(readonly kind: 'missing' | 'too old' | 'broken', message: string) {
         super(message);
@@ -17,23 +17,23 @@ export class Unusable extends Error {
 export interface Program {
     readonly path: string;
     readonly version: Version;
-    /** What starts the language server: the program and its arguments. */
+    /** The command that starts the language server: the program and its arguments. */
     readonly server: readonly [string, ...string[]];
 }
 
-/** Where to look. */
+/** The places in which to look for schedc. */
 export interface Places {
-    /** The setting `schedc.path`; empty where it is not set. */
+    /** The setting `schedc.path`; empty if it is not set. */
     readonly setting: string;
-    /** What a relative setting is relative to. */
+    /** The folder that a relative setting starts from. */
     readonly folder: string | null;
     /** The environment's `PATH`. */
     readonly searchPath: string;
-    /** The folder of the extension, which has programs of its own where it was packaged for one platform. */
+    /** The extension's folder. Packages for a single platform have schedc in it. */
     readonly extension: string;
 }
 
-/** Finds schedc and asks for its version. */
+/** Finds schedc and reads its version. */
 export async function findProgram(places: Places): Promise<Program> {
     if (places.setting !== '') return program(await named(places));
     const inside = await search(join(places.extension, 'bin'));
@@ -41,20 +41,26 @@ export async function findProgram(places: Places): Promise<Program> {
         const path = await search(places.searchPath);
         if (path !== null) return await program(path);
     } catch (error) {
-        // One that will not do stands in nobody's way.
+        // An unusable candidate does not end the search.
         if (inside === null || !(error instanceof Unusable)) throw error;
     }
     if (inside !== null) return program(inside);
-    throw new Unusable('missing', 'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.');
+    throw new Unusable(
+        'missing',
+        'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.',
+    );
 }
 
 async function program(path: string): Promise<Program> {
     return (await beside(path)) ?? { path, version: await versionOf(path), server: [path, 'lsp'] };
 }
 
-/** The language server beside schedc: it starts at once, while schedc loads a whole compiler before it becomes the server. */
+/** The language server beside schedc. It starts at once, while schedc first loads a whole compiler. */
 async function beside(path: string): Promise<Program | null> {
-    const server = join(dirname(await realpath(path)), process.platform === 'win32' ? 'schedc-lsp.exe' : 'schedc-lsp');
+    const server = join(
+        dirname(await realpath(path)),
+        process.platform === 'win32' ? 'schedc-lsp.exe' : 'schedc-lsp',
+    );
     const printed = (await isProgram(server)) ? await run(server, ['--version']) : null;
     const version = printed === null ? null : readVersion(printed);
     return version === null ? null : { path, version: recent(path, version), server: [server] };
@@ -64,7 +70,7 @@ async function search(searchPath: string): Promise<string | null> {
     const names = process.platform === 'win32' ? ['schedc.exe'] : ['schedc'];
     for (const folder of searchPath.split(delimiter)) {
         for (const name of names) {
-            // An empty entry means the current folder, which may be anybody's.
+            // An empty entry means the current folder, which anybody may write to.
             if (isAbsolute(folder) && (await isProgram(join(folder, name)))) return join(folder, name);
         }
     }
@@ -73,7 +79,8 @@ async function search(searchPath: string): Promise<string | null> {
 
 async function named({ setting, folder }: Places): Promise<string> {
     const home = setting.replace(/^~(?=[/\\]|$)/, homedir());
-    const path = folder === null ? resolve(home) : resolve(folder, home.replaceAll('${workspaceFolder}', folder));
+    const path =
+        folder === null ? resolve(home) : resolve(folder, home.replaceAll('${workspaceFolder}', folder));
     if (await isProgram(path)) return path;
     throw new Unusable('missing', `The setting schedc.path names ${path}, which is no program.`);
 }
@@ -91,12 +98,18 @@ async function versionOf(path: string): Promise<Version> {
     const printed = await run(path, ['--version']);
     const version = printed === null ? null : readVersion(printed);
     if (version === null) {
-        throw new Unusable('broken', `${path} does not run, or is another program: it does not print schedc's version.`);
+        throw new Unusable(
+            'broken',
+            `${path} does not run, or is another program: it does not print schedc's version.`,
+        );
     }
     recent(path, version);
     if ((await run(path, ['lsp', '--help'])) === null) {
         const needed = showVersion(OLDEST);
-        throw new Unusable('too old', `schedc at ${path} has no language server. Update it to ${needed} or newer.`);
+        throw new Unusable(
+            'too old',
+            `schedc at ${path} has no language server. Update it to ${needed} or newer.`,
+        );
     }
     return version;
 }
@@ -105,15 +118,18 @@ async function versionOf(path: string): Promise<Version> {
 function recent(path: string, version: Version): Version {
     if (isRecent(version)) return version;
     const needed = showVersion(OLDEST);
-    throw new Unusable('too old', `schedc ${showVersion(version)} at ${path} is too old: ${needed} or newer is needed.`);
+    throw new Unusable(
+        'too old',
+        `schedc ${showVersion(version)} at ${path} is too old: ${needed} or newer is needed.`,
+    );
 }
 
-/** What a program prints, or null if it fails. */
+/** The standard output of a program; null if it fails. */
 function run(path: string, args: readonly string[]): Promise<string | null> {
     return new Promise((done) => {
         const options = { timeout: 10_000, windowsHide: true };
         const child = execFile(path, args, options, (error, stdout) => done(error === null ? stdout : null));
-        // A program that reads instead of answering has nothing to wait for.
+        // Closing standard input ends a program that waits for it.
         child.stdin?.end();
     });
 }

@@ -29,17 +29,26 @@ export class Stages implements vscode.TextDocumentContentProvider, vscode.Dispos
         return this.texts.get(uri.toString()) ?? '';
     }
 
-    /** Asks for a stage, unless it is given, and shows it beside the text. */
+    /** Prompts for a stage, unless one is given, and shows it beside the text. */
     async show(document: vscode.TextDocument, wanted?: string): Promise<void> {
-        const stage = wanted ?? (await vscode.window.showQuickPick(STAGES, { placeHolder: 'Which stage?' }))?.label;
+        const stage =
+            wanted ?? (await vscode.window.showQuickPick(STAGES, { placeHolder: 'Which stage?' }))?.label;
         if (stage === undefined) return;
         const params = { textDocument: { uri: document.uri.toString() }, stage };
         const answer = await this.server.work<{ text: string }>(`compiling to ${stage}`, 'sched/ir', params);
         if (answer === null) return;
-        const uri = document.uri.with({ scheme: SCHEME, path: `${document.uri.path}.${stage}`, query: stage });
+        const uri = document.uri.with({
+            scheme: SCHEME,
+            path: `${document.uri.path}.${stage}`,
+            query: stage,
+        });
         this.texts.set(uri.toString(), answer.text);
         this.changed.fire(uri);
-        await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.Beside, preview: true, preserveFocus: true });
+        await vscode.window.showTextDocument(uri, {
+            viewColumn: vscode.ViewColumn.Beside,
+            preview: true,
+            preserveFocus: true,
+        });
     }
 
     dispose(): void {

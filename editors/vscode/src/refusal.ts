@@ -1,9 +1,9 @@
-// What could not be done, as the server says it: with the code of a finding, its place and its page. Pure.
+// A refusal of the server, with the code of a finding, its position and the address of its page. Pure.
 
 import type { Range } from './nest/view';
 
 export interface Refusal {
-    /** What is wrong and the way out, in one line. */
+    /** The error and its help, in one line. */
     readonly message: string;
     readonly code: string | null;
     /** The address of the code's page. */
@@ -16,7 +16,7 @@ type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** Reads an error that a command ended with. */
+/** Parses the error of a command. */
 export function readRefusal(error: unknown): Refusal {
     const message = error instanceof Error ? error.message : String(error);
     const data: Json = isObject(error) && isObject(error['data']) ? error['data'] : {};
@@ -34,10 +34,13 @@ export function readRefusal(error: unknown): Refusal {
 const isPosition = (value: unknown): boolean =>
     isObject(value) && typeof value['line'] === 'number' && typeof value['character'] === 'number';
 
-const isRange = (value: unknown): value is Range => isObject(value) && isPosition(value['start']) && isPosition(value['end']);
+const isRange = (value: unknown): value is Range =>
+    isObject(value) && isPosition(value['start']) && isPosition(value['end']);
 
-/** Lines as sentences one after the other: a notification shows no ends of lines. */
+/** Joins lines into one, since a notification shows no line breaks. */
 function inOneLine(message: string): string {
     const lines = message.split('\n').map((line) => line.trim()).filter((line) => line !== '');
-    return lines.map((line, at) => (at === lines.length - 1 || /[.?!:;,]$/.test(line) ? line : `${line}.`)).join(' ');
+    return lines
+        .map((line, at) => (at === lines.length - 1 || /[.?!:;,]$/.test(line) ? line : `${line}.`))
+        .join(' ');
 }

@@ -1,4 +1,4 @@
-// The language server's life: found, started, watched, restarted.
+// The life cycle of the language server: find, start, watch, restart.
 
 import * as vscode from 'vscode';
 import { LanguageClient, State, WorkDoneProgress, type StaticFeature } from 'vscode-languageclient/node';
@@ -17,7 +17,7 @@ export class Server implements vscode.Disposable {
     private condition: Condition = { kind: 'starting' };
     private readonly changed = new vscode.EventEmitter<Condition>();
     private works = 0;
-    /** Starts and stops, one after the other. */
+    /** Starts and stops, in order. */
     private queue: Promise<void> = Promise.resolve();
 
     private readonly knows = new vscode.EventEmitter<string>();
@@ -25,10 +25,10 @@ export class Server implements vscode.Disposable {
     /** `extension` is the folder of the extension. */
     constructor(private readonly extension: string) {}
 
-    /** Tells of documents, by their addresses, of which more is known although their text is the same. */
+    /** Fires with the addresses of documents whose answers change though their text does not. */
     readonly onDidLearn = this.knows.event;
 
-    /** Tells of every change of the condition. */
+    /** Fires at every change of the condition. */
     readonly onDidChange = this.changed.event;
 
     get now(): Condition {
@@ -40,7 +40,7 @@ export class Server implements vscode.Disposable {
         return this.client?.state === State.Running ? this.client : null;
     }
 
-    /** Starts the server, or starts it anew: the program and the settings are looked up again. */
+    /** Starts or restarts the server; looks up the program and the settings again. */
     restart(): Promise<void> {
         this.queue = this.queue.then(async () => {
             await this.stop();
@@ -49,21 +49,29 @@ export class Server implements vscode.Disposable {
         return this.queue;
     }
 
-    /** Asks the server, and throws where it is not there. */
+    /** Sends a request; throws if the server does not run. */
     async ask<Answer>(method: string, params: object, cancel?: vscode.CancellationToken): Promise<Answer> {
         const client = this.running;
         if (client === null) {
-            throw new Error(this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.');
+            throw new Error(
+                this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.',
+            );
         }
-        // A missing token would count as one more of the params.
-        return cancel === undefined ? client.sendRequest<Answer>(method, params) : client.sendRequest<Answer>(method, params, cancel);
+        // A missing token would count as one more parameter.
+        return cancel === undefined
+            ? client.sendRequest<Answer>(method, params)
+            : client.sendRequest<Answer>(method, params, cancel);
     }
 
-    /** Asks for something that takes a while, with its progress in a notification that can cancel it; then null. */
+    /** Sends a slow request, with its progress in a notification that can cancel it; null after that. */
     async work<Answer>(title: string, method: string, params: object): Promise<Answer | null> {
-        const options = { location: vscode.ProgressLocation.Notification, title: `schedc: ${title}`, cancellable: true };
+        const options = {
+            location: vscode.ProgressLocation.Notification,
+            title: `schedc: ${title}`,
+            cancellable: true,
+        };
         return vscode.window.withProgress(options, async (progress, cancel) => {
-            // With a token of ours the server tells its progress here, and not in a place of its own as well.
+            // With a token of ours the server reports progress here only.
             const workDoneToken = `schedc-${++this.works}`;
             const listening = this.running?.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
                 if (value.kind !== 'end' && value.message) progress.report({ message: value.message });
@@ -106,9 +114,11 @@ export class Server implements vscode.Disposable {
             this.client = client;
             client.onDidChangeState(({ newState }) => {
                 if (this.client !== client) return;
-                if (newState === State.Running) this.set({ kind: 'running', version: showVersion(version), path });
+                if (newState === State.Running)
+                    this.set({ kind: 'running', version: showVersion(version), path });
                 if (newState === State.Starting) this.set({ kind: 'starting' });
-                if (newState === State.Stopped) this.set({ kind: 'stopped', why: 'The language server has stopped.' });
+                if (newState === State.Stopped)
+                    this.set({ kind: 'stopped', why: 'The language server has stopped.' });
             });
             await client.start();
         } catch (error) {
@@ -122,7 +132,10 @@ export class Server implements vscode.Disposable {
             'schedc',
             { command, args },
             {
-                documentSelector: [{ language: 'sched', scheme: 'file' }, { language: 'sched', scheme: 'untitled' }],
+                documentSelector: [
+                    { language: 'sched', scheme: 'file' },
+                    { language: 'sched', scheme: 'untitled' },
+                ],
                 outputChannel: this.output,
                 initializationOptions: settings(),
                 synchronize: { configurationSection: 'schedc' },
@@ -131,7 +144,8 @@ export class Server implements vscode.Disposable {
                         followed(await next(document, position, context, token)),
                     workspace: {
                         didChangeConfiguration: async (sections, next) => {
-                            // A change of the path restarts the server, and the new one is told everything as it starts.
+                            // A change of the path restarts the server, which reads all settings at its
+                            // start.
                             await new Promise((soon) => setImmediate(soon));
                             await this.queue;
                             if (this.running === client) await next(sections);
@@ -167,7 +181,8 @@ export class Server implements vscode.Disposable {
     private async offer(why: string, settingHelps: boolean): Promise<void> {
         const choices = settingHelps ? ['Open the Setting', 'Try Again'] : ['Show the Output', 'Try Again'];
         const choice = await vscode.window.showErrorMessage(why, ...choices);
-        if (choice === 'Open the Setting') await vscode.commands.executeCommand('workbench.action.openSettings', 'schedc.path');
+        if (choice === 'Open the Setting')
+            await vscode.commands.executeCommand('workbench.action.openSettings', 'schedc.path');
         if (choice === 'Show the Output') this.output.show();
         if (choice === 'Try Again') await this.restart();
     }
@@ -176,8 +191,8 @@ export class Server implements vscode.Disposable {
 const settings = (): unknown => JSON.parse(JSON.stringify(vscode.workspace.getConfiguration('schedc')));
 
 /**
- * Keeps the client from registering the server's commands under their own names: the extension has commands of these
- * names, which ask the server and show the answer.
+ * Keeps the client from registering the server's commands under their own names. The extension's commands of
+ * these names send the requests and show the answers.
  */
 const ownCommands: StaticFeature = {
     fillClientCapabilities: () => undefined,

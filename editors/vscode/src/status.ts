@@ -1,4 +1,4 @@
-// What the status bar says about schedc while a schedule is open.
+// The status bar's entry for schedc while a schedule is open.
 
 import * as vscode from 'vscode';
 import type { Condition, Server } from './server';
@@ -13,7 +13,7 @@ export class Status implements vscode.Disposable {
         this.subscriptions = [
             server.onDidChange((condition) => this.show(condition)),
             vscode.window.onDidChangeActiveTextEditor(() => this.follow()),
-            // A document whose language changes is opened anew.
+            // VS Code reopens a document whose language changes.
             vscode.workspace.onDidOpenTextDocument(() => this.follow()),
         ];
         this.show(server.now);
@@ -42,8 +42,14 @@ export class Status implements vscode.Disposable {
 
 function words(condition: Condition): { text: string; tooltip: string } {
     switch (condition.kind) {
-        case 'starting': return { text: '$(sync~spin) schedc', tooltip: 'schedc is starting.' };
-        case 'running': return { text: '$(check) schedc', tooltip: `schedc ${condition.version} at \`${condition.path}\`` };
-        case 'stopped': return { text: '$(error) schedc', tooltip: condition.why };
+        case 'starting':
+            return { text: '$(sync~spin) schedc', tooltip: 'schedc is starting.' };
+        case 'running':
+            return {
+                text: '$(check) schedc',
+                tooltip: `schedc ${condition.version} at \`${condition.path}\``,
+            };
+        case 'stopped':
+            return { text: '$(error) schedc', tooltip: condition.why };
     }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Takes the pictures of the documents anew, in a real VS Code, and puts them into images/. The program is $SCHEDC, or schedc
-# on the PATH; build it with --release, since pictures show times.
+# Takes the pictures of the documents in a real VS Code and writes them into images/. The program is $SCHEDC,
+# or schedc on the PATH; build it with --release, since pictures show times.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packages the extension and drives it in a real VS Code. The program is $SCHEDC, or schedc on the PATH; screenshots go
-# to artefacts/.
+# Packages the extension and drives it in a real VS Code. The program is $SCHEDC, or schedc on the PATH;
+# screenshots go to artefacts/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

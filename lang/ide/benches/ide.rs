@@ -1,8 +1,8 @@
-//! How long an editor waits: `cargo bench -p sched-ide --bench ide`.
+//! Measures the waiting times of an editor: `cargo bench -p sched-ide --bench ide`.
 //!
-//! Hover, completion and the picture of the nest at many places of schedules of about 200 lines with a model
-//! of 1,000 trees, each on a text that has just been checked. The aim: hover and completion under 2 ms in 99
-//! of 100 cases.
+//! Hover, completion and the nest's picture, at many positions of schedules of about 200 lines with a model
+//! of 1,000 trees, on texts that were just checked. Target: hover and completion under 2 ms in 99 of 100
+//! cases.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -56,18 +56,18 @@ fn main() {
     }
 }
 
-/// The text with something written on a line of its own, and where that ends.
+/// The text with an inserted line, and the end of that line.
 fn write_at(text: &str, at: usize, written: &str) -> (String, usize) {
     (format!("{}{written}\n{}", &text[..at], &text[at..]), at + written.len())
 }
 
-/// Where the lines begin.
+/// Offsets of the lines.
 fn starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
-/// Prints how long an answer takes at each place: the least of some rounds, since a busy machine only ever
-/// adds to it.
+/// Prints the time of an answer at each position: the minimum of some rounds, since a busy machine only adds
+/// time.
 fn report(what: &str, places: &[(String, usize)], options: &Options, ask: &dyn Fn(&Analysis, usize)) {
     const ROUNDS: usize = 7;
     let once = |(text, at): &(String, usize)| {
@@ -85,7 +85,7 @@ fn report(what: &str, places: &[(String, usize)], options: &Options, ask: &dyn F
     println!("  {what:43} p50 {:7.3} ms  p99 {:7.3} ms  max {most:7.3} ms", at(50), at(99));
 }
 
-/// Twenty blocks of trees, each with a shape and facts of its own.
+/// Twenty blocks of trees, each with its own shape and annotations.
 fn blocks() -> String {
     let mut text = "param ROWS = 64 in {16, 32, 64}\nconst BLOCK = 50\n\n".to_owned();
     text.push_str("tile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\nparallel(b0)\n");
@@ -110,7 +110,7 @@ fn splits() -> String {
     text
 }
 
-/// Ten copies of a loop, and facts about each of them.
+/// Ten copies of a loop, with annotations for each of them.
 fn copies() -> String {
     let mut text =
         "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1)\nspecialize(t0)\n"

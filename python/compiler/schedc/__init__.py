@@ -1,12 +1,13 @@
-"""Compiles decision forests to fast predictors, as a schedule says.
+"""Compiles decision forests to fast predictors, under a schedule.
 
     >>> import schedc
     >>> model = schedc.compile("model.json")
     >>> model.predict(rows)
     array([0.99..., 0.01...], dtype=float32)
 
-A model is a file of XGBoost, LightGBM, CatBoost, ONNX or Treelite, or an object that one of these or scikit-learn has fitted.
-What the object's own ``predict`` returns, the compiled model returns.
+A model is a file of XGBoost, LightGBM, CatBoost, ONNX or Treelite, or a fitted object of one of these or of
+scikit-learn. The compiled model returns the same values as the object's own ``predict``.
+
 """
 
 from schedc_runtime import BatchPredictor, SchedcError
@@ -37,7 +38,7 @@ __version__ = "0.1.0"
 
 
 def load_ipython_extension(shell: object) -> None:
-    """What ``%load_ext schedc`` does: the cell magic ``%%sched``."""
+    """Registers the cell magic ``%%sched``; the hook of ``%load_ext schedc``."""
     from .magic import Magics
 
     shell.register_magics(Magics)  # type: ignore[attr-defined]

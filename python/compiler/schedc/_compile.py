@@ -1,4 +1,4 @@
-"""From a model to code."""
+"""Compiles models to shared libraries."""
 
 from __future__ import annotations
 
@@ -38,31 +38,35 @@ def compile(
 ) -> Model:
     """Compiles a model.
 
-    ``model`` is the path or the bytes of a model's file, or a fitted object: a Booster or an estimator of XGBoost or LightGBM,
-    a model of CatBoost, a forest of scikit-learn (by way of Treelite), a model of ONNX or Treelite.
+    ``model`` is the path or the bytes of a model's file, or a fitted object: a Booster or an estimator of
+    XGBoost or LightGBM, a model of CatBoost, a forest of scikit-learn (by way of Treelite), a model of ONNX
+    or Treelite.
 
-    ``schedule`` is the text of a schedule or the path of its file; without one, that of the lock counts, or else schedc
-    chooses a good one. ``target``, ``sets`` and ``batch_size`` are as for :func:`schedc.check`.
+    ``schedule`` is the text of a schedule or the path of its file. By default, a matching entry of the lock
+    is used, or else the automatic schedule. ``target``, ``sets`` and ``batch_size`` are as for
+    :func:`schedc.check`.
 
-    ``lock`` is the file with schedules that were measured, by default ``schedc.lock`` beside the model's file. An entry that does
-    not fit is a warning; with ``locked=True`` it is an error, as it is that there is none. With ``frozen=True`` no lock is looked
-    for. A lock is for models whose path is given.
+    ``lock`` is the file with measured schedules, by default ``schedc.lock`` beside the model's file. An entry
+    that does not match is a warning. With ``locked=True`` a missing or mismatched entry is an error; with
+    ``frozen=True`` the lock is ignored. Locks work only for models given by path.
 
-    ``cpu`` names the processor to compile for: ``"native"`` for this machine, a level of ``schedc build --cpu`` such as
-    ``"x86-64-v3"``, or a list of these. From a list, each machine picks the best one that it can run. ``rows`` selects the
-    rows that code is made for: of float32, of float64 or of both.
+    ``cpu`` names the processor to compile for: ``"native"`` for this machine, a level of ``schedc build
+    --cpu`` such as ``"x86-64-v3"``, or a list of these. Of a list, each machine runs the best one that it
+    supports. ``rows`` selects the types of rows to compile for: float32, float64 or both.
 
-    ``output`` is what ``predict`` returns: by default what the object's own ``predict`` does, or else ``"value"``, ``"raw"``,
-    ``"class"`` or ``"leaf"``. ``missing`` is a number that stands for missing values beside NaN, ``iterations`` chooses some,
-    as in ``"0..10"`` or ``"best"``, and ``base_margin=True`` prepares for calls that bring a base margin along; objects
-    know their own ``missing`` and best iteration. ``as_release`` gives a file of XGBoost the meaning that another release gives it,
-    as in ``"3.4"``.
+    ``output`` is what ``predict`` returns: by default the same as the object's own ``predict``, otherwise
+    ``"value"``, ``"raw"``, ``"class"`` or ``"leaf"``. ``missing`` is a number that marks missing values in
+    addition to NaN. ``iterations`` selects a range, as in ``"0..10"``, or ``"best"``. ``base_margin=True``
+    compiles for calls with a base margin. Objects have their own ``missing`` and best iteration.
+    ``as_release`` interprets a file of XGBoost as another release does, as in ``"3.4"``.
 
-    A compiled object is compared with the object itself on a few dozen rows on and beside thresholds, with missing values and
-    with known and unknown categories; ``check=False`` leaves that out. A file has no object to compare with.
+    The compiled model of an object is compared with the object on a few dozen rows. They lie on and beside
+    thresholds, and have missing values and known and unknown categories. ``check=False`` skips this. Files
+    are not compared, since there is no object.
 
-    Raises :class:`Refused` for models and schedules that are wrong, with a way out, and :class:`Difference` where the compiled
-    model does not answer as its object does.
+    Raises :class:`Refused`, with help, for invalid models and schedules, and :class:`Difference` if the
+    compiled model and its object predict different values.
+
     """
     origin = origin_of(model)
     if missing is not None:
@@ -100,20 +104,24 @@ def _lock_of(
     locked: bool,
     frozen: bool,
 ) -> dict[str, Any]:
-    """How the lock is used."""
+    """Options for the lock."""
     if lock is None and not locked:
         return {"frozen": frozen or schedule is not None or not isinstance(model, (str, PathLike))}
     if frozen:
         raise ValueError("frozen=True looks for no lock: leave out lock and locked")
     if schedule is not None:
-        raise ValueError("the schedule of a lock is asked for, and a schedule is given: leave one of them out")
+        raise ValueError(
+            "the schedule of a lock is asked for, and a schedule is given: leave one of them out"
+        )
     if not isinstance(model, (str, PathLike)):
-        raise ValueError("the entries of a lock name models by their files: give the path of the model's file")
+        raise ValueError(
+            "the entries of a lock name models by their files: give the path of the model's file"
+        )
     return {"lock": None if lock is None else fspath(lock), "locked": locked, "frozen": False}
 
 
 def built(origin: Origin, recipe: Recipe) -> Code:
-    """The code of a model."""
+    """Compiles a model."""
     return _code(_made(origin, recipe))
 
 
@@ -122,7 +130,7 @@ def _code(made: _native.Artefact) -> Code:
 
 
 def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artefact:
-    """The artefact of a model; ``probes`` asks for rows to compare predictions on."""
+    """Compiles a model to an artefact; ``probes`` requests rows for a comparison of predictions."""
     try:
         made = _native.build(
             origin.model,
@@ -152,8 +160,10 @@ def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artef
 def load(library: str | PathLike[str] | bytes) -> Model:
     """Loads a library that :meth:`Model.save` or ``schedc build`` wrote, from its path or its bytes.
 
-    Its ``predict`` is the main call of the model's trainer: a file does not say which object was compiled. Libraries run code
-    as they are loaded, so they should come from a trusted place. Raises OSError for what is no library.
+    Its ``predict`` is the main call of the model's trainer, since a library does not record which object was
+    compiled. Loading a library runs its code, so load only trusted ones. Raises OSError if it is not a
+    library.
+
     """
     from pathlib import Path
 

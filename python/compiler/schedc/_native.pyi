@@ -1,10 +1,10 @@
 from typing import TypedDict, final
 
 class Refused(ValueError):
-    """What is wrong: its arguments are findings as JSON, as text and as coloured text."""
+    """A refusal; its arguments are findings as JSON, as text and as coloured text."""
 
 class Values(TypedDict):
-    """Values for a schedule; there is no such class when programs run."""
+    """Values for a schedule; this class does not exist at run time."""
 
     sets: list[tuple[str, int]]
     target: str | None
@@ -12,7 +12,7 @@ class Values(TypedDict):
 
 @final
 class Artefact:
-    """A library, and what there is to say of it."""
+    """A library with the compiler's report on it."""
 
     library: bytes
     header: str
@@ -44,14 +44,14 @@ def build(
     """Compiles the bytes of a model's file to a shared library."""
 
 def difference(message: str, notes: list[str], help: str) -> tuple[str, str, str]:
-    """Findings about a compiled model that differs from its object, as JSON, as text and as coloured text."""
+    """Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text."""
 
 def check(
     text: str,
     model: bytes | None,
     values: Values,
 ) -> tuple[str, str, str]:
-    """Checks a schedule: the findings as JSON, as text and as coloured text."""
+    """Checks a schedule; returns the findings as JSON, text and coloured text."""
 
 def nest(
     text: str,

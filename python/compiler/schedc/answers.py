@@ -1,6 +1,7 @@
-"""What the methods of a fitted object return, made of what its compiled model computes.
+"""Results of a fitted object's methods, computed from its compiled model.
 
-Each class here is one family's rule. ``call`` computes an output of the model: ``"value"``, ``"raw"``, ``"class"``, ``"leaf"``.
+Each class here implements one family's rules. ``call`` computes an output of the model: ``"value"``,
+``"raw"``, ``"class"``, ``"leaf"``.
 """
 
 from __future__ import annotations
@@ -17,32 +18,32 @@ Call = Callable[[str], Array]
 
 @dataclass(frozen=True)
 class Answers:
-    """A model that predicts what its trainer's main call does."""
+    """The main call of the trainer."""
 
     output: str = "value"
-    """What ``predict`` is."""
+    """The output of the model that ``predict`` returns."""
     classes: Array | None = None
     """The labels of the classes, in the order of the columns of probabilities."""
     leaves: str = "int32"
-    """The type of leaves."""
+    """The type of leaf numbers."""
 
     kind: Literal["regressor", "classifier", "outlier_detector"] = "regressor"
 
     def predict(self, call: Call) -> Array:
-        """What ``predict`` returns."""
+        """The result of ``predict``."""
         return call(self.output)
 
     def predict_proba(self, call: Call) -> Array:
-        """What ``predict_proba`` returns: a column for each class."""
+        """The result of ``predict_proba``: a column for each class."""
         raise AttributeError("the model is no classifier: it has no probabilities")
 
     def apply(self, call: Call) -> Array:
-        """What ``apply`` returns: the leaf that each tree reaches."""
+        """The result of ``apply``: the leaf that each tree reaches."""
         return call("leaf").astype(self.leaves, copy=False)
 
 
 def two_columns(probabilities: Array) -> Array:
-    """A column for each class, from that of the second one alone."""
+    """The columns of both classes, from the second one's."""
     if probabilities.ndim == 2 and probabilities.shape[1] == 1:
         probabilities = probabilities[:, 0]
     if probabilities.ndim == 2:
@@ -69,7 +70,7 @@ class Classifier(Answers):
 
 @dataclass(frozen=True)
 class OneClass(Classifier):
-    """A forest that has met one class alone, which it always gives."""
+    """A forest trained on a single class, which it always predicts."""
 
     def predict_proba(self, call: Call) -> Array:
         probabilities = call("value")
@@ -78,7 +79,8 @@ class OneClass(Classifier):
 
 @dataclass(frozen=True)
 class ByMargin(Classifier):
-    """The class of the highest margin; of two classes the second one where the margin is above 0, or is 0, too."""
+    """The class of the highest margin. Of two classes the second one, if the margin is above 0 (or equal to
+    0, if `zero_counts`)."""
 
     zero_counts: bool = False
 
@@ -92,10 +94,10 @@ class ByMargin(Classifier):
 
 @dataclass(frozen=True)
 class ByHalf(Classifier):
-    """XGBoost's: of two classes the second one where its probability is above a half; numbers of classes."""
+    """XGBoost's: of two classes, the second one if its probability is above one half. Classes are numbers."""
 
     softmax: bool = False
-    """Whether the model itself gives classes."""
+    """Whether the model itself computes classes."""
 
     def predict_proba(self, call: Call) -> Array:
         if not self.softmax:
@@ -121,7 +123,7 @@ class ByHalf(Classifier):
 
 @dataclass(frozen=True)
 class ByClass(Classifier):
-    """CatBoost's: the classes that the model gives; of more than two in a column."""
+    """CatBoost's: the model computes the classes. With more than two, the result has a column."""
 
     column: bool = False
 
@@ -132,7 +134,7 @@ class ByClass(Classifier):
 
 @dataclass(frozen=True)
 class Staged(ByMargin):
-    """Gradient boosting of scikit-learn, whose leaves are a table of iterations and classes for each row."""
+    """Gradient boosting of scikit-learn; leaves are a table of iterations by classes for each row."""
 
     classes_of_iteration: int = 1
 
@@ -144,17 +146,17 @@ class Staged(ByMargin):
 
 @dataclass(frozen=True)
 class Isolation(Answers):
-    """scikit-learn's IsolationForest: 1 for what is ordinary, -1 for what is not."""
+    """scikit-learn's IsolationForest: 1 for inliers, -1 for outliers."""
 
     offset: float = -0.5
     kind: Literal["regressor", "classifier", "outlier_detector"] = "outlier_detector"
 
     def score_samples(self, call: Call) -> Array:
-        """The opposite of the anomaly score of the paper."""
+        """The negated anomaly score of the paper."""
         return -call("value")
 
     def decision_function(self, call: Call) -> Array:
-        """The same, so that what is out of the ordinary is below 0."""
+        """The negated anomaly score plus the offset: negative for outliers."""
         return self.score_samples(call) - self.offset
 
     def predict(self, call: Call) -> Array:

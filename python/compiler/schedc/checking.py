@@ -1,4 +1,4 @@
-"""The check that a compiled model answers as its object does, on rows that the compiler solves for it."""
+"""Comparison of a compiled model with its object, on rows that the compiler solves for."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ def is_checked(origin: Origin) -> bool:
 def check_answers(
     theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool = False
 ) -> int:
-    """Compares a compiled model with its object, and counts the methods that were compared.
+    """Compares a compiled model with its object, and returns the number of methods that it compared.
 
-    ``is_asked_for`` says that the iterations are not the object's own.
+    ``is_asked_for`` is true if the caller chose iterations other than the object's own.
 
-    Raises :class:`Difference` at the first row with another answer. Warns if the object itself predicts no row."""
+    Raises :class:`Difference` at the first row whose predictions differ. Warns if the object itself fails on
+    these rows.
+    """
     if origin.family is None or ours.n_features_in_ == 0:
         return 0
     trial = Trial(theirs, ours, origin, probes, is_asked_for)
@@ -50,8 +52,8 @@ def check_answers(
 
 
 def _one_thread() -> Any:
-    """A context in which OpenMP starts no threads: for few rows they cost more than they save, most of all on a
-    machine with other work. It needs threadpoolctl, which scikit-learn has."""
+    """A context in which OpenMP starts no threads. For few rows they cost more than they save, most of all
+    on a busy machine. It needs threadpoolctl, a dependency of scikit-learn."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -60,12 +62,12 @@ def _one_thread() -> Any:
 
 
 def _same_shape(answer: Any, like: Callable[[], Array]) -> Array:
-    """An answer in the shape of the compiled model's, where it has as many values."""
+    """An answer in the shape of the compiled model's, if their sizes are equal."""
     array, shape = numpy.asarray(answer), like().shape
     return array.reshape(shape) if array.size == int(numpy.prod(shape)) else array
 
 
-# What is compared, family by family.
+# The compared methods of each family.
 
 
 def _xgboost(trial: Trial, booster: Any) -> Any:
@@ -83,7 +85,7 @@ def _is_dart(booster: Any) -> bool:
 
 
 def _of_xgboost(trial: Trial) -> None:
-    """An estimator: margins on all rows, results on a frame where the model has names of categories."""
+    """An estimator: margins on all rows, results on a frame if the model has named categories."""
     theirs, ours, rows = trial.theirs, trial.ours, trial.rows
     if trial.is_skipped:
         return
@@ -95,7 +97,7 @@ def _of_xgboost(trial: Trial) -> None:
     frame = trial.frame(trial.about["categories"]["names"]) if trial.about.get("categories") else None
     table = rows if frame is None else frame
     if _is_dart(theirs.get_booster()):
-        # An estimator predicts in place, which rounds weighted trees otherwise than Booster.predict does.
+        # An estimator predicts in place, and rounds weighted trees differently from Booster.predict.
         trial.slack = max(trial.slack, trial.magnitude * CLOSE)
     with _xgboost(trial, theirs.get_booster()):
         trial.compare(
@@ -147,17 +149,18 @@ def _of_xgboost_booster(trial: Trial) -> None:
 
 
 def _of_lightgbm(trial: Trial) -> None:
-    """An estimator or a Booster: raw scores on all rows, results on a frame where the model has names of categories."""
+    """An estimator or a Booster: raw scores on all rows, results on a frame if the model has named
+    categories."""
     theirs, ours, rows = trial.theirs, trial.ours, trial.rows
     if trial.is_skipped:
         return
-    # In one thread, since the rows are few.
+    # One thread is enough for few rows.
     more: dict[str, Any] = {"verbosity": -1, "num_threads": 1}
     if trial.span is not None:
         more.update(start_iteration=trial.span[0], num_iteration=trial.span[1] - trial.span[0])
     frame = _lightgbm_frame(trial)
     table = rows if frame is None else frame
-    # The terms of linear leaves are fused where LightGBM was built so.
+    # Some builds of LightGBM fuse the terms of linear leaves.
     close = CLOSE if b"is_linear=1" in trial.origin.model else 0.0
     trial.compare(
         "predict(raw_score=True)",
@@ -201,7 +204,7 @@ def _of_catboost(trial: Trial) -> None:
     given: Any = rows
     names_only = list(theirs.get_cat_feature_indices())
     if names_only:
-        # No tree asks for these: CatBoost's file has no names, and a model that needs them is refused.
+        # CatBoost's file has no such names, and models whose trees need them are refused before.
         given = rows.astype(object)
         given[:, names_only] = _UNKNOWN_NAME
     raw = lambda: ours.predict(rows, output="raw")  # noqa: E731
@@ -230,10 +233,10 @@ def _of_catboost(trial: Trial) -> None:
 
 
 def _of_scikit_learn(trial: Trial) -> None:
-    """A forest: predictions on a frame where it was fitted on one."""
+    """A forest: predictions on a frame if it was fitted on one."""
     if trial.is_skipped or trial.span is not None:
         return
-    # In one thread and without a word; the estimator keeps its options.
+    # Single-threaded and silent; afterwards the estimator has its own options again.
     theirs = copy.copy(trial.theirs)
     for option, value in (("n_jobs", 1), ("verbose", 0)):
         if hasattr(theirs, option):
@@ -282,14 +285,15 @@ def _of_scikit_learn(trial: Trial) -> None:
 
 
 def _is_scikit_learns(theirs: Any, method: str) -> bool:
-    """Whether a method is scikit-learn's own. Then classes of forests follow from their probabilities, and sides
-    from scores, which saves a walk through trees that Python starts one by one."""
+    """Whether a method is scikit-learn's own. If so, classes of forests follow from probabilities, and
+    inliers from scores. This saves a walk through trees that Python starts one by one."""
     module = getattr(getattr(type(theirs), method), "__module__", "")
     return module.startswith("sklearn.") and method not in vars(theirs)
 
 
 def _scikit_learn_rows(trial: Trial) -> tuple[Any, Any]:
-    """Rows for the estimator and for the compiled model. Estimators that take no missing values get zeros."""
+    """Rows for the estimator and for the compiled model. Missing values become zeros if the estimator accepts
+    none."""
     if not _takes_missing(trial.theirs):
         trial.rows = numpy.nan_to_num(trial.rows, nan=0.0)
     rows = trial.rows
@@ -316,7 +320,7 @@ def _takes_missing(theirs: Any) -> bool:
 
 
 def _of_treelite(trial: Trial) -> None:
-    """A model of Treelite: its own evaluator."""
+    """A model of Treelite: compared with its own evaluator."""
     if trial.is_skipped or trial.span is not None:
         return
     import treelite

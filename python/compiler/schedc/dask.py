@@ -1,3 +1,3 @@
-""":mod:`schedc_runtime.dask`, by the name of the whole package."""
+""":mod:`schedc_runtime.dask` under the name of the package schedc."""
 
 from schedc_runtime.dask import *  # noqa: F403

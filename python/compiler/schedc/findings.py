@@ -1,4 +1,4 @@
-"""What schedc finds: mistakes and remarks, each with a code, a place and a way out."""
+"""Findings of schedc: errors, warnings and notes, each with a code, a position and help."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from . import _native
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding. Lines and columns count from 1; they are None where the finding is about a whole file."""
+    """A finding. Lines and columns count from 1; they are None if the finding is about a whole file."""
 
     code: str
-    """Such as ``S0024``; ``schedc explain S0024`` has a page on it."""
+    """Code such as ``S0024``; ``schedc explain S0024`` describes it."""
     severity: str
-    """``error``, ``warning``, ``note`` or another word of that kind."""
+    """Severity: ``error``, ``warning``, ``note`` or another word of that kind."""
     message: str
-    """What is wrong."""
+    """The problem."""
     help: str | None
-    """A way out."""
+    """The correction in words."""
     line: int | None
     """Where it begins."""
     column: int | None
@@ -33,7 +33,7 @@ class Finding:
     end_column: int | None
     """Where it ends, exclusive."""
     notes: tuple[str, ...]
-    """More about it, such as the loops at this point."""
+    """Further notes, such as the loops at this point."""
 
     @staticmethod
     def _of(value: dict[str, Any]) -> Finding:
@@ -56,7 +56,8 @@ class Finding:
 
 
 class Findings(Sequence[Finding]):
-    """Findings in the order of the text. ``str`` of them shows the text around each; a notebook shows it in colour."""
+    """Findings in the order of the text. ``str`` shows them with the source lines; a notebook shows them in
+    colour."""
 
     def __init__(self, found: str, text: str, color: str) -> None:
         self._all = [Finding._of(value) for value in json.loads(found or "[]")]
@@ -77,7 +78,7 @@ class Findings(Sequence[Finding]):
 
     @property
     def errors(self) -> list[Finding]:
-        """Those that stop a compilation."""
+        """The errors, which stop a compilation."""
         return [finding for finding in self if finding.severity == "error"]
 
     def __str__(self) -> str:
@@ -91,7 +92,7 @@ class Findings(Sequence[Finding]):
 
 
 class Refused(ValueError):
-    """A model, a schedule or an option that schedc does not take. ``findings`` says what is wrong, and how to go on."""
+    """A model, a schedule or an option that schedc refuses. ``findings`` has the errors and their help."""
 
     def __init__(self, findings: Findings) -> None:
         super().__init__(str(findings))
@@ -101,23 +102,24 @@ class Refused(ValueError):
         return _refused, (json.dumps([]), str(self.findings), self.findings._color, list(self.findings))
 
     def _render_traceback_(self) -> list[str]:
-        """A notebook shows the message in colour, without the calls that led to it."""
+        """A notebook shows the message in colour, without a traceback."""
         return self.findings._color.rstrip().splitlines()
 
 
 class Difference(Refused):
-    """A compiled model that predicts other numbers than the object that it was made of, on a row of the check.
+    """A compiled model whose predictions differ from its object's on a row of the check.
 
-    Its code is ``M0060``."""
+    Its code is ``M0060``.
+    """
 
     row: Any
     """The row: an array of numbers, or a table of one row."""
     method: str
     """The object's method, such as ``predict_proba``."""
     theirs: Any
-    """The answer of the object."""
+    """The prediction of the object."""
     ours: Any
-    """The answer of the compiled model, or the exception that it raises."""
+    """The prediction of the compiled model, or the exception that it raises."""
 
     def __init__(self, findings: Findings, row: Any, method: str, theirs: Any, ours: Any) -> None:
         super().__init__(findings)
@@ -139,15 +141,16 @@ def _refused(found: str, text: str, color: str, all_of_them: list[Finding]) -> R
 
 
 def refused(error: _native.Refused) -> Refused:
-    """The exception for users."""
+    """Converts an exception of the native part to the public one."""
     return Refused(Findings(*error.args))
 
 
-_COLORS = {"31": "#c0392b", "32": "#27803b", "33": "#a66a00", "34": "#2257b5", "35": "#8e3aa8", "36": "#0f7b86", "90": "#777"}
+_COLORS = {"31": "#c0392b", "32": "#27803b", "33": "#a66a00", "34": "#2257b5", "35": "#8e3aa8",
+           "36": "#0f7b86", "90": "#777"}
 
 
 def html_of_ansi(text: str) -> str:
-    """Coloured text of a terminal as HTML."""
+    """Text with a terminal's colour codes as HTML."""
     made, depth = [], 0
     for piece in re.split(r"(\x1b\[[0-9;]*m)", text):
         if not piece.startswith("\x1b["):
@@ -169,7 +172,7 @@ def html_of_ansi(text: str) -> str:
 
 
 def _indexed(number: int) -> str:
-    """A colour of a terminal's 256."""
+    """A colour of a terminal's palette of 256."""
     if number >= 232:
         level = 8 + 10 * (number - 232)
         return f"rgb({level},{level},{level})"

@@ -13,7 +13,8 @@ from .schedule import Schedule
 
 @magics_class
 class Magics(_Magics):
-    """``%%sched [NAME] [MODEL]`` checks the cell and shows its nest; NAME keeps it, MODEL is a variable or a file."""
+    """``%%sched [NAME] [MODEL]`` checks the cell and shows its nest. NAME stores it in a variable; MODEL is a
+    variable or a file."""
 
     @cell_magic
     def sched(self, line: str, cell: str) -> None:

@@ -1,3 +1,3 @@
-""":mod:`schedc_runtime.mlflow`, by the name of the whole package."""
+""":mod:`schedc_runtime.mlflow` under the name of the package schedc."""
 
 from schedc_runtime.mlflow import *  # noqa: F403

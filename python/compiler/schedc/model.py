@@ -27,7 +27,7 @@ Output = Literal["value", "raw", "class", "leaf"]
 
 
 class Recipe(NamedTuple):
-    """How a model was compiled."""
+    """The arguments of :func:`schedc.compile` that a model keeps."""
 
     schedule: str | None
     cpu: tuple[str, ...]
@@ -42,7 +42,7 @@ class Recipe(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A library, and what the compiler said of it."""
+    """A library with the compiler's report on it."""
 
     library: bytes
     header: str | None = None
@@ -52,14 +52,16 @@ class Code(NamedTuple):
 
 
 class Model:
-    """A compiled model. Calls may be made from many threads at once; the interpreter's lock is released while one runs.
+    """A compiled model. Several threads may call it at the same time; calls release the interpreter's lock.
 
-    Rows are an array of two dimensions in any order, a table (a DataFrame of pandas or Polars, a Table or RecordBatch of
-    pyarrow, anything with Arrow's PyCapsule interface, a dict of arrays), or a sparse matrix of SciPy. Columns of tables are
-    found by the names of the model's features. NaN and null are missing; what a sparse matrix leaves out is missing to models of
-    XGBoost and 0 to others, as it is to their trainers.
+    Rows are an array of two dimensions in any order, a table (a DataFrame of pandas or Polars, a Table or
+    RecordBatch of pyarrow, anything with Arrow's PyCapsule interface, a dict of arrays), or a sparse matrix
+    of SciPy. Columns of tables are matched by the names of the model's features. NaN and null are missing.
+    Absent entries of a sparse matrix are missing for models of XGBoost and 0 for others, as for their
+    trainers.
 
-    Models are pickled with the bytes of their library, and are estimators of scikit-learn that are fitted already.
+    A pickled model includes the bytes of its library. Models are fitted estimators of scikit-learn.
+
     """
 
     def __init__(self, code: Code, origin: Origin | None, recipe: Recipe | None) -> None:
@@ -73,43 +75,45 @@ class Model:
     def _set_up(self) -> None:
         self._native = schedc_runtime.load(self._code.library)
         naming = (self.info["model"].get("categories") or {}).get("naming", [])
-        # CatBoost's names are found in arrays, too.
+        # CatBoost also accepts names in arrays.
         self._names_in_arrays = "spelled" in naming
         self._variants: dict[tuple[str, bool], Model] = {}
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
         self._lock = threading.Lock()
 
-    # What is known of the model.
+    # Properties of the model.
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the library says of its model: objective, types, names of features and categories, labels, order of accumulation."""
+        """Information of the library about its model: objective, types, names of features and categories,
+        labels, order of accumulation."""
         about: dict[str, Any] = json.loads(self._native.info_json)
         return about
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule that it was compiled under; of several, that of the best version for this machine."""
+        """The schedule of the library; if it has several versions, that of the best one for this machine."""
         return Schedule(self.info["schedule"])
 
     @property
     def schedules(self) -> dict[tuple[str, str], Schedule]:
-        """The schedule of each version, by its processor and its type of rows; empty for a library that was loaded."""
+        """The schedule of each version, by processor and type of rows; empty for a loaded library."""
         return {(cpu, rows): Schedule(text) for cpu, rows, text in self._code.schedules}
 
     @property
     def order(self) -> str:
-        """The order of accumulation: ``"exact"``, the trainer's, in which margins are equal in all bits; or ``"reassociated"``."""
+        """The order of accumulation. ``"exact"`` is the trainer's, and margins are equal to the bit;
+        otherwise ``"reassociated"``."""
         return str(self.info["order"])
 
     @property
     def findings(self) -> Findings:
-        """What there is to tell of the schedule."""
+        """Findings in the schedule."""
         return Findings(*self._code.findings)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the model's file."""
+        """Warnings and notes on the model's file."""
         return self._code.notes
 
     @property
@@ -119,7 +123,7 @@ class Model:
 
     @property
     def n_features_in_(self) -> int:
-        """Columns of a row."""
+        """Number of columns of a row."""
         return self._native.num_features
 
     @property
@@ -156,21 +160,24 @@ class Model:
         unseen: Literal["error", "missing", "other"] | None = None,
         categories: Literal["names", "codes"] | None = None,
     ) -> Array:
-        """Predicts rows: what the object's own ``predict`` returns, in shape, type and value.
+        """Predicts rows. The result equals the object's own ``predict`` in shape, type and value.
 
-        ``output`` asks for something else: ``"value"``, the main call of the trainer; ``"raw"``, margins; ``"class"``, numbers
-        of classes; ``"leaf"``. ``out`` is where to put it: writable, in C order, of the type and shape that would be returned.
+        ``output`` selects another result: ``"value"``, the main call of the trainer; ``"raw"``, margins;
+        ``"class"``, numbers of classes; ``"leaf"``. ``out`` is an array for the result: writable, in C order,
+        of the result's type and shape.
 
-        ``base_margin`` is what sums begin with in place of XGBoost's base_score: a number for each row and margin.
-        ``iteration_range=(first, end)`` counts these iterations alone; both compile the model once more when first asked for.
-        ``threads`` is the most threads to use, and 0 leaves it to the library. ``columns`` says which columns of a table are the
-        features, as a list of names or a dict from features to names, where None stands for a feature that is absent;
-        ``by_position=True`` takes them in their order. ``unseen`` is what becomes of categories that the model does not know, by
-        default what its trainer does. ``categories`` is the meaning of plain numbers where categories have names: ``"names"`` or
-        ``"codes"``, by default names in tables and codes in arrays.
+        ``base_margin`` replaces XGBoost's base_score: a number for each row and margin.
+        ``iteration_range=(first, end)`` uses only these iterations. Both trigger a recompile on first use.
+        ``threads`` is the largest number of threads; 0 leaves it to the library. ``columns`` names the
+        features' columns in a table. It is a list of names, or a dict from features to names in which None
+        marks an absent feature. ``by_position=True`` takes columns in their order. ``unseen`` is the
+        treatment of unknown categories, by default the trainer's. ``categories`` is the meaning of plain
+        numbers where categories have names: ``"names"`` or ``"codes"``, by default names in tables and codes
+        in arrays.
 
-        Raises ValueError for rows that the model does not take, TypeError for what are no rows, and SchedcError for what the
-        library refuses.
+        Raises ValueError for rows that do not fit the model, TypeError for objects that are no rows, and
+        SchedcError if the library refuses the call.
+
         """
         if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not self._single:
             wanted: Any = self._answers.output if output is None else output
@@ -179,7 +186,8 @@ class Model:
                 return self._native.predict(X, wanted, out=out, threads=threads)
         model = self._variant(iteration_range, base_margin is not None)
         more = {
-            "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position, "columns": columns,
+            "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position,
+            "columns": columns,
             "categories": categories,
         }
         if output is not None:
@@ -190,9 +198,11 @@ class Model:
         return answer if out is None else _put(answer, out)
 
     def predict_proba(self, X: Any, *, out: Array | None = None, **more: Any) -> Array:
-        """The probability of each class: a row for each row, a column for each class. The keywords are those of :meth:`predict`.
+        """The probability of each class, with one column per class. The keywords are those of
+        :meth:`predict`.
 
-        Raises AttributeError if the model is no classifier."""
+        Raises AttributeError if the model is no classifier.
+        """
         model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
         options = self._options(more)
         if type(self._answers) is Answers:
@@ -204,17 +214,17 @@ class Model:
         return answer if out is None else _put(answer, out)
 
     def apply(self, X: Any, **more: Any) -> Array:
-        """The leaf that each tree reaches, by the trainer's own numbers: a row for each row, a column for each tree."""
+        """The leaf that each tree reaches, in the trainer's numbering, with one column per tree."""
         model = self._variant(more.pop("iteration_range", None), False)
         options = self._options(more)
         return self._answers.apply(lambda kind: model._call(X, kind, None, options))
 
     def score_samples(self, X: Any, **more: Any) -> Array:
-        """IsolationForest's: the opposite of the anomaly score, one for each row."""
+        """IsolationForest's negated anomaly score, one for each row."""
         return self._isolation().score_samples(self._caller(X, more))
 
     def decision_function(self, X: Any, **more: Any) -> Array:
-        """IsolationForest's: below 0 for what is out of the ordinary; of classifiers, margins."""
+        """IsolationForest's score, which is negative for outliers; for classifiers, margins."""
         if isinstance(self._answers, Isolation):
             return self._answers.decision_function(self._caller(X, more))
         margins: Array = self._caller(X, more)("raw")
@@ -231,7 +241,8 @@ class Model:
 
     def _options(self, more: Mapping[str, Any]) -> dict[str, Any]:
         known = {
-            "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None, "categories": None,
+            "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
+            "categories": None,
         }
         unknown = next((name for name in more if name not in known), None)
         if unknown is not None:
@@ -244,7 +255,7 @@ class Model:
         if is_sparse(X):
             return predict_sparse(self._native, X, output, self.info["model"], self._single, out, plain)
         if isinstance(X, (list, tuple)):
-            # Of a list with numbers among texts, NumPy makes texts of all.
+            # NumPy turns a list that mixes numbers and texts into texts.
             X = numpy.asarray(X) if numpy.asarray(X).dtype.kind in "fiub" else numpy.asarray(X, dtype=object)
         plain_array = isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None
         if plain_array and not self._names_in_arrays and more["categories"] is None:
@@ -254,8 +265,8 @@ class Model:
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
 
     def _predictor(self, X: Any, output: Any, more: dict[str, Any]) -> BatchPredictor:
-        """What finds the features of a table: by the names that the caller gives or the model has. One that was trained without
-        names takes columns in their order, unless the table has all the names that its file made up."""
+        """The lookup of features in tables, by the caller's names or the model's. A model trained without
+        names takes columns in their order, unless the table has all the generated names of its file."""
         columns, by_position = more["columns"], more["by_position"]
         if columns is None and by_position is None:
             known = self._names or self._native.feature_names
@@ -277,12 +288,13 @@ class Model:
             return found
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
-        """The same model with other iterations, or for calls with a base margin."""
+        """The same model compiled for other iterations, or for calls with a base margin."""
         if iteration_range in (None, (0, 0)) and (not base_margin or "base_margin" in self.info["model"]):
             return self
         if self._origin is None or self._recipe is None:
             raise ValueError(
-                "a library that was loaded is for the iterations and the base margin that it was built for; compile the model "
+                "a library that was loaded is for the iterations and the base margin that it was built for; "
+                "compile the model "
                 "again, with iterations= or base_margin=True"
             )
         from ._compile import built
@@ -291,13 +303,14 @@ class Model:
         if iteration_range not in (None, (0, 0)):
             first, end = (int(number) for number in iteration_range)
             if end == 0:
-                raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands for all")
+                raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands "
+                                 "for all")
             iterations = f"{first}..{end}"
         key = (iterations, base_margin)
         with self._lock:
             known = self._variants.get(key)
             if known is None:
-                # The lock has spoken when the model was compiled, and is about all of its iterations.
+                # The lock applied at the first compilation, and covers all iterations.
                 recipe = self._recipe._replace(
                     base_margin=base_margin or self._recipe.base_margin, lock=None, locked=False, frozen=True
                 )
@@ -308,8 +321,8 @@ class Model:
     # Files.
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the shared library, which :func:`schedc.load`, ``schedc_runtime`` and C programs load. A file of that name is
-        replaced once the new one is whole."""
+        """Writes the shared library, for :func:`schedc.load`, ``schedc_runtime`` and C programs. An existing
+        file is replaced atomically."""
         place = Path(path)
         beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777)
@@ -327,9 +340,10 @@ class Model:
         return self._code.library
 
     def __getstate__(self) -> dict[str, Any]:
-        # The model's own bytes stay behind: the code has them.
+        # The model's own bytes are left out: the library contains the code.
         return {
-            "code": self._code, "answers": self._answers, "single": self._single, "by_position": self._by_position,
+            "code": self._code, "answers": self._answers, "single": self._single,
+            "by_position": self._by_position,
             "names": self._names,
         }
 
@@ -339,24 +353,26 @@ class Model:
         self._by_position, self._names = state["by_position"], state["names"]
         self._set_up()
 
-    # What scikit-learn asks of estimators.
+    # The interface of scikit-learn's estimators.
 
     def fit(self, X: Any = None, y: Any = None, **_: Any) -> Model:
-        """The model itself: it is fitted."""
+        """Returns the model itself, which is fitted already."""
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """No parameters: what can be chosen was chosen when it was compiled."""
+        """Returns no parameters: all options are fixed at compilation."""
         return {}
 
     def set_params(self, **params: Any) -> Model:
-        """The model itself. Raises ValueError for any parameter."""
+        """Returns the model itself. Raises ValueError for any parameter."""
         if params:
-            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}; compile the model again")
+            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}; compile the model "
+                             "again")
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy of a classifier's labels, or else the coefficient of determination; needs scikit-learn."""
+        """The accuracy for a classifier with labels, otherwise the coefficient of determination; needs
+        scikit-learn."""
         from sklearn.metrics import accuracy_score, r2_score
 
         measure = accuracy_score if self._answers.kind == "classifier" else r2_score
@@ -400,7 +416,8 @@ class Model:
             "order of accumulation": about["order"], "target": about["target"],
             "library": f"{len(self._code.library) // 1024} KiB",
         }
-        rows = "".join(f"<tr><th style='text-align:left'>{what}</th><td style='text-align:left'>{html.escape(str(value))}</td></tr>"
+        rows = "".join(f"<tr><th style='text-align:left'>{what}</th><td "
+                       f"style='text-align:left'>{html.escape(str(value))}</td></tr>"
                        for what, value in shown.items() if value)
         return f"<table>{rows}</table>{self.schedule._repr_html_()}"
 

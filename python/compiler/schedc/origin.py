@@ -1,4 +1,4 @@
-"""Models that people have: files, and objects that a trainer has fitted."""
+"""Sources of models: files, and objects that a trainer has fitted."""
 
 from __future__ import annotations
 
@@ -22,36 +22,37 @@ _LEAST_TREELITE = (4, 8)
 
 @dataclass(frozen=True)
 class Origin:
-    """The bytes of a model's file, and what its object does with the model."""
+    """The bytes of a model's file, and the object's own predictions."""
 
     model: bytes
     name: str = "the model"
-    """What messages call it."""
+    """Name in messages."""
     iterations: str = "all"
     """The iterations that the object predicts with."""
     as_release: str | None = None
-    """The release of the trainer whose meaning of the file counts; None for the one that saved it."""
+    """The trainer's release whose interpretation of the file counts; None for the one that saved it."""
     missing: float | None = None
-    """A number that stands for missing values, beside NaN."""
+    """A number that marks missing values, in addition to NaN."""
     single: bool = False
     """Whether the object rounds rows to single precision before it compares them."""
     names: tuple[str, ...] | None = None
-    """The names of the features, where the object has them and the file has not."""
+    """The names of the features, if the object has them but the file lacks them."""
     by_position: bool = False
     """Whether the object was trained without names, and takes the columns of tables in their order."""
     encoded: tuple[tuple[int, list[int] | list[str]], ...] = ()
-    """The features whose categories the object encodes, each with these in the order of their codes."""
+    """The features whose categories the object encodes, with the categories in the order of their codes."""
     family: str | None = None
-    """The family whose calls the check makes; None for what cannot predict."""
+    """The family, which selects the calls of the check; None if the object cannot predict."""
     answers: Answers = field(default_factory=Answers)
-    """What its methods return."""
+    """The results of its methods."""
 
 
 def origin_of(model: Any) -> Origin:
-    """The model that an object is: a path, the bytes of a file, or something fitted.
+    """The origin for an object: a path, the bytes of a file, or a fitted object.
 
-    Raises TypeError for objects that are no models, ValueError for those that are not fitted or do what no file says, and
-    OSError for files that cannot be read."""
+    Raises TypeError for objects that are no models, ValueError for unfitted ones and for options that no
+    model file can express, and OSError for files that cannot be read.
+    """
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Origin(bytes(model))
     if isinstance(model, (str, os.PathLike)):
@@ -62,22 +63,25 @@ def origin_of(model: Any) -> Origin:
             _check_fitted(model)
             return reader(model)
     raise TypeError(
-        f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path or the bytes of a "
-        "model's file, a fitted estimator of XGBoost, LightGBM, CatBoost or a forest of scikit-learn, or a model of ONNX "
+        f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path "
+        "or the bytes of a "
+        "model's file, a fitted estimator of XGBoost, LightGBM, CatBoost or a forest of scikit-learn, or a "
+        "model of ONNX "
         "or Treelite"
     )
 
 
 def _check_fitted(model: Any) -> None:
-    """Raises ValueError for an estimator of scikit-learn's kind that has learnt nothing yet."""
+    """Raises ValueError for an unfitted estimator with scikit-learn's interface."""
     asked = getattr(model, "__sklearn_is_fitted__", None)
-    is_fitted = asked() if asked is not None else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
+    is_fitted = asked() if asked is not None else not hasattr(model, "fit") or hasattr(model,
+                                                                                       "n_features_in_")
     if not is_fitted:
         raise ValueError(f"the {type(model).__name__} is not fitted yet: call its fit first")
 
 
 def model_bytes(model: Any) -> bytes:
-    """The bytes of its file."""
+    """The bytes of the model's file."""
     return origin_of(model).model
 
 
@@ -90,7 +94,7 @@ def _xgboost_booster(model: Any, **more: Any) -> Origin:
 def _xgboost_model(model: Any) -> Origin:
     booster = model.get_booster()
     stopped_early = booster.attr("best_iteration") is not None
-    # A random forest of XGBoost is one iteration, whatever stopped it.
+    # A random forest of XGBoost is one iteration, even after early stopping.
     iterations = f"0..{int(booster.attr('best_iteration')) + 1}" if stopped_early else "all"
     missing = model.missing
     missing = None if missing is None or numpy.isnan(missing) else float(missing)
@@ -100,7 +104,8 @@ def _xgboost_model(model: Any) -> Origin:
         answers = ByHalf(
             leaves="float32", classes=numpy.arange(count), softmax=model.objective == "multi:softmax"
         )
-    return _xgboost_booster(booster, iterations=iterations, missing=missing, answers=answers, family="XGBoost")
+    return _xgboost_booster(booster, iterations=iterations, missing=missing, answers=answers,
+                            family="XGBoost")
 
 
 def _lightgbm_booster(model: Any, **more: Any) -> Origin:
@@ -111,7 +116,8 @@ def _lightgbm_booster(model: Any, **more: Any) -> Origin:
     text = model.model_to_string(num_iteration=-1)
     more.setdefault("family", "Booster of LightGBM")
     return Origin(
-        text.encode(), name="the Booster", iterations=iterations, names=tuple(names), by_position=plain, **more
+        text.encode(), name="the Booster", iterations=iterations, names=tuple(names), by_position=plain,
+        **more
     )
 
 
@@ -120,7 +126,8 @@ def _lightgbm_model(model: Any) -> Origin:
     if hasattr(type(model), "predict_proba"):
         if callable(model.objective):
             raise ValueError(
-                "the classifier has an objective of its own, which its file does not say; give its booster_, which predicts raw scores"
+                "the classifier has an objective of its own, which its file does not say; give its "
+                "booster_, which predicts raw scores"
             )
         answers = Classifier(classes=numpy.asarray(model.classes_))
     return _lightgbm_booster(model.booster_, answers=answers, family="LightGBM")
@@ -137,13 +144,14 @@ def _catboost_model(model: Any) -> Origin:
     answers: Answers = Answers()
     if hasattr(type(model), "predict_proba"):
         classes = numpy.asarray(model.classes_)
-        # Labels come in a column where there is a margin for each class, of two classes, too.
+        # If there is a margin for each class, labels form a column, even for two classes.
         answers = ByClass(classes=classes, column=numpy.size(model.get_scale_and_bias()[1]) > 1)
     elif name == "CatBoost":
-        # The general class predicts margins unless it is told otherwise.
+        # The base class CatBoost predicts margins by default.
         answers = Answers(output="raw")
     return Origin(
-        content, name=f"the {name}", names=tuple(names) or None, by_position=plain, family="CatBoost", answers=answers
+        content, name=f"the {name}", names=tuple(names) or None, by_position=plain, family="CatBoost",
+        answers=answers
     )
 
 
@@ -156,44 +164,49 @@ def _treelite_model(model: Any) -> Origin:
 
 
 def _treelite(name: str) -> Any:
-    """Treelite with its importer of scikit-learn's forests."""
+    """Treelite, with its importer of scikit-learn's forests."""
     try:
         import treelite
         import treelite.sklearn
     except ImportError:
         raise ImportError(
-            f"a {name} of scikit-learn is read by way of Treelite, which is not installed: pip install 'treelite>=4.8'"
+            f"a {name} of scikit-learn is read by way of Treelite, which is not installed: pip install "
+            "'treelite>=4.8'"
         ) from None
     found = tuple(int(part) for part in re.findall(r"[0-9]+", treelite.__version__)[:2])
     if found < _LEAST_TREELITE:
         raise ImportError(
-            f"a {name} of scikit-learn is read by way of Treelite, and Treelite {treelite.__version__} loses the side of "
-            "missing values and the exponential of some losses; install 4.8 or later: pip install -U 'treelite>=4.8'"
+            f"a {name} of scikit-learn is read by way of Treelite, and Treelite {treelite.__version__} "
+            "loses the side of "
+            "missing values and the exponential of some losses; install 4.8 or later: pip install -U "
+            "'treelite>=4.8'"
         )
     return treelite
 
 
 def _by_treelite(model: Any, answers: Answers, single: bool, **more: Any) -> Origin:
-    """A forest of scikit-learn, whose exact way into a file is Treelite's."""
+    """A forest of scikit-learn. Treelite's importer converts it exactly."""
     name = type(model).__name__
     treelite = _treelite(name)
     if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
-        raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model for each")
+        raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model "
+                         "for each")
     trees = getattr(model, "estimators_", None)
     if trees is not None:
-        # Treelite's importer believes the parameter, which early stopping and set_params leave different from the trees.
+        # Treelite's importer trusts this parameter, which differs from the number of trees after early
+        # stopping or set_params.
         model = copy.copy(model)
         model.n_estimators = len(trees)
     made = treelite.sklearn.import_model(model)
     if getattr(model, "loss", None) == "exponential":
-        # The probability is the sigmoid of twice the margin, which Treelite's importer leaves out.
+        # The probability is the sigmoid of twice the margin; Treelite's importer omits the factor.
         made.get_header_accessor().set_field("sigmoid_alpha", numpy.array([2.0], dtype="float32"))
     content = bytes(made.serialize_bytes())
     known = getattr(model, "feature_names_in_", None)
     names = None if known is None else tuple(known)
     return Origin(
-        content, name=f"the {name}", single=single, names=names, by_position=names is None, family="scikit-learn",
-        answers=answers, **more,
+        content, name=f"the {name}", single=single, names=names, by_position=names is None,
+        family="scikit-learn", answers=answers, **more,
     )
 
 
@@ -230,10 +243,11 @@ def _histogram_classifier(model: Any) -> Origin:
 
 
 def _histogram(model: Any, answers: Answers) -> Origin:
-    """Histogram gradient boosting. Where it encodes categories, its trees are imported as they are, over codes."""
+    """Histogram gradient boosting. If it encodes categories, its trees are imported with codes as they
+    are."""
     plain = copy.copy(model)
     if answers.kind == "classifier" and len(model.classes_) == 1:
-        # Its trees are those of two classes, and Treelite's importer asks for two.
+        # The trees are those of two classes, which the importer expects.
         plain.classes_ = numpy.arange(2)
     encoder = getattr(model, "_preprocessor", None)
     if encoder is None:
@@ -246,7 +260,7 @@ def _histogram(model: Any, answers: Answers) -> Origin:
 
 
 class _Codes:
-    """A preprocessor that puts columns into the order of the trees and encodes nothing, as Treelite's importer reads it."""
+    """A preprocessor that only reorders columns for the trees, in the form that Treelite's importer reads."""
 
     def __init__(self, theirs: Any, codes: list[Array]) -> None:
         (name, encoder, columns), *rest = theirs.transformers_
@@ -256,7 +270,7 @@ class _Codes:
 
 
 def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str]:
-    """The categories of a feature: whole numbers, or names. Missing ones are none."""
+    """The categories of a feature: whole numbers, or names. Missing values are excluded."""
     known = [value for value in values.tolist() if value is not None and value == value]
     if all(isinstance(value, str) for value in known):
         return known
@@ -264,14 +278,16 @@ def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str
         return [int(value) for value in known]
     odd = next(value for value in known if not _is_code(value))
     raise ValueError(
-        f"the {type(model).__name__} has the category {odd!r} in feature {feature}, and schedc takes categories that are "
-        "all names or all whole numbers from 0 on; put sklearn.preprocessing.OrdinalEncoder before it, which numbers them "
+        f"the {type(model).__name__} has the category {odd!r} in feature {feature}, and schedc takes "
+        "categories that are "
+        "all names or all whole numbers from 0 on; put sklearn.preprocessing.OrdinalEncoder before it, "
+        "which numbers them "
         "so, fit both again, and compile the fitted estimator"
     )
 
 
 def _is_code(value: Any) -> bool:
-    """Whether a category is a whole number that a set can hold."""
+    """Whether a category is a whole number that fits a set."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number and 0 <= value < 2**32 and value == int(value)
 

@@ -1,3 +1,3 @@
-""":mod:`schedc_runtime.ray`, by the name of the whole package."""
+""":mod:`schedc_runtime.ray` under the name of the package schedc."""
 
 from schedc_runtime.ray import *  # noqa: F403

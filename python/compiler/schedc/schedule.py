@@ -39,7 +39,7 @@ class Schedule(str):
 
 
 class Nest:
-    """The loop nest that a schedule makes. ``str`` of it is its text; a notebook draws it."""
+    """The loop nest of a schedule. ``str`` gives its text; a notebook draws it."""
 
     def __init__(self, text: str, tree: Any) -> None:
         self._text = text
@@ -57,7 +57,7 @@ class Nest:
 
 
 def values_of(sets: Mapping[str, int] | None, target: str | None, batch_size: int | None) -> _native.Values:
-    """Values for a schedule, as the native part takes them."""
+    """Values for a schedule, in the form that the native part takes."""
     return {"sets": list((sets or {}).items()), "target": target, "batch_size": batch_size}
 
 
@@ -75,14 +75,16 @@ def check(
 ) -> Findings:
     """Checks a schedule: its text, or the path of its file.
 
-    ``model`` is what :func:`schedc.compile` takes; without one, the numbers of trees and features stay symbols. ``sets``
-    gives ``param``s of the schedule other values, ``target`` takes the place of its ``target`` line, and ``batch_size`` is
-    the number of rows that one run handles at most.
+    ``model`` is as for :func:`schedc.compile`; without one, the numbers of trees and features stay symbolic.
+    ``sets`` overrides the values of ``param``s, ``target`` overrides the ``target`` line, and ``batch_size``
+    is the largest number of rows per run.
 
-    Returns the findings; none if there is nothing to tell. Raises :class:`Refused` for a model that cannot be read.
+    Returns the findings, if any. Raises :class:`Refused` for a model that cannot be read.
+
     """
     try:
-        return Findings(*_native.check(schedule_text(text), _bytes_of(model), values_of(sets, target, batch_size)))
+        return Findings(*_native.check(schedule_text(text), _bytes_of(model),
+                                       values_of(sets, target, batch_size)))
     except _native.Refused as error:
         raise refused(error) from None
 
@@ -117,8 +119,9 @@ def format(text: str | PathLike[str]) -> Schedule:
 
 
 def schedule_text(schedule: str | PathLike[str]) -> str:
-    """The text of a schedule: itself, or that of the file that is named."""
-    is_name = isinstance(schedule, str) and not isinstance(schedule, Schedule) and schedule.strip().endswith(".sched")
+    """The text of a schedule, or of the named file."""
+    is_name = isinstance(schedule, str) and not isinstance(schedule,
+                                                           Schedule) and schedule.strip().endswith(".sched")
     if is_name or isinstance(schedule, PathLike):
         return Path(schedule).read_text(encoding="utf-8")
     return str(schedule)
@@ -128,7 +131,7 @@ _SHADES = ("#eef4fb", "#e3f3e6", "#fdf3df", "#f6e9f7", "#fbe9e7", "#e8f6f6")
 
 
 def _boxes(text: str) -> str:
-    """A nest drawn as boxes in boxes, from its indented text."""
+    """A nest drawn as nested boxes, from its indented text."""
     made: list[str] = []
     depth = 0
     for line in text.rstrip().splitlines():
@@ -138,7 +141,8 @@ def _boxes(text: str) -> str:
         label = f'<div style="white-space:pre;font-family:monospace">{html.escape(line.strip()) or "&nbsp;"}</div>'
         if line.lstrip().startswith(("for ", "parallel ", "when ", "otherwise")):
             shade = _SHADES[level % len(_SHADES)]
-            made.append(f'<div style="background:{shade};color:#222;border:1px solid #9ab;border-radius:4px;padding:3px 8px;margin:2px">')
+            made.append(f'<div style="background:{shade};color:#222;border:1px solid '
+                        '#9ab;border-radius:4px;padding:3px 8px;margin:2px">')
             depth = level + 1
         made.append(label)
     made.extend(["</div>"] * depth)

@@ -1,3 +1,3 @@
-""":mod:`schedc_runtime.spark`, by the name of the whole package."""
+""":mod:`schedc_runtime.spark` under the name of the package schedc."""
 
 from schedc_runtime.spark import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Sparse matrices, predicted in blocks of rows that are filled out."""
+"""Predictions of sparse matrices, by converting blocks of rows to dense ones."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ _BLOCK = 1 << 20
 
 
 def is_sparse(rows: Any) -> bool:
-    """Whether an object is a matrix or an array of SciPy's sparse ones."""
+    """Whether an object is a sparse matrix or array of SciPy."""
     return hasattr(rows, "tocsr") and hasattr(rows, "nnz")
 
 
 def predict_sparse(
-    model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, out: Array | None, plain: dict[str, Any]
+    model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, out: Array | None,
+    plain: dict[str, Any]
 ) -> Array:
-    """Predicts the rows of a sparse matrix. What it leaves out is missing to XGBoost, and 0 to other trainers."""
+    """Predicts the rows of a sparse matrix. Absent entries are missing for XGBoost, and 0 for other
+    trainers."""
     rows = rows.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()

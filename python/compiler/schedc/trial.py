@@ -1,4 +1,4 @@
-"""A compiled model and its object on the rows of a check."""
+"""The comparison of a compiled model with its object on the rows of a check."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ class Trial:
     ) -> Array | None:
         """Compares the answers of a method, and returns the object's.
 
-        ``close`` bounds the difference, relative to the largest answer; ``counted`` says which rows count."""
+        ``close`` bounds the difference, relative to the largest answer; ``counted`` selects the rows to
+        compare.
+        """
         try:
             expected = numpy.asarray(theirs())
         except Exception as error:
@@ -72,7 +74,7 @@ class Trial:
         try:
             found = numpy.asarray(ours())
         except SchedcError:
-            # The library is for other processors, and says so whenever it is called here.
+            # The library is for other processors, and raises this error in every call on this one.
             return None
         except Exception as error:
             self._refuse(method, rows, 0, expected[:1], error)
@@ -97,9 +99,11 @@ class Trial:
         )
         row = rows.iloc[at : at + 1] if hasattr(rows, "iloc") else rows[at : at + 1]
         told = _native.difference(
-            f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model {mine}",
+            f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model "
+            f"{mine}",
             [f"the row is {self._described(at)}"],
-            "if a `predict` of your own or an option of the trainer is meant to differ, check=False compiles the "
+            "if a `predict` of your own or an option of the trainer is meant to differ, check=False "
+            "compiles the "
             "model all the same; else report this, with the model",
         )
         raise Difference(Findings(*told), row, method, expected, found)
@@ -111,7 +115,7 @@ class Trial:
         return ", ".join(shown[:_SHOWN]) + (f" and {more} more values" if more > 0 else "")
 
     def decided(self, answers: Array | None) -> Array | None:
-        """Finds the rows whose class no last digit changes, by their probabilities."""
+        """Selects the rows whose class does not depend on the last digits of the probabilities."""
         if answers is None:
             return None
         if answers.ndim == 1 or answers.shape[1] == 1:
@@ -122,7 +126,8 @@ class Trial:
         return numpy.asarray(distances > max(CLOSE, self.slack) * 4)
 
     def frame(self, labels: list[list[Any]]) -> Any:
-        """The rows as a frame of pandas, with names where features have ``labels``; None without pandas."""
+        """The rows as a frame of pandas, with names for features that have ``labels``; None without
+        pandas."""
         if any(_has_no_name(names) for names in labels):
             return None
         try:
@@ -143,13 +148,13 @@ class Trial:
 
 
 def _span(iterations: str) -> tuple[int, int] | None:
-    """The first iteration and the one behind the last, if a text says them as ``a..b``."""
+    """The first iteration and the end, from a text of the form ``a..b``."""
     first, dots, end = iterations.partition("..")
     return (int(first), int(end)) if dots and first.isdigit() and end.isdigit() else None
 
 
 def _unequal(expected: Array, found: Array, close: float, slack: float) -> Array:
-    """Finds the values that differ by more than their bound."""
+    """Marks the values that differ by more than their bound."""
     if expected.dtype.kind not in "fc" or found.dtype.kind not in "fc":
         return numpy.asarray(expected != found)
     equal = (expected == found) | (numpy.isnan(expected) & numpy.isnan(found))
@@ -162,14 +167,14 @@ def _unequal(expected: Array, found: Array, close: float, slack: float) -> Array
 
 
 def codes_of(values: Array, count: int) -> Array:
-    """Codes for a column of names: those that the model does not know are missing."""
+    """Codes for a column of names; unknown names are missing."""
     known = (values >= 0) & (values < count) & (values == numpy.floor(values))
     codes: Array = numpy.where(known, values, -1).astype("int64")
     return codes
 
 
 def _has_no_name(names: list[Any]) -> bool:
-    """Whether a list of names cannot be the categories of a column."""
+    """Whether a list of names cannot be the categories of a pandas column."""
     return any(name is None or name != name for name in names) or len(set(map(repr, names))) < len(names)
 
 

@@ -1,8 +1,8 @@
-//! From the bytes of a model and the text of a schedule to a library.
+//! Builds libraries from the bytes of a model and the text of a schedule.
 
 use crate::language::Values;
+use crate::report::{FindingsReport, Keeper};
 use crate::rows::Probes;
-use crate::told::{Keeper, Told};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -18,35 +18,35 @@ use schedc_driver::{CodeDestination, Failure, Job, LockUse, Lookup, Model, RowTy
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the functions of a library begin with.
+/// Prefix of the functions of a library.
 const PREFIX: &str = "schedc";
 
-/// A library, and what there is to say of it.
+/// A library with the compiler's report on it.
 #[pyclass(frozen, get_all, module = "schedc._native")]
 pub struct Artefact {
     /// The bytes of the shared library.
     library: Py<PyBytes>,
     /// Its C header.
     header: String,
-    /// For each version its processor, its type of rows and its schedule.
+    /// The processor, type of rows and schedule of each version.
     schedules: Vec<(String, String, String)>,
-    /// Remarks on the model.
+    /// Warnings and notes on the model.
     notes: Vec<String>,
     /// Findings in the schedule: JSON, text, coloured text.
     findings: (String, String, String),
-    /// Why the lock does not serve, if it has entries for the model and they do not fit.
+    /// The reason why the lock is unused, if it has entries for the model but none matches.
     miss: Option<String>,
-    /// If asked for, rows for a comparison with the object that the model comes from: doubles, and the largest sum.
+    /// On request, rows for a comparison with the model's object: doubles, and the largest sum.
     probes: Option<(Py<PyBytes>, f64)>,
 }
 
-/// The same before it belongs to Python.
+/// A built library, still free of Python objects.
 struct Built {
     library: Vec<u8>,
     header: String,
     schedules: Vec<(String, String, String)>,
     notes: Vec<String>,
-    findings: Told,
+    findings: FindingsReport,
     miss: Option<String>,
     probes: Option<Probes>,
 }
@@ -72,8 +72,8 @@ impl Encoded {
     }
 }
 
-/// What to build.
-struct Wishes<'a> {
+/// The options of a build.
+struct BuildOptions<'a> {
     model: &'a [u8],
     name: &'a str,
     schedule: Option<String>,
@@ -88,12 +88,13 @@ struct Wishes<'a> {
     names: Vec<String>,
 }
 
-/// Compiles the bytes of a model's file, under a schedule or under the one that schedc chooses, to a shared library for some
-/// processors. `name` is what messages call the model, and where a schedule of the lock is looked for unless it is `frozen`, the
-/// path of its file. `encoded` has the categories that scikit-learn encodes before its trees see them, by feature; `probes` asks
-/// for rows to compare predictions on. `as_release` is the release whose meaning of the file counts, by default the one that
-/// saved it. `feature_names` are those of the object, which
-/// count where the file has none.
+/// Compiles the bytes of a model's file to a shared library for the given processors.
+///
+/// Uses the given schedule, or the lock's, or an automatic one. `name` names the model in messages. It is
+/// also the path from which the lock is found, unless the build is `frozen`. `encoded` has, by feature, the
+/// categories that scikit-learn encodes before the trees. `probes` requests rows for a comparison of
+/// predictions. `as_release` is the release whose reading of the file counts, by default the one that saved
+/// it. `feature_names` are the object's, for files without names.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
@@ -120,7 +121,7 @@ pub fn build(
     as_release: Option<&str>,
     feature_names: Vec<String>,
 ) -> PyResult<Artefact> {
-    let wishes = Wishes {
+    let options = BuildOptions {
         model,
         name,
         schedule,
@@ -139,13 +140,20 @@ pub fn build(
     };
     let built = py.detach(|| {
         let keeper = Keeper::default();
-        match compiled(wishes, &keeper) {
-            Ok(built) => Ok(Built { findings: keeper.told(), ..built }),
+        match compiled(options, &keeper) {
+            Ok(built) => Ok(Built { findings: keeper.report(), ..built }),
             Err(failure) => Err(keeper.stopped(failure)),
         }
     });
-    let Built { library, header, schedules, notes, findings: Told { json, text, color }, miss, probes } =
-        built.map_err(Told::error)?;
+    let Built {
+        library,
+        header,
+        schedules,
+        notes,
+        findings: FindingsReport { json, text, color },
+        miss,
+        probes,
+    } = built.map_err(FindingsReport::error)?;
     let probes = probes.map(|Probes { values, magnitude }| {
         let bytes: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
         (PyBytes::new(py, &bytes).unbind(), magnitude)
@@ -161,9 +169,21 @@ pub fn build(
     })
 }
 
-fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
-    let Wishes { model, name, schedule, cpus, rows, rules, reading, values, lock, encoded, probes, names } =
-        wishes;
+fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure> {
+    let BuildOptions {
+        model,
+        name,
+        schedule,
+        cpus,
+        rows,
+        rules,
+        reading,
+        values,
+        lock,
+        encoded,
+        probes,
+        names,
+    } = options;
     let values = values.checked()?;
     let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
     if !encoded.is_empty() {
@@ -202,17 +222,17 @@ fn compiled(wishes: Wishes<'_>, keeper: &Keeper) -> Result<Built, Failure> {
         header: header_of(&made, PREFIX),
         schedules: described.collect(),
         notes: job.notes(first),
-        findings: Told::default(),
+        findings: FindingsReport::default(),
         miss,
         probes,
     })
 }
 
-/// Findings about a compiled model that differs from its object, as JSON, as text and as coloured text.
+/// Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text.
 #[pyfunction]
 pub fn difference(message: &str, notes: Vec<String>, help: &str) -> (String, String, String) {
     let diagnostic = Diagnostic::new(codes::OTHER_ANSWER, Place::Whole, message).help(help);
-    let Told { json, text, color } = Told::refused(Diagnostic { notes, ..diagnostic });
+    let FindingsReport { json, text, color } = FindingsReport::refused(Diagnostic { notes, ..diagnostic });
     (json, text, color)
 }
 

@@ -1,6 +1,6 @@
-//! The language: checks, nests and the formatter.
+//! The language from Python: checks, nests and the formatter.
 
-use crate::told::{Keeper, Told};
+use crate::report::{FindingsReport, Keeper};
 use pyo3::prelude::*;
 use sched_forest::ReadOptions;
 use sched_lang::{Supported, Target};
@@ -8,14 +8,14 @@ use sched_nest::show::{nests_json, show_nests};
 use schedc_driver::{Failure, Model, ScheduleValues, Source};
 use std::path::Path;
 
-/// A schedule and what it is looked at with.
-struct Look {
+/// A schedule with the values for its check.
+struct ScheduleCheck {
     source: Source,
     model: Option<Model>,
     values: ScheduleValues,
 }
 
-/// Values for a schedule, as Python gives them: a dictionary.
+/// Values for a schedule, from a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Values {
@@ -23,12 +23,12 @@ pub struct Values {
     pub sets: Vec<(String, i64)>,
     /// The target.
     pub target: Option<String>,
-    /// Rows that one run of the nest handles.
+    /// Largest number of rows per run of the nest.
     pub batch_size: Option<u64>,
 }
 
 impl Values {
-    /// As the driver takes them.
+    /// The driver's form of these values.
     pub fn checked(self) -> Result<ScheduleValues, Failure> {
         let parse = |text: String| {
             text.parse::<Target>().map_err(|()| {
@@ -47,12 +47,12 @@ impl Values {
     }
 }
 
-impl Look {
-    fn new(text: &str, model: Option<&[u8]>, values: Values) -> Result<Look, Failure> {
+impl ScheduleCheck {
+    fn new(text: &str, model: Option<&[u8]>, values: Values) -> Result<ScheduleCheck, Failure> {
         let read = |bytes| Model::of_bytes(Path::new("the model"), bytes, &ReadOptions::default());
         let source =
             Source { name: "schedule".to_string(), text: text.to_string(), is_chosen: false, path: None };
-        Ok(Look { source, model: model.map(read).transpose()?, values: values.checked()? })
+        Ok(ScheduleCheck { source, model: model.map(read).transpose()?, values: values.checked()? })
     }
 
     fn checked(&self) -> sched_lang::Checked {
@@ -64,8 +64,8 @@ impl Look {
     }
 }
 
-/// Checks a schedule, with the bytes of a model's file if there is one. Gives the findings as JSON, as text and as coloured
-/// text.
+/// Checks a schedule, against a model's file if its bytes are given. Returns the findings as JSON, text and
+/// coloured text.
 #[pyfunction]
 #[pyo3(signature = (text, model, values))]
 pub fn check(
@@ -75,10 +75,10 @@ pub fn check(
     values: Values,
 ) -> PyResult<(String, String, String)> {
     let found = py.detach(|| {
-        let look = Look::new(text, model, values)?;
-        Ok(Told::of(&look.source.name, text, &look.checked().diagnostics))
+        let check = ScheduleCheck::new(text, model, values)?;
+        Ok(FindingsReport::of(&check.source.name, text, &check.checked().diagnostics))
     });
-    let Told { json, text, color } =
+    let FindingsReport { json, text, color } =
         found.map_err(|failure: Failure| Keeper::default().stopped(failure).error())?;
     Ok((json, text, color))
 }
@@ -89,12 +89,14 @@ pub fn check(
 pub fn nest(py: Python<'_>, text: &str, model: Option<&[u8]>, values: Values) -> PyResult<(String, String)> {
     let found = py.detach(|| {
         let stopped = |failure| Keeper::default().stopped(failure);
-        let look = Look::new(text, model, values).map_err(stopped)?;
-        let checked = look.checked();
-        let nests = checked.nests.ok_or_else(|| Told::of(&look.source.name, text, &checked.diagnostics))?;
+        let check = ScheduleCheck::new(text, model, values).map_err(stopped)?;
+        let checked = check.checked();
+        let nests = checked
+            .nests
+            .ok_or_else(|| FindingsReport::of(&check.source.name, text, &checked.diagnostics))?;
         Ok((show_nests(&nests), nests_json(&nests).to_string()))
     });
-    found.map_err(Told::error)
+    found.map_err(FindingsReport::error)
 }
 
 /// The canonical layout of a schedule; None if it has syntax errors.

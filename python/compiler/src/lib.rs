@@ -1,10 +1,10 @@
-//! The native part of the package `schedc`: the compiler and the language, as functions from bytes and texts to bytes and
-//! texts. What they find is JSON, of which the package makes objects.
+//! The native part of the package `schedc`: the compiler and the language, as functions from bytes and texts
+//! to bytes and texts. Findings are JSON, from which the package makes objects.
 
 mod build;
 mod language;
+mod report;
 mod rows;
-mod told;
 
 use pyo3::prelude::*;
 

@@ -1,32 +1,32 @@
-//! Rows on which a compiled model and the object that it was made of are compared.
+//! Rows for comparing a compiled model with its object.
 
 use sched_forest::{Boundary, BoundaryOptions, Float, Forest, Predicate};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows on and beside thresholds.
+/// Number of rows on and beside thresholds.
 const SOLVED: usize = 24;
-/// Rows with more missing values and ordinary categories than those have.
+/// Number of rows with more missing values and common categories than those have.
 const MIXED: usize = 24;
-/// Most values of all rows, which bounds the memory for models with very many features.
+/// Most values in all rows together; bounds the memory for models with very many features.
 const MOST_VALUES: usize = 1 << 22;
-/// Most inner nodes that rows are solved for, about 5 ms of work; of larger models every n-th tree counts.
+/// Most inner nodes to solve rows for, about 5 ms of work. Larger models use every n-th tree.
 const MOST_NODES: usize = 1 << 13;
-/// Most members of a feature's sets that are collected.
+/// Most members of a feature's category sets that are collected.
 const MOST_MEMBERS: usize = 1 << 12;
-/// Largest value where leaves are linear, whose products would overflow.
+/// Largest value if leaves are linear, whose products would overflow otherwise.
 const MOST_LINEAR: f64 = 1e6;
 
-/// Rows for a comparison, and how large sums can become.
+/// Rows for a comparison, and a bound of the sums.
 pub struct Probes {
-    /// The values, row after row.
+    /// The values in row-major order.
     pub values: Vec<f64>,
-    /// The sum over the trees of each tree's largest leaf, and the largest base value.
+    /// The sum over the trees of each tree's largest leaf, plus the largest base value.
     pub magnitude: f64,
 }
 
 impl Probes {
-    /// Rows of a type for a forest: finite values, with NaN for missing ones.
+    /// Rows of a type for a forest: finite values, and NaN for missing ones.
     pub fn new(forest: &Forest, rows: Float) -> Probes {
         let features = forest.num_features;
         let count = (MOST_VALUES / features.max(1)).clamp(2, SOLVED + MIXED);
@@ -63,7 +63,7 @@ fn solved(forest: &Forest, rows: Float, count: usize) -> Vec<Vec<f64>> {
     made
 }
 
-/// The forest, or one with fewer of its trees where it has too many nodes.
+/// The forest, or a sample of its trees if it has too many nodes.
 fn few_trees(forest: &Forest) -> Cow<'_, Forest> {
     let nodes: usize = forest.trees.iter().map(|tree| tree.inner.len()).sum();
     if nodes <= MOST_NODES {
@@ -75,8 +75,8 @@ fn few_trees(forest: &Forest) -> Cow<'_, Forest> {
     Cow::Owned(fewer)
 }
 
-/// For each feature with sets of categories the values that mixed rows take in turn: members, a number that is in no
-/// set, and NaN.
+/// For each feature with sets of categories, the values that mixed rows cycle through: members, a number
+/// outside of all sets, and NaN.
 fn choices(forest: &Forest) -> BTreeMap<u32, Vec<f64>> {
     let mut members: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for node in forest.trees.iter().flat_map(|tree| &tree.inner) {

@@ -1,11 +1,12 @@
-"""Models that ``schedc build`` compiled, called on arrays.
+"""Calls libraries of ``schedc build`` on arrays.
 
     >>> import numpy, schedc_runtime
     >>> model = schedc_runtime.load("model.so")
     >>> model.predict(numpy.zeros((2, model.num_features), dtype="float32"))
     array([0.91..., 0.91...], dtype=float32)
 
-Neither schedc nor LLVM is needed where such a library runs.
+Such a library needs neither schedc nor LLVM to run.
+
 """
 
 from ._native import Model, SchedcError, load
@@ -17,7 +18,7 @@ _ENGINES = ("dask", "mlflow", "mlserver", "ray", "spark", "triton")
 
 
 def __getattr__(name: str) -> object:
-    """Modules for engines are loaded when they are asked for, since they need packages that not everybody has."""
+    """Modules for engines are loaded on first use, since they need optional packages."""
     if name in _ENGINES:
         from importlib import import_module
 

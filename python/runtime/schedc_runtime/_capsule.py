@@ -1,6 +1,7 @@
-"""Tables by Arrow's C interface alone, for objects that have it where pyarrow is not installed.
+"""Tables read through Arrow's C interface, without pyarrow.
 
 The structures are those of the Arrow C data and stream interfaces.
+
 """
 
 from __future__ import annotations
@@ -71,14 +72,15 @@ _TEXTS = {b"u": "int32", b"U": "int64"}
 
 
 class CapsuleTable:
-    """A table that an object hands over as an Arrow stream. Its memory is freed with this value.
+    """A table that an object exports as an Arrow stream. Its memory is freed with this value.
 
-    Raises TypeError for a stream that is no table."""
+    Raises TypeError if the stream is not a table.
+    """
 
     def __init__(self, table: Any) -> None:
         self._chunks: list[_Array] = []
         self._schema = _Schema()
-        # The capsule owns the stream, and this value the capsule.
+        # The capsule owns the stream, and this value owns the capsule.
         self._capsule = table.__arrow_c_stream__()
         find = ctypes.pythonapi.PyCapsule_GetPointer
         find.restype, find.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -112,27 +114,31 @@ class CapsuleTable:
         return [(field.name or b"").decode("utf-8", errors="replace") for field in fields]
 
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return sum(int(chunk.length) for chunk in self._chunks)
 
     def column(self, at: int) -> Column:
-        """The column of this number: where it lies, if it is of numbers and in one piece."""
+        """The column with this index, without a copy if it is numeric and in one chunk."""
         field = self._schema.children[at].contents
-        pieces = [_column(field, chunk.children[at].contents, chunk.offset, chunk.length) for chunk in self._chunks]
+        pieces = [_column(field, chunk.children[at].contents, chunk.offset, chunk.length)
+                  for chunk in self._chunks]
         if len(pieces) == 1:
             return pieces[0]
         return _together(pieces, field)
 
     def give(self, kept: list[int], results: dict[str, numpy.ndarray]) -> dict[str, Any]:
-        """Results as arrays: nobody says how to make a table of the same kind."""
+        """The results as arrays, since the interface cannot create a table of the caller's kind."""
         if kept:
             name = self.names()[kept[0]]
-            raise TypeError(f"column {quoted(name)} can be kept in a table of pyarrow, pandas or Polars alone")
-        return {name: values.astype(str) if values.dtype == object else values for name, values in results.items()}
+            raise TypeError(
+                f"column {quoted(name)} can be kept in a table of pyarrow, pandas or Polars alone"
+            )
+        return {name: values.astype(str) if values.dtype == object else values
+                for name, values in results.items()}
 
 
 def _view(array: _Array, buffer: int, dtype: str, count: int) -> numpy.ndarray:
-    """The first elements of a buffer, where they lie."""
+    """A view of the first elements of a buffer."""
     address, size = array.buffers[buffer], numpy.dtype(dtype).itemsize * count
     if size == 0 or address is None:
         return numpy.zeros(count, dtype=dtype)
@@ -153,7 +159,8 @@ def _column(field: _Schema, array: _Array, offset: int, count: int) -> Column:
         names = _texts_or_numbers(field.dictionary.contents, array.dictionary.contents)
         places = _view(array, 1, _NUMBERS[field.format], first + count)[first:].astype("int64")
         validity = _validity(array, first, count)
-        return Names(names, places if validity is None else numpy.where(validity.absent(count), -1, places), True)
+        return Names(names, places if validity is None else numpy.where(validity.absent(count), -1, places),
+                     True)
     if field.format in _NUMBERS:
         values = _view(array, 1, _NUMBERS[field.format], first + count)[first:]
         return Numbers(values, None, _validity(array, first, count))
@@ -166,9 +173,12 @@ def _column(field: _Schema, array: _Array, offset: int, count: int) -> Column:
         texts = _texts(field, array, first, count)
         names = list(dict.fromkeys(text for text in texts if text is not None))
         numbers = {name: at for at, name in enumerate(names)}
-        return Names(names, numpy.array([-1 if text is None else numbers[text] for text in texts], dtype="int64"))
+        return Names(names, numpy.array([-1 if text is None else numbers[text] for text in texts],
+                                        dtype="int64"))
     kind = (field.format or b"").decode(errors="replace")
-    raise TypeError(f"holds values of Arrow's format {kind!r}; give the numbers that the model was trained on")
+    raise TypeError(
+        f"holds values of Arrow's format {kind!r}; give the numbers that the model was trained on"
+    )
 
 
 def _texts(field: _Schema, array: _Array, first: int, count: int) -> list[str | None]:
@@ -176,7 +186,8 @@ def _texts(field: _Schema, array: _Array, first: int, count: int) -> list[str | 
     content = _view(array, 2, "uint8", int(ends[-1])).tobytes()
     validity = _validity(array, first, count)
     absent = numpy.zeros(count, dtype=bool) if validity is None else validity.absent(count)
-    return [None if gone else content[start:end].decode("utf-8") for gone, start, end in zip(absent, ends, ends[1:])]
+    return [None if gone else content[start:end].decode("utf-8")
+            for gone, start, end in zip(absent, ends, ends[1:])]
 
 
 def _texts_or_numbers(field: _Schema, array: _Array) -> list[Any]:
@@ -188,14 +199,16 @@ def _texts_or_numbers(field: _Schema, array: _Array) -> list[Any]:
     if not isinstance(found, Numbers):
         raise TypeError("holds a dictionary of dictionaries")
     absent = found.absent()
-    return [None if absent is not None and absent[at] else value for at, value in enumerate(found.values.tolist())]
+    return [None if absent is not None and absent[at] else value
+            for at, value in enumerate(found.values.tolist())]
 
 
 def _together(pieces: list[Column], field: _Schema) -> Column:
-    """Chunks as one column."""
+    """The chunks as one column."""
     if not pieces:
         is_text = bool(field.dictionary) or field.format in _TEXTS
-        return Names([], numpy.empty(0, dtype="int64")) if is_text else Numbers(numpy.empty(0, dtype="float32"))
+        return Names([], numpy.empty(0, dtype="int64")) if is_text else Numbers(numpy.empty(0,
+                                                                                            dtype="float32"))
     if isinstance(pieces[0], Names):
         names: list[Any] = []
         places = []

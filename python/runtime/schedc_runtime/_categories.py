@@ -1,4 +1,4 @@
-"""Codes of categories in columns: the rules of ``docs/categories.md``, which the native module knows."""
+"""Codes of categories in columns. ``docs/categories.md`` has the rules; the native module implements them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._native import Categories
 
 
 def _narrow(codes: Any) -> numpy.ndarray:
-    """Codes in single precision, if it holds all of them."""
+    """Codes in single precision, if it represents all of them exactly."""
     single: numpy.ndarray = codes.astype("float32")
     return single if numpy.array_equal(single, codes, equal_nan=True) else codes
 
@@ -24,10 +24,12 @@ class Feature:
         self._categories, self._feature, self._table = categories, feature, table
 
     def of_names(self, column: Names, name: str) -> numpy.ndarray:
-        """The codes of rows that refer to names by their places, -1 for a missing value.
+        """The codes of rows that are indices into names; -1 is a missing value.
 
-        Raises ValueError for a name that a row refers to and that is no category for certain."""
-        found = self._categories.codes(self._feature, column.names, dictionary=column.dictionary, table=self._table)
+        Raises ValueError if a row has a name that certainly is no category.
+        """
+        found = self._categories.codes(self._feature, column.names, dictionary=column.dictionary,
+                                       table=self._table)
         refused = [at for at, code in enumerate(found) if not isinstance(code, float)]
         if refused:
             rows = numpy.flatnonzero(numpy.isin(column.places, refused))
@@ -40,7 +42,8 @@ class Feature:
     def of_numbers(self, column: Numbers, name: str) -> numpy.ndarray:
         """The codes of rows of numbers or truth values.
 
-        Raises ValueError for a number that is no category for certain."""
+        Raises ValueError for a number that certainly is no category.
+        """
         values = column.values
         if values.dtype == numpy.float16:
             values = values.astype("float32")

@@ -1,4 +1,4 @@
-"""A column of a table, whatever library it is of, as numbers or as names."""
+"""Columns of tables, from any library, as numbers or as names."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import numpy
 
 
 class Validity(NamedTuple):
-    """A bit for each row, the least significant first: 1 where there is a value."""
+    """Validity as one bit for each row, least significant first: 1 if the value is present."""
 
     bits: numpy.ndarray
     first: int
 
     def absent(self, rows: int) -> numpy.ndarray:
-        """A truth value for each row: whether there is no value."""
+        """Validity as one boolean for each row: true if the value is missing."""
         bits = numpy.unpackbits(self.bits, count=self.first + rows, bitorder="little")
         absent: numpy.ndarray = bits[self.first :] == 0
         return absent
 
 
 class Numbers(NamedTuple):
-    """Numbers, of which some may be marked as missing, in one of two ways."""
+    """Numbers, with an optional mask of missing values in one of two forms."""
 
     values: numpy.ndarray
     missing: numpy.ndarray | None = None
     validity: Validity | None = None
 
     def absent(self) -> numpy.ndarray | None:
-        """A truth value for each row, whether it is missing; None if all are there."""
+        """A boolean for each row, true if the value is missing; None if all are present."""
         return self.missing if self.validity is None else self.validity.absent(len(self.values))
 
 
 class Names(NamedTuple):
-    """Different values, and for each row the place of its value; -1 is a missing value."""
+    """Distinct values, and for each row the index of its value; -1 is a missing value."""
 
     names: list[Any]
     places: numpy.ndarray
@@ -45,10 +45,12 @@ Column = Numbers | Names
 
 
 def column(values: Any, named: bool = False) -> Column:
-    """The column that an array of NumPy, pyarrow, pandas or Polars is, or a list. Objects of several types are names where
-    the feature's categories have ``named`` ones.
+    """Converts an array of NumPy, pyarrow, pandas or Polars, or a list, to a column. Objects of several types
+    are names if the feature has ``named`` categories.
 
-    Raises TypeError for what is neither numbers nor names, and ValueError for objects that are too large numbers."""
+    Raises TypeError for values that are neither numbers nor names, and ValueError for numbers that are too
+    large.
+    """
     if isinstance(values, (Numbers, Names)):
         return values
     readers: dict[str, Any] = {"pyarrow": _of_arrow, "pandas": _of_pandas, "polars": _of_polars}
@@ -67,7 +69,7 @@ def _of_numpy(values: Any, named: bool) -> Column:
         missing, values = numpy.ma.getmaskarray(values), values.data
     array = numpy.asarray(values)
     if not isinstance(values, numpy.ndarray) and (named or array.dtype.kind == "U"):
-        # Of a list with values of several types, NumPy makes one type of all.
+        # NumPy converts a list with values of several types to a single type.
         array = numpy.asarray(values, dtype=object)
     if array.ndim != 1:
         raise TypeError(f"has {array.ndim} dimensions; a column has one")
@@ -96,7 +98,7 @@ def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -
     there = [value for value, is_absent in zip(values, absent) if not is_absent]
     kinds = {type(value) for value in there}
     if kinds and (named or all(issubclass(kind, str) for kind in kinds)):
-        # Numbers and truth values may be equal and of different types.
+        # Numbers and truth values of different types may be equal.
         different = {(type(value), value): value for value in there}
         numbers = {key: at for at, key in enumerate(different)}
         places = numpy.full(len(values), -1, dtype="int64")
@@ -105,10 +107,12 @@ def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -
     numeric = (bool, int, float, numpy.bool_, numpy.integer, numpy.floating)
     wrong = next((kind for kind in kinds if not issubclass(kind, numeric)), None)
     if wrong is not None:
-        raise _refused(wrong.__name__ if len(kinds) == 1 else " and ".join(sorted(kind.__name__ for kind in kinds)))
+        raise _refused(wrong.__name__ if len(kinds) == 1
+                       else " and ".join(sorted(kind.__name__ for kind in kinds)))
     doubles = numpy.full(len(values), numpy.nan)
     doubles[~absent] = [float(value) for value in there]
-    if kinds and all(issubclass(kind, (int, numpy.integer)) and not issubclass(kind, bool) for kind in kinds) and not absent.any():
+    if kinds and all(issubclass(kind, (int, numpy.integer)) and not issubclass(kind, bool)
+                     for kind in kinds) and not absent.any():
         whole = _whole(there)
         if whole is not None:
             return Numbers(whole)
@@ -118,7 +122,7 @@ def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -
 
 
 def _whole(values: list[Any]) -> numpy.ndarray | None:
-    """Whole numbers of Python as an array of a type that holds all of them; None if there is none."""
+    """Python integers as an array of a type that holds all of them; None if there is no such type."""
     for kind in ("int64", "uint64"):
         limits = numpy.iinfo(kind)
         if all(limits.min <= int(value) <= limits.max for value in values):
@@ -132,7 +136,7 @@ def _of_arrow(values: Any, named: bool) -> Column:
 
     if isinstance(values, pyarrow.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
-    if isinstance(values, pyarrow.ChunkedArray):  # of no chunks, in some versions
+    if isinstance(values, pyarrow.ChunkedArray):  # some versions fail without chunks
         values = pyarrow.array([], type=values.type)
     kind, types = values.type, pyarrow.types
     if isinstance(values, pyarrow.ExtensionArray):
@@ -191,13 +195,16 @@ def _of_polars(series: Any, named: bool) -> Column:
     if kind in (polars.String, polars.Categorical) or isinstance(kind, polars.Enum):
         series = series.cast(polars.String)
         names = series.drop_nulls().unique().to_list()
-        places = series.replace_strict(names, range(len(names)), default=None, return_dtype=polars.Int64) if names else None
+        places = series.replace_strict(names, range(len(names)), default=None,
+                                       return_dtype=polars.Int64) if names else None
         blank = numpy.full(len(series), -1, dtype="int64")
-        return Names(names, blank if places is None else places.fill_null(-1).to_numpy(), kind != polars.String)
+        return Names(names, blank if places is None else places.fill_null(-1).to_numpy(),
+                     kind != polars.String)
     if kind == polars.Null:
         return Numbers(numpy.full(len(series), numpy.nan, dtype="float32"))
     if not (kind.is_integer() or kind.is_float() or kind == polars.Boolean) or "128" in str(kind):
         raise _refused(kind)
     if series.null_count() == 0:
         return Numbers(series.to_numpy())
-    return Numbers(series.fill_null(False if kind == polars.Boolean else 0).to_numpy(), series.is_null().to_numpy())
+    return Numbers(series.fill_null(False if kind == polars.Boolean else 0).to_numpy(),
+                   series.is_null().to_numpy())

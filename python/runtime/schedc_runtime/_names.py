@@ -1,4 +1,4 @@
-"""Columns found by the names of a model's features."""
+"""Lookup of columns by the names of a model's features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_LETTERS = 80
 
 
 def quoted(name: str) -> str:
-    """A name as messages have it."""
+    """A name as messages quote it."""
     return '"' + (name if len(name) <= _MOST_LETTERS else name[:_MOST_LETTERS] + "...") + '"'
 
 
@@ -20,8 +20,8 @@ def _plain(name: str) -> str:
 
 
 def near(name: str, others: Sequence[str]) -> str | None:
-    """The one of the other names that is most likely meant, if one is near: equal but for case, blanks and marks, with a
-    prefix or a suffix, or a few letters away."""
+    """The most likely intended name among the others, if one is similar. It may differ in case, blanks and
+    punctuation, in a prefix or suffix, or in a few letters."""
     wanted = _plain(name)
     best: tuple[float, str] | None = None
     for other in others[:_MOST_OTHERS]:
@@ -42,15 +42,19 @@ def near(name: str, others: Sequence[str]) -> str | None:
 
 
 def wanted_columns(
-    features: Sequence[str] | None, count: int, columns: Sequence[str | None] | Mapping[str, str | None] | None
+    features: Sequence[str] | None, count: int,
+    columns: Sequence[str | None] | Mapping[str, str | None] | None
 ) -> list[str | None]:
-    """For each feature the name of its column, or None for one that is absent."""
+    """The name of each feature's column; None for an absent feature."""
     if isinstance(columns, str):
-        raise TypeError("columns is a list of names, one for each feature, or a dict from features to columns")
+        raise TypeError(
+            "columns is a list of names, one for each feature, or a dict from features to columns"
+        )
     if columns is None:
         if features is None:
             raise ValueError(
-                f"the model has no names of features: columns=[...] names the columns of its {count} features, "
+                f"the model has no names of features: columns=[...] names the columns of its {count} "
+                "features, "
                 "and by_position=True takes a table's columns in their order"
             )
         return list(features)
@@ -64,22 +68,25 @@ def wanted_columns(
             raise ValueError(f"{quoted(str(unknown[0]))} in columns is no feature of the model{hint}")
         return [columns.get(name, name) for name in features]
     if len(columns) != count:
-        raise ValueError(f"columns has {len(columns)} names, and the model {count} features; None stands for one that is absent")
+        raise ValueError(f"columns has {len(columns)} names, and the model {count} features; None stands "
+                         "for one that is absent")
     return list(columns)
 
 
 def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[int | None]:
-    """The place of each wanted column among the names of a table, without regard to blanks around them unless these tell
-    two wanted columns apart.
+    """The index of each wanted column among the names of a table. Blanks around names are ignored, unless
+    they distinguish two wanted columns.
 
-    Raises ValueError for names that are not there, with those that may be meant, and for those that are there twice."""
+    Raises ValueError for missing names, with similar ones as help, and for duplicate names.
+    """
     names = [name for name in wanted if name is not None]
     if any(not name.strip() for name in names):
         raise ValueError("a feature of the model has an empty name; columns=[...] names the table's columns")
     trim = len({name.strip() for name in names}) == len(names)
     repeated = next((name for at, name in enumerate(names) if name in names[:at]), None) if not trim else None
     if repeated is not None:
-        raise ValueError(f"two features of the model have the column {quoted(repeated)}; columns=[...] names one for each")
+        raise ValueError(f"two features of the model have the column {quoted(repeated)}; columns=[...] "
+                         "names one for each")
     plain = str.strip if trim else str
     places: dict[str, list[int]] = {}
     for at, name in enumerate(header):
@@ -89,12 +96,14 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
     for want in wanted:
         there = places.get(plain(want), []) if want is not None else []
         if len(there) > 1:
-            raise ValueError(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named {quoted(str(want))}")
+            raise ValueError(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named "
+                             f"{quoted(str(want))}")
         if want is not None and not there:
             lacking.append(want)
         found.append(there[0] if there else None)
     if lacking:
-        raise ValueError(_missing(lacking, len(names), [name for at, name in enumerate(header) if at not in found]))
+        raise ValueError(_missing(lacking, len(names),
+                                  [name for at, name in enumerate(header) if at not in found]))
     return found
 
 
@@ -106,6 +115,7 @@ def _missing(lacking: list[str], features: int, others: list[str]) -> str:
     meant = [f"{quoted(other)} may stand for {quoted(name)}" for other, name in pairs if other is not None]
     hint = "; ".join(["; " + ", ".join(meant)] if meant else [""])
     return (
-        f"the table lacks {whose} of the model: {listed}{more}{hint}; columns={{feature: column}} gives a feature another "
+        f"the table lacks {whose} of the model: {listed}{more}{hint}; columns={{feature: column}} gives a "
+        "feature another "
         "column, and None in place of the column says that the feature is absent"
     )

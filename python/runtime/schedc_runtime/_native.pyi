@@ -6,14 +6,14 @@ import numpy
 import numpy.typing
 
 class SchedcError(RuntimeError):
-    """What a library says of a call that it could not make."""
+    """The error of a library whose call failed."""
 
 @final
 class Categories:
-    """The categories of a library's model, under the caller's choices."""
+    """The categories of a library's model, with the caller's options."""
 
     def __init__(self, about: str, unseen: str | None, numbers: str | None) -> None:
-        """``about`` is :attr:`Model.info_json`. Raises ValueError for a choice that there is not."""
+        """``about`` is :attr:`Model.info_json`. Raises ValueError for an unknown option."""
 
     def has_names(self, feature: int) -> bool:
         """Whether a feature's categories have names."""
@@ -24,7 +24,7 @@ class Categories:
     def codes(
         self, feature: int, values: Sequence[Any], *, dictionary: bool, table: bool
     ) -> list[float | tuple[str, str, str | None]]:
-        """For each value the number that stands for its category, or the message, the way out and the unknown name."""
+        """The code of each value's category, or the message, the help and the unknown name."""
 
     def encoded(
         self,
@@ -34,19 +34,19 @@ class Categories:
         *,
         table: bool,
     ) -> tuple[numpy.typing.NDArray[Any], None] | tuple[None, tuple[int, tuple[str, str, str | None]]]:
-        """The numbers that stand for the categories of a column, or the first row without one and why."""
+        """The codes of a column's categories, or the first row without one and the reason."""
 
 @final
 class Model:
     """A model that ``schedc build`` compiled.
 
-    Calls may be made from many threads at once; the interpreter's lock is released while one runs. Models are pickled with
-    the bytes of their library.
+    Several threads may call it at the same time; calls release the interpreter's lock. A pickled model includes
+    the bytes of its library.
     """
 
     @property
     def num_features(self) -> int:
-        """Columns of a row."""
+        """Number of columns of a row."""
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -54,7 +54,7 @@ class Model:
 
     @property
     def info_json(self) -> str:
-        """What the library says of its model and schedule, as JSON."""
+        """The library's JSON about its model and schedule."""
 
     def predict(
         self,
@@ -68,21 +68,21 @@ class Model:
     ) -> numpy.typing.NDArray[Any]:
         """Predicts rows.
 
-        ``rows`` has a row for each prediction and ``num_features`` columns; NaN is a missing value. Arrays of float32 or
-        float64 whose rows are contiguous are read where they lie; others are copied once. Tables with named columns are
-        refused, since their order could be another one.
+        ``rows`` has a row for each prediction and ``num_features`` columns; NaN is a missing value. Arrays of
+        float32 or float64 with contiguous rows are read without a copy; others are copied once. Tables with named
+        columns are refused, since the order of their columns may differ from the model's.
 
-        ``output`` is ``"value"``, the trainer's predictions; ``"raw"``, margins; ``"class"``; or ``"leaf"``, the leaf that
-        each tree reaches, int32 with a column for each tree.
+        ``output`` is ``"value"``, the trainer's predictions; ``"raw"``, margins; ``"class"``; or ``"leaf"``, the
+        leaf that each tree reaches, int32 with a column for each tree.
 
-        ``out`` is where to put the results: writable, in C order, of the type and shape that would be returned. ``threads``
-        is the most threads to use, and 0 leaves it to the library.
+        ``out`` is an array for the results: writable, in C order, of the results' type and shape. ``threads`` is the
+        largest number of threads; 0 leaves it to the library.
 
-        Returns an array with a row for each row, and of one dimension if there is one value for each: float32 or float64 as
-        the model's trainer predicts.
+        Returns an array with the results of each row, of one dimension if there is one value per row. Its type is
+        float32 or float64, as for the model's trainer.
 
-        Raises ValueError for rows, outputs or threads that the model does not take, TypeError for what are no rows, and
-        SchedcError for what the library refuses, such as a processor that it was not built for.
+        Raises ValueError for invalid rows, outputs or threads, TypeError for objects that are no rows, and
+        SchedcError if the library refuses the call, such as on a processor that it was not built for.
         """
 
     def predict_columns(

@@ -1,4 +1,4 @@
-"""Tables of the kinds that a predictor takes and gives back."""
+"""Tables of all kinds that a predictor accepts and returns."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ Results = dict[str, numpy.ndarray]
 
 
 class Table(Protocol):
-    """What a predictor needs of a table."""
+    """The interface that a predictor needs of a table."""
 
     def names(self) -> list[str]:
         """The names of the columns."""
 
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
     def column(self, at: int) -> Any:
-        """The column of this number."""
+        """The column with this index."""
 
     def give(self, kept: list[int], results: Results) -> Any:
-        """A table of the same kind: some of the columns, then results."""
+        """A table of the same kind: some of the columns, then the results."""
 
 
 def table_of(table: Any) -> Table:
-    """The table that an object is.
+    """Wraps an object as a table.
 
-    Raises TypeError for what is none."""
+    Raises TypeError if it is not a table.
+    """
     library, name = type(table).__module__.partition(".")[0], type(table).__name__
     if library == "pandas" and name == "DataFrame":
         return _Pandas(table)
@@ -81,7 +82,8 @@ class _Arrow:
         import pyarrow
 
         def array(values: Any) -> Any:
-            return pyarrow.array(values, type=pyarrow.string()) if values.dtype == object else pyarrow.array(values)
+            return pyarrow.array(values,
+                                 type=pyarrow.string()) if values.dtype == object else pyarrow.array(values)
 
         arrays = [array(values) for values in results.values()]
         columns = [*(self.table.column(at) for at in kept), *arrays]
@@ -131,7 +133,8 @@ class _Polars:
         import polars
 
         made = [
-            polars.Series(name, values.tolist(), polars.String) if values.dtype == object else polars.Series(name, values)
+            polars.Series(name, values.tolist(), polars.String) if values.dtype == object
+            else polars.Series(name, values)
             for name, values in results.items()
         ]
         return polars.DataFrame([*(self.table.to_series(at) for at in kept), *made])
@@ -148,19 +151,21 @@ class _Arrays:
     def rows(self) -> int:
         lengths = {len(values) for values in self.arrays}
         if len(lengths) > 1:
-            raise ValueError(f"the columns have different numbers of rows: {', '.join(map(str, sorted(lengths)))}")
+            raise ValueError("the columns have different numbers of rows: "
+                             f"{', '.join(map(str, sorted(lengths)))}")
         return lengths.pop() if lengths else 0
 
     def column(self, at: int) -> Any:
         return self.arrays[at]
 
     def give(self, kept: list[int], results: Results) -> Any:
-        made = {name: values.astype(str) if values.dtype == object else values for name, values in results.items()}
+        made = {name: values.astype(str) if values.dtype == object else values
+                for name, values in results.items()}
         return {**{self.names()[at]: self.arrays[at] for at in kept}, **made}
 
 
 class _Matrix(_Arrays):
-    """Rows without names, whose columns are in the model's order."""
+    """Rows without names; the columns are in the model's order."""
 
     def __init__(self, table: numpy.ndarray) -> None:
         self.array = table

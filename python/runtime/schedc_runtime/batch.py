@@ -1,7 +1,7 @@
 """Predictions of whole tables, on one machine or on many.
 
-A :class:`BatchPredictor` is made where a library of ``schedc build`` is, travels to other processes with the library's bytes,
-and takes tables with named columns there:
+A :class:`BatchPredictor` is made from a library of ``schedc build``. Its pickle contains the library's bytes,
+so that other processes can use it. It predicts tables with named columns:
 
     >>> import numpy, schedc_runtime
     >>> predictor = schedc_runtime.BatchPredictor("model.so")
@@ -10,6 +10,7 @@ and takes tables with named columns there:
     >>> table = {name: numpy.zeros(2, dtype="float32") for name in predictor.features}
     >>> predictor.predict(table)
     {'prediction': array([0.99..., 0.99...], dtype=float32)}
+
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _loading = threading.Lock()
 
 
 def _model_of(digest: str, library: bytes) -> Model:
-    """The model of a library, which a process loads once."""
+    """The model of a library; each process loads it once."""
     with _loading:
         model = _loaded.get(digest)
         if model is None:
@@ -54,25 +55,26 @@ def _model_of(digest: str, library: bytes) -> Model:
 
 
 def _bytes_of(model: Model) -> bytes:
-    """The library of a model, which is what it is pickled with."""
+    """A model's library, in the form that pickles contain."""
     library: bytes = model.__reduce__()[1][0]  # type: ignore[assignment]
     return library
 
 
 class _Feature(NamedTuple):
-    """The values of a feature: numbers, of which some may be marked as missing."""
+    """The values of a feature: numbers, with an optional mask of missing ones."""
 
     values: numpy.ndarray
     missing: numpy.ndarray | None = None
     validity: _columns.Validity | None = None
 
     def given(self, single: bool) -> tuple[Any, ...]:
-        """As calls take it: where the values lie, and a bit for each that says whether it is there. ``single`` rounds doubles
-        and whole numbers to single precision."""
+        """The arguments of a call: the address of the values, and optionally a validity bit for each.
+        ``single`` rounds doubles and integers to single precision."""
         values = self.values
         if single and values.dtype.itemsize > 2:
             values = values.astype("float32", copy=False)
-        plain = values.dtype.isnative and values.dtype.itemsize in (1, 2, 4, 8) and values.dtype != numpy.float16
+        plain = values.dtype.isnative and values.dtype.itemsize in (1, 2, 4,
+                                                                    8) and values.dtype != numpy.float16
         if not plain:
             values = values.astype("float32" if values.dtype.itemsize < 4 else values.dtype.newbyteorder("="))
         if len(values) > 1 and values.strides[0] <= 0:
@@ -85,28 +87,33 @@ class _Feature(NamedTuple):
 
 
 class BatchPredictor:
-    """Predicts tables with a library that ``schedc build`` made.
+    """Predicts tables with a library of ``schedc build``.
 
-    ``artefact`` is the library: its path, its bytes, or a :class:`~schedc_runtime.Model`. One that is to run on different
-    processors is built for several, as in ``schedc build --cpu x86-64-v3,x86-64-v4``; each machine runs the best that it can.
+    ``artefact`` is the library: its path, its bytes, or a :class:`~schedc_runtime.Model`. For different
+    processors, build versions for each, as in ``schedc build --cpu x86-64-v3,x86-64-v4``; each machine runs
+    the best one that it supports.
 
-    ``columns`` says which columns of a table are the model's features: a list with a name for each feature, or a dict from
-    the names of some features to columns. None in place of a column says that the feature is absent: all its values are
-    missing. Without ``columns``, columns have the names of the features. They are found by name, in any order; other columns
-    are ignored. ``by_position=True`` takes the columns of a table in their order instead, whatever they are called.
+    ``columns`` names the features' columns in a table: a list with a name for each feature, or a dict from
+    the names of some features to columns. None in place of a column marks an absent feature, whose values are
+    all missing. By default, columns have the names of the features. They are found by name, in any order;
+    other columns are ignored. ``by_position=True`` takes the columns of a table in their order and ignores
+    their names.
 
-    ``output`` is ``"value"``, the trainer's predictions; ``"raw"``, margins; ``"class"``, labels; or ``"leaf"``, the leaf
-    that each tree reaches. ``keep`` names columns of the input that come before the results, such as an identifier.
+    ``output`` is ``"value"``, the trainer's predictions; ``"raw"``, margins; ``"class"``, labels; or
+    ``"leaf"``, the leaf that each tree reaches. ``keep`` names columns of the input that come before the
+    results, such as an identifier.
 
-    ``threads`` is the most threads of a call, and 0 leaves it to the library. ``unseen`` is what becomes of a category that the
-    model does not know: ``"error"``, ``"missing"`` or ``"other"``, by default what its trainer does. ``categories`` is the meaning of
-    plain numbers in columns of categories that have names: ``"names"`` or ``"codes"``, by default names in tables and codes in
-    arrays of two dimensions.
+    ``threads`` is the largest number of threads of a call; 0 leaves it to the library. ``unseen`` is the
+    treatment of unknown categories: ``"error"``, ``"missing"`` or ``"other"``, by default the trainer's.
+    ``categories`` is the meaning of plain numbers in columns of categories that have names: ``"names"`` or
+    ``"codes"``, by default names in tables and codes in arrays of two dimensions.
 
-    Predictors may be used by many threads at once. They are pickled with the bytes of their library, which a process loads
-    once, however often it gets one. Pickles, like libraries, run code: both should come from a trusted place.
+    Several threads may use a predictor at the same time. A pickle contains the bytes of the library, which a
+    process loads only once. Pickles, like libraries, run code: load only trusted ones.
 
-    Raises ValueError for columns or outputs that the model does not have, and OSError for what is no library.
+    Raises ValueError for columns or outputs that the model lacks, and OSError if the artefact is not a
+    library.
+
     """
 
     def __init__(
@@ -124,7 +131,8 @@ class BatchPredictor:
         if isinstance(artefact, Model):
             library = _bytes_of(artefact)
         else:
-            library = bytes(artefact) if isinstance(artefact, (bytes, bytearray)) else Path(artefact).read_bytes()
+            library = bytes(artefact) if isinstance(artefact,
+                                                    (bytes, bytearray)) else Path(artefact).read_bytes()
         if isinstance(keep, str):
             raise TypeError("keep is a list of names of columns")
         if not isinstance(threads, int) or threads < 0:
@@ -136,8 +144,10 @@ class BatchPredictor:
         self._digest = hashlib.sha256(library).hexdigest()
         self._model = _model_of(self._digest, library)
         self._options: dict[str, Any] = {
-            "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None else list(columns),
-            "output": output, "keep": tuple(keep), "threads": threads, "by_position": by_position, "unseen": unseen,
+            "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None
+            else list(columns),
+            "output": output, "keep": tuple(keep), "threads": threads, "by_position": by_position,
+            "unseen": unseen,
             "categories": categories,
         }
         self._set_up()
@@ -165,7 +175,7 @@ class BatchPredictor:
 
     def _named(self, columns: Any) -> list[str | None] | None:
         if columns is None and self._features is None:
-            # Arrays need no names, tables are refused.
+            # Arrays need no names; tables are refused.
             return None
         return wanted_columns(self._features, self._model.num_features, columns)
 
@@ -176,7 +186,7 @@ class BatchPredictor:
 
     @property
     def model(self) -> Model:
-        """The model, which takes arrays."""
+        """The model, which predicts arrays."""
         return self._model
 
     @property
@@ -186,28 +196,29 @@ class BatchPredictor:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The other arguments that the predictor was made with."""
+        """The other arguments of the constructor."""
         return dict(self._options)
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the library says of its model: objective, types, names of features and categories, labels, and more."""
+        """Information of the library about its model: objective, types, names of features and categories,
+        labels, and more."""
         return self._about
 
     @property
     def output(self) -> Output:
-        """What is predicted."""
+        """The kind of output."""
         kind: Output = self._options["output"]
         return kind
 
     @property
     def threads(self) -> int:
-        """The most threads of a call; 0 leaves it to the library."""
+        """The largest number of threads of a call; 0 leaves it to the library."""
         return int(self._options["threads"])
 
     @property
     def kept(self) -> list[str]:
-        """The columns of the input that come before the results."""
+        """The columns of the input that are copied before the results."""
         return list(self._options["keep"])
 
     @property
@@ -217,12 +228,13 @@ class BatchPredictor:
 
     @property
     def inputs(self) -> list[str] | None:
-        """The columns that a table needs, those that are kept not counted; None if columns count by position."""
+        """The columns that a table needs, without those in ``keep``; None if columns count by position."""
         return None if self._wanted is None else [name for name in self._wanted if name is not None]
 
     @property
     def text_inputs(self) -> set[str] | None:
-        """Those of :attr:`inputs` that hold texts, which name categories; None if some names of categories are no texts."""
+        """The columns among :attr:`inputs` that hold texts, which name categories; None if some names of
+        categories are no texts."""
         names = (self._about.get("categories") or {}).get("names") or [[]] * self._model.num_features
         if any(not isinstance(name, str) for known in names for name in known):
             return None
@@ -230,7 +242,7 @@ class BatchPredictor:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns of results, as ``schedc predict`` has them."""
+        """The names of the columns of results, as in ``schedc predict``."""
         heading = _HEADINGS[self.output]
         if self.output == "value" and self._columns > 1 and self._columns == len(self._labels):
             return [f"P({self._label_text(label)})" for label in self._labels]
@@ -238,7 +250,8 @@ class BatchPredictor:
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
-        """The type of the results: float32 or float64, int32 for leaves; of classes that of the labels, object for texts."""
+        """The type of the results: float32 or float64, int32 for leaves, and the type of the labels for
+        classes (object for texts)."""
         kinds = {"f32": "float32", "f64": "float64", "i32": "int32"}
         if self.output == "class" and self._labels:
             if all(isinstance(label, int) for label in self._labels):
@@ -253,28 +266,32 @@ class BatchPredictor:
         if label is None:
             return "NaN"
         if isinstance(label, float):
-            # Numbers as `schedc predict` spells them: no point where the number is whole, and never an exponent.
+            # Numbers as `schedc predict` prints them: no decimal point for whole numbers, and never an
+            # exponent.
             return numpy.format_float_positional(label, trim="-")
         return str(label)
 
     def check(self, names: Sequence[str]) -> None:
-        """Raises ValueError if a table with columns of these names lacks what a call needs, with the names that may be meant."""
+        """Raises ValueError, with similar names as help, if a table with columns of these names lacks a
+        required one."""
         self._find(list(names))
         find_columns(list(names), self.kept)
 
     def predict(self, table: Any, *, threads: int | None = None) -> Any:
         """Predicts the rows of a table.
 
-        ``table`` is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, or a dict of arrays of one dimension;
-        or an array of two dimensions, whose columns are in the model's order. Columns hold numbers or truth values; null and NaN are
-        missing. Columns of features with named categories may hold names, as texts or dictionaries.
+        ``table`` is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, or a dict of arrays
+        of one dimension; or an array of two dimensions, whose columns are in the model's order. Columns hold
+        numbers or truth values; null and NaN are missing. Columns of features with named categories may hold
+        names, as texts or dictionaries.
 
-        Returns a table of the same kind, and a dict of an array: the columns to keep, then results in columns called
-        :attr:`names`, in the order of the rows. A frame of pandas keeps its index.
+        Returns a table of the same kind, and a dict of an array: the columns to keep, then results in columns
+        called :attr:`names`, in the order of the rows. A frame of pandas keeps its index.
 
-        Raises ValueError for columns that are not there, with those that may be meant, and for values that the model does not
-        take; TypeError for columns of other types; and SchedcError for what the library refuses, such as a processor that
-        it was not built for.
+        Raises ValueError for missing columns, with similar names as help, and for values that the model does
+        not accept. Raises TypeError for columns of other types, and SchedcError if the library refuses the
+        call, such as on a processor that it was not built for.
+
         """
         source = table_of(table)
         names = source.names()
@@ -288,7 +305,8 @@ class BatchPredictor:
     __call__ = predict
 
     def values(self, table: Any, *, threads: int | None = None) -> numpy.ndarray:
-        """The results of :meth:`predict` as one array of type :attr:`dtype`: of one dimension for one column, else of two."""
+        """The results of :meth:`predict` as one array of type :attr:`dtype`: one dimension for a single
+        column, otherwise two."""
         source = table_of(table)
         return self._values(source, source.names(), threads)
 
@@ -298,7 +316,7 @@ class BatchPredictor:
         return self._named_classes(out) if self.output == "class" else out
 
     def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> numpy.ndarray:
-        """The results of a call as the library gives them; ``plain`` goes along with it."""
+        """The library's results of a call; ``plain`` has further arguments of the call."""
         source = table_of(table)
         return self._called(source, source.names(), plain, single)
 
@@ -329,10 +347,11 @@ class BatchPredictor:
         return list(range(len(names)))
 
     def _find(self, names: list[str]) -> list[int | None]:
-        """For each feature the place of its column in a table."""
+        """The index of each feature's column in a table."""
         count = self._model.num_features
         if self._options["by_position"]:
-            places: list[int | None] = [at for at, name in enumerate(names) if name not in self._options["keep"]]
+            places: list[int | None] = [at for at, name in enumerate(names)
+                                        if name not in self._options["keep"]]
             if len(places) != count:
                 raise ValueError(f"the table has {len(places)} columns, and the model {count} features")
             return places
@@ -340,7 +359,8 @@ class BatchPredictor:
             wanted_columns(None, count, None)
         return find_columns(names, self._wanted or [])
 
-    def _feature(self, source: Table, names: list[str], at: int | None, feature: int, rows: int) -> _Feature | None:
+    def _feature(self, source: Table, names: list[str], at: int | None, feature: int,
+                 rows: int) -> _Feature | None:
         """The numbers of a feature; None if it is absent."""
         if at is None:
             return None
@@ -349,8 +369,9 @@ class BatchPredictor:
         try:
             column = _columns.column(source.column(at), named)
             if named:
-                # Texts among the values of an array make it a table.
-                texts = isinstance(column, _columns.Names) and any(isinstance(value, str) for value in column.names)
+                # Texts among the values turn an array into a table.
+                texts = isinstance(column,
+                                   _columns.Names) and any(isinstance(value, str) for value in column.names)
                 known = Feature(self._categories, feature, texts or not is_array)
                 found = _Feature(_codes(column, known, names[at]))
             else:
@@ -374,17 +395,17 @@ class BatchPredictor:
 
 
 def column_names(table: Any) -> list[str]:
-    """The names of a table's columns. Raises TypeError for what is no table."""
+    """The names of a table's columns. Raises TypeError if it is not a table."""
     return table_of(table).names()
 
 
 def renamed(features: Sequence[str], columns: Mapping[str, str | None]) -> list[str | None]:
-    """For each feature the column that a dict names for it, or else the one that is called as it is."""
+    """The column of each feature: the one that a dict names, otherwise the one with the feature's name."""
     return wanted_columns(features, len(features), columns)
 
 
 def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPredictor:
-    """The predictor of a pickle."""
+    """Restores a pickled predictor."""
     predictor = BatchPredictor.__new__(BatchPredictor)
     predictor._digest, predictor._options = digest, options
     predictor._model = _model_of(digest, library)
@@ -400,10 +421,11 @@ def _codes(column: _columns.Column, known: Feature, name: str) -> numpy.ndarray:
 
 
 def _numbers(column: _columns.Column, name: str) -> _Feature:
-    """The numbers of a column whose feature has no categories with names."""
+    """The numbers of a column whose feature has no named categories."""
     if isinstance(column, _columns.Names):
         raise TypeError(
-            "holds text or a dictionary (pandas: a category), and the model does not say which numbers stand for it; give the "
+            "holds text or a dictionary (pandas: a category), and the model does not say which numbers "
+            "stand for it; give the "
             "numbers that stood for it in training"
         )
     return _Feature(*column)

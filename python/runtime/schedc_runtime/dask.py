@@ -3,8 +3,10 @@
     predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
     scored = schedc_runtime.dask.predict(frame, predictor)
 
-Needs dask[dataframe], and on the workers schedc-runtime and pandas. The predictor goes to each worker once. Dask runs a
-task on each of a worker's threads, so a call uses one thread, unless the predictor says another number.
+Needs dask[dataframe], and on the workers schedc-runtime and pandas. The predictor is sent to each worker
+once. Dask runs a task on each of a worker's threads, so a call uses one thread, unless the predictor sets
+another number.
+
 """
 
 from __future__ import annotations
@@ -24,20 +26,23 @@ __all__ = ["predict"]
 def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | None = None) -> DataFrame:
     """Predicts a data frame by ``map_partitions``.
 
-    ``frame`` has the columns that the predictor needs, found by name; others are not read. ``client`` is the cluster that
-    will compute, by default the current one; without one, Dask's local scheduler computes. Returns a lazy data frame with the same partitions and index: the
-    columns that the predictor keeps, then those called ``predictor.names``.
+    ``frame`` has the predictor's columns, found by name; others are not read. ``client`` is the cluster for
+    the computation, by default the current one; without one, Dask's local scheduler computes. Returns a lazy
+    data frame with the same partitions and index: the columns in ``keep``, then the results in
+    ``predictor.names``.
 
-    Raises ValueError, before anything runs, for columns that are not there.
+    Raises ValueError for missing columns before anything runs.
+
     """
     names = [str(name) for name in frame.columns]
     predictor.check(names)
     if predictor.inputs is not None:
         wanted = {name.strip() for name in [*predictor.kept, *predictor.inputs]}
         frame = frame[[name for name, text in zip(frame.columns, names) if text.strip() in wanted]]
-    # Types may be unknown before the rows are read: texts are objects then.
+    # Types may be unknown before the rows are read; then texts are objects.
     meta = predictor.predict(frame._meta.iloc[:0])
-    scored: DataFrame = frame.map_partitions(_run, _shared(predictor, client), meta=meta, enforce_metadata=False)
+    scored: DataFrame = frame.map_partitions(_run, _shared(predictor, client), meta=meta,
+                                             enforce_metadata=False)
     return scored
 
 

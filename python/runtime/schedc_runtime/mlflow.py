@@ -1,10 +1,12 @@
-"""Models that schedc compiled, as a flavour of MLflow.
+"""Compiled models as a flavour of MLflow.
 
     info = schedc_runtime.mlflow.log_model("model.so", name="tumours")
     predictor = schedc_runtime.mlflow.load_model(info.model_uri)        # a BatchPredictor
-    model = mlflow.pyfunc.load_model(info.model_uri)                    # for what serves any flavour
+    model = mlflow.pyfunc.load_model(info.model_uri)                    # for servers of any flavour
 
-Needs mlflow or mlflow-skinny, with numpy and pandas. A saved model holds the library, how its columns are found, and a signature.
+Needs mlflow or mlflow-skinny, with numpy and pandas. A saved model contains the library, the options for its
+columns, and a signature.
+
 """
 
 from __future__ import annotations
@@ -30,11 +32,12 @@ def _predictor(artefact: _Artefact) -> BatchPredictor:
 
 
 def signature_of(predictor: BatchPredictor) -> Any:
-    """The signature of a predictor, or None where it does not know the types of all columns: it keeps some, or features have
-    categories whose names are no texts.
+    """The signature of a predictor, or None if the types of some columns are unknown. That is so with
+    columns in ``keep``, and with categories whose names are no texts.
 
-    Features are doubles, to which MLflow converts what it can without rounding; features with categories are texts. A missing value is
-    NaN or None.
+    Features are doubles, to which MLflow converts other types if no value is rounded; features with
+    categories are texts. A missing value is NaN or None.
+
     """
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema, TensorSpec
@@ -45,15 +48,18 @@ def signature_of(predictor: BatchPredictor) -> Any:
     if predictor.kept or texts is None:
         return None
     kinds = {
-        "float32": DataType.float, "float64": DataType.double, "int32": DataType.integer, "int64": DataType.long,
+        "float32": DataType.float, "float64": DataType.double, "int32": DataType.integer,
+        "int64": DataType.long,
         "object": DataType.string,
     }
-    results: list[ColSpec | TensorSpec] = [ColSpec(kinds[str(predictor.dtype)], name) for name in predictor.names]
+    results: list[ColSpec | TensorSpec] = [ColSpec(kinds[str(predictor.dtype)], name)
+                                           for name in predictor.names]
     outputs = Schema(results)
     if predictor.inputs is None:
         rows = TensorSpec(numpy.dtype("float64"), (-1, predictor.model.num_features))
         return ModelSignature(inputs=Schema([rows]), outputs=outputs)
-    inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string if name in texts else DataType.double, name) for name in predictor.inputs]
+    inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string if name in texts else DataType.double, name)
+                                          for name in predictor.inputs]
     return ModelSignature(inputs=Schema(inputs), outputs=outputs)
 
 
@@ -76,7 +82,9 @@ def save_model(
 ) -> None:
     """Saves a library or a predictor as a model of MLflow in a new folder.
 
-    ``signature`` is by default :func:`signature_of`. Raises FileExistsError if the folder is there and not empty.
+    ``signature`` is by default :func:`signature_of`. Raises FileExistsError if the folder exists and is not
+    empty.
+
     """
     from mlflow.models import Model
     from mlflow.models.utils import _save_example
@@ -105,18 +113,21 @@ def save_model(
 
 
 def log_model(artefact: _Artefact, name: str, **options: Any) -> Any:
-    """Logs a library or a predictor to the current run; options are those of :func:`save_model` and of ``Model.log``.
+    """Logs a library or a predictor to the current run; options are those of :func:`save_model` and of
+    ``Model.log``.
 
-    Returns what MLflow knows of the logged model, with its ``model_uri``."""
+    Returns MLflow's information on the logged model, with its ``model_uri``.
+    """
     import sys
 
     from mlflow.models import Model
 
-    return Model.log(name=name, flavor=sys.modules[__name__], artifact_path=None, artefact=artefact, **options)
+    return Model.log(name=name, flavor=sys.modules[__name__], artifact_path=None, artefact=artefact,
+                     **options)
 
 
 def load_model(model_uri: str, dst_path: str | None = None) -> BatchPredictor:
-    """The predictor that a model of MLflow holds. The library runs code as it is loaded: models come from trusted places."""
+    """The predictor in a model of MLflow. Loading it runs the library's code, so load only trusted models."""
     from mlflow.tracking.artifact_utils import _download_artifact_from_uri
 
     return _load(Path(_download_artifact_from_uri(model_uri, output_path=dst_path)))
@@ -129,7 +140,7 @@ def _load(folder: Path) -> BatchPredictor:
 
 
 class _Served:
-    """What ``mlflow.pyfunc`` calls."""
+    """The model class that ``mlflow.pyfunc`` calls."""
 
     def __init__(self, predictor: BatchPredictor) -> None:
         self.predictor = predictor

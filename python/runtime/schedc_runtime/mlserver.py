@@ -1,6 +1,8 @@
-"""What MLServer runs: ``schedc package --for mlserver`` writes a folder that names it.
+"""The runtime for MLServer; folders of ``schedc package --for mlserver`` refer to it.
 
-A request has one tensor ``rows`` with the features in the model's order, or a tensor for each feature, found by name.
+A request has one tensor ``rows`` with the features in the model's order, or a tensor for each feature, found
+by name.
+
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ class SchedcModel(MLModel):
 
     async def load(self) -> bool:
         """Loads the library that the settings name."""
-        options: dict[str, Any] = dict((self.settings.parameters.extra if self.settings.parameters else None) or {})
+        options: dict[str, Any] = dict((self.settings.parameters.extra if self.settings.parameters else None)
+                                       or {})
         self._predictor = BatchPredictor(await get_model_uri(self.settings), **options)
         return True
 

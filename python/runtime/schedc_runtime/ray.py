@@ -3,9 +3,10 @@
     predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
     scored = schedc_runtime.ray.predict(dataset, predictor, num_cpus=4)
 
-Needs ray[data], and on the workers schedc-runtime. The predictor lies in Ray's object store once, and batches are Arrow tables
-there that workers read where they lie. A call uses as many threads as a worker has processors (``num_cpus``), unless the predictor
-says another number.
+Needs ray[data], and on the workers schedc-runtime. The predictor and the batches, which are Arrow tables, are
+in Ray's object store; workers read them without a copy. A call uses one thread for each processor of its
+worker (``num_cpus``), unless the predictor sets another number.
+
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ __all__ = ["Predict", "predict"]
 
 
 class Predict:
-    """What ``Dataset.map_batches`` makes once in each of its workers, and calls with tables of pyarrow.
+    """A callable class for ``Dataset.map_batches``, created once in each worker and called with tables of
+    pyarrow.
 
         dataset.map_batches(Predict, fn_constructor_args=(predictor, 4), batch_format="pyarrow", num_cpus=4)
 
-    ``predictor`` is a :class:`~schedc_runtime.BatchPredictor` or a reference to one in Ray's object store, ``threads`` the most
-    threads of a call where the predictor says none.
+    ``predictor`` is a :class:`~schedc_runtime.BatchPredictor` or a reference to one in Ray's object store,
+    ``threads`` is the largest number of threads of a call if the predictor sets none.
+
     """
 
     def __init__(self, predictor: Any, threads: int = 1) -> None:
@@ -49,21 +52,24 @@ def predict(
 ) -> Dataset:
     """Predicts a dataset by ``map_batches``.
 
-    ``dataset`` has the columns that the predictor needs, found by name; others are ignored. ``num_cpus`` is how many processors a
-    call takes, and how many threads; ``batch_size`` how many rows, by default a whole block. Rows are predicted by tasks,
-    which Ray puts into one with the reading of the rows where it can. ``compute=ray.data.ActorPoolStrategy(size=4)`` asks for
-    workers of their own instead: leave processors for the reading. Other options are those of ``map_batches``.
+    ``dataset`` has the predictor's columns, found by name; others are ignored. ``num_cpus`` is the number of
+    processors and threads of a call; ``batch_size`` its number of rows, by default a whole block. Tasks
+    predict rows; Ray fuses them with the tasks that read the rows if it can.
+    ``compute=ray.data.ActorPoolStrategy(size=4)`` uses dedicated workers instead; leave processors for the
+    tasks that read rows. Other options are those of ``map_batches``.
 
-    Returns a lazy dataset: the columns that the predictor keeps, then those called ``predictor.names``.
+    Returns a lazy dataset: the columns in ``keep``, then the results in ``predictor.names``.
 
-    Raises ValueError for columns that are not there: at once if the dataset knows its columns, else when it runs.
+    Raises ValueError for missing columns: at once if the dataset's schema is known, otherwise when it runs.
+
     """
     import ray
 
     schema = dataset.schema(fetch_if_missing=False)
     if schema is not None:
         predictor.check([str(name) for name in schema.names])
-    options |= {"batch_format": "pyarrow", "batch_size": batch_size, "zero_copy_batch": True, "num_cpus": num_cpus}
+    options |= {"batch_format": "pyarrow", "batch_size": batch_size, "zero_copy_batch": True,
+                "num_cpus": num_cpus}
     shared = (ray.put(predictor), num_cpus)
     if compute is None:
         run: Any = _run
@@ -77,7 +83,7 @@ def _run(batch: pyarrow.Table, shared: Any, threads: int) -> pyarrow.Table:
 
 
 def _there(predictor: Any) -> BatchPredictor:
-    """A predictor, or the one that a reference means."""
+    """The predictor, or the one that a reference points to."""
     if isinstance(predictor, BatchPredictor):
         return predictor
     import ray

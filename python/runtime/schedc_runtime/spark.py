@@ -1,12 +1,13 @@
 """Predictions on Spark.
 
     predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
-    scored = schedc_runtime.spark.predict(frame, predictor)                        # Arrow batches, the fastest way
+    scored = schedc_runtime.spark.predict(frame, predictor)                        # Arrow batches; fastest
     scored = frame.withColumn("p", schedc_runtime.spark.udf(predictor)(frame))     # a column beside the others
 
-Needs pyspark on the driver, and on the workers schedc-runtime, pyarrow and, for :func:`udf`, pandas. The library travels once
-to each executor. A call uses as many threads as a task has cores (``spark.task.cpus``), unless the predictor says another
-number.
+Needs pyspark on the driver, and on the workers schedc-runtime, pyarrow and, for :func:`udf`, pandas. The
+library is sent to each executor once. A call uses one thread for each core of its task (``spark.task.cpus``),
+unless the predictor sets another number.
+
 """
 
 from __future__ import annotations
@@ -29,14 +30,15 @@ __all__ = ["predict", "udf"]
 def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
     """Predicts a data frame by ``mapInArrow``.
 
-    ``frame`` has the columns that the predictor needs, found by name; columns that it does not need are not read. Returns a
-    lazy data frame with the columns that the predictor keeps, then those called ``predictor.names``.
+    ``frame`` has the predictor's columns, found by name; others are not read. Returns a lazy data frame with
+    the columns in ``keep``, then the results in ``predictor.names``.
 
-    Raises ValueError, before anything runs, for columns that are not there.
+    Raises ValueError for missing columns before anything runs.
+
     """
     needed, schema, shared = _needed(frame, predictor), _schema(frame, predictor), _shared(frame, predictor)
     names = needed.columns
-    # Spark takes names with points for parts of structures on this way.
+    # Here Spark would read dots in names as accesses to fields of structures.
     plain = needed.select(*(_column(needed, name).alias(f"c{at}") for at, name in enumerate(names)))
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -45,7 +47,8 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
         predictor = shared()
         threads = _threads(predictor)
         for batch in batches:
-            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names), threads=threads)
+            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names),
+                                    threads=threads)
 
     return plain.mapInArrow(run, schema)
 
@@ -53,9 +56,10 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
 def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
     """A function from a data frame to its predictions as a column, by a pandas UDF.
 
-    The column is a number, or a text for classes with such labels; of several results it is a structure with fields called
-    ``predictor.names``. Columns that the predictor keeps are left out: the frame has them. Slower than :func:`predict`, for where a
-    column is needed.
+    The column is a number, or a text for classes with such labels. Several results form a structure with the
+    fields ``predictor.names``. Columns in ``keep`` are left out, since the frame has them. Use it where a
+    column is needed; :func:`predict` is faster.
+
     """
 
     def of(frame: DataFrame) -> Column:
@@ -76,10 +80,11 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
                 values = predictor.values(rows, threads=threads)
                 yield pandas.DataFrame(values, columns=predictor.names) if several else pandas.Series(values)
 
-        # The types of the function's own signature are those of Spark's iterators of frames.
+        # The function's own annotations are the types of Spark's iterators of frames.
         run.__annotations__ = _signature(several)
         function: Any = run
-        made: Column = pandas_udf(function, result)(struct(*(_column(frame, name) for name in needed.columns)))
+        made: Column = pandas_udf(function,
+                                  result)(struct(*(_column(frame, name) for name in needed.columns)))
         return made
 
     return of
@@ -93,7 +98,7 @@ def _signature(several: bool) -> dict[str, Any]:
 
 
 def _column(frame: DataFrame, name: str) -> Column:
-    """A column by its name, whatever marks the name has."""
+    """A column by its name, with special characters quoted."""
     return frame["`" + name.replace("`", "``") + "`"]
 
 
@@ -102,7 +107,8 @@ def _needed(frame: DataFrame, predictor: BatchPredictor, kept: bool = True) -> D
     predictor.check(frame.columns)
     wanted = predictor.inputs
     if wanted is None:
-        return frame if kept else frame.select(*(_column(frame, n) for n in frame.columns if n not in predictor.kept))
+        return frame if kept else frame.select(*(_column(frame, n) for n in frame.columns
+                                                 if n not in predictor.kept))
     places = find_columns(frame.columns, [*(predictor.kept if kept else []), *wanted])
     names = dict.fromkeys(frame.columns[at] for at in places if at is not None)
     return frame.select(*(_column(frame, name) for name in names))
@@ -112,7 +118,8 @@ def _type(predictor: BatchPredictor) -> DataType:
     from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, StringType
 
     kinds: dict[str, DataType] = {
-        "float32": FloatType(), "float64": DoubleType(), "int32": IntegerType(), "int64": LongType(), "object": StringType(),
+        "float32": FloatType(), "float64": DoubleType(), "int32": IntegerType(), "int64": LongType(),
+        "object": StringType(),
     }
     return kinds[str(predictor.dtype)]
 
@@ -126,10 +133,11 @@ def _schema(frame: DataFrame, predictor: BatchPredictor) -> Any:
 
 
 def _shared(frame: DataFrame, predictor: BatchPredictor) -> Callable[[], BatchPredictor]:
-    """A function that gives workers the predictor: by a broadcast where the session has such, else with the task's code."""
+    """A function that returns the predictor on workers: from a broadcast variable if the session supports
+    them, otherwise from the task's closure."""
     try:
         broadcast = frame.sparkSession.sparkContext.broadcast(predictor)
-    except Exception:  # Spark Connect has no context, and several kinds of errors say so.
+    except Exception:  # Spark Connect has no context; several kinds of errors report that
         return lambda: predictor
     return lambda: broadcast.value
 

@@ -1,7 +1,8 @@
-"""What Triton's backend for Python runs: ``schedc package --for triton`` writes a model repository that names it.
+"""The model for Triton's Python backend; model repositories of ``schedc package --for triton`` refer to it.
 
-The input is one tensor ``rows`` with the features in the model's order, or a tensor for each feature where features have named
-categories. Requests of a batch are predicted in one call.
+The input is one tensor ``rows`` with the features in the model's order, or a tensor for each feature if
+features have named categories. Requests of a batch are predicted in one call.
+
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class TritonPythonModel:
         options = {name: entry["string_value"] for name, entry in config.get("parameters", {}).items()}
         library = Path(args["model_repository"]) / args["model_version"] / "model.so"
         self._inputs = [entry["name"] for entry in config["input"]]
-        # A feature may be called "rows", too; its tensor has one value for each row.
+        # A feature may also be named "rows"; then its tensor has one value for each row.
         self._by_position = self._inputs == ["rows"] and int(config["input"][0]["dims"][-1]) > 1
         self._result = config["output"][0]["name"]
         self._predictor = BatchPredictor(
@@ -34,7 +35,7 @@ class TritonPythonModel:
         )
 
     def execute(self, requests: list[Any]) -> list[Any]:
-        """The responses to requests: predictions, or what is wrong with one."""
+        """The responses to requests: predictions or errors."""
         responses: list[Any] = [None] * len(requests)
         tables = []
         for at, request in enumerate(requests):
@@ -45,7 +46,7 @@ class TritonPythonModel:
         try:
             self._answer(tables, responses)
         except (TypeError, ValueError, RuntimeError):
-            # Some request is to blame: each is asked for itself.
+            # Predicts each request on its own to find the faulty ones.
             for table in tables:
                 try:
                     self._answer([table], responses)
@@ -59,8 +60,10 @@ class TritonPythonModel:
         table = {}
         for name in self._inputs:
             values = utils.get_input_tensor_by_name(request, name).as_numpy()
-            if self._by_position and (values.ndim != 2 or values.shape[1] != self._predictor.model.num_features):
-                raise ValueError(f"rows have the shape {values.shape}, not (n, {self._predictor.model.num_features})")
+            if self._by_position and (values.ndim != 2
+                                      or values.shape[1] != self._predictor.model.num_features):
+                raise ValueError(f"rows have the shape {values.shape}, not (n, "
+                                 f"{self._predictor.model.num_features})")
             table[name] = values if self._by_position else _texts(values.reshape(-1))
         return table
 
@@ -84,7 +87,8 @@ def _texts(values: numpy.ndarray) -> numpy.ndarray:
     """Triton gives texts as bytes."""
     if values.dtype.kind not in "OS":
         return values
-    return numpy.array([value.decode() if isinstance(value, bytes) else value for value in values], dtype=object)
+    return numpy.array([value.decode() if isinstance(value, bytes) else value for value in values],
+                       dtype=object)
 
 
 def _failure(error: Exception) -> Any:

@@ -1,4 +1,4 @@
-"""Rows and models of the tests of the package `schedc`."""
+"""Fixtures for the tests of the package `schedc`: rows and models."""
 
 import numpy
 import pytest

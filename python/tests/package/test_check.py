@@ -1,4 +1,5 @@
-"""The check of compile sees models that answer other than their objects, and is silent about all others."""
+"""The check in compile detects models that predict other values than their objects, and accepts all
+others."""
 
 import functools
 import pickle
@@ -29,7 +30,7 @@ CAT = {"iterations": 8, "depth": 3, "verbose": False, "allow_writing_files": Fal
 
 @pytest.fixture
 def compared(monkeypatch):
-    """How many methods each check has compared."""
+    """Number of compared methods of each check."""
     counts = []
     check = _compile.check_answers
 
@@ -50,7 +51,7 @@ def logistic(labels, predictions, *_):
 
 
 def colored(rows):
-    """Rows with a column of names, and one of numbers that stand for categories."""
+    """Rows with a column of names, and one of numbers that are categories."""
     colors = numpy.array(["red", "green", "blue", None], dtype=object)[numpy.arange(len(rows)) % 4]
     return pandas.DataFrame(
         {
@@ -176,7 +177,7 @@ def test_other_orders_rows_and_processors_pass(rows, target, compared):
     assert min(compared) >= 1
 
 
-# What it sees.
+# The detected faults.
 
 
 class Doubled(xgboost.XGBRegressor):
@@ -185,7 +186,7 @@ class Doubled(xgboost.XGBRegressor):
 
 
 def doctored(change):
-    """Treelite's importer, of whose model something is lost."""
+    """Treelite's importer with a fault: its model lacks a part."""
     plain = treelite.sklearn.import_model
 
     def imported(model):
@@ -266,7 +267,7 @@ def test_a_predict_of_ones_own(rows, target):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["predict", "predict_proba"])
 def test_methods_of_an_object(method, rows, classes, monkeypatch):
-    """What is put in place of a method is seen, in a forest too, where labels follow from probabilities as a rule."""
+    """An overridden method is compared, even in a forest, where labels normally follow from probabilities."""
     for theirs in (
         ensemble.RandomForestClassifier(**SMALL).fit(rows, classes),
         lightgbm.LGBMClassifier(**LIGHT).fit(rows, classes),
@@ -285,7 +286,7 @@ def test_methods_of_an_object(method, rows, classes, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 def test_bytes_of_other_models(rows, target, classes, monkeypatch):
-    """Files that say other than their objects: a threshold, a transform, a leaf."""
+    """Faults in files: a threshold, a transform, a leaf."""
     light = lightgbm.LGBMRegressor(**LIGHT).fit(rows, target)
     text = light.booster_.model_to_string(num_iteration=-1)
     at = text.index("threshold=") + len("threshold=")
@@ -304,7 +305,7 @@ def test_bytes_of_other_models(rows, target, classes, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 def test_categories_of_other_names(rows, target, monkeypatch):
-    """A file that gives codes to names in another order than the object."""
+    """A file that numbers the names of categories in another order than the object."""
     frame = colored(rows)
     theirs = lightgbm.LGBMRegressor(**LIGHT).fit(frame, target + 20 * (frame["color"] == "blue"))
     text = theirs.booster_.model_to_string(num_iteration=-1)
@@ -347,5 +348,6 @@ def test_releases_of_treelite(rows, target, monkeypatch):
 def test_estimators_of_dart_round_in_their_own_way(seed):
     source = numpy.random.default_rng(seed)
     rows = source.normal(size=(300, 4)).astype("float32")
-    model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, booster="dart", rate_drop=0.5, random_state=seed)
+    model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, booster="dart", rate_drop=0.5,
+                                  random_state=seed)
     schedc.compile(model.fit(rows, (rows[:, 0] + rows[:, 1] > 0).astype(int)))

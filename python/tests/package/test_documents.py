@@ -1,4 +1,4 @@
-"""The programs of the documents run."""
+"""The Python programs in the documents run."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.parametrize(("page", "printed"), [("README.md", ""), ("docs/python.md", "exact")])
 def test_programs_run(page, printed, tmp_path, monkeypatch, capsys):
-    """All blocks of a page, one after the other, in a folder with the examples."""
+    """All code blocks of a page in order, in a folder with the examples."""
     monkeypatch.chdir(tmp_path)
     Path("examples").symlink_to(ROOT / "examples")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""The language from Python, and what notebooks show."""
+"""The language from Python, and its display in notebooks."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The lock: what does not fit is told, and what is asked of it is done."""
+"""The lock: mismatches are reported, and its options take effect."""
 
 import warnings
 from pathlib import Path
@@ -45,7 +45,8 @@ def silent(*args, **options):
 
 def test_an_entry_that_does_not_fit_is_a_warning(model):
     (model.parent / "schedc.lock").write_text(ENTRY)
-    with pytest.warns(UserWarning, match="U0024: .*schedc.lock, cpu:model.json:64:all: the model has another structure"):
+    with pytest.warns(UserWarning,
+                      match="U0024: .*schedc.lock, cpu:model.json:64:all: the model has another structure"):
         compiled = schedc.compile(model)
     assert "chosen by schedc" in compiled.schedule
     with pytest.raises(schedc.Refused, match="U0024"):

@@ -1,6 +1,9 @@
-"""What a cell of a category means, by trainer and kind of input: the table of docs/categories.md beside the trainers themselves.
+"""The meaning of cells with categories, by trainer and kind of input: checks the table of docs/categories.md
+against the trainers.
 
-Every input is predicted as its trainer predicts the frame of training, or refused where the table says so."""
+Every input either gives the trainer's prediction for the training frame, or is refused where the table
+requires it.
+"""
 
 import os
 import subprocess
@@ -25,7 +28,7 @@ REFUSED = {("T", "codes"), ("B", "codes"), ("N", "texts"), ("0", "texts"), ("B",
 
 
 def training(names):
-    """A frame of training, whose categories come in the order of ``names``, and its target."""
+    """A training frame, whose categories are in the order of ``names``, and its target."""
     rng = numpy.random.default_rng(7)
     places = rng.integers(0, len(names), 300)
     values = pandas.Series([names[at] for at in places])
@@ -34,17 +37,19 @@ def training(names):
 
 
 def trained(trainer, names):
-    """A model, the frame of a few rows of its training, and its own answer for them."""
+    """A model, a frame with a few of its training rows, and its own predictions for them."""
     frame, target = training(names)
     rows = frame[:40]
     if trainer == "lightgbm":
-        model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1, cat_smooth=1, verbose=-1)
+        model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1,
+                                       cat_smooth=1, verbose=-1)
         return model.fit(frame, target), rows, model.predict(rows)
     if trainer == "xgboost":
         model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, enable_categorical=True, tree_method="hist")
         return model.fit(frame, target), rows, model.predict(rows)
     plain = frame.astype({"k": object if isinstance(names[0], str) else type(names[0])})
-    model = catboost.CatBoostRegressor(iterations=5, depth=3, one_hot_max_size=10, verbose=0, allow_writing_files=False)
+    model = catboost.CatBoostRegressor(iterations=5, depth=3, one_hot_max_size=10, verbose=0,
+                                       allow_writing_files=False)
     pool = catboost.Pool(plain, target, cat_features=["k"])
     model.fit(pool)
     model.pool = pool
@@ -52,7 +57,8 @@ def trained(trainer, names):
 
 
 def inputs(rows, names):
-    """The rows in every kind of input, by name: what ``predict`` takes, or the bytes of a file with its ending."""
+    """The rows as every kind of input, by name: arguments of ``predict``, or the bytes of a file with its
+    extension."""
     values = rows["k"].tolist()
     plain = rows.assign(k=values)
     codes = rows["k"].cat.codes.to_numpy()
@@ -77,7 +83,8 @@ def inputs(rows, names):
 
 
 def answer(model, path, kind, given, folder):
-    """The prediction for an input, by the program for files; ValueError or TypeError if it is refused."""
+    """The prediction for an input, by the program for files; raises ValueError or TypeError if it is
+    refused."""
     if not isinstance(given, bytes):
         return model.predict(given)
     program = os.environ.get("SCHEDC")
@@ -85,7 +92,8 @@ def answer(model, path, kind, given, folder):
         pytest.skip("files need the program schedc")
     rows, out = folder / f"rows.{kind}", folder / "out.npy"
     rows.write_bytes(given)
-    ran = subprocess.run([program, "predict", path, "-q", "-i", rows, "-o", out, "--output", "raw"], capture_output=True, text=True)
+    ran = subprocess.run([program, "predict", path, "-q", "-i", rows, "-o", out, "--output", "raw"],
+                         capture_output=True, text=True)
     if ran.returncode:
         raise ValueError(ran.stderr)
     return numpy.load(out)
@@ -114,7 +122,7 @@ def test_every_kind_of_input(trainer, letter, tmp_path):
     for kind, given in inputs(rows, NAMES[letter]):
         seen.add(kind)
         refused = (letter, kind) in REFUSED and trainer != "catboost"
-        # XGBoost refuses names that it does not know.
+        # XGBoost refuses unknown names.
         refused |= (trainer, letter, kind) == ("xgboost", "N", "codes")
         try:
             found = numpy.asarray(answer(ours, path, kind, given, tmp_path)).ravel()
@@ -123,11 +131,12 @@ def test_every_kind_of_input(trainer, letter, tmp_path):
             continue
         assert not refused, f"{kind}: {found[:3]}"
         if trainer == "catboost":
-            # Codes are whole numbers to CatBoost: other names, but for those from 0 on in order.
+            # CatBoost reads codes as whole numbers, which are unknown names unless the names are 0, 1, ... in
+            # order.
             is_other = kind in ("codes", "array") and letter in "TN" or kind == "texts" and letter == "B"
             assert numpy.array_equal(found, expected) != is_other, kind
         elif letter == "N" and kind in ("codes", "array of names"):
-            # Numbers of a table are names, and 0, 1 and 2 are none of these; those of an array are codes.
+            # Numbers in tables are names, and 0, 1 and 2 are not among these; numbers in arrays are codes.
             assert not numpy.array_equal(found, expected)
         else:
             assert numpy.array_equal(found, expected), kind
@@ -139,8 +148,9 @@ def test_files_have_the_meaning_of_a_release(tmp_path):
     model = xgboost.XGBClassifier(n_estimators=1, base_score=1e-7).fit(X, y)
     path = tmp_path / "model.json"
     model.save_model(path)
-    own, older = (schedc.compile(path, as_release=release).predict(X, output="raw") for release in (None, "3.1"))
-    # Up to release 3.1 a base score may be as far below 1e-6 as it wants.
+    own, older = (schedc.compile(path, as_release=release).predict(X, output="raw")
+                  for release in (None, "3.1"))
+    # Up to release 3.1 a base score may be arbitrarily far below 1e-6.
     assert numpy.allclose(own - older, numpy.log(10), atol=1e-4)
     for wrong in ("soon", "99.1"):
         with pytest.raises((ValueError, schedc.Refused), match="release"):
@@ -157,12 +167,14 @@ def test_libraries_keep_the_names_of_an_object(tmp_path):
     schedc.compile(theirs).save(tmp_path / "forest.so")
     loaded = schedc.load(tmp_path / "forest.so")
     assert list(loaded.feature_names_in_) == ["a", "b", "c"]
-    assert numpy.array_equal(loaded.predict(X[["c", "a", "b"]].astype("float32")), loaded.predict(X.astype("float32")))
+    assert numpy.array_equal(loaded.predict(X[["c", "a", "b"]].astype("float32")),
+                             loaded.predict(X.astype("float32")))
 
 
 def test_arrays_of_estimators_take_the_choices():
     frame, target = training(NAMES["N"])
-    model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1, verbose=-1).fit(frame, target)
+    model = lightgbm.LGBMRegressor(n_estimators=5, min_child_samples=5, min_data_per_group=1,
+                                   verbose=-1).fit(frame, target)
     ours = schedc.compile(model)
     codes = numpy.column_stack([frame["k"].cat.codes, frame["x"]])
     names = numpy.column_stack([frame["k"].astype("float64"), frame["x"]])
@@ -177,7 +189,8 @@ def test_trees_that_were_fitted_count():
 
     X = numpy.random.default_rng(1).normal(size=(200, 3)).astype("float32")
     for model in (GradientBoostingClassifier, GradientBoostingRegressor):
-        stopped = model(n_estimators=200, n_iter_no_change=2, random_state=1).fit(X, (X[:, 0] > 0).astype(int))
+        stopped = model(n_estimators=200, n_iter_no_change=2, random_state=1).fit(X,
+                                                                                  (X[:, 0] > 0).astype(int))
         assert len(stopped.estimators_) < 200
         assert numpy.allclose(schedc.compile(stopped).predict(X), stopped.predict(X))
     forest = RandomForestRegressor(n_estimators=10, random_state=1).fit(X, X[:, 0])

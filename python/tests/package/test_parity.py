@@ -1,4 +1,4 @@
-"""Compiled models answer as the objects that they were made of."""
+"""Compiled models predict the same values as their objects."""
 
 import pickle
 
@@ -43,10 +43,18 @@ CASES = {
     "ExtraTreesClassifier": (lambda: ensemble.ExtraTreesClassifier(**SMALL), "texts", False),
     "GradientBoostingRegressor": (lambda: ensemble.GradientBoostingRegressor(**SMALL), "target-full", False),
     "GradientBoostingClassifier-2": (lambda: ensemble.GradientBoostingClassifier(**SMALL), "two-full", False),
-    "GradientBoostingClassifier-3": (lambda: ensemble.GradientBoostingClassifier(**SMALL), "texts-full", False),
-    "HistGradientBoostingRegressor": (lambda: ensemble.HistGradientBoostingRegressor(max_iter=12), "target", False),
-    "HistGradientBoostingClassifier-2": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "two", False),
-    "HistGradientBoostingClassifier-3": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "texts", False),
+    "GradientBoostingClassifier-3": (
+        lambda: ensemble.GradientBoostingClassifier(**SMALL), "texts-full", False
+    ),
+    "HistGradientBoostingRegressor": (
+        lambda: ensemble.HistGradientBoostingRegressor(max_iter=12), "target", False
+    ),
+    "HistGradientBoostingClassifier-2": (
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "two", False
+    ),
+    "HistGradientBoostingClassifier-3": (
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "texts", False
+    ),
     "HistGradientBoostingRegressor-poisson": (
         lambda: ensemble.HistGradientBoostingRegressor(loss="poisson", max_iter=12), "positive", False),
     "HistGradientBoostingRegressor-gamma": (
@@ -55,7 +63,9 @@ CASES = {
         lambda: ensemble.GradientBoostingClassifier(loss="exponential", **SMALL), "two-full", False),
     "RandomForestClassifier-1": (lambda: ensemble.RandomForestClassifier(**SMALL), "one", False),
     "ExtraTreesClassifier-1": (lambda: ensemble.ExtraTreesClassifier(**SMALL), "one", False),
-    "HistGradientBoostingClassifier-1": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "one", False),
+    "HistGradientBoostingClassifier-1": (
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=12), "one", False
+    ),
     "IsolationForest": (lambda: ensemble.IsolationForest(**SMALL), "none-full", False),
 }
 
@@ -92,9 +102,9 @@ def test_all_methods(name, rows, target, classes):
             if len(some):
                 same(getattr(ours, method)(some), getattr(theirs, method)(some), exact)
             else:
-                # scikit-learn refuses no rows; what there is of them has the same type all the same.
+                # scikit-learn accepts zero rows; the result has the same type.
                 assert getattr(ours, method)(some).shape == (0, *getattr(ours, method)(X).shape[1:])
-    # However rows lie in memory, and whoever may write to them.
+    # Rows of any memory layout, writable or not.
     expected = ours.predict(X)
     frozen = X.copy()
     frozen.setflags(write=False)
@@ -109,7 +119,7 @@ def test_all_methods(name, rows, target, classes):
 
 @pytest.mark.filterwarnings("ignore")
 def test_doubles(rows, target):
-    """Rows in double precision are rounded where the trainer rounds them, and nowhere else."""
+    """Rows in double precision are rounded exactly where the trainer rounds them."""
     X = rows.astype("float64") + numpy.random.default_rng(3).normal(size=rows.shape) * 1e-9
     for theirs in (
         lightgbm.LGBMRegressor(**LIGHT),
@@ -124,12 +134,14 @@ def test_doubles(rows, target):
 def test_exponential_loss():
     """The probability is the sigmoid of twice the margin."""
     rows, labels = numpy.arange(4.0).reshape(4, 1), [0, 0, 1, 1]
-    theirs = ensemble.GradientBoostingClassifier(loss="exponential", n_estimators=1, max_depth=1).fit(rows, labels)
+    theirs = ensemble.GradientBoostingClassifier(loss="exponential", n_estimators=1, max_depth=1).fit(rows,
+                                                                                                      labels)
     ours = schedc.compile(theirs, "")
     numpy.testing.assert_allclose(ours.predict_proba(rows)[:, 1], [0.450166] * 2 + [0.549834] * 2, atol=5e-7)
     same(ours.predict_proba(rows), theirs.predict_proba(rows), False)
-    # The library has it too.
-    numpy.testing.assert_array_equal(schedc.load(ours.library).predict(rows.astype("float32")), ours.predict_proba(rows)[:, 1])
+    # The library has it, too.
+    numpy.testing.assert_array_equal(schedc.load(ours.library).predict(rows.astype("float32")),
+                                     ours.predict_proba(rows)[:, 1])
 
 
 def test_one_class(rows):
@@ -150,14 +162,15 @@ CATEGORIES = {
 @pytest.mark.parametrize("kind", CATEGORIES)
 @pytest.mark.parametrize("missing", [False, True])
 def test_histogram_codes(kind, missing, rows, target):
-    """Numbers that were no category go where missing ones go, with a fraction or below 0 too."""
+    """Numbers outside of the categories, with a fraction or negative, count as missing."""
     codes = numpy.array(CATEGORIES[kind])[numpy.random.default_rng(4).integers(6, size=len(rows))]
     learns = target + 20 * numpy.isin(codes, CATEGORIES[kind][::2])
     X = numpy.column_stack((rows[:, 0], codes, rows[:, 1])).astype("float64")
     if missing:
         X[::9, 1] = numpy.nan
         learns = learns - 30 * numpy.isnan(X[:, 1])
-    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, categorical_features=[1], min_samples_leaf=5).fit(X, learns)
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, categorical_features=[1],
+                                                    min_samples_leaf=5).fit(X, learns)
     ours = schedc.compile(theirs, "")
     odd = X.copy()
     for first, number in enumerate([99.0, -1.0, -0.5, 2.5, numpy.nan, 1e9, -7.0, -0.0]):
@@ -171,12 +184,15 @@ def test_histogram_codes(kind, missing, rows, target):
 def test_histogram_names(names, rows, target):
     pandas = pytest.importorskip("pandas")
     values = numpy.array([*names, None], dtype=object)[numpy.arange(len(rows)) % 5]
-    frame = pandas.DataFrame({"a": rows[:, 0], "name": pandas.Categorical(values, categories=names), "c": rows[:, 1]})
+    frame = pandas.DataFrame({"a": rows[:, 0], "name": pandas.Categorical(values, categories=names),
+                              "c": rows[:, 1]})
     learns = target + 20 * (values == names[2]) - 40 * (values == None)  # noqa: E711
     theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=5).fit(frame, learns)
     ours = schedc.compile(theirs, "")
-    other = pandas.Categorical(frame["name"].astype(object), categories=[*names[::-1], "new" if names[0] == "red" else 77])
-    for some in (frame, frame.assign(name=other), frame.assign(name=other.add_categories([5]).fillna(other.categories[-1]))):
+    other = pandas.Categorical(frame["name"].astype(object),
+                               categories=[*names[::-1], "new" if names[0] == "red" else 77])
+    for some in (frame, frame.assign(name=other),
+                 frame.assign(name=other.add_categories([5]).fillna(other.categories[-1]))):
         same(ours.predict(some), theirs.predict(some), False)
 
 
@@ -226,7 +242,8 @@ def test_missing_and_base_margin(rows, target):
 def test_sparse(rows, target):
     scipy = pytest.importorskip("scipy.sparse")
     X = numpy.where(numpy.abs(numpy.nan_to_num(rows)) < 0.7, 0, numpy.nan_to_num(rows))
-    for theirs in (xgboost.XGBRegressor(**SMALL), lightgbm.LGBMRegressor(**LIGHT), ensemble.RandomForestRegressor(**SMALL)):
+    for theirs in (xgboost.XGBRegressor(**SMALL), lightgbm.LGBMRegressor(**LIGHT),
+                   ensemble.RandomForestRegressor(**SMALL)):
         sparse = scipy.csr_matrix(X)
         theirs.fit(sparse, target)
         ours = schedc.compile(theirs)
@@ -274,7 +291,8 @@ def test_tables(rows, target):
 
 @pytest.mark.filterwarnings("ignore")
 def test_names_that_files_lack(rows, target):
-    """Trained on a frame, scikit-learn's names count; trained without names, a table's order does, unless it has made-up ones."""
+    """If trained on a frame, scikit-learn's names count. If trained without names, a table's order counts,
+    unless the table has the generated names."""
     pandas = pytest.importorskip("pandas")
     X = numpy.nan_to_num(rows)
     names = list("abcdefgh")
@@ -302,7 +320,7 @@ def test_what_is_not_fitted():
 
 
 class Capsule:
-    """A table of which nothing is known but Arrow's C interface."""
+    """A table with no interface but Arrow's C interface."""
 
     def __init__(self, table):
         self.table = table
@@ -315,12 +333,14 @@ def test_arrow_without_pyarrow(rows, target, monkeypatch):
     arrow = pytest.importorskip("pyarrow")
     pandas = pytest.importorskip("pandas")
     colors = numpy.array(["red", "green", None, "grey"])[numpy.arange(len(rows)) % 4]
-    frame = pandas.DataFrame({"color": pandas.Categorical(colors), "size": rows[:, 0], "flag": rows[:, 1] > 0})
+    frame = pandas.DataFrame({"color": pandas.Categorical(colors), "size": rows[:, 0],
+                              "flag": rows[:, 1] > 0})
     theirs = lightgbm.LGBMRegressor(**LIGHT).fit(frame, target + 20 * (colors == "grey"))
     ours = schedc.compile(theirs)
     expected = theirs.predict(frame)
     plain = arrow.table({
-        "flag": arrow.array(frame["flag"]), "size": arrow.array(rows[:, 0], from_pandas=True), "color": arrow.array(colors.tolist()),
+        "flag": arrow.array(frame["flag"]), "size": arrow.array(rows[:, 0], from_pandas=True),
+        "color": arrow.array(colors.tolist()),
         "more": arrow.array([None] * len(rows)),
     })
     encoded = plain.set_column(2, "color", plain["color"].dictionary_encode())
@@ -349,8 +369,9 @@ def test_categories(rows, target):
         theirs.fit(frame, learns)
         ours = schedc.compile(theirs)
         same(ours.predict(frame), theirs.predict(frame), True)
-        # Codes of another frame are not those of training.
-        other = frame[::-1].assign(color=lambda made: pandas.Categorical(made["color"].astype(str), ["grey", "blue", "green", "red"]))
+        # Codes of a frame with other categories are mapped to those of training.
+        other = frame[::-1].assign(color=lambda made: pandas.Categorical(made["color"].astype(str),
+                                                                         ["grey", "blue", "green", "red"]))
         same(ours.predict(other), theirs.predict(frame)[::-1], True)
         assert len(ours.predict(frame.assign(color="blue"))) == len(frame)
     unknown = frame[:1].assign(color=pandas.Categorical(["black"]))
@@ -388,7 +409,8 @@ def test_files(rows, target, tmp_path):
     ours.save(tmp_path / "model.so")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "model.so"]
     same(schedc.load(tmp_path / "model.so").predict(rows), theirs.predict(rows), True)
-    same(schedc.load(ours.library).predict(rows, output="raw"), theirs.predict(rows, output_margin=True), True)
+    same(schedc.load(ours.library).predict(rows, output="raw"), theirs.predict(rows, output_margin=True),
+         True)
 
 
 def test_schedules(rows, target):
@@ -413,7 +435,7 @@ def test_what_is_no_model(tmp_path):
 
 
 def test_tables_in_place(rows, target):
-    """Columns of numbers are read where they lie, nulls included: what is allocated does not grow with the table."""
+    """Numeric columns are read without a copy, even with nulls: allocations do not grow with the table."""
     import resource
     import tracemalloc
 

@@ -1,4 +1,4 @@
-"""Threads, processes and signals: answers stay the same, and nothing hangs."""
+"""Threads, processes and signals: predictions stay the same, and nothing hangs."""
 
 import multiprocessing
 import os
@@ -40,7 +40,7 @@ def compile_again(given):
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes(model, many, method):
-    """Children predict while threads of the parent's library exist, whichever way they are started."""
+    """Child processes of every start method predict while the parent's library has threads."""
     expected = model.predict(many)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
         for found in pool.map(predict, [(model, many)] * 4, timeout=PATIENCE):
@@ -53,11 +53,12 @@ def test_a_child_compiles_after_a_fork(rows, target):
     content = bytes(theirs.get_booster().save_raw("ubj"))
     expected = compile_again((content, rows))
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
-        numpy.testing.assert_array_equal(pool.submit(compile_again, (content, rows)).result(PATIENCE), expected)
+        numpy.testing.assert_array_equal(pool.submit(compile_again, (content, rows)).result(PATIENCE),
+                                         expected)
 
 
 def test_threads(model, many):
-    """Sixteen threads call one model at once."""
+    """Sixteen threads call one model at the same time."""
     expected = model.predict(many)
     with ThreadPoolExecutor(16) as pool:
         for found in pool.map(predict, [(model, many)] * 64, timeout=PATIENCE):
@@ -77,13 +78,14 @@ def test_joblib(model, many):
     joblib = pytest.importorskip("joblib")
     expected = model.predict(many)
     for backend in ("loky", "threading"):
-        found = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(model.predict)(many) for _ in range(4))
+        found = joblib.Parallel(n_jobs=2,
+                                backend=backend)(joblib.delayed(model.predict)(many) for _ in range(4))
         for one in found:
             numpy.testing.assert_array_equal(one, expected)
 
 
 def test_signals(model, many):
-    """A handler of the caller's runs between two calls, whichever threads the library has."""
+    """The caller's signal handler runs between two calls, even with threads of the library."""
     seen = []
     before = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
@@ -99,7 +101,7 @@ def test_signals(model, many):
 
 
 def test_an_interrupt_ends_a_program(model, many, tmp_path):
-    """Ctrl-C comes through while a program predicts without end."""
+    """Ctrl-C interrupts a program that predicts in an endless loop."""
     import subprocess
 
     (tmp_path / "model").write_bytes(pickle.dumps(model))

@@ -1,4 +1,5 @@
-"""A predictor whose first call in some worker ends that worker's process, as the system does when memory is short."""
+"""A predictor whose first call in some worker kills that worker's process, as the system does when memory is
+short."""
 
 import os
 import signal
@@ -7,7 +8,8 @@ from schedc_runtime import BatchPredictor
 
 
 class Dying(BatchPredictor):
-    """Kills its process in the call of a table's part that begins at a given row, if nobody has done so before."""
+    """Kills its process at the partition that begins with a given row, unless another process did so
+    before."""
 
     def dies(self, path, first):
         self.path, self.first = str(path), first
@@ -40,7 +42,7 @@ def _restored(arguments, path, first):
 
 
 class Level(BatchPredictor):
-    """Leaves behind which level of processors each process of it allows."""
+    """Records the processor level that each of its processes allows."""
 
     def logs(self, folder):
         self.folder = str(folder)

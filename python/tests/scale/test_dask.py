@@ -1,4 +1,4 @@
-"""Dask on this machine: a scheduler and workers in processes of their own."""
+"""Dask on this machine: a scheduler and workers in separate processes."""
 
 import os
 from pathlib import Path
@@ -18,18 +18,21 @@ def test_without_a_cluster(library):
     scored = dask.predict(frame, BatchPredictor(library, keep=["sample"]))
     assert list(scored.columns) == ["sample", "prediction"] and scored.dtypes["prediction"] == "float32"
     found = scored.compute(scheduler="sync")
-    assert found["prediction"].tolist() == BatchPredictor(library)(frame.compute(scheduler="sync"))["prediction"].tolist()
+    assert found["prediction"].tolist() == BatchPredictor(library)(
+        frame.compute(scheduler="sync")
+    )["prediction"].tolist()
     with pytest.raises(ValueError, match='lacks features of the model: "mean radius"'):
         dask.predict(frame.drop(columns=["mean radius"]), BatchPredictor(library))
 
 
 @pytest.fixture(scope="module")
 def client():
-    # The levels of processors differ, as on a cluster of several generations.
+    # Workers differ in processor level, as on a cluster of several generations.
     kind = {"cls": distributed.Nanny}
     levels = ["x86-64-v2", "x86-64-v4"]
     workers = {
-        level: {**kind, "options": {"nthreads": 1, "env": {"SCHEDC_CPU": level, "PYTHONPATH": HERE}, "memory_limit": "4GiB"}}
+        level: {**kind, "options": {"nthreads": 1, "env": {"SCHEDC_CPU": level, "PYTHONPATH": HERE},
+                                    "memory_limit": "4GiB"}}
         for level in levels
     }
     scheduler = {"cls": distributed.Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}

@@ -1,4 +1,4 @@
-"""The blocks of Python in docs/deploy.md run, each as a program of its own."""
+"""Each Python block in docs/deploy.md runs as a separate program."""
 
 import os
 import re

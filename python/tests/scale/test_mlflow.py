@@ -1,4 +1,4 @@
-"""MLflow: a model is saved, loaded, and served by whatever serves its `python_function`."""
+"""MLflow: a model is saved, loaded, and served as `python_function`."""
 
 import numpy
 import pytest
@@ -21,7 +21,8 @@ def expected():
 
 
 def test_saved_models(library, frame, expected, tmp_path):
-    schedc_mlflow.save_model(library, tmp_path / "model", input_example=frame.drop(columns=["sample", "site"]).head(2))
+    schedc_mlflow.save_model(library, tmp_path / "model",
+                             input_example=frame.drop(columns=["sample", "site"]).head(2))
     loaded = schedc_mlflow.load_model(str(tmp_path / "model"))
     assert loaded.digest == BatchPredictor(library).digest
     assert numpy.array_equal(loaded(frame)["prediction"], expected)
@@ -35,11 +36,12 @@ def test_saved_models(library, frame, expected, tmp_path):
 
 
 def test_logged_models(library, frame, expected, tmp_path, monkeypatch):
-    # Without a data base, as mlflow-skinny is.
+    # Without a database, as with mlflow-skinny.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
     with mlflow.start_run():
         info = schedc_mlflow.log_model(BatchPredictor(library, keep=["sample"]), name="tumours")
     loaded = schedc_mlflow.load_model(info.model_uri)
     assert loaded.kept == ["sample"] and numpy.array_equal(loaded(frame)["prediction"], expected)
-    assert mlflow.pyfunc.load_model(info.model_uri).predict(frame).columns.tolist() == ["sample", "prediction"]
+    assert mlflow.pyfunc.load_model(info.model_uri).predict(frame).columns.tolist() == ["sample",
+                                                                                        "prediction"]

@@ -1,4 +1,4 @@
-"""MLServer: the server itself, on folders that `schedc package` writes."""
+"""MLServer itself, on folders of `schedc package`."""
 
 import json
 import os
@@ -26,19 +26,22 @@ def free_ports(count):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """The address of a server of two models."""
+    """The address of a server with two models."""
     folder = tmp_path_factory.mktemp("served")
     for name, model in [("tumours", "model/breast_cancer.json"), ("houses", "categories/lightgbm.txt")]:
         library = folder / f"{name}.so"
         subprocess.run([SCHEDC, "build", EXAMPLES / model, "-o", library], check=True, capture_output=True)
         made = folder / "models" / name
         made.parent.mkdir(exist_ok=True)
-        subprocess.run([SCHEDC, "package", library, "--for", "mlserver", "-o", made], check=True, capture_output=True)
+        subprocess.run([SCHEDC, "package", library, "--for", "mlserver", "-o", made], check=True,
+                       capture_output=True)
     http, grpc, metrics = free_ports(3)
     ports = {"MLSERVER_HTTP_PORT": http, "MLSERVER_GRPC_PORT": grpc, "MLSERVER_METRICS_PORT": metrics}
-    environment = {**os.environ, **{name: str(port) for name, port in ports.items()}, "MLSERVER_HOST": "127.0.0.1"}
+    environment = {**os.environ, **{name: str(port) for name, port in ports.items()},
+                   "MLSERVER_HOST": "127.0.0.1"}
     with open(folder / "log", "w") as log:
-        server = subprocess.Popen([sys.executable, "-m", "mlserver.cli.main", "start", folder / "models"], env=environment,
+        server = subprocess.Popen([sys.executable, "-m", "mlserver.cli.main", "start", folder / "models"],
+                                  env=environment,
                                   stdout=log, stderr=log)
     address = f"http://127.0.0.1:{http}/v2"
     try:
@@ -57,7 +60,8 @@ def server(tmp_path_factory):
 
 
 def ask(address, body=None):
-    request = urllib.request.Request(address, json.dumps(body).encode() if body else None, {"Content-Type": "application/json"})
+    request = urllib.request.Request(address, json.dumps(body).encode() if body else None,
+                                     {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
@@ -65,7 +69,8 @@ def ask(address, body=None):
 def test_rows_in_the_models_order(server):
     rows = numpy.load(EXAMPLES / "model/rows.npy").astype("float32")
     expected = numpy.loadtxt(EXAMPLES / "model/expected.csv", skiprows=1, dtype="float32")
-    assert ask(f"{server}/models/tumours")["inputs"][0] == {"name": "rows", "datatype": "FP32", "shape": [-1, 30]}
+    assert ask(f"{server}/models/tumours")["inputs"][0] == {"name": "rows", "datatype": "FP32",
+                                                            "shape": [-1, 30]}
     # JSON has no NaN.
     data = [None if numpy.isnan(value) else value for value in rows.ravel().tolist()]
     tensor = {"name": "rows", "datatype": "FP32", "shape": list(rows.shape), "data": data}
@@ -76,7 +81,8 @@ def test_rows_in_the_models_order(server):
 
 def test_columns_by_name(server):
     texts = {"size": ["L", "S"], "floor": ["10", "20"], "country": ["NL", "DE"]}
-    inputs = [{"name": name, "datatype": "BYTES", "shape": [2, 1], "data": values} for name, values in texts.items()]
+    inputs = [{"name": name, "datatype": "BYTES", "shape": [2, 1], "data": values}
+              for name, values in texts.items()]
     inputs.insert(0, {"name": "area", "datatype": "FP64", "shape": [2, 1], "data": [157.4, 40.0]})
     answer = ask(f"{server}/models/houses/infer", {"inputs": inputs})["outputs"][0]
     assert answer["datatype"] == "FP64" and round(answer["data"][0], 2) == 1660.88

@@ -1,4 +1,4 @@
-"""Ray on this machine: a node with two processors, and workers in processes of their own."""
+"""Ray on this machine: a node with two processors, and workers in separate processes."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,8 @@ HERE = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH",
 
 @pytest.fixture(scope="module")
 def cluster():
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", runtime_env={"env_vars": {"PYTHONPATH": HERE}})
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR",
+             runtime_env={"env_vars": {"PYTHONPATH": HERE}})
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
     ray.shutdown()
@@ -44,7 +45,8 @@ def test_mixed_processors(cluster, library, tmp_path):
     levels = ["x86-64-v2", "x86-64-v3", "x86-64-v4"]
     predictor = Level(library, keep=["sample"]).logs(tmp_path)
     found = [
-        collected(schedc_ray.predict(frame, predictor, runtime_env={"env_vars": {"SCHEDC_CPU": level, "PYTHONPATH": HERE}}))
+        collected(schedc_ray.predict(frame, predictor,
+                                     runtime_env={"env_vars": {"SCHEDC_CPU": level, "PYTHONPATH": HERE}}))
         for level in levels
     ]
     assert found[0] == found[1] == found[2] and found[0].num_rows == 171

@@ -1,4 +1,4 @@
-"""Spark on this machine: a master and two workers, which are processes of their own."""
+"""Spark on this machine: a master and two workers in separate processes."""
 
 import os
 import socket
@@ -17,11 +17,14 @@ LEVELS = ["x86-64-v2", "x86-64-v4"]
 
 
 def settings(master):
-    """Of a session of two executors of one core each, which are processes of their own and are started again when they die."""
+    """The master URL for two executors of one core each, in separate processes that are restarted when they
+    die."""
     return (
         pyspark.sql.SparkSession.builder.master(master).appName("schedc")
-        .config("spark.ui.enabled", "false").config("spark.executor.memory", "2g").config("spark.driver.memory", "4g")
-        .config("spark.driver.maxResultSize", "2g").config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.ui.enabled", "false").config("spark.executor.memory",
+                                                    "2g").config("spark.driver.memory", "4g")
+        .config("spark.driver.maxResultSize", "2g").config("spark.sql.execution.arrow.pyspark.enabled",
+                                                           "true")
         .config("spark.executorEnv.PYTHONPATH", PYTHONPATH)
     )
 
@@ -61,35 +64,43 @@ def test_columns_by_a_pandas_udf(session, library, expected):
 
 
 def test_names_are_checked_at_once(session, library):
-    frame = session.read.parquet(str(EXAMPLES / "model/rows.parquet")).withColumnRenamed("mean radius", "mean.radius")
+    frame = session.read.parquet(str(EXAMPLES / "model/rows.parquet")).withColumnRenamed("mean radius",
+                                                                                         "mean.radius")
     with pytest.raises(ValueError, match='"mean.radius" may stand for "mean radius"'):
         spark.predict(frame, BatchPredictor(library))
     renamed = BatchPredictor(library, {"mean radius": "mean.radius"}, keep=["sample"])
-    wanted = BatchPredictor(library).predict(session.read.parquet(str(EXAMPLES / "model/rows.parquet")).toArrow())
-    assert spark.predict(frame, renamed).toArrow()["prediction"].to_pylist() == wanted["prediction"].to_pylist()
-    assert frame.select(spark.udf(renamed)(frame).alias("p")).toArrow()["p"].to_pylist() == wanted["prediction"].to_pylist()
+    wanted = BatchPredictor(library).predict(session.read.parquet(str(EXAMPLES
+                                                                      / "model/rows.parquet")).toArrow())
+    assert spark.predict(frame,
+                         renamed).toArrow()["prediction"].to_pylist() == wanted["prediction"].to_pylist()
+    assert frame.select(
+        spark.udf(renamed)(frame).alias("p")
+    ).toArrow()["p"].to_pylist() == wanted["prediction"].to_pylist()
 
 
 @contextmanager
 def mixed_cluster(folder):
-    """The address of a master whose two workers are started for processors of different levels."""
+    """The address of a master with two workers, started for processors of different levels."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
     address = f"spark://127.0.0.1:{port}"
-    # Pages about the cluster take any port.
+    # The cluster's web pages use any free port.
     common = ["--host", "127.0.0.1", "--webui-port", "0"]
     started = []
 
     def start(level, *words):
-        environment = {**os.environ, "SCHEDC_CPU": level, "SPARK_WORKER_DIR": str(folder), "SPARK_LOCAL_DIRS": str(folder)}
-        started.append(subprocess.Popen([program, *words], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        environment = {**os.environ, "SCHEDC_CPU": level, "SPARK_WORKER_DIR": str(folder),
+                       "SPARK_LOCAL_DIRS": str(folder)}
+        started.append(subprocess.Popen([program, *words], env=environment, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL))
 
     try:
         start("", "org.apache.spark.deploy.master.Master", *common, "--port", str(port))
         for level in LEVELS:
-            start(level, "org.apache.spark.deploy.worker.Worker", *common, "--cores", "1", "--memory", "3g", address)
+            start(level, "org.apache.spark.deploy.worker.Worker", *common, "--cores", "1", "--memory", "3g",
+                  address)
         yield address
     finally:
         for process in reversed(started):
@@ -99,15 +110,17 @@ def mixed_cluster(folder):
 
 
 def test_mixed_processors(library, rows, expected, tmp_path):
-    """The last test of this file, since a process has one session at a time."""
+    """The last test of this file, since a process has only one session at a time."""
     logs = tmp_path / "levels"
     logs.mkdir()
     if (other := pyspark.sql.SparkSession.getActiveSession()) is not None:
         other.stop()
     with mixed_cluster(tmp_path) as address:
-        # Nothing is begun before both are there.
-        ready = settings(address).config("spark.scheduler.minRegisteredResourcesRatio", "1.0").config("spark.cores.max", "2")
-        ready = ready.config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s").config("spark.executor.cores", "1")
+        # The session starts only when both workers are registered.
+        ready = settings(address).config("spark.scheduler.minRegisteredResourcesRatio",
+                                         "1.0").config("spark.cores.max", "2")
+        ready = ready.config("spark.scheduler.maxRegisteredResourcesWaitingTime",
+                             "120s").config("spark.executor.cores", "1")
         session = ready.getOrCreate()
         try:
             frame = session.read.parquet(str(rows))

@@ -20,15 +20,15 @@ const BODY = `<header>
 /** A measurement of one state of a schedule. */
 interface Result {
     readonly measured: Measured;
-    /** The file with the rows, or null where they were drawn. */
+    /** The file with the rows; null if they are random. */
     readonly rows: string | null;
     readonly version: number;
 }
 
-/** What the panel shows, kept over a reload of the window. */
+/** The state of the panel, kept over a reload of the window. */
 interface Shown {
     readonly uri: string;
-    /** The file with the rows, or null where they were drawn. */
+    /** The file with the rows; null if they are random. */
     readonly rows: string | null;
     readonly message: ToBench;
 }
@@ -46,15 +46,24 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     private readonly subscriptions = [
         vscode.languages.registerCodeLensProvider({ language: 'sched' }, this),
         vscode.workspace.onDidCloseTextDocument(({ uri }) => this.results.delete(uri.toString())),
-        vscode.window.registerWebviewPanelSerializer(KIND, { deserializeWebviewPanel: async (panel) => this.adopt(panel) }),
+        vscode.window.registerWebviewPanelSerializer(KIND, {
+            deserializeWebviewPanel: async (panel) => this.adopt(panel),
+        }),
     ];
 
-    constructor(private readonly extension: vscode.Uri, private readonly server: Server, private readonly memory: vscode.Memento) {
+    constructor(
+        private readonly extension: vscode.Uri,
+        private readonly server: Server,
+        private readonly memory: vscode.Memento,
+    ) {
         this.rows = new Rows(memory);
         this.shown = memory.get<Shown>(LAST) ?? null;
     }
 
-    /** Measures a schedule and shows the result beside the one before. `anew` asks again for the rows, or for the calls. */
+    /**
+     * Measures a schedule and shows the result beside the previous one. `anew` prompts again for the rows or
+     * the calls.
+     */
     async run(document: vscode.TextDocument, anew: 'rows' | 'calls' | null = null): Promise<void> {
         const rows = await this.rows.of(document, anew === 'rows');
         if (rows === null) return;
@@ -72,20 +81,27 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         const earlier = this.before(uri, source);
         this.results.set(uri, { measured, rows: source, version });
         this.changed.fire();
-        const message = { file: basename(document.uri.path), rows: nameOf(rows), calls: describeCalls(calls), now: measured, earlier };
+        const message = {
+            file: basename(document.uri.path),
+            rows: nameOf(rows),
+            calls: describeCalls(calls),
+            now: measured,
+            earlier,
+        };
         this.shown = { uri, rows: source, message };
         void this.memory.update(LAST, this.shown);
         this.show();
     }
 
-    /** The last measurement of a schedule with the same rows, which may have been before the window was loaded. */
+    /** The last measurement of a schedule with the same rows, possibly from before the window was loaded. */
     private before(uri: string, rows: string | null): Measured | null {
-        const shown = this.shown?.uri === uri ? { measured: this.shown.message.now, rows: this.shown.rows } : null;
+        const shown =
+            this.shown?.uri === uri ? { measured: this.shown.message.now, rows: this.shown.rows } : null;
         const last = this.results.get(uri) ?? shown;
         return last?.rows === rows ? last.measured : null;
     }
 
-    /** The calls to measure, or null if the user chooses none. */
+    /** The calls to measure; null if the user cancels. */
     private async calls(document: vscode.TextDocument, anew: boolean): Promise<Calls | null> {
         const key = `calls:${document.uri.toString()}`;
         const known = readCalls(this.memory.get<string>(key) ?? '') ?? DEFAULT;
@@ -93,7 +109,8 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         const text = await vscode.window.showInputBox({
             prompt: 'Rows per call, and threads: several of each, with commas',
             value: showCalls(known),
-            validateInput: (typed) => (readCalls(typed) === null ? 'Write it like `1, 64, 1024 on 1, all`' : null),
+            validateInput: (typed) =>
+                readCalls(typed) === null ? 'Write it like `1, 64, 1024 on 1, all`' : null,
         });
         const chosen = text === undefined ? null : readCalls(text);
         if (chosen !== null) await this.memory.update(key, showCalls(chosen));
@@ -103,9 +120,16 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
         const result = this.results.get(document.uri.toString());
         const text = result && headline(result.measured);
-        if (!result || !text || !vscode.workspace.getConfiguration('schedc', document).get('codeLens', true)) return [];
+        if (!result || !text || !vscode.workspace.getConfiguration('schedc', document).get('codeLens', true))
+            return [];
         const title = result.version === document.version ? text : `${text} (before the last change)`;
-        return [new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), { title, command: 'schedc.bench', arguments: [document.uri] })];
+        return [
+            new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), {
+                title,
+                command: 'schedc.bench',
+                arguments: [document.uri],
+            }),
+        ];
     }
 
     dispose(): void {
@@ -128,7 +152,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         return { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')] };
     }
 
-    /** Fills a panel, a new one or one that was there before the window was loaded again. */
+    /** Fills a panel: a new one, or one restored when the window was reloaded. */
     private adopt(panel: vscode.WebviewPanel): void {
         this.panel?.dispose();
         this.panel = panel;
@@ -143,9 +167,13 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
 
     private async receive(message: FromBench): Promise<void> {
         if (message === 'ready') return this.post();
-        // As a command, so that what goes wrong is shown as for the command.
+        // Runs as a command, so that its errors reach the user as for the command.
         const uri = this.shown === null ? undefined : vscode.Uri.parse(this.shown.uri);
-        await vscode.commands.executeCommand('schedc.bench', uri, { choose: 'rows', calls: 'calls', again: undefined }[message]);
+        await vscode.commands.executeCommand(
+            'schedc.bench',
+            uri,
+            { choose: 'rows', calls: 'calls', again: undefined }[message],
+        );
     }
 
     private post(): void {

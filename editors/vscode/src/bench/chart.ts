@@ -1,6 +1,6 @@
-// The chart of a measurement: a line for each size of call with a dot for the time of a row, the spread of its samples, and
-// a mark where the one before was, and marks for the schedule that schedc chooses and for the plain nest. Times are on a logarithmic axis, since calls of one row take many times as long for a
-// row as calls of many. Pure.
+// The chart of a measurement, with one line for each call size. A dot is the time of a row, a bar the spread
+// of its samples. Marks show the previous measurement, the automatic schedule and the plain nest. The axis is
+// logarithmic, since a row in a call of one row takes many times as long as in a large call. Pure.
 
 import { element, type Element } from '../nest/element';
 import { axis, type Axis } from './axis';
@@ -10,9 +10,9 @@ const LINE = 30;
 const BAR = 16;
 /** The height of the axis above the lines. */
 const HEAD = 26;
-/** Pixels for a character: more than most take, since texts are not measured here. */
+/** Pixels per character: more than most take, since texts are not measured here. */
 const CHARACTER = 7;
-/** Between texts and what stands beside them. */
+/** Pixels between a text and its neighbour. */
 const GAP = 12;
 
 const same = (a: Point, b: Point): boolean => a.rows === b.rows && a.threads === b.threads;
@@ -22,14 +22,32 @@ export function chart(now: Measured, earlier: Measured | null, width: number): E
     const before = now.points.map((point) => earlier?.points.find((one) => same(one, point)) ?? null);
     const shown = [...now.points, ...before.filter((one) => one !== null)];
     const left = GAP + widest([UNIT, ...now.points.map(calls)]);
-    const right = 2 * GAP + widest(now.points.map((point, at) => `${showMicros(point.micros)}  ${compare(point, before[at] ?? null)}`));
+    const right =
+        2 * GAP +
+        widest(
+            now.points.map(
+                (point, at) => `${showMicros(point.micros)}  ${compare(point, before[at] ?? null)}`,
+            ),
+        );
     const room = Math.max(80, width - left - right);
-    const marked = now.points.flatMap(({ chosen, plain }) => [chosen, plain].filter((time) => time !== undefined));
-    const times = axis([...shown.flatMap(({ micros, spread }) => [micros, ...spread]), ...marked], left, left + room);
+    const marked = now.points.flatMap(({ chosen, plain }) =>
+        [chosen, plain].filter((time) => time !== undefined),
+    );
+    const times = axis(
+        [...shown.flatMap(({ micros, spread }) => [micros, ...spread]), ...marked],
+        left,
+        left + room,
+    );
     const height = HEAD + now.points.length * LINE + 4;
     return element(
         'svg',
-        { class: 'chart', width: left + room + right, height, role: 'list', 'aria-label': 'Microseconds for a row' },
+        {
+            class: 'chart',
+            width: left + room + right,
+            height,
+            role: 'list',
+            'aria-label': 'Microseconds for a row',
+        },
         [
             ...grid(times, left, height),
             ...now.points.map((point, at) => line(point, before[at] ?? null, times, left, HEAD + at * LINE)),
@@ -39,13 +57,20 @@ export function chart(now: Measured, earlier: Measured | null, width: number): E
 
 const UNIT = 'µs for a row';
 
-const widest = (texts: readonly string[]): number => Math.max(...texts.map((text) => text.length)) * CHARACTER;
+const widest = (texts: readonly string[]): number =>
+    Math.max(...texts.map((text) => text.length)) * CHARACTER;
 
-/** A line for each tick with its number above, and what the numbers count. */
+/** A grid line for each tick with its number above, and the unit of the numbers. */
 function grid(times: Axis, left: number, height: number): Element[] {
     const lines = times.ticks.flatMap((tick) => [
-        element('path', { class: 'grid', d: `M${times.at(tick)} ${HEAD - 8}V${height}`, 'aria-hidden': true }),
-        element('text', { class: 'tick', x: times.at(tick), y: HEAD - 13, 'aria-hidden': true }, [String(tick)]),
+        element('path', {
+            class: 'grid',
+            d: `M${times.at(tick)} ${HEAD - 8}V${height}`,
+            'aria-hidden': true,
+        }),
+        element('text', { class: 'tick', x: times.at(tick), y: HEAD - 13, 'aria-hidden': true }, [
+            String(tick),
+        ]),
     ]);
     const unit = { class: 'unit', x: left - 2 * GAP, y: HEAD - 13, 'aria-hidden': true };
     return [...lines, element('text', unit, [UNIT])];
@@ -66,11 +91,28 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
     const said = [`${showMicros(point.micros)} for a row ${changed}`.trim(), ...beside].join(', ');
     return element('g', { role: 'listitem', 'aria-label': `${label}: ${said}` }, [
         element('text', { class: 'calls', x: left - GAP, y: y + 12.5 }, [label]),
-        element('path', { class: 'spread', d: `M${at(low)} ${middle}H${at(high)}M${at(low)} ${y + 4}V${y + BAR - 4}M${at(high)} ${y + 4}V${y + BAR - 4}` }),
-        ...(plain === undefined ? [] : [element('circle', { class: 'plain', cx: at(plain), cy: middle, r: 4 })]),
-        ...(chosen === undefined ? [] : [element('path', { class: 'chosen', d: diamond(at(chosen), middle) })]),
+        element('path', {
+            class: 'spread',
+            d: `M${at(low)} ${middle}H${at(high)}M${at(low)} ${y + 4}V${y + BAR - 4}M${at(high)} ${y + 4}V${y + BAR - 4}`,
+        }),
+        ...(plain === undefined
+            ? []
+            : [element('circle', { class: 'plain', cx: at(plain), cy: middle, r: 4 })]),
+        ...(chosen === undefined
+            ? []
+            : [element('path', { class: 'chosen', d: diamond(at(chosen), middle) })]),
         element('circle', { class: 'point', cx: at(point.micros), cy: middle, r: 5 }),
-        ...(earlier === null ? [] : [element('rect', { class: 'before', x: at(earlier.micros) - 1, y: y - 2, width: 2, height: BAR + 4 })]),
+        ...(earlier === null
+            ? []
+            : [
+                  element('rect', {
+                      class: 'before',
+                      x: at(earlier.micros) - 1,
+                      y: y - 2,
+                      width: 2,
+                      height: BAR + 4,
+                  }),
+              ]),
         element('text', { class: 'time', x: end, y: y + 12.5 }, [
             showMicros(point.micros),
             ...(changed === '' ? [] : [element('tspan', { class: 'change', dx: 8 }, [changed])]),

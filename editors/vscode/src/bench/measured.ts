@@ -1,15 +1,15 @@
-// What a measurement says: the JSON of `schedc bench`, as far as it is drawn.
+// The JSON of `schedc bench`, as far as the chart shows it.
 
-/** The speed of calls of one size. */
+/** The speed at one call size. */
 export interface Point {
-    /** Rows of a call. */
+    /** Rows per call. */
     readonly rows: number;
     readonly threads: number;
-    /** Microseconds for a row, the median. */
+    /** Microseconds per row, the median. */
     readonly micros: number;
     /** The lower and the upper quartile. */
     readonly spread: readonly [number, number];
-    /** The same calls of the schedule that schedc chooses, and of the plain nest, where they were measured. */
+    /** Microseconds per row of the automatic schedule and of the plain nest, where they were measured. */
     readonly chosen?: number;
     readonly plain?: number;
 }
@@ -18,13 +18,15 @@ export interface Measured {
     readonly points: readonly Point[];
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null;
+const isTime = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isFinite(value) && value > 0;
 
-/** Names of what is measured beside a schedule. */
+/** Names of the baselines in the JSON. */
 const BASELINES = { chosen: 'chosen schedule', plain: 'plain nest' } as const;
 
-/** Reads the JSON of a measurement of one schedule, perhaps with baselines. */
+/** Parses the JSON of a measurement of one schedule, with or without baselines. */
 export function readMeasured(json: unknown): Measured {
     const points: unknown[] = isObject(json) && Array.isArray(json['points']) ? json['points'] : [];
     const name = (one: unknown): unknown => (isObject(one) ? one['schedule'] : undefined);
@@ -54,7 +56,7 @@ function point(json: unknown): Point | null {
     };
 }
 
-/** A time with three digits that matter: `1.25 µs`. */
+/** A time with three significant digits: `1.25 µs`. */
 export function showMicros(micros: number): string {
     const digits = 2 - Math.floor(Math.log10(micros));
     return `${micros.toFixed(Math.max(0, Math.min(digits, 6)))} µs`;
@@ -72,7 +74,10 @@ export type Change =
     | { readonly verdict: 'faster' | 'slower'; readonly factor: number }
     | { readonly verdict: 'same' };
 
-/** How a time has changed: beyond noise only where the middle halves of the samples lie apart, as in `schedc bench`. */
+/**
+ * The change of a time. It counts as beyond noise only if the middle halves of the samples are disjoint, as
+ * in `schedc bench`.
+ */
 export function change(now: Point, earlier: Point): Change {
     if (now.spread[1] < earlier.spread[0]) return { verdict: 'faster', factor: earlier.micros / now.micros };
     if (now.spread[0] > earlier.spread[1]) return { verdict: 'slower', factor: now.micros / earlier.micros };

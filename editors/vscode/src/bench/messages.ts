@@ -1,4 +1,4 @@
-// What the extension and the panel of measurements say to each other.
+// Messages between the extension and the panel of measurements.
 
 import type { Measured } from './measured';
 
@@ -6,11 +6,11 @@ export interface ToBench {
     readonly file: string;
     /** The name of the file with the rows. */
     readonly rows: string;
-    /** The sizes of calls, and their threads. */
+    /** The call sizes and their threads. */
     readonly calls: string;
     readonly now: Measured;
     readonly earlier: Measured | null;
 }
 
-/** `again` measures once more, `choose` with other rows, `calls` with calls of other sizes or on other threads. */
+/** `again` measures once more, `choose` with other rows, `calls` with other call sizes or threads. */
 export type FromBench = 'ready' | 'again' | 'choose' | 'calls';

@@ -1,4 +1,4 @@
-// The rows that a schedule is measured with: chosen once for each schedule, and remembered.
+// The rows for measurements of a schedule: chosen once for each schedule, and remembered.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 const EXTENSIONS = ['npy', 'csv'];
 const DRAWN = 'drawn';
 
-/** The rows to measure with: a file's, or, with none, rows that are drawn at random. */
+/** The rows to measure with: a file, or random rows if there is none. */
 export interface Choice {
     readonly file: vscode.Uri | null;
 }
@@ -16,7 +16,7 @@ export const nameOf = ({ file }: Choice): string => (file === null ? 'random row
 export class Rows {
     constructor(private readonly memory: vscode.Memento) {}
 
-    /** The rows for a schedule, or null if the user chooses none. */
+    /** The rows for a schedule; null if the user cancels. */
     async of(document: vscode.TextDocument, anew: boolean): Promise<Choice | null> {
         const key = `rows:${document.uri.toString()}`;
         const known = this.memory.get<string>(key);
@@ -43,7 +43,9 @@ interface Item extends vscode.QuickPickItem {
     readonly choose: () => Thenable<Choice | null>;
 }
 
-/** Offers files with rows beside the schedule and in the workspace's folder, to look elsewhere, and to have rows drawn. */
+/**
+ * Offers files with rows beside the schedule and in the workspace's folder, a file dialog, and random rows.
+ */
 async function choose(document: vscode.TextDocument): Promise<Choice | null> {
     const own = vscode.Uri.joinPath(document.uri, '..');
     const root = vscode.workspace.getWorkspaceFolder(document.uri)?.uri ?? own;
@@ -71,10 +73,13 @@ async function dataFiles(folder: vscode.Uri): Promise<vscode.Uri[]> {
     try {
         const entries = await vscode.workspace.fs.readDirectory(folder);
         return entries
-            .filter(([name, type]) => type !== vscode.FileType.Directory && EXTENSIONS.includes(name.split('.').at(-1) ?? ''))
+            .filter(
+                ([name, type]) =>
+                    type !== vscode.FileType.Directory && EXTENSIONS.includes(name.split('.').at(-1) ?? ''),
+            )
             .map(([name]) => vscode.Uri.joinPath(folder, name));
     } catch {
-        // A schedule that is not saved yet has no folder.
+        // An unsaved schedule has no folder.
         return [];
     }
 }

@@ -1,4 +1,4 @@
-// The panel of measurements: draws the last one that it was sent.
+// The panel of measurements: draws the last measurement that it received.
 
 import { toDom } from '../nest/element';
 import { chart } from './chart';
@@ -20,12 +20,14 @@ function write(id: string, text: string): void {
     if (part !== null) part.textContent = text;
 }
 
-/** What the marks are. */
+/** The legend of the marks. */
 function note({ now, earlier }: ToBench): string {
     const hasBaselines = now.points.some(({ chosen, plain }) => chosen !== undefined || plain !== undefined);
     return [
         ...(earlier === null ? [] : ['The upright mark is the measurement before.']),
-        ...(hasBaselines ? ['The diamond is the schedule that schedc chooses, the ring is the nest without directives.'] : []),
+        ...(hasBaselines
+            ? ['The diamond is the schedule that schedc chooses, the ring is the nest without directives.']
+            : []),
     ].join(' ');
 }
 

@@ -1,4 +1,5 @@
-// A small chart of the values of a number: one line of text for each, with a bar as long as its time. Pure.
+// A small chart of the values of a number. Each value has a line of text with a bar of proportional length.
+// Pure.
 
 import { showMicros } from '../bench/measured';
 import type { Sweep, Tried } from './read';
@@ -9,21 +10,29 @@ const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
 export interface Bar {
     readonly value: number;
-    /** The value, and whether it is the present or the fastest one. */
+    /** The value, and whether it is the current or the fastest one. */
     readonly label: string;
-    /** The quartiles. */
+    /** The quartiles of its times. */
     readonly description: string;
-    /** The bar and the time, or why there is none. It has a line of its own, so that bars begin at one place. */
+    /**
+     * The bar and the time, or the reason why the value was not measured. A line of its own aligns the bars.
+     */
     readonly detail: string;
 }
 
-/** The lines for a sweep, in the order of the values. Bars begin at nothing, so that their lengths are as the times are. */
+/**
+ * The lines of a sweep, in the order of the values. Bars start at zero, so their lengths are proportional to
+ * the times.
+ */
 export function bars({ value, tried }: Sweep): Bar[] {
     const times = tried.flatMap(({ micros }) => (micros === null ? [] : [micros]));
     const [least, most] = [Math.min(...times), Math.max(...times)];
     const now = tried.find((one) => one.value === value)?.micros ?? null;
     return tried.map((one) => {
-        const marks = [...(one.value === value ? ['now'] : []), ...(one.micros !== null && one.micros === least ? ['fastest'] : [])];
+        const marks = [
+            ...(one.value === value ? ['now'] : []),
+            ...(one.micros !== null && one.micros === least ? ['fastest'] : []),
+        ];
         const label = marks.length === 0 ? String(one.value) : `${one.value} (${marks.join(', ')})`;
         return { value: one.value, label, description: quartiles(one), detail: describe(one, now, most) };
     });
@@ -41,5 +50,7 @@ function bar(share: number): string {
 }
 
 function quartiles({ spread }: Tried): string {
-    return spread === null ? '' : `half of the samples lie between ${showMicros(spread[0])} and ${showMicros(spread[1])}`;
+    return spread === null
+        ? ''
+        : `half of the samples lie between ${showMicros(spread[0])} and ${showMicros(spread[1])}`;
 }

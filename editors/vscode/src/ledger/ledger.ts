@@ -1,14 +1,15 @@
-// The ledger: at the end of each line what its directive gains; and values of numbers, to try and to take.
+// The ledger: the gain of each directive at the end of its line. Also values of numbers, to try and to take.
 
 import * as vscode from 'vscode';
 import type { Server } from '../server';
 import { bars } from './bars';
 import { type Ledger, readLedger, readSweep, type Range } from './read';
 
-/** Milliseconds without a keystroke after which places are asked for again. */
+/** Milliseconds without a keystroke after which the ledger is requested again. */
 const PAUSE = 150;
 
-const at = ({ start, end }: Range): vscode.Range => new vscode.Range(start.line, start.character, end.line, end.character);
+const at = ({ start, end }: Range): vscode.Range =>
+    new vscode.Range(start.line, start.character, end.line, end.character);
 
 const words = (colour: string, fontStyle: string): vscode.TextEditorDecorationType =>
     vscode.window.createTextEditorDecorationType({
@@ -35,7 +36,7 @@ export class Ledgers implements vscode.Disposable {
     ];
 
     constructor(private readonly server: Server) {
-        // A schedule that was saved may have been measured.
+        // A schedule that was just saved may have been measured.
         const learned = server.onDidLearn((uri) => {
             const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri);
             if (document !== undefined) this.soon(document);
@@ -43,18 +44,21 @@ export class Ledgers implements vscode.Disposable {
         this.subscriptions.push(learned);
     }
 
-    /** Measures each directive of a schedule, unless its text was measured before, and shows what they gain. */
+    /** Measures each directive of a schedule, unless its text was measured before, and shows the gains. */
     async measure(document: vscode.TextDocument): Promise<void> {
         const params = { textDocument: { uri: document.uri.toString() }, measure: true };
         const answer = await this.server.work<unknown>('measuring each directive', 'sched/ledger', params);
         if (answer !== null) this.show(document, readLedger(answer));
     }
 
-    /** Tries values of a number, and puts the one that is chosen into the text. */
+    /** Tries values of a number and writes the chosen one into the text. */
     async sweep(document: vscode.TextDocument, position: unknown): Promise<void> {
         const cursor = vscode.window.activeTextEditor?.selection.active;
         const place = position ?? (cursor && { line: cursor.line, character: cursor.character });
-        const params = { command: 'schedc.sweep', arguments: [{ uri: document.uri.toString(), position: place }] };
+        const params = {
+            command: 'schedc.sweep',
+            arguments: [{ uri: document.uri.toString(), position: place }],
+        };
         const answer = await this.server.work<unknown>('trying values', 'workspace/executeCommand', params);
         if (answer === null) return;
         const sweep = readSweep(answer);
@@ -63,16 +67,17 @@ export class Ledgers implements vscode.Disposable {
         const placeHolder = `Microseconds for a row with other values of ${name}; choose one to take it`;
         const picked = await vscode.window.showQuickPick(bars(sweep), { placeHolder, ignoreFocusOut: true });
         if (picked === undefined || picked.value === sweep.value) return;
-        if (document.version !== sweep.version) throw new Error('the text has changed since; try the values again.');
+        if (document.version !== sweep.version)
+            throw new Error('the text has changed since; try the values again.');
         await replace(document, at(sweep.range), String(picked.value));
     }
 
-    /** Puts the schedule that schedc chooses in the place of the directives of a text. */
+    /** Replaces the directives of a text with the automatic schedule. */
     choose(document: vscode.TextDocument): Promise<void> {
         return this.put(document, 'schedc.choose', 'choosing a schedule');
     }
 
-    /** Searches for a fast schedule for some seconds, and puts it in the place of the directives of a text. */
+    /** Searches for a fast schedule for some seconds and replaces the directives of a text with it. */
     tune(document: vscode.TextDocument): Promise<void> {
         return this.put(document, 'schedc.tune', 'searching for a fast schedule');
     }
@@ -80,7 +85,11 @@ export class Ledgers implements vscode.Disposable {
     private async put(document: vscode.TextDocument, command: string, what: string): Promise<void> {
         const { version } = document;
         const params = { command, arguments: [{ uri: document.uri.toString() }] };
-        const answer = await this.server.work<{ range: Range; text: string }>(what, 'workspace/executeCommand', params);
+        const answer = await this.server.work<{ range: Range; text: string }>(
+            what,
+            'workspace/executeCommand',
+            params,
+        );
         if (answer === null) return;
         if (document.version !== version) throw new Error('the text has changed since; choose again.');
         await replace(document, at(answer.range), answer.text);
@@ -91,7 +100,7 @@ export class Ledgers implements vscode.Disposable {
         for (const subscription of this.subscriptions) subscription.dispose();
     }
 
-    /** Asks for what is known, after a pause. */
+    /** Requests the ledger after a pause. */
     private soon(document: vscode.TextDocument): void {
         const uri = document.uri.toString();
         clearTimeout(this.timers.get(uri));
@@ -104,7 +113,7 @@ export class Ledgers implements vscode.Disposable {
             const params = { textDocument: { uri: document.uri.toString() }, measure: false };
             this.show(document, readLedger(await this.server.ask<unknown>('sched/ledger', params)));
         } catch {
-            // While the server is starting, or the document is being closed, there is nothing to show.
+            // While the server starts or the document closes, there is nothing to show.
         }
     }
 
@@ -112,7 +121,9 @@ export class Ledgers implements vscode.Disposable {
         if (lines.length > 0) this.known.add(document.uri.toString());
         const shown = lines.map(({ position, label, tooltip }) => ({
             range: new vscode.Range(position.line, position.character, position.line, position.character),
-            hoverMessage: new vscode.MarkdownString(stale ? `${tooltip}\n\nThe text has changed since.` : tooltip),
+            hoverMessage: new vscode.MarkdownString(
+                stale ? `${tooltip}\n\nThe text has changed since.` : tooltip,
+            ),
             renderOptions: { after: { contentText: label } },
         }));
         for (const editor of vscode.window.visibleTextEditors.filter((one) => one.document === document)) {

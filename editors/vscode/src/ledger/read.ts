@@ -1,4 +1,4 @@
-// What the server says of the ledger of a schedule and of values of a number, as far as it is shown. Pure.
+// Parses the server's answers about the ledger of a schedule and the values of a number. Pure.
 
 export interface Position {
     readonly line: number;
@@ -10,7 +10,7 @@ export interface Range {
     readonly end: Position;
 }
 
-/** What stands at the end of a line. */
+/** The ledger entry at the end of a line. */
 export interface Line {
     readonly position: Position;
     readonly label: string;
@@ -18,12 +18,12 @@ export interface Line {
 }
 
 export interface Ledger {
-    /** Whether another text was measured than the present one. */
+    /** Whether an earlier text was measured. */
     readonly stale: boolean;
     readonly lines: readonly Line[];
 }
 
-/** A value of a number, with the time of a row in microseconds, or why there is none. */
+/** A value of a number, with the microseconds per row or the reason why it was not measured. */
 export interface Tried {
     readonly value: number;
     readonly micros: number | null;
@@ -33,16 +33,19 @@ export interface Tried {
 
 export interface Sweep {
     readonly name: string;
-    /** The number as it is in the text. */
+    /** The number as in the text. */
     readonly value: number;
     readonly range: Range;
     readonly version: number;
     readonly tried: readonly Tried[];
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0;
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null;
+const isCount = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 0;
+const isTime = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isFinite(value) && value > 0;
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function readPosition(json: unknown): Position | null {
@@ -51,19 +54,26 @@ function readPosition(json: unknown): Position | null {
     return isCount(line) && isCount(character) ? { line, character } : null;
 }
 
-/** Reads the answer to `sched/ledger`. */
+/** Parses the answer to `sched/ledger`. */
 export function readLedger(json: unknown): Ledger {
     if (!isObject(json)) return { stale: false, lines: [] };
     const line = (one: unknown): Line | null => {
         const position = isObject(one) ? readPosition(one['position']) : null;
         if (!isObject(one) || position === null) return null;
         const { label, tooltip } = one;
-        return typeof label === 'string' ? { position, label, tooltip: typeof tooltip === 'string' ? tooltip : '' } : null;
+        return typeof label === 'string'
+            ? { position, label, tooltip: typeof tooltip === 'string' ? tooltip : '' }
+            : null;
     };
-    return { stale: json['stale'] === true, lines: list(json['lines']).map(line).filter((one) => one !== null) };
+    return {
+        stale: json['stale'] === true,
+        lines: list(json['lines'])
+            .map(line)
+            .filter((one) => one !== null),
+    };
 }
 
-/** Reads the answer to the command `schedc.sweep`. */
+/** Parses the answer to the command `schedc.sweep`. */
 export function readSweep(json: unknown): Sweep | null {
     if (!isObject(json) || !isObject(json['range'])) return null;
     const { name, value, version } = json;

@@ -1,4 +1,4 @@
-// Writes what is done by hand in the picture into the text.
+// Writes the directives for drags in the picture into the text.
 
 import * as vscode from 'vscode';
 import { readDrops, type Tiled } from './drops';
@@ -17,7 +17,7 @@ export class ByHand {
 
     constructor(private readonly post: (message: ToPanel) => void) {}
 
-    /** Keeps the edits of an answer, and tells the panel what they are for. */
+    /** Keeps the edits of an answer, and sends the panel the drops that they belong to. */
     learn(document: vscode.TextDocument, answer: unknown): void {
         const { version, drops, edits } = readDrops(answer);
         if (version !== document.version) return;
@@ -26,7 +26,7 @@ export class ByHand {
         this.post({ type: 'drops', key: this.key, drops });
     }
 
-    /** Writes a directive, if the text is still the one that it was told for. */
+    /** Writes a directive, if the text has not changed since the server's answer. */
     async write(key: number, directive: string): Promise<void> {
         const { known } = this;
         const edits = key === this.key ? readEdits(known?.edits.get(directive)) : [];
@@ -40,8 +40,14 @@ export class ByHand {
     async tile(key: number, loop: string): Promise<void> {
         const tiled = key === this.key ? this.known?.tiles.find((one) => one.loop === loop) : undefined;
         if (tiled === undefined) return;
-        const items = tiled.sizes.map(({ size, directive }) => ({ label: String(size), description: directive, directive }));
-        const choice = await vscode.window.showQuickPick(items, { placeHolder: `The size of the tiles of ${loop}` });
+        const items = tiled.sizes.map(({ size, directive }) => ({
+            label: String(size),
+            description: directive,
+            directive,
+        }));
+        const choice = await vscode.window.showQuickPick(items, {
+            placeHolder: `The size of the tiles of ${loop}`,
+        });
         if (choice !== undefined) await this.write(key, choice.directive);
     }
 }
@@ -59,7 +65,13 @@ function readEdits(json: unknown): vscode.TextEdit[] {
         const range = isObject(edit) ? edit['range'] : null;
         const [start, end] = isObject(range) ? [range['start'], range['end']] : [null, null];
         if (!isObject(edit) || !isObject(start) || !isObject(end)) return [];
-        const place = (at: Json): vscode.Position => new vscode.Position(Number(at['line']), Number(at['character']));
-        return [vscode.TextEdit.replace(new vscode.Range(place(start), place(end)), String(edit['newText'] ?? ''))];
+        const place = (at: Json): vscode.Position =>
+            new vscode.Position(Number(at['line']), Number(at['character']));
+        return [
+            vscode.TextEdit.replace(
+                new vscode.Range(place(start), place(end)),
+                String(edit['newText'] ?? ''),
+            ),
+        ];
     });
 }

@@ -1,8 +1,8 @@
-// Which part of the picture belongs to the place of the cursor in the text.
+// Finds the part of the picture that belongs to the cursor.
 
 import { allLoops, type NestView, type Position, type Range } from './view';
 
-/** What the directive at the cursor did: the loops that it made, and the facts that it stated about loops. */
+/** The effects of the directive at the cursor: the loops that it made, and the facts that it stated. */
 export interface Marked {
     readonly loops: ReadonlySet<number>;
     /** Keys made by `badgeKey`. */
@@ -16,9 +16,10 @@ const before = (a: Position, b: Position): boolean =>
 
 const touches = (range: Range, at: Position): boolean => before(range.start, at) && before(at, range.end);
 
-const onLine = (range: Range, at: Position): boolean => range.start.line <= at.line && at.line <= range.end.line;
+const onLine = (range: Range, at: Position): boolean =>
+    range.start.line <= at.line && at.line <= range.end.line;
 
-/** What to mark for a cursor: by its exact place, or else, at the margin of a line, by its line. */
+/** The parts to mark: by the exact position of the cursor or, in the margin of a line, by its line. */
 export function markedAt(view: NestView, cursor: Position): Marked {
     const exact = marked(view, (range) => touches(range, cursor));
     return exact.loops.size + exact.badges.size > 0 ? exact : marked(view, (range) => onLine(range, cursor));
@@ -36,5 +37,5 @@ function marked(view: NestView, matches: (range: Range) => boolean): Marked {
     return { loops, badges };
 }
 
-/** Whether a line has a directive, or the beginning of one. */
+/** Whether a line has a directive, or the start of one. */
 export const isDirective = (line: string): boolean => /^\s*[A-Za-z]\w*\s*\(/.test(line);

@@ -1,13 +1,13 @@
-// Loops that are dragged onto others, and handles that tile them. The mouse and the keyboard do the same.
+// Drags loops onto others, and drags handles that tile them, by mouse or keyboard.
 
 import { moveOf, NO_DROPS, sizeAt, targetsOf, type Drops, type Tiled } from './drops';
 
-/** Pixels after which a press is a drag. */
+/** Pixels of movement that turn a press into a drag. */
 const SLACK = 4;
 
 interface Surroundings {
     readonly picture: HTMLElement;
-    /** Where what a drop would write is shown. */
+    /** Shows the directive that a drop would write. */
     readonly hint: HTMLElement;
     /** The name of the loop that an element belongs to. */
     nameOf(element: Element): string | null;
@@ -63,11 +63,12 @@ export class Dragging {
             this.around.picture.setPointerCapture(event.pointerId);
             this.mark(press);
         }
-        press.directive = press.tiled === null ? this.over(press, event) : sizeAt(press.tiled, dx)?.directive ?? null;
+        press.directive =
+            press.tiled === null ? this.over(press, event) : (sizeAt(press.tiled, dx)?.directive ?? null);
         this.hint(press.directive ?? 'not here', event);
     }
 
-    /** What a drop would write where the pointer is. */
+    /** The directive that a drop at the pointer would write. */
     private over(press: Press, event: PointerEvent): string | null {
         const under = document.elementFromPoint(event.clientX, event.clientY)?.closest('.loop') ?? null;
         const onto = under === null ? null : this.around.nameOf(under);
@@ -77,7 +78,7 @@ export class Dragging {
         return move?.directive ?? null;
     }
 
-    /** Shows where the loop can go. */
+    /** Marks the loops on which this one can be dropped. */
     private mark(press: Press): void {
         this.around.picture.classList.add('dragging');
         if (press.tiled !== null) return;
@@ -102,7 +103,8 @@ export class Dragging {
         this.swallow = press.isDrag;
         this.around.hint.hidden = true;
         this.around.picture.classList.remove('dragging');
-        for (const item of this.around.picture.querySelectorAll('.target, .over')) item.classList.remove('target', 'over');
+        for (const item of this.around.picture.querySelectorAll('.target, .over'))
+            item.classList.remove('target', 'over');
         if (drop && press.isDrag && press.directive !== null) this.around.write(press.directive);
     }
 
@@ -123,7 +125,8 @@ export class Dragging {
         if (event.key === 't' || (isHandle && (event.key === 'Enter' || event.key === ' '))) {
             if (this.drops.tiles.some((tiled) => tiled.loop === loop)) this.around.choose(loop);
         } else if (event.altKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
-            const other = event.key === 'ArrowUp' ? item.parentElement?.closest('.loop') : item.querySelector('.loop');
+            const other =
+                event.key === 'ArrowUp' ? item.parentElement?.closest('.loop') : item.querySelector('.loop');
             const onto = other == null ? null : this.around.nameOf(other);
             const move = onto === null ? null : moveOf(this.drops, loop, onto);
             if (move !== null) this.around.write(move.directive);

@@ -1,17 +1,17 @@
-// What can be done to the loops of the picture by hand, as the server tells it in its answer to `sched/drops`, read with care.
+// Edits of the loops by hand, parsed defensively from the server's answer to `sched/drops`.
 
-/** A loop that can be dropped beyond another one. */
+/** A loop that can be moved past another one. */
 export interface Move {
     readonly loop: string;
     readonly onto: string;
-    /** What would be written. */
+    /** The directive to write. */
     readonly directive: string;
 }
 
 /** A loop that can be tiled. */
 export interface Tiled {
     readonly loop: string;
-    /** Ascending. */
+    /** Sizes in ascending order. */
     readonly sizes: readonly { readonly size: number; readonly directive: string }[];
 }
 
@@ -22,7 +22,7 @@ export interface Drops {
 
 export const NO_DROPS: Drops = { moves: [], tiles: [] };
 
-/** The same with the edits, which stay in the extension: by their directives. */
+/** The drops with their edits by directive. The edits stay in the extension. */
 export interface DropsAnswer {
     readonly version: number;
     readonly drops: Drops;
@@ -30,11 +30,12 @@ export interface DropsAnswer {
 }
 
 type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
 const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Reads an answer to `sched/drops`. */
+/** Parses an answer to `sched/drops`. */
 export function readDrops(json: unknown): DropsAnswer {
     const edits = new Map<string, unknown>();
     const answer = isObject(json) ? json : {};
@@ -52,24 +53,29 @@ export function readDrops(json: unknown): DropsAnswer {
             .map((size) => ({ size: Number(size['size']), directive: written(size) }))
             .filter((size) => Number.isFinite(size.size) && edits.has(size.directive)),
     })).filter((tiled) => tiled.sizes.length > 0);
-    return { version: typeof answer['version'] === 'number' ? answer['version'] : -1, drops: { moves, tiles }, edits };
+    return {
+        version: typeof answer['version'] === 'number' ? answer['version'] : -1,
+        drops: { moves, tiles },
+        edits,
+    };
 }
 
-/** What dropping a loop on another one would do; nothing where that is not legal. */
+/** The effect of dropping a loop on another one; nothing if that is illegal. */
 export const moveOf = (drops: Drops, loop: string, onto: string): Move | null =>
     drops.moves.find((move) => move.loop === loop && move.onto === onto) ?? null;
 
-/** The loops on which one can be dropped. */
+/** The loops on which a given loop can be dropped. */
 export const targetsOf = (drops: Drops, loop: string): ReadonlySet<string> =>
     new Set(drops.moves.filter((move) => move.loop === loop).map((move) => move.onto));
 
-/** The loops that have a handle. */
-export const tileable = (drops: Drops): ReadonlySet<string> => new Set(drops.tiles.map((tiled) => tiled.loop));
+/** The loops with a handle. */
+export const tileable = (drops: Drops): ReadonlySet<string> =>
+    new Set(drops.tiles.map((tiled) => tiled.loop));
 
-/** Pixels that a handle is dragged from one size to the next. */
+/** Pixels that a handle moves from one size to the next. */
 const PITCH = 22;
 
-/** The size that a handle stands for which has been dragged so far: the middle one where it began. */
+/** The size at a handle's current distance; a drag starts at the middle size. */
 export function sizeAt(tiled: Tiled, pixels: number): Tiled['sizes'][number] | null {
     const middle = (tiled.sizes.length - 1) >> 1;
     const at = Math.max(0, Math.min(tiled.sizes.length - 1, middle + Math.round(pixels / PITCH)));

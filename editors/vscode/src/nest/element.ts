@@ -1,4 +1,4 @@
-// Elements as plain data, so that what is drawn can be tested without a browser.
+// Elements as plain data, so that tests need no browser.
 
 export type Attribute = string | number | boolean;
 
@@ -16,7 +16,7 @@ export const element = (
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Makes SVG elements. Text becomes text nodes, so nothing in it can be markup. */
+/** Makes SVG elements. Text becomes text nodes, so that none of it is parsed as markup. */
 export function toDom(document: Document, root: Element): SVGElement {
     const made = document.createElementNS(SVG, root.tag);
     for (const [name, value] of Object.entries(root.attributes)) made.setAttribute(name, String(value));
@@ -26,7 +26,7 @@ export function toDom(document: Document, root: Element): SVGElement {
     return made;
 }
 
-/** The elements of a tree that `wanted` picks, in document order. */
+/** The elements of a tree that satisfy `wanted`, in document order. */
 export function find(root: Element, wanted: (element: Element) => boolean): Element[] {
     const inside = root.children.flatMap((child) => (typeof child === 'string' ? [] : find(child, wanted)));
     return wanted(root) ? [root, ...inside] : inside;

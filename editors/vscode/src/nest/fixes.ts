@@ -1,16 +1,16 @@
-// The problems below the picture and what can be done about them.
+// The problems below the picture, and their fixes.
 
 import * as vscode from 'vscode';
 import type { Problem, ToPanel } from './messages';
 
-/** Problems that are listed: the first ones matter. */
+/** Most problems that are listed. */
 const MOST = 5;
 
 export class Fixes implements vscode.Disposable {
     private key = 0;
     private document: vscode.TextDocument | null = null;
     private version = 0;
-    /** The edits of each problem, as listed. */
+    /** The edits of each listed problem. */
     private edits: (readonly vscode.CodeAction[])[] = [];
 
     constructor(private readonly post: (message: ToPanel) => void) {}
@@ -44,15 +44,24 @@ export class Fixes implements vscode.Disposable {
     }
 }
 
-async function fixesOf(document: vscode.TextDocument, diagnostic: vscode.Diagnostic): Promise<vscode.CodeAction[]> {
+async function fixesOf(
+    document: vscode.TextDocument,
+    diagnostic: vscode.Diagnostic,
+): Promise<vscode.CodeAction[]> {
     const actions = await vscode.commands.executeCommand<(vscode.CodeAction | vscode.Command)[]>(
-        'vscode.executeCodeActionProvider', document.uri, diagnostic.range, vscode.CodeActionKind.QuickFix.value, MOST,
+        'vscode.executeCodeActionProvider',
+        document.uri,
+        diagnostic.range,
+        vscode.CodeActionKind.QuickFix.value,
+        MOST,
     );
-    return (actions ?? []).filter((action): action is vscode.CodeAction =>
-        action instanceof vscode.CodeAction && action.edit !== undefined && concerns(action, diagnostic));
+    return (actions ?? []).filter(
+        (action): action is vscode.CodeAction =>
+            action instanceof vscode.CodeAction && action.edit !== undefined && concerns(action, diagnostic),
+    );
 }
 
-/** Whether an action is about this diagnostic, and not another one in the same place. */
+/** Whether an action belongs to this diagnostic, and not to another one at the same position. */
 function concerns(action: vscode.CodeAction, { range, message }: vscode.Diagnostic): boolean {
     const about = action.diagnostics ?? [];
     return about.length === 0 || about.some((one) => one.message === message && one.range.isEqual(range));

@@ -1,13 +1,13 @@
-// Where everything in the picture of a loop nest goes. Loops are boxes in boxes, as a loop contains its body; the text of
-// a box flows from the left, and the strips of all boxes stand in one column at the right.
+// Layout of the picture of a loop nest. Loops are nested boxes, as a loop contains its body. The text of a
+// box flows from the left; the strips of all boxes stand in one column at the right.
 //
-// Pure: the widths of texts come in as a function, and geometry goes out.
+// Pure: takes a function for the widths of texts, and returns geometry.
 
 import { strip, MOST_CELLS, type Strip } from './strip';
 import type { Loop, NestView } from './view';
 import { figures } from './words';
 
-/** The styles in which text appears; their fonts are set by the style sheet. */
+/** The text styles; the style sheet sets their fonts. */
 export type TextStyle = 'name' | 'range' | 'condition' | 'badge' | 'note';
 
 /** The width of a text in pixels. */
@@ -24,7 +24,7 @@ export interface PlacedBadge {
     readonly x: number;
     readonly y: number;
     readonly width: number;
-    /** Its place among the loop's badges. */
+    /** Its index among the loop's badges. */
     readonly index: number;
 }
 
@@ -32,7 +32,7 @@ export interface PlacedStrip {
     readonly x: number;
     readonly y: number;
     readonly strip: Strip;
-    /** Where the count ends, or null where it is unknown. */
+    /** The right end of the count; null if the count is unknown. */
     readonly count: PlacedText | null;
 }
 
@@ -42,7 +42,7 @@ export interface Note {
     readonly text: PlacedText;
 }
 
-/** The walk in a leaf loop; `x` and `y` are the middle of its symbol. */
+/** The walk in a leaf loop; `x` and `y` are the centre of its symbol. */
 export interface Walk {
     readonly kind: 'walk';
     readonly x: number;
@@ -50,7 +50,7 @@ export interface Walk {
     readonly text: PlacedText;
 }
 
-/** A loop with all that is in it. */
+/** A loop with its contents. */
 export interface LoopBox {
     readonly kind: 'loop';
     readonly loop: Loop;
@@ -63,7 +63,7 @@ export interface LoopBox {
     readonly name: PlacedText;
     readonly range: PlacedText;
     readonly condition: PlacedText | null;
-    /** What an iteration works on, and idle lanes. */
+    /** Working set of an iteration, and idle lanes. */
     readonly figures: PlacedText | null;
     readonly badges: readonly PlacedBadge[];
     readonly strip: PlacedStrip | null;
@@ -91,20 +91,20 @@ const ABOVE = 7;
 const BADGE_PADDING = 24;
 const COUNT_WIDTH = 46;
 const STRIP_WIDTH = MOST_CELLS * (CELL.width + CELL.gap) + COUNT_WIDTH;
-/** Below this much room strips are left out. */
+/** Strips narrower than this are left out. */
 const NARROW = 400;
-/** Bodies of a specialised loop, and loops of one body, that are drawn; a note counts the rest. */
+/** Most bodies of a specialised loop, and most loops of a body, that are drawn; a note counts the rest. */
 const MOST_PARTS = 12;
 
 interface Frame {
     readonly measure: Measure;
-    /** The right end of the column of strips, or null without one. */
+    /** The right end of the column of strips; null without one. */
     readonly column: number | null;
-    /** Bytes of the cache that is near. */
+    /** Bytes of the second-level cache of a core. */
     readonly near: number | null;
 }
 
-/** Places a nest in a panel that is `available` pixels wide; it becomes wider where it must. */
+/** Lays out a nest in a panel that is `available` pixels wide; the result may be wider. */
 export function layout(view: NestView, available: number, measure: Measure): Layout {
     const depth = Math.max(0, ...view.roots.map(depthOf));
     const column = available >= NARROW;
@@ -119,7 +119,8 @@ export function layout(view: NestView, available: number, measure: Measure): Lay
 const depthOf = (loop: Loop): number => 1 + Math.max(0, ...loop.bodies.flat().map(depthOf));
 
 function neededWidth(loop: Loop, measure: Measure, column: boolean, near: number | null): number {
-    const header = measure(loop.name, 'name') + 10 + measure(loop.range, 'range') + (column ? GAP + STRIP_WIDTH : 0);
+    const header =
+        measure(loop.name, 'name') + 10 + measure(loop.range, 'range') + (column ? GAP + STRIP_WIDTH : 0);
     const condition = loop.condition === null ? 0 : measure(`while ${loop.condition}`, 'condition');
     const known = measure(figures(loop, near) ?? '', 'note');
     const badges = loop.badges.map((badge) => measure(badge.text, 'badge') + BADGE_PADDING);
@@ -129,11 +130,18 @@ function neededWidth(loop: Loop, measure: Measure, column: boolean, near: number
 
 interface Placed {
     readonly parts: Part[];
-    /** Where the next part would begin. */
+    /** The position of the next part. */
     readonly y: number;
 }
 
-function body(loops: readonly Loop[], frame: Frame, level: number, x: number, y: number, width: number): Placed {
+function body(
+    loops: readonly Loop[],
+    frame: Frame,
+    level: number,
+    x: number,
+    y: number,
+    width: number,
+): Placed {
     const parts: Part[] = [];
     for (const loop of loops.slice(0, MOST_PARTS)) {
         const box = loopBox(loop, frame, level, x, y, width);
@@ -148,7 +156,10 @@ function body(loops: readonly Loop[], frame: Frame, level: number, x: number, y:
     return { parts, y };
 }
 
-const note = (text: string, x: number, y: number): Note => ({ kind: 'note', text: { x: x + 2, y: y + 13, text } });
+const note = (text: string, x: number, y: number): Note => ({
+    kind: 'note',
+    text: { x: x + 2, y: y + 13, text },
+});
 
 function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, width: number): LoopBox {
     const left = x + INDENT;
@@ -186,7 +197,7 @@ function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, 
     };
 }
 
-/** What is in a loop; `y` is where its box ends. */
+/** The contents of a loop; `y` is the lower end of its box. */
 function contents(loop: Loop, frame: Frame, level: number, x: number, y: number, width: number): Placed {
     const parts: Part[] = [];
     loop.bodies.slice(0, MOST_PARTS).forEach((loops, iteration) => {
@@ -207,23 +218,23 @@ function contents(loop: Loop, frame: Frame, level: number, x: number, y: number,
         parts.push({ kind: 'walk', x: x + 7, y: y + 8, text: { x: x + 21, y: y + 12, text: 'walk' } });
         y += LINE;
     }
-    // Below a box there is a gap already.
+    // A box already has a gap below it.
     return { parts, y: parts.at(-1)?.kind === 'loop' ? y : y + 4 };
 }
 
 interface Flow {
-    /** Where a new line begins. */
+    /** The position of a new line. */
     readonly left: number;
-    /** Where the first badge may begin. */
+    /** The left end of the first badge. */
     readonly start: number;
-    /** Where the first line ends. */
+    /** The right end of the first line. */
     readonly right: number;
-    /** Where others end. */
+    /** The right end of the other lines. */
     readonly end: number;
     readonly y: number;
 }
 
-/** Sets badges behind the range, or on lines of their own where there is no room. */
+/** Places badges behind the range, or on lines of their own if there is no room. */
 function placeBadges(loop: Loop, measure: Measure, flow: Flow): { badges: PlacedBadge[]; y: number } {
     const badges: PlacedBadge[] = [];
     let { start: x, y, right } = flow;

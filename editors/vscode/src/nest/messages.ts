@@ -1,4 +1,4 @@
-// What the extension and the nest panel say to each other.
+// Messages between the extension and the nest panel.
 
 import type { Drops } from './drops';
 import type { Position, Range } from './view';
@@ -9,29 +9,29 @@ export interface Problem {
     readonly code: string;
     readonly severity: 'error' | 'warning';
     readonly range: Range;
-    /** Titles of what can be done about it. */
+    /** Titles of the fixes. */
     readonly fixes: readonly string[];
 }
 
 export type ToPanel =
     | { readonly type: 'nest'; readonly file: string; readonly cursor: Position | null } & Shown
-    /** What can be done to the loops by hand; `key` names the state of the document. */
+    /** Drops of the loops; `key` names the version of the document. */
     | { readonly type: 'drops'; readonly key: number; readonly drops: Drops }
-    /** The text has changed and no answer is there yet. */
+    /** The text has changed, and the server has not answered yet. */
     | { readonly type: 'pending' }
     | { readonly type: 'cursor'; readonly cursor: Position }
-    /** `key` names the state of the document that the problems belong to. */
+    /** `key` names the version of the document that the problems belong to. */
     | { readonly type: 'problems'; readonly key: number; readonly problems: readonly Problem[] }
-    /** There is no picture, for the reason given. */
+    /** There is no picture, for the given reason. */
     | { readonly type: 'nothing'; readonly reason: string };
 
 export type FromPanel =
     | { readonly type: 'ready' }
     | { readonly type: 'reveal'; readonly range: Range }
-    /** Whether the nest at the cursor is wanted. */
+    /** Whether to show the nest at the cursor. */
     | { readonly type: 'follow'; readonly cursor: boolean }
-    /** Writes a directive that was told with the key. */
+    /** Writes the directive of a drop, from the answer with this key. */
     | { readonly type: 'write'; readonly key: number; readonly directive: string }
-    /** Chooses a size to tile a loop with. */
+    /** Prompts for a size to tile a loop with. */
     | { readonly type: 'tile'; readonly key: number; readonly loop: string }
     | { readonly type: 'fix'; readonly key: number; readonly problem: number; readonly fix: number };

@@ -1,4 +1,4 @@
-// The nest panel's side in the extension: follows the active schedule and keeps the picture up to date.
+// The extension's side of the nest panel: follows the active schedule and updates the picture.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
@@ -11,7 +11,7 @@ import type { FromPanel, ToPanel } from './messages';
 import { readAnswer, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
-/** Milliseconds without a keystroke before the picture is asked for anew. */
+/** Milliseconds without a keystroke after which the picture is requested again. */
 const PAUSE = 40;
 
 const BODY = `<header><span id="file"></span><button id="follow" aria-pressed="true" title="Show the nest after the directive at the cursor">at the cursor</button><span id="facts"></span><span id="state" role="status"></span></header>
@@ -30,7 +30,7 @@ export class NestPanel implements vscode.Disposable {
     private asking = new vscode.CancellationTokenSource();
     /** Whether the nest after the directive at the cursor is shown. */
     private atCursor = true;
-    /** Whether the cursor got where it is by a key or the mouse. */
+    /** Whether a key or the mouse moved the cursor to its position. */
     private isByHand = false;
     private shownLine: number | null = null;
     private readonly byHand = new ByHand((message) => this.post(message));
@@ -48,9 +48,10 @@ export class NestPanel implements vscode.Disposable {
             vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
                 if (document === this.document && contentChanges.length > 0) this.changed();
             }),
-            // A document whose language changes is closed, and opened anew.
+            // VS Code closes and reopens a document whose language changes.
             vscode.workspace.onDidOpenTextDocument((document) => {
-                if (isSchedule(document) && document === vscode.window.activeTextEditor?.document) this.follow(document);
+                if (isSchedule(document) && document === vscode.window.activeTextEditor?.document)
+                    this.follow(document);
             }),
             vscode.workspace.onDidCloseTextDocument((document) => {
                 if (document === this.document) this.follow(this.openSchedule());
@@ -59,15 +60,18 @@ export class NestPanel implements vscode.Disposable {
                 const cursor = selections[0]?.active;
                 if (textEditor.document !== this.document || !cursor) return;
                 this.post({ type: 'cursor', cursor: place(cursor) });
-                // Whoever jumps to a directive, such as by a click on its loop, goes on looking at the whole nest.
-                this.isByHand = kind === vscode.TextEditorSelectionChangeKind.Keyboard || kind === vscode.TextEditorSelectionChangeKind.Mouse;
+                // A jump to a directive, such as by a click on its loop, keeps the whole nest in view.
+                this.isByHand =
+                    kind === vscode.TextEditorSelectionChangeKind.Keyboard ||
+                    kind === vscode.TextEditorSelectionChangeKind.Mouse;
                 if (this.lineToShow() !== this.shownLine) this.refresh();
             }),
             vscode.languages.onDidChangeDiagnostics(({ uris }) => {
                 const document = this.document;
-                if (document && this.panel && uris.some((uri) => names(uri.toString(), document))) void this.fixes.collect(document);
+                if (document && this.panel && uris.some((uri) => names(uri.toString(), document)))
+                    void this.fixes.collect(document);
             }),
-            // A model is read after the text.
+            // The server reads a model after the text.
             server.onDidLearn((uri) => {
                 if (this.document && names(uri, this.document)) this.refresh();
             }),
@@ -99,7 +103,9 @@ export class NestPanel implements vscode.Disposable {
 
     private openSchedule(): vscode.TextDocument | null {
         const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
-        return editors.find((editor) => editor !== undefined && isSchedule(editor.document))?.document ?? null;
+        return (
+            editors.find((editor) => editor !== undefined && isSchedule(editor.document))?.document ?? null
+        );
     }
 
     private adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument | null): void {
@@ -132,7 +138,12 @@ export class NestPanel implements vscode.Disposable {
 
     private async reveal(range: Range): Promise<void> {
         if (this.document === null) return;
-        const selection = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+        const selection = new vscode.Range(
+            range.start.line,
+            range.start.character,
+            range.end.line,
+            range.end.character,
+        );
         const open = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
         await vscode.window.showTextDocument(this.document, {
             selection,
@@ -151,7 +162,7 @@ export class NestPanel implements vscode.Disposable {
         this.refresh();
     }
 
-    /** Asks for the picture after a short pause, so that quick typing does not ask for every letter. */
+    /** Requests the picture after a short pause, not at every letter. */
     private refresh(): void {
         if (this.panel === null) return;
         clearTimeout(this.timer);
@@ -162,12 +173,16 @@ export class NestPanel implements vscode.Disposable {
         const document = this.document;
         this.asking.cancel();
         const { token } = (this.asking = new vscode.CancellationTokenSource());
-        if (document === null) return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
+        if (document === null)
+            return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
         const line = (this.shownLine = this.lineToShow());
         try {
-            const position = line === null ? {} : { position: { line, character: document.lineAt(line).text.length } };
+            const position =
+                line === null ? {} : { position: { line, character: document.lineAt(line).text.length } };
             const params = { textDocument: { uri: document.uri.toString() }, ...position };
-            const answer = readAnswer(await this.server.ask('sched/nest', { ...params, leaveOut: true }, token));
+            const answer = readAnswer(
+                await this.server.ask('sched/nest', { ...params, leaveOut: true }, token),
+            );
             if (token.isCancellationRequested || document !== this.document) return;
             const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
             this.post({
@@ -188,7 +203,7 @@ export class NestPanel implements vscode.Disposable {
         }
     }
 
-    /** The line of the cursor, if the nest after it is wanted and a directive stands there. */
+    /** The cursor's line, if the nest after it is wanted and the line has a directive. */
     private lineToShow(): number | null {
         const editor = vscode.window.visibleTextEditors.find((one) => one.document === this.document);
         if (!this.atCursor || !this.isByHand || editor === undefined) return null;
@@ -201,7 +216,7 @@ export class NestPanel implements vscode.Disposable {
     }
 }
 
-/** Whether an address is a document's; programs do not agree on what must be escaped in it. */
+/** Whether an address is a document's; programs differ in the characters that they escape. */
 const names = (uri: string, document: vscode.TextDocument): boolean =>
     vscode.Uri.parse(uri).toString() === document.uri.toString();
 

@@ -1,11 +1,21 @@
 // The picture of a loop nest as a tree of SVG elements. Pure: `toDom` makes real elements of it.
 //
-// To assistive technology it is a tree: each loop an item with a sentence as its label. Colours and fonts are those of
-// the style sheet, by class.
+// Assistive technology sees a tree in which each loop is an item with a sentence as its label. The style
+// sheet sets colours and fonts by class.
 
 import { badgeKey, type Marked } from './cursor';
 import { element, type Element } from './element';
-import { BADGE_HEIGHT, CELL, type Layout, type LoopBox, type Note, type Part, type PlacedStrip, type PlacedText, type Walk } from './layout';
+import {
+    BADGE_HEIGHT,
+    CELL,
+    type Layout,
+    type LoopBox,
+    type Note,
+    type Part,
+    type PlacedStrip,
+    type PlacedText,
+    type Walk,
+} from './layout';
 import type { Badge, Loop } from './view';
 
 /** The radius of a box's corners. */
@@ -14,11 +24,22 @@ const CORNER = 6;
 const NOTHING: Marked = { loops: new Set(), badges: new Set() };
 
 /** Draws a nest. */
-export function render(layout: Layout, marked: Marked = NOTHING, handles: ReadonlySet<string> = new Set()): Element {
+export function render(
+    layout: Layout,
+    marked: Marked = NOTHING,
+    handles: ReadonlySet<string> = new Set(),
+): Element {
     const { width, height } = layout;
     return element(
         'svg',
-        { class: 'nest', width, height, viewBox: `0 0 ${width} ${height}`, role: 'tree', 'aria-label': 'Loop nest' },
+        {
+            class: 'nest',
+            width,
+            height,
+            viewBox: `0 0 ${width} ${height}`,
+            role: 'tree',
+            'aria-label': 'Loop nest',
+        },
         parts(layout.parts, marked, handles),
     );
 }
@@ -35,13 +56,24 @@ function parts(all: readonly Part[], marked: Marked, handles: ReadonlySet<string
     });
 }
 
-function loopItem(box: LoopBox, marked: Marked, place: number, size: number, handles: ReadonlySet<string>): Element {
+function loopItem(
+    box: LoopBox,
+    marked: Marked,
+    place: number,
+    size: number,
+    handles: ReadonlySet<string>,
+): Element {
     const { loop, x, y, width, height } = box;
     const made = marked.loops.has(loop.id);
     const attributes = {
         class: `loop ${loop.sort}${made ? ' marked' : ''}`,
-        role: 'treeitem', tabindex: -1, 'data-loop': loop.id,
-        'aria-level': box.level, 'aria-posinset': place, 'aria-setsize': size, 'aria-selected': made,
+        role: 'treeitem',
+        tabindex: -1,
+        'data-loop': loop.id,
+        'aria-level': box.level,
+        'aria-posinset': place,
+        'aria-setsize': size,
+        'aria-selected': made,
         'aria-label': sentence(loop),
     };
     const inside = parts(box.parts, marked, handles);
@@ -70,14 +102,22 @@ const spine = (x: number, y: number, height: number): string => {
     return `M${x + CORNER} ${y}${arc} ${x} ${y + CORNER}V${y + height - CORNER}${arc} ${x + CORNER} ${y + height}`;
 };
 
-/** Four small cells at the left edge: dragged to the side, it chooses the size of a tile. */
+/** Four small cells at the left edge. Dragging them sideways chooses the size of a tile. */
 function handle(loop: Loop, x: number, y: number): Element {
-    const cell = (dx: number, dy: number): Element => element('rect', { class: 'grip', x: x + 5 + dx, y: y + 12 + dy, width: 3, height: 3 });
-    return element('g', { class: 'handle', role: 'button', tabindex: -1, 'aria-label': `tile ${loop.name}` }, [
-        element('title', {}, [`Tile ${loop.name}: drag to the side, or click to choose a size`]),
-        element('rect', { class: 'touch', x: x + 2, y: y + 8, width: 13, height: 15 }),
-        cell(0, 0), cell(4, 0), cell(0, 4), cell(4, 4),
-    ]);
+    const cell = (dx: number, dy: number): Element =>
+        element('rect', { class: 'grip', x: x + 5 + dx, y: y + 12 + dy, width: 3, height: 3 });
+    return element(
+        'g',
+        { class: 'handle', role: 'button', tabindex: -1, 'aria-label': `tile ${loop.name}` },
+        [
+            element('title', {}, [`Tile ${loop.name}: drag to the side, or click to choose a size`]),
+            element('rect', { class: 'touch', x: x + 2, y: y + 8, width: 13, height: 15 }),
+            cell(0, 0),
+            cell(4, 0),
+            cell(0, 4),
+            cell(4, 4),
+        ],
+    );
 }
 
 function pill(badge: Badge, key: string, x: number, y: number, width: number, marked: boolean): Element {
@@ -95,14 +135,24 @@ function pill(badge: Badge, key: string, x: number, y: number, width: number, ma
 function strip({ x, y, strip, count }: PlacedStrip): Element {
     const pitch = CELL.width + CELL.gap;
     const cell = (at: number, kind: string): Element =>
-        element('rect', { class: kind, x: x + at * pitch, y, width: CELL.width, height: CELL.height, rx: 1.5 });
-    const cells = Array.from({ length: strip.cells }, (_, at) => cell(at, at < strip.filled ? 'cell filled' : 'cell'));
+        element('rect', {
+            class: kind,
+            x: x + at * pitch,
+            y,
+            width: CELL.width,
+            height: CELL.height,
+            rx: 1.5,
+        });
+    const cells = Array.from({ length: strip.cells }, (_, at) =>
+        cell(at, at < strip.filled ? 'cell filled' : 'cell'),
+    );
     if (strip.more) {
         const middle = x + strip.cells * pitch;
         const dots = [1, 6, 11].map((dx) =>
             element('circle', { class: 'more', cx: middle + dx, cy: y + CELL.height / 2, r: 1.2 }));
         cells.push(...dots);
-        if (strip.last !== null) cells.push(cell(strip.cells + 2, strip.last === 'filled' ? 'cell filled' : 'cell'));
+        if (strip.last !== null)
+            cells.push(cell(strip.cells + 2, strip.last === 'filled' ? 'cell filled' : 'cell'));
     }
     return element('g', { class: 'strip', 'aria-hidden': true }, [
         ...cells,
@@ -112,17 +162,26 @@ function strip({ x, y, strip, count }: PlacedStrip): Element {
 
 const note = (part: Note): Element => text('note', part.text);
 
-/** A small tree beside the word. */
+/** A small tree beside the word `walk`. */
 function walk({ x, y, text: label }: Walk): Element {
-    const edge = (dx: number): Element => element('path', { class: 'edge', d: `M${x} ${y - 5}L${x + dx} ${y + 4}` });
-    const node = (dx: number, dy: number): Element => element('circle', { class: 'node', cx: x + dx, cy: y + dy, r: 2.2 });
-    return element('g', { class: 'walk' }, [edge(-4.5), edge(4.5), node(0, -5), node(-4.5, 4), node(4.5, 4), text('word', label)]);
+    const edge = (dx: number): Element =>
+        element('path', { class: 'edge', d: `M${x} ${y - 5}L${x + dx} ${y + 4}` });
+    const node = (dx: number, dy: number): Element =>
+        element('circle', { class: 'node', cx: x + dx, cy: y + dy, r: 2.2 });
+    return element('g', { class: 'walk' }, [
+        edge(-4.5),
+        edge(4.5),
+        node(0, -5),
+        node(-4.5, 4),
+        node(4.5, 4),
+        text('word', label),
+    ]);
 }
 
 const text = (kind: string, placed: PlacedText): Element =>
     element('text', { class: kind, x: placed.x, y: placed.y }, [placed.text]);
 
-/** A loop in words, as a screen reader says it. */
+/** A loop in words, for screen readers. */
 export function sentence(loop: Loop): string {
     const range = loop.range.replace('..', ' to ');
     const facts = [

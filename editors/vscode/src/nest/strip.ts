@@ -1,4 +1,4 @@
-// The strip of small cells that shows a loop's iterations: filled ones run at the same time.
+// The strip of small cells for a loop's iterations; filled cells run at the same time.
 
 import type { Loop } from './view';
 
@@ -8,15 +8,15 @@ export const MOST_CELLS = 8;
 export interface Strip {
     /** Cells to draw from the left. */
     readonly cells: number;
-    /** How many of these are filled: iterations that run at the same time. */
+    /** Number of filled cells: iterations that run at the same time. */
     readonly filled: number;
-    /** Whether dots stand for more of them. */
+    /** Whether dots stand for further iterations. */
     readonly more: boolean;
-    /** The cell after the dots, where the end is known: filled if it runs at the same time as the first. */
+    /** The cell after the dots, if the end is known; filled if it runs at the same time as the first. */
     readonly last: 'filled' | 'empty' | null;
 }
 
-/** How many iterations of a loop run at the same time, Infinity for all. */
+/** Number of a loop's iterations that run at the same time; Infinity means all. */
 function together(loop: Loop): number {
     let most = 1;
     for (const { kind, text } of loop.badges) {
@@ -30,7 +30,7 @@ function together(loop: Loop): number {
 export function strip(loop: Loop): Strip {
     const count = loop.iterations;
     const more = count === null || count > MOST_CELLS;
-    // Dots take the place of two cells.
+    // The dots take the room of two cells.
     const cells = more ? MOST_CELLS - 3 : count;
     const atOnce = together(loop);
     const last = !more || count === null ? null : atOnce >= count ? 'filled' : 'empty';

@@ -1,5 +1,5 @@
-// The loop nest as the server describes it in its answer to `sched/nest`, read with care: a picture is drawn of
-// whatever part makes sense.
+// The loop nest, parsed defensively from the server's answer to `sched/nest`. Malformed parts are left out of
+// the picture.
 
 export interface Position {
     readonly line: number;
@@ -25,29 +25,29 @@ export interface Badge {
 }
 
 export interface Loop {
-    /** Unique in the nest. */
+    /** A name that is unique in the nest. */
     readonly id: number;
-    /** With its path, such as `first.row`. */
+    /** The name with its path, such as `first.row`. */
     readonly name: string;
-    /** What it runs over. */
+    /** The axis that it counts. */
     readonly sort: 'row' | 'tree';
-    /** As in `0..n_rows step 64`. */
+    /** Its range, as in `0..n_rows step 64`. */
     readonly range: string;
-    /** How often it iterates at most, where that is known. */
+    /** Most iterations, where a bound is known. */
     readonly iterations: number | null;
-    /** What else must hold for an iteration to run. */
+    /** Further conditions for an iteration to run. */
     readonly condition: string | null;
-    /** The directive that made it; the two loops of the initial nest have none. */
+    /** The directive that made it; none for the two loops of the initial nest. */
     readonly origin: Range | null;
     readonly badges: readonly Badge[];
-    /** Whether trees are walked in it. */
+    /** Whether it walks trees. */
     readonly walk: boolean;
-    /** What it contains: one body, or a body for each of its iterations. */
+    /** Its contents: one body, or a body for each iteration. */
     readonly bodies: readonly (readonly Loop[])[];
     readonly specialized: boolean;
-    /** Bytes of rows, or of trees, that an iteration works on at least, where they are known. */
+    /** Lower bounds of the bytes of rows and of trees that an iteration uses, where they are known. */
     readonly bytes: number | null;
-    /** Lanes of its last vector that have no iteration. */
+    /** Lanes of the last vector without an iteration. */
     readonly idle: { readonly idle: number; readonly lanes: number } | null;
 }
 
@@ -64,21 +64,23 @@ export interface NestView {
 /** The answer to `sched/nest`. */
 export interface NestAnswer {
     readonly version: number | null;
-    /** Whether `view` is of an earlier text, since there is none of this one. */
+    /** Whether `view` belongs to an earlier text, since there is none for the current one. */
     readonly stale: boolean;
     readonly view: NestView | null;
-    /** What is wrong: of it the nest has at most what can be understood. */
+    /** Errors in the schedule; with errors, the nest is a best effort. */
     readonly leftOut: readonly Range[];
 }
 
 type Json = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const ids = (value: unknown): number[] => list(value).filter((id): id is number => typeof id === 'number');
 
-const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
+const number = (value: unknown): number | null =>
+    typeof value === 'number' && Number.isFinite(value) ? value : null;
 
 function idle(value: unknown): Loop['idle'] {
     if (!isObject(value)) return null;
@@ -87,7 +89,8 @@ function idle(value: unknown): Loop['idle'] {
 }
 
 function position(value: unknown): Position | null {
-    if (!isObject(value) || typeof value['line'] !== 'number' || typeof value['character'] !== 'number') return null;
+    if (!isObject(value) || typeof value['line'] !== 'number' || typeof value['character'] !== 'number')
+        return null;
     return { line: value['line'], character: value['character'] };
 }
 
@@ -105,7 +108,10 @@ function badge(value: unknown): Badge | null {
     return label === null ? null : { kind, text: label, span: range(value['span']) };
 }
 
-/** Reads a loop and those in it. `left` has the loops that are not placed yet, so that no loop is drawn twice. */
+/**
+ * Parses a loop and its descendants. `left` has the loops that are not placed yet, so that no loop is drawn
+ * twice.
+ */
 function loop(id: number, left: Map<number, Json>): Loop | null {
     const json = left.get(id);
     if (json === undefined) return null;
@@ -145,7 +151,8 @@ function view(json: unknown): NestView | null {
     const size = json['batch_size'];
     return {
         roots,
-        accumulation: order === null ? null : { order, why: isObject(accumulation) ? text(accumulation['why']) : null },
+        accumulation:
+            order === null ? null : { order, why: isObject(accumulation) ? text(accumulation['why']) : null },
         representation: text(json['representation']),
         treeOrder: text(json['tree_order']),
         batchSize: typeof size === 'number' ? String(size) : text(size),
@@ -153,7 +160,7 @@ function view(json: unknown): NestView | null {
     };
 }
 
-/** Reads an answer to `sched/nest`. */
+/** Parses an answer to `sched/nest`. */
 export function readAnswer(json: unknown): NestAnswer {
     if (!isObject(json)) return { version: null, stale: true, view: null, leftOut: [] };
     return {

@@ -1,4 +1,4 @@
-// The nest panel's own side: draws what the extension sends, and reports clicks and keys.
+// The nest panel inside the webview: draws the nests that the extension sends, and reports clicks and keys.
 
 import { markedAt } from './cursor';
 import { Dragging } from './drag';
@@ -10,7 +10,11 @@ import { render } from './render';
 import { allLoops, type Loop, type NestView, type Range } from './view';
 import { facts as factsOf, pieces, remark } from './words';
 
-declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void; setState(state: unknown): void; getState(): unknown };
+declare function acquireVsCodeApi(): {
+    postMessage(message: FromPanel): void;
+    setState(state: unknown): void;
+    getState(): unknown;
+};
 
 const vscode = acquireVsCodeApi();
 const send = (message: FromPanel): void => vscode.postMessage(message);
@@ -31,12 +35,12 @@ const follow = part('follow');
 
 type Nest = Extract<ToPanel, { type: 'nest' }>;
 let nest: Nest | null = null;
-/** The loop that keys have reached. */
+/** The loop with the keyboard focus. */
 let current: string | null = null;
-/** What each loop looked like in the last picture, by its name. */
+/** A fingerprint of each loop in the last picture, by name. */
 let known = new Map<string, string>();
 
-/** What names the state of the document that the last drops were told for. */
+/** The key that names the version of the document of the last drops. */
 let key = 0;
 /** Whether the nest at the cursor is shown. */
 let atCursor = (vscode.getState() as { atCursor?: boolean } | undefined)?.atCursor ?? true;
@@ -72,7 +76,10 @@ function draw(): void {
     if (nest === null || view === null) return;
     const marked = nest.cursor === null ? undefined : markedAt(view, nest.cursor);
     const hadFocus = picture.contains(document.activeElement);
-    const svg = toDom(document, render(layout(view, picture.clientWidth, measure()), marked, tileable(dragging.drops)));
+    const svg = toDom(
+        document,
+        render(layout(view, picture.clientWidth, measure()), marked, tileable(dragging.drops)),
+    );
     flash(svg, view);
     picture.replaceChildren(svg);
     const items = loopElements();
@@ -80,7 +87,7 @@ function draw(): void {
     if (focus !== undefined) reach(focus, hadFocus);
 }
 
-/** Lets loops that are new or have changed light up for a moment. */
+/** Highlights new and changed loops for a moment. */
 function flash(svg: SVGElement, view: NestView): void {
     const looks = new Map([...allLoops(view)].map((loop) => [loop.name, look(loop)]));
     if (known.size > 0) {
@@ -113,7 +120,7 @@ function span(kind: string, text: string): HTMLSpanElement {
     return made;
 }
 
-/** Text in which names stand between backticks. */
+/** Text with names between backticks. */
 function prose(kind: string, text: string): HTMLSpanElement {
     const made = span(kind, '');
     for (const piece of pieces(text)) {
@@ -134,7 +141,11 @@ function listProblems(key: number, all: readonly Problem[]): void {
         item.className = problem.severity;
         const text = document.createElement('button');
         text.className = 'message';
-        text.append(span('sign', SIGNS[problem.severity]), prose('text', problem.message), span('code', problem.code));
+        text.append(
+            span('sign', SIGNS[problem.severity]),
+            prose('text', problem.message),
+            span('code', problem.code),
+        );
         text.addEventListener('click', () => send({ type: 'reveal', range: problem.range }));
         item.append(text);
         const fixes = document.createElement('div');
@@ -166,11 +177,12 @@ function loopOf(element: Element): Loop | null {
 
 const nameOf = (element: Element): string | null => loopOf(element)?.name ?? null;
 
-/** Makes a loop the one that Tab reaches, and its badges those after it. */
+/** Makes a loop reachable by Tab, and then its badges. */
 function reach(item: SVGElement, focus: boolean): void {
     for (const other of picture.querySelectorAll('[tabindex]')) other.setAttribute('tabindex', '-1');
     item.setAttribute('tabindex', '0');
-    for (const badge of item.querySelectorAll(':scope > .badge, :scope > .handle')) badge.setAttribute('tabindex', '0');
+    for (const badge of item.querySelectorAll(':scope > .badge, :scope > .handle'))
+        badge.setAttribute('tabindex', '0');
     current = nameOf(item);
     if (focus) {
         item.focus();
@@ -196,7 +208,8 @@ picture.addEventListener('click', (event) => {
 });
 
 picture.addEventListener('focusin', (event) => {
-    const item = event.target instanceof SVGElement && event.target.classList.contains('loop') ? event.target : null;
+    const item =
+        event.target instanceof SVGElement && event.target.classList.contains('loop') ? event.target : null;
     if (item !== null && nameOf(item) !== current) reach(item, false);
 });
 
@@ -245,7 +258,7 @@ function show(message: Nest): void {
         describe(message.view);
         draw();
     }
-    // The extension opens this document again when the window is restored.
+    // The extension reopens this document when the window is restored.
     remember(message.file);
 }
 

@@ -1,18 +1,21 @@
-// What the panel says around the picture, in words. Pure.
+// Texts around the picture of the panel. Pure.
 
 import type { Loop, NestView, Range } from './view';
 
-/** A piece of a text: a name of the language, or words around names. */
+/** A piece of a text: a name of the language, or the words around names. */
 export interface Piece {
     readonly text: string;
     readonly isName: boolean;
 }
 
-/** A text in pieces; names stand between backticks. */
+/** A text split at the backticks around names. */
 export const pieces = (text: string): Piece[] =>
-    text.split('`').map((piece, at) => ({ text: piece, isName: at % 2 === 1 })).filter((piece) => piece.text !== '');
+    text
+        .split('`')
+        .map((piece, at) => ({ text: piece, isName: at % 2 === 1 }))
+        .filter((piece) => piece.text !== '');
 
-/** What is true of the whole nest, in a few words each. */
+/** Properties of the whole nest, in a few words each. */
 export function facts({ representation, treeOrder, batchSize }: NestView): string[] {
     return [
         ...(representation === null ? [] : [`${representation} layout`]),
@@ -21,22 +24,25 @@ export function facts({ representation, treeOrder, batchSize }: NestView): strin
     ];
 }
 
-/** What the picture is of. */
+/** The file and the model of the picture. */
 export interface Shown {
     readonly stale: boolean;
     readonly view: NestView | null;
-    /** What is wrong: of it the picture has at most what can be understood. */
+    /** Errors in the schedule; with errors, the picture is a best effort. */
     readonly leftOut: readonly Range[];
-    /** The line, from 0, after which it shows the nest; null for the whole. */
+    /** The line, from 0, after which it shows the nest; null for the whole nest. */
     readonly line: number | null;
 }
 
-/** What is to be said of the picture itself: nothing where there is none. */
+/** The note below the picture; empty without a picture. */
 export function remark({ stale, view, leftOut, line }: Shown): string {
     if (view === null) return '';
     if (stale) return 'as of the last text without mistakes';
     const lines = [...new Set(leftOut.map((range) => range.start.line + 1))];
-    const without = lines.length === 0 ? [] : [lines.length === 1 ? `line ${lines[0]} is wrong` : `lines ${lines.join(', ')} are wrong`];
+    const without =
+        lines.length === 0
+            ? []
+            : [lines.length === 1 ? `line ${lines[0]} is wrong` : `lines ${lines.join(', ')} are wrong`];
     return [...(line === null ? [] : [`after line ${line + 1}`]), ...without].join(', ');
 }
 
@@ -52,13 +58,17 @@ export function size(bytes: number): string {
     return `${bytes >= 100 || unit === 0 ? Math.round(bytes) : Number(bytes.toFixed(1))} ${UNITS[unit]}`;
 }
 
-/** What is known of a loop beside what is stated of it: what an iteration works on, and lanes that do nothing. */
+/** Computed properties of a loop: the working set of an iteration, and idle lanes. */
 export function figures(loop: Loop, near: number | null): string | null {
     const what = loop.sort === 'row' ? 'rows' : 'trees';
-    const bytes = loop.bytes === null || loop.walk ? [] : [
-        `≥ ${size(loop.bytes)} of ${what}${near === null ? '' : loop.bytes > near ? `, more than the cache has: ${size(near)}` : ` (cache: ${size(near)})`}`,
-    ];
-    const idle = loop.idle === null ? [] : [`${loop.idle.idle} of ${loop.idle.lanes} lanes idle in the last vector`];
+    const bytes =
+        loop.bytes === null || loop.walk
+            ? []
+            : [
+                  `≥ ${size(loop.bytes)} of ${what}${near === null ? '' : loop.bytes > near ? `, more than the cache has: ${size(near)}` : ` (cache: ${size(near)})`}`,
+              ];
+    const idle =
+        loop.idle === null ? [] : [`${loop.idle.idle} of ${loop.idle.lanes} lanes idle in the last vector`];
     const all = [...bytes, ...idle];
     return all.length === 0 ? null : all.join(' · ');
 }

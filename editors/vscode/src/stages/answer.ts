@@ -1,19 +1,22 @@
-// A stage of the compiler as the server tells it in its answer to `sched/ir`, read with care.
+// A stage of the compiler, parsed defensively from the server's answer to `sched/ir`.
 
 import type { Range } from '../nest/view';
 
-/** The stages that are kept up to date, the quickest first. */
+/** The stages that are kept up to date, fastest first. */
 export const LIVE = ['plan', 'mir', 'asm'] as const;
 export type LiveStage = (typeof LIVE)[number];
 
-/** Lines one below the other that come of the same directives. */
+/** Consecutive lines that the same directives cause. */
 interface Run {
     readonly first: number;
     readonly count: number;
     readonly ranges: readonly Range[];
 }
 
-/** A stage as it goes to the panel: thousands of lines come of few directives, which are named once for all of them. */
+/**
+ * A stage as sent to the panel. Thousands of lines come from few directives, so each set of directives is
+ * sent once.
+ */
 export interface StageText {
     readonly text: string;
     readonly runs: readonly Run[];
@@ -21,21 +24,23 @@ export interface StageText {
 
 export interface StageLine {
     readonly text: string;
-    /** The directives that it comes of. */
+    /** The directives that cause it. */
     readonly ranges: readonly Range[];
 }
 
 type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function isPlace(value: unknown): boolean {
     return isObject(value) && typeof value['line'] === 'number' && typeof value['character'] === 'number';
 }
 
-const isRange = (value: unknown): value is Range => isObject(value) && isPlace(value['start']) && isPlace(value['end']);
+const isRange = (value: unknown): value is Range =>
+    isObject(value) && isPlace(value['start']) && isPlace(value['end']);
 
-/** What an answer says. */
+/** Parses an answer. */
 export function readStage(json: unknown): StageText {
     const answer = isObject(json) ? json : {};
     const runs = list(answer['lines']).flatMap((run): Run[] => {
@@ -49,12 +54,13 @@ export function readStage(json: unknown): StageText {
 export function stageLines({ text, runs }: StageText): StageLine[] {
     const lines: StageLine[] = text.trimEnd().split('\n').map((text) => ({ text, ranges: [] }));
     for (const { first, count, ranges } of runs) {
-        for (const [at, line] of lines.slice(first, first + count).entries()) lines[first + at] = { ...line, ranges };
+        for (const [at, line] of lines.slice(first, first + count).entries())
+            lines[first + at] = { ...line, ranges };
     }
     return lines;
 }
 
-/** The lines that come of what stands in a line of the schedule. */
+/** The lines that a given line of the schedule causes. */
 export function linesOf(lines: readonly StageLine[], line: number): Set<number> {
     const isOf = (range: Range): boolean => range.start.line <= line && line <= range.end.line;
     return new Set(lines.flatMap(({ ranges }, at) => (ranges.some(isOf) ? [at] : [])));

@@ -1,30 +1,35 @@
-// What has changed between two versions of a stage.
+// The difference of two versions of a stage.
 
-/** Steps that are looked at; texts that differ more are compared line by line, wherever the lines stand. */
+/** Most steps of the search. Beyond it, texts are compared by sets of lines, without order. */
 const MOST_STEPS = 400;
 
-/** Numbers of labels differ with every change before them. */
+/** Numbers of labels shift with every change before them. */
 const plain = (line: string): string => line.replace(/\.L([A-Za-z]+)\d+_\d+/g, '.L$1').trim();
 
-/** The lines of the later text that are not in the earlier one. */
+/** The lines of the later text that the earlier one lacks. */
 export function changedLines(before: readonly string[], after: readonly string[]): Set<number> {
     const [a, b] = [before.map(plain), after.map(plain)];
     let start = 0;
     while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
     let end = 0;
-    while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
+    while (
+        end < a.length - start &&
+        end < b.length - start &&
+        a[a.length - 1 - end] === b[b.length - 1 - end]
+    )
+        end += 1;
     const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
     const added = shortest(left, right) ?? strangers(left, right);
     return new Set(added.map((at) => at + start));
 }
 
-/** Lines that the earlier text has nowhere. */
+/** Lines that occur nowhere in the earlier text. */
 function strangers(before: readonly string[], after: readonly string[]): number[] {
     const known = new Set(before);
     return after.flatMap((line, at) => (known.has(line) ? [] : [at]));
 }
 
-/** The lines that the shortest way from one text to the other adds (E. Myers' algorithm); null if it is long. */
+/** The lines that the shortest edit script adds (E. Myers' algorithm); null if the script is long. */
 function shortest(before: readonly string[], after: readonly string[]): number[] | null {
     const [n, m] = [before.length, after.length];
     const reached = new Map<number, number>([[1, 0]]);

@@ -1,15 +1,20 @@
-// What the extension and the panel of stages say to each other.
+// Messages between the extension and the panel of stages.
 
 import type { Range } from '../nest/view';
 import type { LiveStage, StageText } from './answer';
 
 export type ToStages =
-    | { readonly type: 'stage'; readonly stage: LiveStage; readonly told: StageText; readonly milliseconds: number }
-    /** The text has changed, and the stages are of the one before. */
+    | {
+          readonly type: 'stage';
+          readonly stage: LiveStage;
+          readonly told: StageText;
+          readonly milliseconds: number;
+      }
+    /** The text has changed, and the stages belong to the previous one. */
     | { readonly type: 'stale' }
-    /** A stage cannot be made, for the reason given. */
+    /** A stage cannot be made, for the given reason. */
     | { readonly type: 'failed'; readonly stage: LiveStage; readonly reason: string }
-    /** Another schedule is shown from now on. */
+    /** The panel shows another schedule from now on. */
     | { readonly type: 'file'; readonly file: string }
     /** The line of the cursor in the schedule. */
     | { readonly type: 'cursor'; readonly line: number };

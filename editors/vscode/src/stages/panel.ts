@@ -1,4 +1,4 @@
-// Plan, MIR and assembly beside the schedule, made anew at each pause.
+// Plan, MIR and assembly beside the schedule, recomputed at each pause.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
@@ -10,21 +10,23 @@ import { LIVE, readStage, type LiveStage } from './answer';
 import type { FromStages, ToStages } from './messages';
 
 const KIND = 'schedc.stages';
-/** Milliseconds without a keystroke before stages are made anew. */
+/** Milliseconds without a keystroke after which stages are recomputed. */
 const PAUSE = 60;
 
 const NAMES: Record<LiveStage, string> = { plan: 'Plan', mir: 'MIR', asm: 'Assembly' };
 
 const BODY = `<header><span id="file"></span><span id="state" role="status"></span></header>
-<main>${LIVE.map((stage) => `<details id="${stage}"${stage === 'asm' ? '' : ' open'}>
-<summary>${NAMES[stage]} <span class="note"></span></summary><div class="lines" role="list"></div></details>`).join('\n')}</main>`;
+<main>${LIVE.map(
+    (stage) => `<details id="${stage}"${stage === 'asm' ? '' : ' open'}>
+<summary>${NAMES[stage]} <span class="note"></span></summary><div class="lines" role="list"></div></details>`,
+).join('\n')}</main>`;
 
 export class LiveStages implements vscode.Disposable {
     private panel: vscode.WebviewPanel | null = null;
     private document: vscode.TextDocument | null = null;
     private timer: NodeJS.Timeout | undefined;
     private open: readonly LiveStage[] = [];
-    /** Whether stages are being made, and whether they must be made once more. */
+    /** Whether stages are being computed, and whether to compute them once more. */
     private isBusy = false;
     private isAskedAgain = false;
     private readonly subscriptions: vscode.Disposable[];
@@ -41,7 +43,8 @@ export class LiveStages implements vscode.Disposable {
             }),
             vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
                 const cursor = selections[0]?.active;
-                if (textEditor.document === this.document && cursor) this.post({ type: 'cursor', line: cursor.line });
+                if (textEditor.document === this.document && cursor)
+                    this.post({ type: 'cursor', line: cursor.line });
             }),
             server.onDidLearn(() => this.refresh()),
             server.onDidChange(() => this.refresh()),
@@ -93,7 +96,10 @@ export class LiveStages implements vscode.Disposable {
         if (this.document === null) return;
         const selection = new vscode.Range(start.line, start.character, end.line, end.character);
         const open = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
-        await vscode.window.showTextDocument(this.document, { selection, viewColumn: open?.viewColumn ?? vscode.ViewColumn.One });
+        await vscode.window.showTextDocument(this.document, {
+            selection,
+            viewColumn: open?.viewColumn ?? vscode.ViewColumn.One,
+        });
     }
 
     private refresh(): void {
@@ -102,7 +108,9 @@ export class LiveStages implements vscode.Disposable {
         this.timer = setTimeout(() => void this.make(), PAUSE);
     }
 
-    /** Makes the stages that are unfolded, one after the other. What is being made is not interrupted: it is done soon. */
+    /**
+     * Computes the unfolded stages one by one. A computation under way is not interrupted, since it is short.
+     */
     private async make(): Promise<void> {
         if (this.isBusy) {
             this.isAskedAgain = true;
@@ -125,9 +133,11 @@ export class LiveStages implements vscode.Disposable {
         try {
             const params = { textDocument: { uri: document.uri.toString() }, stage, live: true };
             const told = readStage(await this.server.ask('sched/ir', params));
-            if (document === this.document) this.post({ type: 'stage', stage, told, milliseconds: Date.now() - since });
+            if (document === this.document)
+                this.post({ type: 'stage', stage, told, milliseconds: Date.now() - since });
         } catch (error) {
-            if (document === this.document) this.post({ type: 'failed', stage, reason: readRefusal(error).message });
+            if (document === this.document)
+                this.post({ type: 'failed', stage, reason: readRefusal(error).message });
         }
     }
 

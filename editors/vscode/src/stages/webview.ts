@@ -1,10 +1,14 @@
-// The side of the panel of stages that runs in it: lines, what has changed in them, and which belong to the cursor.
+// The panel of stages inside the webview: lines, their changes, and the lines that belong to the cursor.
 
 import { linesOf, LIVE, stageLines, type LiveStage, type StageLine } from './answer';
 import { changedLines } from './diff';
 import type { FromStages, ToStages } from './messages';
 
-declare function acquireVsCodeApi(): { postMessage(message: FromStages): void; setState(state: unknown): void; getState(): unknown };
+declare function acquireVsCodeApi(): {
+    postMessage(message: FromStages): void;
+    setState(state: unknown): void;
+    getState(): unknown;
+};
 
 const vscode = acquireVsCodeApi();
 
@@ -29,7 +33,7 @@ const shown = new Map<LiveStage, Shown>(LIVE.map((stage) => {
 }));
 let cursor: number | null = null;
 
-/** Tells which stages are wanted. */
+/** Sends the names of the unfolded stages. */
 function open(): void {
     const stages = LIVE.filter((stage) => shown.get(stage)?.section.open);
     vscode.setState({ stages });
@@ -38,7 +42,13 @@ function open(): void {
 
 function draw(stage: Shown, lines: readonly StageLine[], milliseconds: number): void {
     const before = stage.lines.map((line) => line.text);
-    const changed = before.length === 0 ? new Set<number>() : changedLines(before, lines.map((line) => line.text));
+    const changed =
+        before.length === 0
+            ? new Set<number>()
+            : changedLines(
+                  before,
+                  lines.map((line) => line.text),
+              );
     stage.lines = lines;
     stage.section.classList.remove('stale', 'failed');
     const counted = `${lines.length} lines, ${milliseconds} ms`;
@@ -55,7 +65,7 @@ function draw(stage: Shown, lines: readonly StageLine[], milliseconds: number): 
     mark(stage);
 }
 
-/** Marks the lines that come of the directive at the cursor. */
+/** Marks the lines that the directive at the cursor causes. */
 function mark(stage: Shown): void {
     const marked = cursor === null ? new Set<number>() : linesOf(stage.lines, cursor);
     let first: Element | null = null;
@@ -70,7 +80,8 @@ function mark(stage: Shown): void {
 document.addEventListener('click', (event) => {
     const line = event.target instanceof Element ? event.target.closest<HTMLElement>('.line.known') : null;
     const stage = LIVE.find((name) => line !== null && shown.get(name)?.body.contains(line));
-    const [range] = stage === undefined ? [] : shown.get(stage)?.lines[Number(line?.dataset['line'])]?.ranges ?? [];
+    const [range] =
+        stage === undefined ? [] : (shown.get(stage)?.lines[Number(line?.dataset['line'])]?.ranges ?? []);
     if (range !== undefined) vscode.postMessage({ type: 'reveal', range });
 });
 

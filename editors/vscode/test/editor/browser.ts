@@ -1,4 +1,4 @@
-// The browser that VS Code is used from, and where its pictures go.
+// The browser that drives VS Code, and the folder of its screenshots.
 
 export const SHOTS = 'artefacts';
 

@@ -1,4 +1,4 @@
-// A VS Code of our own: installed extension, settings, and a server that a browser can open.
+// An isolated VS Code: installed extension, settings, and a server that a browser can open.
 
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
@@ -9,18 +9,20 @@ const PATIENCE = 60_000;
 export class Code {
     private constructor(private readonly child: ChildProcess, readonly url: string) {}
 
-    /** Starts VS Code with an extension installed; everything that it writes is in `home`. */
+    /** Starts VS Code with an extension installed; all its files are below `home`. */
     static async start(vscode: string, vsix: string, home: string): Promise<Code> {
         mkdirSync(home, { recursive: true });
         const main = join(vscode, 'out', 'server-main.js');
         const folders = ['--accept-server-license-terms', '--server-data-dir', join(home, 'server'),
             '--user-data-dir', join(home, 'user'), '--extensions-dir', join(home, 'extensions')];
-        execFileSync(process.execPath, [main, ...folders, '--install-extension', vsix], { stdio: ['ignore', 'ignore', 'ignore'] });
+        execFileSync(process.execPath, [main, ...folders, '--install-extension', vsix], {
+            stdio: ['ignore', 'ignore', 'ignore'],
+        });
         const options = ['--host', '127.0.0.1', '--port', '0', '--without-connection-token',
             '--telemetry-level', 'off', '--disable-workspace-trust'];
         const child = spawn(process.execPath, [main, ...folders, ...options], {
             stdio: ['ignore', 'pipe', 'pipe'],
-            // As if started from a terminal: the PATH is ours, and not that of a login shell.
+            // As if started from a terminal: the PATH is this process's, not a login shell's.
             env: { ...process.env, VSCODE_CLI: '1' },
         });
         const log = createWriteStream(join(home, 'vscode.log'));
@@ -40,7 +42,7 @@ export class Code {
     }
 }
 
-/** Waits for the server to say where it listens. */
+/** Waits until the server prints its address. */
 function address(child: ChildProcess): Promise<string> {
     return new Promise((found, failed) => {
         const timer = setTimeout(() => failed(new Error('VS Code did not start in time')), PATIENCE);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Puts a real VS Code, to be used from a browser, and a browser on this machine, where they are missing, and prints the
-# folder of VS Code. About half a minute the first time; nothing later.
+# Installs a real VS Code, to be used from a browser, and a browser on this machine if they are missing.
+# Prints the folder of VS Code. Takes about half a minute the first time.
 #
-# The package code-server contains VS Code's own server, which is all that is taken of it. Nothing of it is compiled:
-# without its native modules there is no terminal, which tests of an extension do not need.
+# The package code-server contains VS Code's own server, the only part that is used. Nothing is compiled:
+# without native modules there is no terminal, which tests of an extension do not need.
 set -euo pipefail
 
 version=4.100.3
@@ -32,7 +32,7 @@ if [ ! -f "$folder/out/server-main.js" ]; then
     tar -xzf "$new/$archive" -C "$new" package/lib/vscode
     (cd "$new/package/lib/vscode" &&
         npm install --omit=dev --ignore-scripts --no-audit --no-fund --legacy-peer-deps --loglevel=error >&2)
-    # In its place only when complete, so that an interrupted installation is begun anew.
+    # Moves the folder only when it is complete, so that an interrupted installation starts anew.
     rm -rf "$folder"
     mv "$new/package/lib/vscode" "$folder"
 fi

@@ -1,5 +1,6 @@
-// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX EXAMPLE [pictures]`, where EXAMPLE is the folder of a model
-// with rows, and `pictures` takes those of the documents in the place of the tests. Screenshots go to artefacts/.
+// Drives the extension in a real VS Code: `main.cjs VSCODE VSIX EXAMPLE [pictures]`. EXAMPLE is the folder of
+// a model with rows. `pictures` takes the pictures of the documents instead of running the tests. Screenshots
+// go to artefacts/.
 
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,11 +19,11 @@ parallel(batch)
 interleave(row, 8)
 `;
 
-/** A good one, with a bit of everything. */
+/** A legal schedule with several kinds of directives. */
 const BLOCKS = `model "model.json"
 param ROWS = 64 in {32, 64, 128}
 
-// Early and late trees walk in their own ways.
+// Early and late trees walk differently.
 tile(batch, block, row, ROWS)
 reorder(block, tree, row)
 split(tree, early, late, num_trees / 4)
@@ -56,7 +57,10 @@ async function drive(vscode: string, vsix: string, example: string, all: readonl
     const folder = await prepare(home, example);
     const code = await Code.start(vscode, vsix, home);
     try {
-        const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
+        const browser = await chromium.launch({
+            executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+            args: FLAGS,
+        });
         try {
             await steps(browser, code.open(folder), folder, all);
         } finally {
@@ -68,7 +72,7 @@ async function drive(vscode: string, vsix: string, example: string, all: readonl
     await rm(home, { recursive: true, force: true });
 }
 
-/** Takes the steps one by one; the first that fails ends it, with a picture. */
+/** Runs the steps one by one; the first failure ends the drive, with a screenshot. */
 async function steps(browser: Browser, url: string, folder: string, all: readonly Step[]): Promise<void> {
     const page = await browser.newPage({ viewport: { width: 1280, height: 760 } });
     const bench = new Workbench(page, SHOTS);
@@ -88,14 +92,16 @@ async function steps(browser: Browser, url: string, folder: string, all: readonl
 }
 
 async function main([vscode, vsix, example, what]: string[]): Promise<void> {
-    if (vscode === undefined || vsix === undefined || example === undefined) throw new Error('VSCODE VSIX EXAMPLE [pictures]');
+    if (vscode === undefined || vsix === undefined || example === undefined)
+        throw new Error('VSCODE VSIX EXAMPLE [pictures]');
     const all = what === 'pictures' ? PICTURES : STEPS;
     await rm(SHOTS, { recursive: true, force: true });
     await mkdir(SHOTS, { recursive: true });
     try {
         await drive(vscode, vsix, example, all);
     } catch (error) {
-        // The browser and the editor lose keys and answers when the machine stalls, and what schedc does wrong fails twice.
+        // The browser and the editor lose keys and answers when the machine stalls. A bug of schedc fails
+        // twice.
         console.error(error instanceof Error ? error.message : error);
         console.error('once more, from the start');
         await drive(vscode, vsix, example, all);

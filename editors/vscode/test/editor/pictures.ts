@@ -3,10 +3,10 @@
 import type { Step } from './steps';
 import { until, type Workbench } from './workbench';
 
-/** Milliseconds until something is measured, on a machine that others use. */
+/** Milliseconds to wait for a measurement, on a shared machine. */
 const LONG = 120_000;
 
-/** A schedule in the form of fast ones, whose lines gain something. */
+/** A schedule in the form of fast ones, with lines that gain something. */
 export const VECTORS = `model "model.json"
 param ROWS = 256 in {64, 128, 256, 512}
 
@@ -19,19 +19,19 @@ vectorize(b1, 64)
 interleave(b1, 4)
 `;
 
-/** The same as far as one has got by completion. */
+/** The part of that schedule that completion has reached. */
 export const BEGUN = `model "model.json"
 tile(batch, b0, b1, 256)
 reorder(b0, tree, b1)
 `;
 
-/** Opens a file, alone, with the side bar shown only while that is done. */
+/** Opens a single file; the side bar is shown only for that. */
 async function open(bench: Workbench, file: string): Promise<void> {
     await bench.open(file);
     await bench.command('View: Toggle Primary Side Bar Visibility');
 }
 
-/** Closes what is open. */
+/** Closes all editors and panels. */
 async function close(bench: Workbench, file: string): Promise<void> {
     await bench.command('File: Revert File');
     await bench.page.locator('.tab.active:not(.dirty)').filter({ hasText: file }).waitFor();
@@ -39,7 +39,8 @@ async function close(bench: Workbench, file: string): Promise<void> {
     await bench.command('View: Toggle Primary Side Bar Visibility');
 }
 
-const size = (bench: Workbench, height: number): Promise<void> => bench.page.setViewportSize({ width: 1200, height });
+const size = (bench: Workbench, height: number): Promise<void> =>
+    bench.page.setViewportSize({ width: 1200, height });
 
 const measured = (bench: Workbench): Promise<void> =>
     until('gains', async () => (await bench.gains()).some(({ text }) => /\d×/.test(text)), LONG);
@@ -50,7 +51,9 @@ export const PICTURES: readonly Step[] = [
         await size(bench, 420);
         await bench.goTo(4, 1);
         await bench.proposals();
-        const nest = bench.page.locator('.suggest-details-container').filter({ hasText: 'The nest after it' });
+        const nest = bench.page
+            .locator('.suggest-details-container')
+            .filter({ hasText: 'The nest after it' });
         await bench.insist(() => bench.key('Control+Space'), nest);
         await bench.shot('readme-completion');
         await bench.key('Escape', 'Escape');
@@ -66,8 +69,14 @@ export const PICTURES: readonly Step[] = [
     }],
     ['values of a number', async ({ bench }) => {
         await size(bench, 580);
-        await bench.editor.locator('.codelens-decoration a').filter({ hasText: 'try values of ROWS' }).first().click();
-        await bench.brings(bench.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'µs' }));
+        await bench.editor
+            .locator('.codelens-decoration a')
+            .filter({ hasText: 'try values of ROWS' })
+            .first()
+            .click();
+        await bench.brings(
+            bench.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'µs' }),
+        );
         await bench.shot('readme-sweep');
         await bench.key('Escape');
     }],
@@ -75,7 +84,10 @@ export const PICTURES: readonly Step[] = [
         await size(bench, 400);
         await bench.focusText();
         await bench.command('schedc: Measure the Speed');
-        await bench.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'Rows drawn at random' }).click();
+        await bench.page
+            .locator('.quick-input-list .monaco-list-row')
+            .filter({ hasText: 'Rows drawn at random' })
+            .click();
         await bench.brings(bench.panel.locator('.chart .point'));
         await bench.goTo(1, 1);
         await bench.shot('readme-speed');
@@ -109,11 +121,14 @@ export const PICTURES: readonly Step[] = [
         await bench.command('schedc: Show the Loop Nest');
         await bench.panel.locator('.badge').filter({ hasText: 'vectorize 16' }).waitFor();
         await bench.goTo(7, 3);
-        await until('two marked loops', async () => (await bench.panel.locator('.loop.marked').count()) === 2);
+        await until(
+            'two marked loops',
+            async () => (await bench.panel.locator('.loop.marked').count()) === 2,
+        );
         await bench.shot('readme-nest');
         await bench.command('Preferences: Toggle between Light/Dark Themes');
         await bench.page.locator('.monaco-workbench.vs').waitFor();
-        // The colours of the text and of the status bar change a little later.
+        // The colours of the text and of the status bar change with a delay.
         await bench.page.waitForTimeout(1500);
         await bench.shot('readme-light');
         await bench.command('Preferences: Toggle between Light/Dark Themes');

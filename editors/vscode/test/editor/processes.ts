@@ -1,4 +1,4 @@
-// The language servers that this program's editor has started, as Linux knows them.
+// The language servers that this program's editor has started, from Linux's /proc.
 
 import { readdir, readFile } from 'node:fs/promises';
 
@@ -9,13 +9,14 @@ interface Process {
 }
 
 async function processOf(id: number): Promise<Process | null> {
-    // `ID (NAME) STATE PARENT ...`, where the name may hold anything. It may have ended since the folder was read.
+    // `ID (NAME) STATE PARENT ...`; NAME may contain any character. The process may have ended in the
+    // meantime.
     const stat = await readFile(`/proc/${id}/stat`, 'utf8').catch(() => '');
     const match = /^\d+ \((.*)\) (\S) (\d+) /s.exec(stat);
     return match === null || match[2] === 'Z' ? null : { id, parent: Number(match[3]), name: match[1] ?? '' };
 }
 
-/** The ids of the servers below this process. */
+/** The ids of the servers among the descendants of this process. */
 export async function servers(): Promise<number[]> {
     const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
     const all = (await Promise.all(ids.map(processOf))).filter((one) => one !== null);

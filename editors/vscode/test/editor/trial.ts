@@ -1,7 +1,9 @@
-// A new user's first schedule, in a real VS Code: `trial.cjs VSCODE VSIX MODEL...`. From an empty file only completions are
-// accepted, in the order in which they are offered, and the ledger is read: a line that makes the schedule slower, or does
-// nothing, is taken out again. Says how the result compares with schedc's own choice, and fails where it is more than a
-// tenth slower, or not done in five minutes. Times are measured, so that this is for a machine that does little else.
+// A new user's first schedule, in a real VS Code: `trial.cjs VSCODE VSIX MODEL...`.
+//
+// Starts from an empty file and only accepts completions, in the order of the list. Reads the ledger and
+// removes lines that make the schedule slower or do nothing. Prints the ratio to the automatic schedule.
+// Fails if the result is more than a tenth slower, or takes longer than five minutes. It measures times and
+// therefore needs an idle machine.
 
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -14,23 +16,25 @@ import { Code } from './code';
 import { SETTINGS } from './steps';
 import { type Gain, until, Workbench } from './workbench';
 
-/** Milliseconds that a user has. */
+/** Milliseconds for a whole trial. */
 const TIME = 5 * 60_000;
-/** How many times as slow as schedc's own choice the schedule may be. */
+/** Largest ratio of the schedule's time to the automatic schedule's. */
 const MOST = 1.1;
-/** From this ratio on a user is content. */
+/** A user stops at this ratio. */
 const CONTENT = 1.02;
-/** What proposals that are not the first must gain to stay. */
+/** Smallest gain of a proposal other than the first to stay. */
 const LEAST_GAIN = 1.02;
-/** The first one stays unless it makes the schedule clearly slower: what it is for may be in the lines to come. */
+/** The first proposal stays unless it makes the schedule clearly slower: later lines may need it. */
 const HARMLESS = 0.9;
-/** Proposals that are tried one after the other before a user gives up. */
+/** Consecutive proposals without gain after which a user gives up. */
 const PATIENCE = 6;
 const FILE = 'first.sched';
 
-/** What the end of the last line says: its time and that of schedc's own choice. */
+/** The end of the last line: its time and the automatic schedule's. */
 function ratio(gains: readonly Gain[]): number | null {
-    const times = gains.map(({ text }) => /= ([\d.]+) µs, schedc's own ([\d.]+) µs/.exec(text)).find((found) => found !== null);
+    const times = gains
+        .map(({ text }) => /= ([\d.]+) µs, schedc's own ([\d.]+) µs/.exec(text))
+        .find((found) => found !== null);
     return times ? Number(times[1]) / Number(times[2]) : null;
 }
 
@@ -46,7 +50,7 @@ class Trial {
         return modelFile(this.name);
     }
 
-    /** Since the editor was there. */
+    /** Milliseconds since the editor appeared. */
     get seconds(): number {
         return (performance.now() - this.since) / 1000;
     }
@@ -66,7 +70,7 @@ class Trial {
         await bench.proposals();
         await this.shot();
         await bench.type('mod');
-        // The models beside it are proposed at once.
+        // VS Code proposes the models beside it at once.
         await bench.accept('model', this.file);
         await this.shot();
         await bench.accept(this.file);
@@ -74,34 +78,51 @@ class Trial {
         this.say((await bench.lines()).join('\n'));
     }
 
-    /** Takes one of the proposals on the line of the cursor, the last one; returns it, or nothing where there are no more. */
+    /**
+     * Accepts one of the proposals on the line of the cursor, the last line; returns it, or nothing at the
+     * end of the list.
+     */
     private async take(at: number): Promise<string | null> {
         const { bench } = this;
         const all = (await bench.proposals()).filter((label) => /^\w+\(.*\)$/.test(label));
         const chosen = all[at];
         if (chosen === undefined) return null;
         await bench.accept(chosen);
-        // The places to fill in hold what is legal: they are left as they are.
+        // Placeholders hold legal values, which stay.
         await bench.key('Escape', 'Escape', 'End');
         return chosen;
     }
 
-    /** The same comparison, measured once more by itself: a user stops at a ledger that looks good, which may be luck. */
+    /** The ratio once more, measured by itself: a good ledger may be luck, and a user stops there. */
     async judged(folder: string, model: string): Promise<number> {
         const file = join(folder, FILE);
         const text = await this.bench.saved(file, /\)\s*$/);
-        const words = ['bench', model, '-s', file, '--baseline', '--batch', '1024', '--threads', '1', '--json'];
+        const words = [
+            'bench',
+            model,
+            '-s',
+            file,
+            '--baseline',
+            '--batch',
+            '1024',
+            '--threads',
+            '1',
+            '--json',
+        ];
         const [point] = readMeasured(JSON.parse(execFileSync('schedc', words, { encoding: 'utf8' }))).points;
         if (point?.chosen === undefined) throw new Error('the measurement has no result');
         const found = point.micros / point.chosen;
-        this.say(`${point.micros.toFixed(3)} µs a row, schedc's own ${point.chosen.toFixed(3)} µs: ${found.toFixed(2)} times, by\n${text.trim()}`);
+        this.say(
+            `${point.micros.toFixed(3)} µs a row, schedc's own ${point.chosen.toFixed(3)} µs: ${found.toFixed(2)} times, by\n${text.trim()}`,
+        );
         return found;
     }
 
     private async ledger(lines: number): Promise<Gain[]> {
         const { bench } = this;
         await bench.command('schedc: Measure What Each Directive Gains');
-        const complete = (gains: Gain[]): boolean => gains.some(({ line, stale }) => line === lines && !stale);
+        const complete = (gains: Gain[]): boolean =>
+            gains.some(({ line, stale }) => line === lines && !stale);
         await until(`a gain at the end of line ${lines}`, async () => complete(await bench.gains()), 30_000);
         return bench.gains();
     }
@@ -119,7 +140,7 @@ class Trial {
             const own = gains.find((gain) => gain.line === line)?.text ?? '';
             await this.shot();
             const gain = /([\d.]+)×/.exec(own);
-            // Directives that wait for others have no gain yet, and the first ones are an investment.
+            // Directives that wait for others have no gain yet; the first ones are an investment.
             const keeps = gain === null || Number(gain[1]) >= (at === 0 ? HARMLESS : LEAST_GAIN);
             this.say(`${keeps ? 'keeps' : 'drops'} ${taken}: ${own}`);
             if (keeps) {
@@ -136,7 +157,7 @@ class Trial {
     }
 }
 
-/** A folder with an empty schedule beside a model of some name. */
+/** A folder with an empty schedule and a model of the given name. */
 async function prepare(home: string, model: string, name: string): Promise<string> {
     const folder = join(home, 'workspace');
     await mkdir(join(home, 'user', 'User'), { recursive: true });
@@ -157,11 +178,14 @@ async function trial(vscode: string, vsix: string, model: string, browser: Brows
         const bench = new Workbench(page, SHOTS);
         await bench.load(code.open(folder));
         const trial = new Trial(bench, name);
-        const factor = await trial.run().then(() => trial.judged(folder, model)).catch(async (error: unknown) => {
-            await bench.shot('failed');
-            console.error(`see ${SHOTS}/failed.png; the editor says: ${await bench.says()}`);
-            throw error;
-        });
+        const factor = await trial
+            .run()
+            .then(() => trial.judged(folder, model))
+            .catch(async (error: unknown) => {
+                await bench.shot('failed');
+                console.error(`see ${SHOTS}/failed.png; the editor says: ${await bench.says()}`);
+                throw error;
+            });
         await page.close();
         return factor <= MOST && trial.seconds * 1000 <= TIME;
     } finally {
@@ -171,9 +195,13 @@ async function trial(vscode: string, vsix: string, model: string, browser: Brows
 }
 
 async function main([vscode, vsix, ...models]: string[]): Promise<void> {
-    if (vscode === undefined || vsix === undefined || models.length === 0) throw new Error('VSCODE VSIX MODEL...');
+    if (vscode === undefined || vsix === undefined || models.length === 0)
+        throw new Error('VSCODE VSIX MODEL...');
     await mkdir(SHOTS, { recursive: true });
-    const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: FLAGS });
+    const browser = await chromium.launch({
+        executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+        args: FLAGS,
+    });
     try {
         for (const model of models) if (!(await trial(vscode, vsix, model, browser))) process.exitCode = 1;
     } finally {

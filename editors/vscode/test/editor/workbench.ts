@@ -1,12 +1,14 @@
-// What a user does in VS Code, as functions: everything goes through the keyboard, the mouse and what is to be seen.
+// A user's actions in VS Code as functions. They use only the keyboard, the mouse and visible text.
 
 import { readFile } from 'node:fs/promises';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 
-/** Milliseconds until something that must appear is missed: many, since a machine that others use may need seconds to
- * start the editor's processes, and waiting costs nothing where it comes. */
+/**
+ * Milliseconds to wait for something to appear. A shared machine may take seconds to start the editor's
+ * processes, and waiting costs nothing if it appears sooner.
+ */
 const PATIENCE = 60_000;
-/** The same, where a compiler runs. */
+/** Milliseconds to wait where a compiler runs. */
 const LONG = 120_000;
 
 /** Waits until a condition holds, and fails with `what` if it does not. */
@@ -18,12 +20,12 @@ export async function until(what: string, holds: () => Promise<boolean>, patienc
     }
 }
 
-/** What the extension has put behind a line of the text. */
+/** The virtual text of the extension behind a line. */
 export interface Gain {
     /** The line, counted from 1. */
     readonly line: number;
     readonly text: string;
-    /** Whether it is shown as of an earlier text. */
+    /** Whether it is shown as outdated. */
     readonly stale: boolean;
 }
 
@@ -42,7 +44,7 @@ export class Workbench {
         await this.page.screenshot({ path: `${this.shots}/${name}.png` });
     }
 
-    /** What the editor says of itself: the texts of the status bar and of notifications. */
+    /** The texts of the status bar and of notifications. */
     async says(): Promise<string> {
         const said = await this.page.locator('.statusbar-item, .notification-list-item').allTextContents();
         return said.map((text) => text.trim()).filter((text) => text !== '').join(' | ');
@@ -62,14 +64,24 @@ export class Workbench {
         const input = this.page.locator('.quick-input-widget input').first();
         await input.waitFor();
         await input.fill(`>${title}`);
-        // Others begin with the same words, and those that were used of late come first.
-        await this.page.locator('.quick-input-list .monaco-list-row .label-name').getByText(title, { exact: true }).first().click();
-        await until(`the end of ${title}`, async () => (await input.isHidden()) || !(await input.inputValue()).includes(title));
+        // Other commands have the same prefix, and recently used ones come first.
+        await this.page
+            .locator('.quick-input-list .monaco-list-row .label-name')
+            .getByText(title, { exact: true })
+            .first()
+            .click();
+        await until(
+            `the end of ${title}`,
+            async () => (await input.isHidden()) || !(await input.inputValue()).includes(title),
+        );
     }
 
     /** Opens a file of the folder. */
     async open(file: string): Promise<void> {
-        await this.page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: file }).dblclick();
+        await this.page
+            .locator('.explorer-folders-view .monaco-list-row')
+            .filter({ hasText: file })
+            .dblclick();
         await this.page.locator('.tab.active').filter({ hasText: file }).waitFor();
         await this.editor.locator('.view-line').first().waitFor();
     }
@@ -81,32 +93,37 @@ export class Workbench {
 
     async focusText(): Promise<void> {
         await this.key('Control+1');
-        await until('the cursor in the text', async () => (await this.editor.locator('.native-edit-context:focus, textarea:focus').count()) > 0);
+        await until(
+            'the cursor in the text',
+            async () => (await this.editor.locator('.native-edit-context:focus, textarea:focus').count()) > 0,
+        );
     }
 
-    /** Puts the cursor at a place; both count from 1. */
+    /** Moves the cursor; line and column count from 1. */
     async goTo(line: number, column: number): Promise<void> {
         await this.focusText();
         await this.key('Control+G');
         const input = this.page.locator('.quick-input-widget input').first();
         await input.fill(`:${line}:${column}`);
         await this.key('Enter');
-        await until(`the cursor in line ${line}`, async () => (await this.place()).startsWith(`Ln ${line}, Col ${column}`));
+        await until(`the cursor in line ${line}`, async () =>
+            (await this.place()).startsWith(`Ln ${line}, Col ${column}`),
+        );
     }
 
-    /** What the status bar says of the cursor. */
+    /** The cursor's position in the status bar. */
     async place(): Promise<string> {
         return (await this.page.locator('[id="status.editor.selection"]').textContent())?.trim() ?? '';
     }
 
-    /** Selects a line's text from a column on, and writes something else. */
+    /** Selects a line's text from a column on and replaces it. */
     async rewrite(line: number, text: string): Promise<void> {
         await this.goTo(line, 1);
         await this.key('Shift+End');
         await this.page.keyboard.insertText(text);
     }
 
-    /** Saves until the file has what is wanted, and returns its text. */
+    /** Saves until the file has the expected text, and returns its text. */
     async saved(file: string, wanted: RegExp): Promise<string> {
         await this.focusText();
         let text = '';
@@ -118,8 +135,10 @@ export class Workbench {
         return text;
     }
 
-    /** Does what brings something up, again and again with twice the time, until it is to be seen: the editor drops an
-     * answer that comes while the keyboard's focus is elsewhere, and does not ask again by itself. */
+    /**
+     * Repeats an action with twice the time each, until its result is visible. The editor drops an answer
+     * that arrives while the focus is elsewhere, and does not send the request again.
+     */
     async insist(act: () => Promise<void>, wanted: Locator): Promise<void> {
         const end = Date.now() + LONG;
         for (let wait = 3_000; Date.now() + wait < end; wait *= 2) {
@@ -130,7 +149,7 @@ export class Workbench {
         await wanted.first().waitFor();
     }
 
-    /** Opens the menu of quick fixes for the cursor's place, with one that says `text`. */
+    /** Opens the menu of quick fixes at the cursor; one of them contains `text`. */
     async quickFix(text: string): Promise<void> {
         const open = async (): Promise<void> => {
             await this.focusText();
@@ -139,7 +158,7 @@ export class Workbench {
         await this.insist(open, this.page.locator('.action-widget').filter({ hasText: text }));
     }
 
-    /** What the extension has put behind the lines of a text that is shown as a whole. */
+    /** The virtual text behind all lines of a text that fits the window. */
     async gains(): Promise<Gain[]> {
         const found = await this.editor.locator('.view-line').evaluateAll((lines) => {
             const top = (line: Element): number => Number.parseFloat((line as HTMLElement).style.top);
@@ -149,14 +168,18 @@ export class Workbench {
                 return { line: at + 1, text: content, stale: fontStyle === 'italic' };
             }));
         });
-        return found.filter(({ text }) => /×|waits|later line|not measured/.test(text)).map((one) => ({ ...one, text: one.text.replace(/^"|"$/g, '') }));
+        return found
+            .filter(({ text }) => /×|waits|later line|not measured/.test(text))
+            .map((one) => ({ ...one, text: one.text.replace(/^"|"$/g, '') }));
     }
 
-    /** The lines of a text that is shown as a whole. */
+    /** The lines of a text that fits the window. */
     async lines(): Promise<string[]> {
         return this.editor.locator('.view-line').evaluateAll((lines) => {
             const top = (line: Element): number => Number.parseFloat((line as HTMLElement).style.top);
-            return [...lines].sort((a, b) => top(a) - top(b)).map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
+            return [...lines]
+                .sort((a, b) => top(a) - top(b))
+                .map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
         });
     }
 
@@ -164,15 +187,16 @@ export class Workbench {
         return this.page.locator('.suggest-widget.visible .monaco-list-row');
     }
 
-    /** What is proposed at the cursor, as far as the list shows it. */
+    /** The visible proposals at the cursor. */
     async proposals(): Promise<string[]> {
         await this.insist(() => this.key('Control+Space'), this.suggestions);
         return this.suggestions.locator('.label-name').allTextContents();
     }
 
-    /** Takes one of the proposals that are shown, after which there are none, or others. */
+    /** Accepts one of the visible proposals; waits until the list has closed or changed. */
     async accept(label: string, others?: string): Promise<void> {
-        const row = (text: string): Locator => this.suggestions.filter({ has: this.page.getByText(text, { exact: true }) }).first();
+        const row = (text: string): Locator =>
+            this.suggestions.filter({ has: this.page.getByText(text, { exact: true }) }).first();
         await row(label).click();
         if (others !== undefined) await row(others).waitFor();
         else await until(`the end of ${label}`, async () => (await this.suggestions.count()) === 0);
@@ -190,21 +214,22 @@ export class Workbench {
         await this.squiggles('error').first().waitFor({ state: 'attached' });
     }
 
-    /** What is inside a panel that an extension made. */
+    /** The frame of a panel of the extension. */
     get panel(): FrameLocator {
         return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
     }
 
-    /** Waits for what a command that takes a while brings up; an error message is the end of waiting. */
+    /** Waits for the result of a slow command; fails at an error message. */
     async brings(result: Locator): Promise<void> {
         const errors = this.notifications.filter({ has: this.page.locator('.codicon-error') });
         await until('the result of a command', async () => {
-            if ((await errors.count()) > 0) throw new Error(`an error message: ${await errors.first().textContent()}`);
+            if ((await errors.count()) > 0)
+                throw new Error(`an error message: ${await errors.first().textContent()}`);
             return result.first().isVisible();
         }, LONG);
     }
 
-    /** Text that must come up somewhere. */
+    /** A text that must appear anywhere in the window. */
     async sees(where: Locator, text: string | RegExp): Promise<void> {
         await where.filter({ hasText: text }).first().waitFor();
     }

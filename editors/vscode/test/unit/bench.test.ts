@@ -7,15 +7,25 @@ import { headline, readMeasured, showMicros, type Measured } from '../../src/ben
 import { find, textOf } from '../../src/nest/element';
 
 const measured = (...times: number[]): Measured => ({
-    points: times.map((micros, at) => ({ rows: 64 ** at, threads: 1, micros, spread: [micros * 0.98, micros * 1.02] })),
+    points: times.map((micros, at) => ({
+        rows: 64 ** at,
+        threads: 1,
+        micros,
+        spread: [micros * 0.98, micros * 1.02],
+    })),
 });
 const dots = (now: Measured, earlier: Measured | null = null, width = 700): number[] =>
-    find(chart(now, earlier, width), ({ attributes }) => attributes['class'] === 'point').map(({ attributes }) => Number(attributes['cx']));
+    find(chart(now, earlier, width), ({ attributes }) => attributes['class'] === 'point').map(
+        ({ attributes }) => Number(attributes['cx']),
+    );
 
 test('equal factors of time are equal distances', () => {
     const [first, second, third, last] = dots(measured(100, 10, 1, 0.1));
     assert(first !== undefined && second !== undefined && third !== undefined && last !== undefined);
-    assert(Math.abs(first - second - (second - third)) < 1e-6 && Math.abs(second - third - (third - last)) < 1e-6);
+    assert(
+        Math.abs(first - second - (second - third)) < 1e-6 &&
+            Math.abs(second - third - (third - last)) < 1e-6,
+    );
     assert(first > last && first - second > 50, 'a factor of ten is far to see');
 });
 
@@ -24,9 +34,15 @@ test('ticks are good numbers around all times, far enough apart to be read', () 
         for (const room of [80, 250, 900]) {
             const { ends, ticks, at } = axis(times, 130, 130 + room);
             assert(ends[0] <= Math.min(...times) && Math.max(...times) <= ends[1], `${times}: ${ends}`);
-            assert(ticks.length > 1 && ticks.every((tick) => /^(0\.0*)?[125]0*(e-\d+)?$/.test(String(tick))), `${times}: ${ticks}`);
+            assert(
+                ticks.length > 1 && ticks.every((tick) => /^(0\.0*)?[125]0*(e-\d+)?$/.test(String(tick))),
+                `${times}: ${ticks}`,
+            );
             const places = ticks.map(at);
-            assert(places.every((place, number) => number === 0 || place - (places[number - 1] ?? 0) >= 30), `${times} in ${room}: ${ticks}`);
+            assert(
+                places.every((place, number) => number === 0 || place - (places[number - 1] ?? 0) >= 30),
+                `${times} in ${room}: ${ticks}`,
+            );
             assert(places.every((place) => place >= 130 - 1e-6 && place <= 130 + room + 1e-6));
         }
     }
@@ -36,7 +52,9 @@ test('ticks are good numbers around all times, far enough apart to be read', () 
 
 test('everything lies inside the chart', () => {
     const picture = chart(measured(200, 1), measured(0.5, 0.01), 700);
-    const shown = find(picture, ({ attributes }) => ['point', 'before'].includes(String(attributes['class'])));
+    const shown = find(picture, ({ attributes }) =>
+        ['point', 'before'].includes(String(attributes['class'])),
+    );
     assert.equal(shown.length, 4);
     for (const { attributes } of shown) {
         const x = Number(attributes['cx'] ?? attributes['x']);
@@ -51,7 +69,8 @@ test('everything lies inside the chart', () => {
 });
 
 test('a measurement is compared with the one before, beyond noise', () => {
-    const shown = (now: number, before: number): string => textOf(chart(measured(now), measured(before), 700));
+    const shown = (now: number, before: number): string =>
+        textOf(chart(measured(now), measured(before), 700));
     assert(shown(1, 2).includes('2.00× faster'));
     assert(shown(3, 2).includes('1.50× slower'));
     assert(shown(2, 2.02).includes('as before'));
@@ -59,7 +78,13 @@ test('a measurement is compared with the one before, beyond noise', () => {
 });
 
 test('times have three digits', () => {
-    assert.deepEqual([123.4, 12.34, 1.234, 0.1234, 0.01234].map(showMicros), ['123 µs', '12.3 µs', '1.23 µs', '0.123 µs', '0.0123 µs']);
+    assert.deepEqual([123.4, 12.34, 1.234, 0.1234, 0.01234].map(showMicros), [
+        '123 µs',
+        '12.3 µs',
+        '1.23 µs',
+        '0.123 µs',
+        '0.0123 µs',
+    ]);
 });
 
 test('the code lens has the best speed', () => {
@@ -68,11 +93,21 @@ test('the code lens has the best speed', () => {
 });
 
 test('baselines are marked beside the schedule', () => {
-    const point = (schedule: string, us: number): object => ({ schedule, batch: 64, threads: 1, us_per_row: us, spread: [us, us] });
-    const now = readMeasured({ points: [point('standard input', 1), point('chosen schedule', 0.5), point('plain nest', 20)] });
+    const point = (schedule: string, us: number): object => ({
+        schedule,
+        batch: 64,
+        threads: 1,
+        us_per_row: us,
+        spread: [us, us],
+    });
+    const now = readMeasured({
+        points: [point('standard input', 1), point('chosen schedule', 0.5), point('plain nest', 20)],
+    });
     assert.deepEqual(now.points.map(({ micros, chosen, plain }) => [micros, chosen, plain]), [[1, 0.5, 20]]);
     const picture = chart(now, null, 700);
-    const marks = find(picture, ({ attributes }) => ['plain', 'chosen'].includes(String(attributes['class'])));
+    const marks = find(picture, ({ attributes }) =>
+        ['plain', 'chosen'].includes(String(attributes['class'])),
+    );
     assert.equal(marks.length, 2);
     const plain = Number(marks.find(({ attributes }) => attributes['class'] === 'plain')?.attributes['cx']);
     const texts = find(picture, ({ attributes }) => attributes['class'] === 'time');
@@ -82,16 +117,25 @@ test('baselines are marked beside the schedule', () => {
 test('calls are written as rows and threads', () => {
     assert.deepEqual(readCalls('1, 64,1024 on 1, all'), { batch: [1, 64, 1024], threads: [1, 0] });
     assert.deepEqual(readCalls('8'), { batch: [8], threads: [1] });
-    for (const text of ['', '0', 'x', '1 on', '1 on 2 on 3', '1,', '1 on -1', '99999999999']) assert.equal(readCalls(text), null, text);
+    for (const text of ['', '0', 'x', '1 on', '1 on 2 on 3', '1,', '1 on -1', '99999999999'])
+        assert.equal(readCalls(text), null, text);
     assert.deepEqual(readCalls(showCalls(DEFAULT)), DEFAULT);
     assert.equal(describeCalls(DEFAULT), '1, 64, 1024, 16384 rows a call, 1 thread');
     assert.equal(describeCalls({ batch: [8], threads: [0] }), '8 rows a call, all threads');
 });
 
 test('answers are read as far as they make sense', () => {
-    const json = { format: 1, points: [{ schedule: '-', batch: 64, threads: 2, us_per_row: 1.5, spread: [1.4, 1.6] }] };
+    const json = {
+        format: 1,
+        points: [{ schedule: '-', batch: 64, threads: 2, us_per_row: 1.5, spread: [1.4, 1.6] }],
+    };
     assert.deepEqual(readMeasured(json).points, [{ rows: 64, threads: 2, micros: 1.5, spread: [1.4, 1.6] }]);
-    for (const json of [null, {}, { points: 3 }, { points: [null, {}, { batch: 1 }, { batch: 1, us_per_row: -1 }] }]) {
+    for (const json of [
+        null,
+        {},
+        { points: 3 },
+        { points: [null, {}, { batch: 1 }, { batch: 1, us_per_row: -1 }] },
+    ]) {
         assert.deepEqual(readMeasured(json).points, []);
     }
 });

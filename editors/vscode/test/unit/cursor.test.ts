@@ -10,7 +10,9 @@ function marked(text: string, line: number, character = 4): { loops: string[]; b
     const loops = [...allLoops(view)];
     return {
         loops: loops.filter(({ id }) => found.loops.has(id)).map(({ name }) => name),
-        badges: loops.flatMap((loop) => loop.badges.filter((_, at) => found.badges.has(`${loop.id}:${at}`)).map(({ text }) => text)),
+        badges: loops.flatMap((loop) =>
+            loop.badges.filter((_, at) => found.badges.has(`${loop.id}:${at}`)).map(({ text }) => text),
+        ),
     };
 }
 
@@ -20,7 +22,10 @@ test('a directive marks the loops that it made, copies included', () => {
 });
 
 test('a directive marks the facts that it states', () => {
-    assert.deepEqual(marked(BLOCKS, 9), { loops: [], badges: ['parallel', 'cache', 'interleave 8', 'unrollWalk 4'] });
+    assert.deepEqual(marked(BLOCKS, 9), {
+        loops: [],
+        badges: ['parallel', 'cache', 'interleave 8', 'unrollWalk 4'],
+    });
 });
 
 test('behind a directive its line counts, elsewhere nothing', () => {
@@ -29,9 +34,18 @@ test('behind a directive its line counts, elsewhere nothing', () => {
 });
 
 test('of two directives on a line only the one at the cursor counts', () => {
-    const at = (from: number, to: number): unknown => ({ start: { line: 0, character: from }, end: { line: 0, character: to } });
+    const at = (from: number, to: number): unknown => ({
+        start: { line: 0, character: from },
+        end: { line: 0, character: to },
+    });
     const { view } = readAnswer({
-        view: { roots: [0, 1], loops: [{ id: 0, name: 'a', origin: at(0, 10) }, { id: 1, name: 'b', origin: at(12, 20) }] },
+        view: {
+            roots: [0, 1],
+            loops: [
+                { id: 0, name: 'a', origin: at(0, 10) },
+                { id: 1, name: 'b', origin: at(12, 20) },
+            ],
+        },
     });
     assert(view);
     assert.deepEqual([...markedAt(view, { line: 0, character: 14 }).loops], [1]);

@@ -16,7 +16,10 @@ const ANSWER = {
         { loop: 'tree', onto: 'b1', directive: 'no edit' },
     ],
     tiles: [
-        { loop: 'b1', sizes: [2, 4, 8].map((size) => ({ size, directive: `tile(b1, c0, c1, ${size})`, edit })) },
+        {
+            loop: 'b1',
+            sizes: [2, 4, 8].map((size) => ({ size, directive: `tile(b1, c0, c1, ${size})`, edit })),
+        },
         { loop: 'tree', sizes: [] },
     ],
 };
@@ -30,7 +33,8 @@ test('only what can be written is offered', () => {
     assert.equal(moveOf(drops, 'b0', 'b1'), null);
     assert.deepEqual([...tileable(drops)], ['b1']);
     assert(edits.has('tile(b1, c0, c1, 4)'));
-    for (const broken of [null, 7, {}, { moves: 3, tiles: [1] }]) assert.deepEqual(readDrops(broken).drops, { moves: [], tiles: [] });
+    for (const broken of [null, 7, {}, { moves: 3, tiles: [1] }])
+        assert.deepEqual(readDrops(broken).drops, { moves: [], tiles: [] });
 });
 
 test('a handle begins in the middle and stops at the ends', () => {
@@ -48,5 +52,6 @@ test('loops that can be tiled have a handle', () => {
 
 test('a line that begins a directive is one', () => {
     for (const line of ['tile(batch, b0', '  parallel (b0)', 'reorder(']) assert(isDirective(line), line);
-    for (const line of ['', '// tile(b', 'model "x"', 'when n_rows <= 8 {', 'para']) assert(!isDirective(line), line);
+    for (const line of ['', '// tile(b', 'model "x"', 'when n_rows <= 8 {', 'para'])
+        assert(!isDirective(line), line);
 });

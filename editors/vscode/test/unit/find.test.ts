@@ -12,7 +12,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-/** Makes a program `name/schedc-lsp` that runs a script. */
+/** Creates a program `name/schedc-lsp` that runs a script. */
 function server(name: string, script: string): string {
     const path = join(folder, name, 'schedc-lsp');
     writeFileSync(path, `#!/bin/sh\n${script}\n`);
@@ -20,7 +20,7 @@ function server(name: string, script: string): string {
     return path;
 }
 
-/** Makes a program `name/schedc` that prints a version, and has `lsp` or not. */
+/** Creates a program `name/schedc` that prints a version, with or without the command `lsp`. */
 function program(name: string, version: string, lsp: boolean): string {
     const path = join(folder, name, 'schedc');
     mkdirSync(join(folder, name));
@@ -42,8 +42,16 @@ async function failure(setting: string, searchPath = ''): Promise<string> {
 test('the setting comes before the PATH', async () => {
     const first = program('first', 'schedc 0.1.0', true);
     const second = program('second', 'schedc 1.2.3', true);
-    const places = { folder, extension: folder, searchPath: `${join(folder, 'none')}:${join(folder, 'second')}` };
-    assert.deepEqual(await findProgram({ ...places, setting: '' }), { path: second, version: [1, 2, 3], server: [second, 'lsp'] });
+    const places = {
+        folder,
+        extension: folder,
+        searchPath: `${join(folder, 'none')}:${join(folder, 'second')}`,
+    };
+    assert.deepEqual(await findProgram({ ...places, setting: '' }), {
+        path: second,
+        version: [1, 2, 3],
+        server: [second, 'lsp'],
+    });
     assert.equal((await findProgram({ ...places, setting: first })).path, first);
     assert.equal((await findProgram({ ...places, setting: 'first/schedc' })).path, first);
     assert.equal((await findProgram({ ...places, setting: '${workspaceFolder}/first/schedc' })).path, first);
@@ -57,7 +65,10 @@ test('the server beside schedc is started itself', async () => {
     server('both', "echo 'schedc-lsp 0.0.9'");
     assert.match(await failure(path), /^too old: schedc 0\.0\.9/);
     server('both', 'cat >/dev/null; exit 1');
-    assert.deepEqual((await findProgram({ setting: path, folder, searchPath: '', extension: folder })).server, [path, 'lsp']);
+    assert.deepEqual(
+        (await findProgram({ setting: path, folder, searchPath: '', extension: folder })).server,
+        [path, 'lsp'],
+    );
 });
 
 test('the programs inside the extension come last', async () => {
@@ -75,7 +86,10 @@ test('the programs inside the extension come last', async () => {
 
 test('what is missing is named', async () => {
     assert.match(await failure('', join(folder, 'nowhere')), /^missing: schedc is not on the PATH/);
-    assert.match(await failure('nowhere/schedc'), /^missing: The setting schedc\.path names .*nowhere\/schedc/);
+    assert.match(
+        await failure('nowhere/schedc'),
+        /^missing: The setting schedc\.path names .*nowhere\/schedc/,
+    );
     assert.match(await failure('.'), /^missing/);
 });
 
@@ -91,6 +105,8 @@ test('an old one and another program are told apart', async () => {
 test('versions', () => {
     assert.deepEqual(readVersion('schedc 0.12.3 (abc)\n'), [0, 12, 3]);
     assert.equal(readVersion('schedc'), null);
-    assert(isRecent([0, 2, 0], [0, 1, 9]) && isRecent([1, 0, 0], [0, 9, 9]) && isRecent([0, 1, 0], [0, 1, 0]));
+    assert(
+        isRecent([0, 2, 0], [0, 1, 9]) && isRecent([1, 0, 0], [0, 9, 9]) && isRecent([0, 1, 0], [0, 1, 0]),
+    );
     assert(!isRecent([0, 1, 8], [0, 1, 9]) && !isRecent([0, 9, 9], [1, 0, 0]));
 });

@@ -50,7 +50,10 @@ function words(grammar: IGrammar, text: string): Record<string, string> {
 }
 
 test('a header', () => {
-    const found = words(sched, 'sched 1\nmodel "m.json" // one\ntarget cpu(x86-64-v3)\nparam ROWS = 64 in {16, 32}\nconst HALF = ceildiv(N_t, 2)');
+    const found = words(
+        sched,
+        'sched 1\nmodel "m.json" // one\ntarget cpu(x86-64-v3)\nparam ROWS = 64 in {16, 32}\nconst HALF = ceildiv(N_t, 2)',
+    );
     assert.equal(found['sched'], 'keyword.control.header');
     assert.equal(found['1'], 'constant.numeric.edition');
     assert.equal(found['model'], 'keyword.control.header');
@@ -65,7 +68,10 @@ test('a header', () => {
 });
 
 test('directives', () => {
-    const found = words(sched, 'tile(batch, b0, b1, ROWS/2); reorder(b0, tree)\n  gpuDimension(b0, grid.x)\nrepresentation(sparse) # allow(S0091)');
+    const found = words(
+        sched,
+        'tile(batch, b0, b1, ROWS/2); reorder(b0, tree)\n  gpuDimension(b0, grid.x)\nrepresentation(sparse) # allow(S0091)',
+    );
     for (const name of ['tile', 'reorder', 'gpuDimension', 'representation']) {
         assert.equal(found[name], 'entity.name.function.directive', name);
     }
@@ -94,7 +100,10 @@ test('half-written lines end where they end', () => {
 });
 
 test('a fence of Markdown', () => {
-    const found = words(markdown, 'text tile(a)\n```sched fast.sched\ntile(batch, b0, b1, 64)\n```\nparallel(b0)\n');
+    const found = words(
+        markdown,
+        'text tile(a)\n```sched fast.sched\ntile(batch, b0, b1, 64)\n```\nparallel(b0)\n',
+    );
     assert.equal(found['tile'], 'entity.name.function.directive');
     assert.equal(found['64'], 'constant.numeric.integer');
     assert.notEqual(found['parallel(b0)'], undefined);
@@ -102,7 +111,8 @@ test('a fence of Markdown', () => {
 
 test('the grammar knows the words of the language', () => {
     const lang = (file: string): string => readFileSync(`../../lang/${file}`, 'utf8');
-    const quoted = (text: string): string[] => [...text.matchAll(/"([A-Za-z_.]+)"/g)].map(([, word]) => word ?? '');
+    const quoted = (text: string): string[] =>
+        [...text.matchAll(/"([A-Za-z_.]+)"/g)].map(([, word]) => word ?? '');
     const between = (text: string, from: string, to: string): string => {
         const start = text.indexOf(from);
         assert(start >= 0, from);
@@ -113,13 +123,21 @@ test('the grammar knows the words of the language', () => {
     const facts = quoted(between(scope, 'const PROPERTIES', '];'));
     const functions = quoted(between(scope, 'const FUNCTIONS', '];'));
     const keywords = quoted(between(directives, 'pub const KEYWORDS', '];')).filter((word) => word !== 'in');
-    const layouts = [...lang('nest/src/layout.rs').matchAll(/^ {4}[A-Z]\w* "(\w+)" \{$/gm)].map(([, word]) => word ?? '');
-    const lists = ['SORT_KEYS', 'TILINGS', 'DIMENSIONS'].flatMap((list) => quoted(between(directives, `pub const ${list}`, '];')));
+    const layouts = [...lang('nest/src/layout.rs').matchAll(/^ {4}[A-Z]\w* "(\w+)" \{$/gm)].map(
+        ([, word]) => word ?? '',
+    );
+    const lists = ['SORT_KEYS', 'TILINGS', 'DIMENSIONS'].flatMap((list) =>
+        quoted(between(directives, `pub const ${list}`, '];')),
+    );
     const values = [...layouts, ...lists];
     assert(layouts.length > 4);
     assert(facts.length > 4 && functions.length > 2 && keywords.length > 8 && values.length > 8);
-    for (const word of facts) assert.equal(words(sched, `tile(a, b, c, ${word})`)[word], 'support.constant.fact', word);
-    for (const word of functions) assert.equal(words(sched, `tile(a, b, c, ${word}(1))`)[word], 'support.function', word);
-    for (const word of values) assert.match(words(sched, `x(a, ${word})`)[word] ?? '', /^support\.type/, word);
-    for (const word of keywords) assert.match(words(sched, `${word} 1`)[word] ?? '', /^(keyword|storage|invalid)/, word);
+    for (const word of facts)
+        assert.equal(words(sched, `tile(a, b, c, ${word})`)[word], 'support.constant.fact', word);
+    for (const word of functions)
+        assert.equal(words(sched, `tile(a, b, c, ${word}(1))`)[word], 'support.function', word);
+    for (const word of values)
+        assert.match(words(sched, `x(a, ${word})`)[word] ?? '', /^support\.type/, word);
+    for (const word of keywords)
+        assert.match(words(sched, `${word} 1`)[word] ?? '', /^(keyword|storage|invalid)/, word);
 });

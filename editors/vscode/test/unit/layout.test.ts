@@ -11,7 +11,7 @@ function boxes(parts: readonly Part[]): LoopBox[] {
     return parts.flatMap((part) => (part.kind === 'loop' ? [part, ...boxes(part.parts)] : []));
 }
 
-/** Every pair of a box and a box or other part in it. */
+/** All pairs of a box and a part in it. */
 function* pairs(parts: readonly Part[]): Generator<[LoopBox, Part]> {
     for (const part of parts) {
         if (part.kind !== 'loop') continue;
@@ -27,7 +27,10 @@ for (const [name, text] of Object.entries({ BLOCKS, HALVES, CASES })) {
             for (const [outer, inner] of pairs(placed.parts)) {
                 const bottom = outer.y + outer.height;
                 if (inner.kind === 'loop') {
-                    assert(inner.x > outer.x && inner.x + inner.width < outer.x + outer.width, inner.loop.name);
+                    assert(
+                        inner.x > outer.x && inner.x + inner.width < outer.x + outer.width,
+                        inner.loop.name,
+                    );
                     assert(inner.y > outer.range.y && inner.y + inner.height < bottom, inner.loop.name);
                 } else {
                     assert(inner.text.y > outer.range.y && inner.text.y + 4 < bottom, inner.text.text);
@@ -35,8 +38,12 @@ for (const [name, text] of Object.entries({ BLOCKS, HALVES, CASES })) {
             }
             for (const box of boxes(placed.parts)) {
                 const right = box.x + box.width;
-                for (const badge of box.badges) assert(badge.x + badge.width <= right, `badges of ${box.loop.name}`);
-                assert(box.range.x + box.range.text.length * 8 <= (box.strip?.x ?? right), `range of ${box.loop.name}`);
+                for (const badge of box.badges)
+                    assert(badge.x + badge.width <= right, `badges of ${box.loop.name}`);
+                assert(
+                    box.range.x + box.range.text.length * 8 <= (box.strip?.x ?? right),
+                    `range of ${box.loop.name}`,
+                );
                 assert(right <= placed.width && box.y + box.height <= placed.height);
             }
         });
@@ -77,7 +84,9 @@ test('badges move to a line of their own where there is no room', () => {
 });
 
 test('a leaf loop has a walk, a specialised loop a heading for each iteration', () => {
-    const kinds = boxes(place(CASES).parts).map(({ loop, parts }) => `${loop.name}: ${parts.map(({ kind }) => kind).join(' ')}`);
+    const kinds = boxes(place(CASES).parts).map(
+        ({ loop, parts }) => `${loop.name}: ${parts.map(({ kind }) => kind).join(' ')}`,
+    );
     assert.deepEqual(kinds, [
         't0: note loop note loop',
         't0[0].batch: loop', 't0[0].t1: walk',

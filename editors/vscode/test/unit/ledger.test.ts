@@ -9,16 +9,30 @@ const sweep = (...tried: [number, number | null][]): Sweep => ({
     value: 64,
     range,
     version: 3,
-    tried: tried.map(([value, micros]) => ({ value, micros, spread: micros === null ? null : [micros, micros], why: micros === null ? 'S0042' : null })),
+    tried: tried.map(([value, micros]) => ({
+        value,
+        micros,
+        spread: micros === null ? null : [micros, micros],
+        why: micros === null ? 'S0042' : null,
+    })),
 });
 
 test('lines of a ledger are read as far as they make sense', () => {
     const line = { position: { line: 2, character: 25 }, label: '1.00×', tooltip: 'After `tile`' };
-    assert.deepEqual(readLedger({ version: 1, stale: true, lines: [line, null, {}, { position: { line: -1 } }], ledger: {} }), {
-        stale: true,
-        lines: [line],
-    });
-    for (const json of [null, 3, {}, { lines: 'none' }]) assert.deepEqual(readLedger(json), { stale: false, lines: [] });
+    assert.deepEqual(
+        readLedger({
+            version: 1,
+            stale: true,
+            lines: [line, null, {}, { position: { line: -1 } }],
+            ledger: {},
+        }),
+        {
+            stale: true,
+            lines: [line],
+        },
+    );
+    for (const json of [null, 3, {}, { lines: 'none' }])
+        assert.deepEqual(readLedger(json), { stale: false, lines: [] });
 });
 
 test('values are read with their times, or with the reason why there is none', () => {
@@ -37,7 +51,8 @@ test('values are read with their times, or with the reason why there is none', (
 
 test('bars are as long as the times', () => {
     const [first, second, third] = bars(sweep([32, 2], [64, 1], [128, null]));
-    const length = (text: string | undefined): number => [...(text ?? '')].filter((one) => '█▏▎▍▌▋▊▉'.includes(one)).length;
+    const length = (text: string | undefined): number =>
+        [...(text ?? '')].filter((one) => '█▏▎▍▌▋▊▉'.includes(one)).length;
     assert.deepEqual([length(first?.detail), length(second?.detail)], [24, 12]);
     assert.deepEqual([first?.label, second?.label, third?.label], ['32', '64 (now, fastest)', '128']);
     assert(first?.detail.endsWith('2.00 µs  0.50×') && third?.detail === 'S0042');

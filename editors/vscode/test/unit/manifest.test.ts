@@ -15,7 +15,14 @@ test('there are at most nine settings', () => {
 
 test('files that the manifest names exist', () => {
     const { languages, grammars, snippets } = manifest.contributes;
-    const files = [manifest.icon, ...[...languages.map((one: any) => one.configuration), ...grammars.map((one: any) => one.path), ...snippets.map((one: any) => one.path)]];
+    const files = [
+        manifest.icon,
+        ...[
+            ...languages.map((one: any) => one.configuration),
+            ...grammars.map((one: any) => one.path),
+            ...snippets.map((one: any) => one.path),
+        ],
+    ];
     for (const file of files) assert(existsSync(file), file);
 });
 
@@ -30,23 +37,28 @@ test('every command of the manifest is registered, and is known to the README', 
 
 test('the README describes every setting', () => {
     const readme = readFileSync('README.md', 'utf8');
-    for (const name of Object.keys(manifest.contributes.configuration.properties)) assert(readme.includes(`\`${name}\``), name);
+    for (const name of Object.keys(manifest.contributes.configuration.properties))
+        assert(readme.includes(`\`${name}\``), name);
 });
 
-/** A snippet as it stands when nothing is typed into it. */
+/** A snippet's text with its default values. */
 const expand = (body: string[]): string =>
     body.join('\n').replace(/\$\{\d+:([^}]*)\}/g, '$1').replaceAll('$0', '');
 
-test('snippets are good schedules', { skip: process.env['SCHEDC'] ? false : 'SCHEDC names no program' }, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'schedc-snippets-'));
-    try {
-        for (const [name, { body }] of Object.entries<any>(json('snippets/sched.json'))) {
-            if (name === 'Header') continue; // names a model that is to be filled in
-            const file = join(folder, 'snippet.sched');
-            writeFileSync(file, `${expand(body).trim()}\n`);
-            execFileSync(process.env['SCHEDC'] ?? '', ['check', file], { stdio: 'pipe' });
+test(
+    'snippets are good schedules',
+    { skip: process.env['SCHEDC'] ? false : 'SCHEDC names no program' },
+    () => {
+        const folder = mkdtempSync(join(tmpdir(), 'schedc-snippets-'));
+        try {
+            for (const [name, { body }] of Object.entries<any>(json('snippets/sched.json'))) {
+                if (name === 'Header') continue; // names the placeholder of a model
+                const file = join(folder, 'snippet.sched');
+                writeFileSync(file, `${expand(body).trim()}\n`);
+                execFileSync(process.env['SCHEDC'] ?? '', ['check', file], { stdio: 'pipe' });
+            }
+        } finally {
+            rmSync(folder, { recursive: true });
         }
-    } finally {
-        rmSync(folder, { recursive: true });
-    }
-});
+    },
+);

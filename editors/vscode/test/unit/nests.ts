@@ -1,14 +1,16 @@
-// Loop nests for tests, written as text and made into what the server answers.
+// Loop nests for tests, converted from text to the server's answers.
 //
 //     row b0 0..n_rows step 64 [parallel, cache] @3
 //       tree t 0..100 *100
 //         walk
 //
-// `@3` is the line (from 1) of the directive that made the loop, `*100` its iterations; facts are made in line 9.
+// `@3` is the line (from 1) of the directive that made the loop, `*100` its iterations; facts are made in
+// line 9.
 
 import { readAnswer, type NestView } from '../../src/nest/view';
 
-const LOOP = /^(row|tree) (\S+) (\S+(?: step \S+)?)(?: \*(\d+))?(?: \[([^\]]*)\])?(?: @(\d+))?(?: while (.*))?$/;
+const LOOP =
+    /^(row|tree) (\S+) (\S+(?: step \S+)?)(?: \*(\d+))?(?: \[([^\]]*)\])?(?: @(\d+))?(?: while (.*))?$/;
 
 const line = (number: number): unknown => ({
     start: { line: number - 1, character: 0 },
@@ -60,7 +62,14 @@ export function nestJson(text: string): unknown {
     return {
         version: 1,
         stale: false,
-        view: { roots, loops, accumulation: { order: 'exact', why: null }, representation: null, tree_order: 'model', batch_size: null },
+        view: {
+            roots,
+            loops,
+            accumulation: { order: 'exact', why: null },
+            representation: null,
+            tree_order: 'model',
+            batch_size: null,
+        },
     };
 }
 

@@ -18,7 +18,13 @@ test('a finding has its code, its place and its page', () => {
 });
 
 test('what has no code is its message', () => {
-    for (const error of [new Error('no'), 'no', failed('no', null), failed('no', { code: null, page: null, place: null }), failed('no', { place: { uri: 'x' } })]) {
+    for (const error of [
+        new Error('no'),
+        'no',
+        failed('no', null),
+        failed('no', { code: null, page: null, place: null }),
+        failed('no', { place: { uri: 'x' } }),
+    ]) {
         assert.deepEqual(readRefusal(error), { message: 'no', code: null, page: null, place: null });
     }
 });

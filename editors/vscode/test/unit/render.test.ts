@@ -11,13 +11,22 @@ const draw = (text: string, line?: number): Element => {
     const marked = line === undefined ? undefined : markedAt(view, { line: line - 1, character: 0 });
     return render(layout(view, 600, (one) => one.length * 7), marked);
 };
-const withRole = (root: Element, role: string): Element[] => find(root, ({ attributes }) => attributes['role'] === role);
+const withRole = (root: Element, role: string): Element[] =>
+    find(root, ({ attributes }) => attributes['role'] === role);
 const named = (root: Element, kind: string): Element[] =>
     find(root, ({ attributes }) => String(attributes['class'] ?? '').split(' ').includes(kind));
 
 test('the picture shows names, ranges, conditions and badges', () => {
     const shown = textOf(draw(BLOCKS));
-    for (const part of ['b0', '0..n_rows step 64', 'while b0 + b1 < n_rows', 'parallel', 'interleave 8', '× 64', 'walk']) {
+    for (const part of [
+        'b0',
+        '0..n_rows step 64',
+        'while b0 + b1 < n_rows',
+        'parallel',
+        'interleave 8',
+        '× 64',
+        'walk',
+    ]) {
         assert(shown.includes(part), part);
     }
 });
@@ -34,7 +43,11 @@ test('a screen reader hears a tree of loops', () => {
     const items = withRole(picture, 'treeitem').map(({ attributes }) =>
         [attributes['aria-level'], attributes['aria-posinset'], attributes['aria-setsize']].join(' '));
     assert.deepEqual(items, ['1 1 1', '2 1 2', '3 1 1', '2 2 2', '3 1 1']);
-    assert(withRole(picture, 'treeitem').every(({ attributes }) => String(attributes['aria-label']).includes('loop over')));
+    assert(
+        withRole(picture, 'treeitem').every(({ attributes }) =>
+            String(attributes['aria-label']).includes('loop over'),
+        ),
+    );
 });
 
 test('a loop in words', () => {
@@ -45,6 +58,9 @@ test('a loop in words', () => {
 
 test('what the directive at the cursor made is marked', () => {
     assert.equal(named(draw(BLOCKS), 'marked').length, 0);
-    assert.deepEqual(named(draw(BLOCKS, 3), 'marked').map(({ attributes }) => attributes['data-loop']), [0, 2]);
+    assert.deepEqual(
+        named(draw(BLOCKS, 3), 'marked').map(({ attributes }) => attributes['data-loop']),
+        [0, 2],
+    );
     assert.equal(named(draw(BLOCKS, 9), 'marked').length, 4);
 });

@@ -6,7 +6,11 @@ import { changedLines } from '../../src/stages/diff';
 const range = (line: number) => ({ start: { line, character: 0 }, end: { line, character: 5 } });
 
 test('lines know the directives that they come of', () => {
-    const told = [{ line: 0, count: 1, ranges: [range(2), 'x'] }, { line: 1, count: 2, ranges: [range(4)] }, { line: 3, count: 9, ranges: [] }];
+    const told = [
+        { line: 0, count: 1, ranges: [range(2), 'x'] },
+        { line: 1, count: 2, ranges: [range(4)] },
+        { line: 3, count: 9, ranges: [] },
+    ];
     const lines = stageLines(readStage({ text: 'for b0 in 0..8 {\n  walk\n  walk\n}\n', lines: told }));
     assert.deepEqual(lines.map((line) => line.text), ['for b0 in 0..8 {', '  walk', '  walk', '}']);
     assert.deepEqual([...linesOf(lines, 2)], [0]);

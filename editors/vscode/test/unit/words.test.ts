@@ -11,12 +11,20 @@ test('names between backticks are told apart from words', () => {
         { text: 't0', isName: true },
     ]);
     assert.deepEqual(pieces('plain'), [{ text: 'plain', isName: false }]);
-    for (const text of ['`a`', 'a ` b', '``']) assert(pieces(text).every((piece) => !piece.text.includes('`')), text);
+    for (const text of ['`a`', 'a ` b', '``'])
+        assert(
+            pieces(text).every((piece) => !piece.text.includes('`')),
+            text,
+        );
 });
 
 test('facts about the nest are words', () => {
     const view = { ...nest(BLOCKS), representation: 'sparse', batchSize: '64' };
-    assert.deepEqual(facts({ ...view, treeOrder: 'by_depth' }), ['sparse layout', 'trees by depth', 'at most 64 rows a run']);
+    assert.deepEqual(facts({ ...view, treeOrder: 'by_depth' }), [
+        'sparse layout',
+        'trees by depth',
+        'at most 64 rows a run',
+    ]);
     assert.deepEqual(facts({ ...nest(BLOCKS), treeOrder: 'model' }), []);
 });
 
@@ -40,8 +48,14 @@ test('what an iteration works on is measured against the cache', () => {
     const [loop] = nest(BLOCKS).roots;
     assert(loop);
     assert.equal(figures({ ...loop, bytes: 7680 }, 1 << 20), '≥ 7.5 KiB of rows (cache: 1 MiB)');
-    assert.equal(figures({ ...loop, bytes: 3 << 20 }, 1 << 20), '≥ 3 MiB of rows, more than the cache has: 1 MiB');
-    assert.equal(figures({ ...loop, idle: { idle: 14, lanes: 16 } }, null), '14 of 16 lanes idle in the last vector');
+    assert.equal(
+        figures({ ...loop, bytes: 3 << 20 }, 1 << 20),
+        '≥ 3 MiB of rows, more than the cache has: 1 MiB',
+    );
+    assert.equal(
+        figures({ ...loop, idle: { idle: 14, lanes: 16 } }, null),
+        '14 of 16 lanes idle in the last vector',
+    );
     assert.equal(figures(loop, 1 << 20), null);
     assert.deepEqual([0, 1023, 1536, 200 * 1024].map(size), ['0 bytes', '1023 bytes', '1.5 KiB', '200 KiB']);
 });

@@ -1,4 +1,4 @@
-//! Findings on their way to Python.
+//! Conversion of findings for Python.
 
 use crate::Refused;
 use pyo3::PyErr;
@@ -8,57 +8,57 @@ use sched_lang::diagnostics::{Severity, full, json};
 use schedc_driver::{Failure, Source, Teller};
 use std::cell::RefCell;
 
-/// Findings as JSON, and as people read them.
+/// Findings as JSON and as text.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct FindingsReport {
     /// One JSON array.
     pub json: String,
-    /// With the source text around each.
+    /// Text with the source lines.
     pub text: String,
-    /// The same with ANSI colours.
+    /// Text with the source lines and ANSI colours.
     pub color: String,
 }
 
-impl Told {
+impl FindingsReport {
     /// Findings in a text.
-    pub fn of(name: &str, text: &str, findings: &[Diagnostic]) -> Told {
-        Told {
+    pub fn of(name: &str, text: &str, findings: &[Diagnostic]) -> FindingsReport {
+        FindingsReport {
             json: json::render(name, text, findings),
             text: full::render(name, text, findings, false),
             color: full::render(name, text, findings, true),
         }
     }
 
-    /// A refusal that is about no text.
-    pub fn refused(diagnostic: Diagnostic) -> Told {
-        Told {
+    /// A refusal without a position in a text.
+    pub fn refused(diagnostic: Diagnostic) -> FindingsReport {
+        FindingsReport {
             text: full::plain("", &diagnostic, false),
             color: full::plain("", &diagnostic, true),
             json: json::render("", "", &[diagnostic]),
         }
     }
 
-    /// As an exception.
+    /// The Python exception for these findings.
     pub fn error(self) -> PyErr {
         Refused::new_err((self.json, self.text, self.color))
     }
 }
 
-/// Keeps what is found, for those who ask later.
+/// Collects diagnostics for a later report.
 #[derive(Default)]
-pub struct Keeper(RefCell<Told>);
+pub struct Keeper(RefCell<FindingsReport>);
 
 impl Keeper {
-    /// What was found.
-    pub fn told(self) -> Told {
+    /// The collected diagnostics.
+    pub fn report(self) -> FindingsReport {
         self.0.into_inner()
     }
 
-    /// What stops a compilation: what was found in the schedule, or what was refused.
-    pub fn stopped(self, failure: Failure) -> Told {
+    /// The error that stops a compilation: findings in the schedule, or a refusal.
+    pub fn stopped(self, failure: Failure) -> FindingsReport {
         match failure {
-            Failure::Findings | Failure::Told(_) => self.told(),
-            Failure::Refused(diagnostic) => Told::refused(*diagnostic),
+            Failure::Findings | Failure::Told(_) => self.report(),
+            Failure::Refused(diagnostic) => FindingsReport::refused(*diagnostic),
         }
     }
 }
@@ -68,9 +68,9 @@ impl Teller for Keeper {
         let severe = |diagnostic: &&Diagnostic| diagnostic.severity >= least;
         let found: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-        // A schedule that schedc has chosen is checked once for each version, and has nothing to tell.
+        // An automatic schedule is checked once for each version, and its findings are not reported.
         if !found.is_empty() || self.0.borrow().json.is_empty() {
-            *self.0.borrow_mut() = Told::of(&source.name, &source.text, &found);
+            *self.0.borrow_mut() = FindingsReport::of(&source.name, &source.text, &found);
         }
         errors
     }
