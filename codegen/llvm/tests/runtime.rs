@@ -205,7 +205,6 @@ fn numbers(n: usize) -> Vec<f64> {
         .collect()
 }
 
-
 /// Options of a test's call.
 #[derive(Debug, Clone, Copy)]
 struct CallOptions {
