@@ -137,6 +137,9 @@ fn check_for_gpu(forest: &KernelForest, budget: &Budget) -> Result<(), CompileEr
     if budget.base_is_given { Err(no_base_on_gpu()) } else { Ok(()) }
 }
 
+/// The stages of each variant with the numbers of its tables.
+type PlannedVariants = Variants<(Stages, lower::Numbers)>;
+
 /// The plan of each nest, and the tables of all. Plan and tables of a variant come before the plan of the
 /// next one: tables with the same content are shared, and all of them must fit the budget.
 fn planned(
@@ -145,7 +148,7 @@ fn planned(
     columns: Option<&RowColumns>,
     transfer: Option<BinTransfer>,
     budget: &Budget,
-) -> Result<(Variants<(Stages, lower::Numbers)>, Vec<Table>), CompileError> {
+) -> Result<(PlannedVariants, Vec<Table>), CompileError> {
     let mut tables: Vec<Table> = Vec::new();
     let variants = nests.try_map(|max_rows, (hir, mir)| {
         let is_last = max_rows.is_none();
