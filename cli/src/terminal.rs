@@ -5,7 +5,7 @@ use crate::commands::print;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sched_lang::Checked;
 use sched_lang::diagnostics::{Diagnostic, Findings, Severity, concise, full, github, json, sarif};
-use schedc_driver::{Failure, Source, Teller};
+use schedc_driver::{Failure, Reporter, Source};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -111,7 +111,7 @@ impl Terminal {
     pub fn refuse(&self, failure: Failure) -> u8 {
         let status = failure.status();
         match failure {
-            Failure::Findings | Failure::Told(_) => {}
+            Failure::Findings | Failure::Reported(_) => {}
             Failure::Refused(diagnostic) if self.is_for_people() => {
                 print_error(full::plain("", &diagnostic, self.color).trim_end());
             }
@@ -182,8 +182,8 @@ impl Terminal {
     }
 }
 
-impl Teller for Terminal {
-    fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
+impl Reporter for Terminal {
+    fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
         let severe = |d: &&Diagnostic| d.severity >= least;
         let shown: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = shown.iter().filter(|d| d.severity == Severity::Error).count();

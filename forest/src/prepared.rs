@@ -12,6 +12,7 @@ use crate::category::{CategorySet, is_nearly_zero};
 use crate::category_classes::{CategoryClasses, Side};
 use crate::forest::{Float, Forest, Inner, Predicate};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// A forest of simpler tests, and the columns that its rows have.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +20,7 @@ pub struct Prepared {
     /// The forest whose features are the columns, with the leaves and the output of the original. Its tests
     /// are numeric, or test whether a class is in a set. A test of a set names the first of the two columns
     /// of a class, and its set gives missing values a side.
-    pub forest: Forest,
+    pub forest: Arc<Forest>,
     /// The columns of its rows, in the order of the features that they are made from.
     pub columns: Vec<Column>,
     /// The classes of the features whose sets are tested by class.
@@ -158,7 +159,7 @@ impl Forest {
             let column = Column { feature: *feature, recipe: Recipe::Value };
             *feature = places.get(&key(&column)).copied().unwrap_or_default();
         }
-        Some(Prepared { forest, columns, classes })
+        Some(Prepared { forest: Arc::new(forest), columns, classes })
     }
 
     /// The classes of the features that have many sets, if there are not too many classes.

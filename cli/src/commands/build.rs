@@ -77,8 +77,8 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let name = ArtefactName { prefix: &args.name, file: files.own_name.as_deref() };
     let bytes = artefact(&versions, name, emit)?;
     let description = versions.first().map(|first| PkgConfig {
-        trees: first.facts.num_trees,
-        features: first.facts.num_features,
+        trees: first.entry.num_trees,
+        features: first.entry.num_features,
         emit: args.emit,
     });
     let description = description.zip(files.pkg_config.as_deref());

@@ -47,7 +47,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     match (worst, count(&all, Severity::Error) > 0) {
         (0, false) => Ok(()),
         (0, true) => Err(Failure::Findings),
-        _ => Err(Failure::Told(worst)),
+        _ => Err(Failure::Reported(worst)),
     }
 }
 

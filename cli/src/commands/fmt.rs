@@ -29,7 +29,7 @@ pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
         }
     }
     if worst > 0 {
-        return Err(Failure::Told(worst));
+        return Err(Failure::Reported(worst));
     }
     let is_filter = args.files.iter().all(|file| file.as_os_str() == "-") && !args.check && !args.diff;
     if !is_filter {

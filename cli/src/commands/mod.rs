@@ -33,7 +33,7 @@ use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use schedc_data::codes;
-use schedc_driver::{CodeDestination, Failure, Found, Job, Lookup, Model, Source, Teller};
+use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, PendingJob, Reporter, Source};
 use std::io::Write;
 use std::path::Path;
 
@@ -65,8 +65,8 @@ pub fn find_job(
     schedule: &ScheduleOptions,
     reading: &ModelOptions,
     lookup: &mut Lookup,
-) -> Result<Found, Failure> {
-    Found::of(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), lookup)
+) -> Result<PendingJob, Failure> {
+    PendingJob::of(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), lookup)
 }
 
 /// The model for the check of a schedule: the command line's, or else the one that the schedule names. If the
@@ -80,7 +80,9 @@ pub fn model_to_look_with(
     if choice.no_model {
         return Ok(None);
     }
-    let read = |path: &Path| Model::read(path, &ReadOptions::default())?.profiled(values).map(Some);
+    let read = |path: &Path| {
+        Model::read(path, &ReadOptions::default())?.profiled(values.profile.as_deref()).map(Some)
+    };
     if let Some(path) = &choice.model {
         return read(path);
     }
@@ -108,7 +110,7 @@ pub fn look(
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;
     }
-    let errors = terminal.findings(source, &checked, least);
+    let errors = terminal.report(source, &checked, least);
     let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
     Ok((nests, lineages))
 }

@@ -19,15 +19,17 @@ use run::{Input, Run, Second, rows_of_batch, tell};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_llvm::{Cpu, Library};
-use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source};
+use sched_lang::Target;
+use sched_llvm::{Cpu, Jit, Library};
+use sched_nest::{Nest, Variants};
+use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source as RowSource};
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
-use schedc_driver::compile::{RowRules, compile_for, facts, for_one_call_of, into_memory};
+use schedc_driver::compile::{RowRules, compile_for, entry_info, for_one_call_of, into_memory};
 use schedc_driver::outputs::{counts, walk};
-use schedc_driver::{Found, Job, Lookup, machines};
+use schedc_driver::{Job, Lookup, PendingJob, Source, machines};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -73,8 +75,8 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
     let margins = library.num_outputs(sched_llvm::runtime::Kind::Raw);
-    let wanted = Wanted { outputs, margins, by_column: library.takes_columns() };
-    let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
+    let widths = ResultWidths { outputs, margins, by_column: library.takes_columns() };
+    let rows = rows(args, expect, &keep, origin, widths, terminal)?;
     let labels = Labels::of_library(&about(&library));
     Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO)
 }
@@ -95,57 +97,106 @@ fn check_standard_input(args: &Predict) -> Result<(), Failure> {
 /// Compiles a model into memory, and predicts with it.
 fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Result<(), Failure> {
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let Found { model, source } = find(args, cpu, terminal)?;
+    let PendingJob { model, source } = find(args, cpu, terminal)?;
     let rules = rules(args, &model)?;
-    let values = &args.schedule.values;
-    let own = model.clone();
-    // What is wrong with a schedule is told before rows are read.
-    let checked = |job: Job| job.nest(values, terminal).map(|nest| (job, nest));
-    let given = source.map(|source| checked(Job { model, source })).transpose()?;
-    let outputs = if args.output.walks_itself() { args.output.columns(&counts(&own.forest)) } else { 1 };
-    let categories = categories_of(&own, args.rows.categories.choices());
-    let expect = expected_of(&own)
+    let check = |model: &Model, source| Program::new(args, (cpu, rules), model, source, terminal);
+    // Errors in a schedule are reported before rows are read.
+    let given = source.map(|source| check(&model, source)).transpose()?;
+    let categories = categories_of(&model, args.rows.categories.choices());
+    let expect = expected_of(&model)
         .with_categories(categories.as_ref())
-        .with_missing(args.rows.missing.map(|value| missing_in(&own, value)));
+        .with_missing(args.rows.missing.map(|value| missing_in(&model, value)));
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
-    let margins = own.forest.num_margins;
-    let wanted = Wanted { outputs, margins, by_column: true };
-    let rows = rows(args, expect, &keep, origin, wanted, terminal)?;
-    let labels = Labels::of_forest(&own.forest);
+    let rows = rows(args, expect, &keep, origin, widths_of(args, &model), terminal)?;
     let since = Instant::now();
-    let (mut job, (nests, target)) = match given {
-        Some(given) => given,
-        None => checked(chosen_for(args, &own, &rows, cpu))?,
+    let suited = suited_to(args, &model, &rows);
+    let program = match given {
+        Some(program) => program,
+        None => check(&suited, chosen_for(args, &suited, &rows, cpu))?,
     };
-    if rows.are_narrow() && !args.simulate {
-        job.model = job.model.for_rows(Float::F32);
-    }
+    let program = program.for_rows(rows.rows());
     if args.explain_schedule {
-        terminal.say(job.source.text.trim_end());
+        terminal.say(program.source.text.trim_end());
     }
-    let kernel = walk(args.output);
-    let nests = for_one_call_of(nests, rows.rows());
-    let machine = machines::of(cpu);
-    let kernels = [kernel, KernelKind::Value, KernelKind::Class];
-    let compiled = compile_for(&job.model, nests.clone(), &kernels, &machine, rules)?;
-    let run = Run { args, terminal, destination, labels };
+    let run = Run { args, terminal, destination, labels: Labels::of_forest(&model.forest) };
     if args.simulate {
-        let simulator = Simulator::new(Arc::clone(&job.model.forest), compiled.lir);
+        let simulator = Simulator::new(Arc::clone(&suited.forest), program.lower(&suited)?.lir);
         return simulated(&run, &simulator, rows, since.elapsed());
     }
-    let in_memory = |model: &Model, compiled: &Compiled| {
-        let about = facts(model, compiled, &job.source.text, cpu, rules);
-        into_memory(compiled, &target, cpu, &about, &[kernel, KernelKind::Class])
-    };
-    let jit = in_memory(&job.model, &compiled)?;
+    let jit = program.code(&suited)?;
     // Files of a folder may have rows of several types.
-    let for_wide_rows = || in_memory(&own, &compile_for(&own, nests.clone(), &kernels, &machine, rules)?);
-    let predictor = JitByRows::new(jit, &for_wide_rows);
-    run.predict(&predictor, rows, since.elapsed())
+    let for_wide_rows = || program.code(&model);
+    run.predict(&JitByRows::new(jit, &for_wide_rows), rows, since.elapsed())
 }
 
-/// What rows are taken to mean, if the model and what runs it allow that.
+/// A checked schedule, and the properties of the run that its code depends on.
+struct Program<'a> {
+    args: &'a Predict,
+    cpu: Cpu,
+    rules: RowRules,
+    source: Source,
+    nests: Variants<Nest>,
+    target: Target,
+}
+
+impl<'a> Program<'a> {
+    /// Checks a schedule with a model, and reports findings.
+    fn new(
+        args: &'a Predict,
+        (cpu, rules): (Cpu, RowRules),
+        model: &Model,
+        source: Source,
+        terminal: &Terminal,
+    ) -> Result<Program<'a>, Failure> {
+        let job = Job { model: model.clone(), source };
+        let (nests, target) = job.nest(&args.schedule.values, terminal)?;
+        Ok(Program { args, cpu, rules, source: job.source, nests, target })
+    }
+
+    /// The program for a single call of `rows` rows.
+    fn for_rows(self, rows: usize) -> Program<'a> {
+        Program { nests: for_one_call_of(self.nests, rows), ..self }
+    }
+
+    /// The kernels of a model.
+    fn lower(&self, model: &Model) -> Result<Compiled, Failure> {
+        let kernels = [walk(self.args.output), KernelKind::Value, KernelKind::Class];
+        compile_for(model, self.nests.clone(), &kernels, &machines::of(self.cpu), self.rules)
+    }
+
+    /// The code of a model.
+    fn code(&self, model: &Model) -> Result<Jit, Failure> {
+        let compiled = self.lower(model)?;
+        let info = entry_info(model, &compiled, &self.source.text, self.cpu, self.rules);
+        into_memory(&compiled, &self.target, self.cpu, &info, &[walk(self.args.output), KernelKind::Class])
+    }
+}
+
+/// The model for rows like those that were read: of their type, and for columns if they are columns. The
+/// simulator takes rows as the model reads them.
+fn suited_to(args: &Predict, model: &Model, rows: &Input<'_>) -> Model {
+    if args.simulate {
+        return model.clone();
+    }
+    let mut model = if rows.are_narrow() { model.for_rows(Float::F32) } else { model.clone() };
+    model.by_columns = rows.are_columns();
+    model
+}
+
+/// The schedule that is chosen for rows of which the first were read.
+fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Source {
+    let destination = rows.all().map_or(CodeDestination::Memory, CodeDestination::OneCall);
+    Source::chosen_for(model, args.schedule.values.target.as_ref(), cpu, destination)
+}
+
+/// The results of a row under a model.
+fn widths_of(args: &Predict, model: &Model) -> ResultWidths {
+    let outputs = if args.output.walks_itself() { args.output.columns(&counts(&model.forest)) } else { 1 };
+    ResultWidths { outputs, margins: model.forest.num_margins, by_column: true }
+}
+
+/// The meaning of rows, if the model and the simulator allow it.
 fn rules(args: &Predict, model: &Model) -> Result<RowRules, Failure> {
     let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(model)?;
     if args.simulate && rules.base_margin {
@@ -155,7 +206,7 @@ fn rules(args: &Predict, model: &Model) -> Result<RowRules, Failure> {
     Ok(rules)
 }
 
-/// Predicts with the simulator of GPUs, and tells what it has counted.
+/// Predicts with the simulator of GPUs, and prints its counts.
 fn simulated(run: &Run, simulator: &Simulator, rows: Input<'_>, compiling: Duration) -> Result<(), Failure> {
     let Run { args, terminal, .. } = run;
     run.predict(simulator, rows, compiling).map_err(|failure| simulator.failure().unwrap_or(failure))?;
@@ -168,20 +219,20 @@ fn simulated(run: &Run, simulator: &Simulator, rows: Input<'_>, compiling: Durat
     Ok(())
 }
 
-/// The columns of the input that are no features: those that are kept, and those of a base margin.
+/// The columns of the input that are no features: kept columns and those of a base margin.
 fn columns_beside(args: &Predict, origin: Option<&Origin>) -> Vec<String> {
     let base_margin = origin.map(Origin::columns).unwrap_or_default();
     args.keep.iter().chain(base_margin).cloned().collect()
 }
 
-/// What is known of whatever predicts before there are rows.
+/// The form of the results and rows of a model or library, which is known before rows are read.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct ResultWidths {
     /// Results of a row.
     outputs: usize,
-    /// Its margins.
+    /// Margins of a row.
     margins: usize,
-    /// Whether it takes columns.
+    /// Whether rows may come as columns.
     by_column: bool,
 }
 
@@ -191,7 +242,7 @@ fn rows<'a>(
     expect: Expect<'a>,
     keep: &'a [String],
     origin: Option<Origin>,
-    wanted: Wanted,
+    widths: ResultWidths,
     terminal: &Terminal,
 ) -> Result<Input<'a>, Failure> {
     if args.rows.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
@@ -199,13 +250,13 @@ fn rows<'a>(
     }
     let expect = expect.by_position(args.rows.by_position);
     let beside = keep.len() - args.keep.len();
-    let by_column = wanted.by_column;
+    let by_column = widths.by_column;
     let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref(), by_column };
-    let base_margin = origin.map(|origin| origin.open(wanted.margins, args)).transpose()?;
-    let mut stream = RowStream::open(&Source::from_argument(&args.rows.input), expect, reading)?;
-    let most = rows_of_batch(PIECE, expect.columns, wanted.outputs);
+    let base_margin = origin.map(|origin| origin.open(widths.margins, args)).transpose()?;
+    let mut stream = RowStream::open(&RowSource::from_argument(&args.rows.input), expect, reading)?;
+    let most = rows_of_batch(PIECE, expect.columns, widths.outputs);
     let first = stream.next(most)?;
-    // Whether few rows are all of them is not always said.
+    // A second look tells whether few rows are all rows, if the stream does not know.
     let is_few = stream.rows().is_none() && first.as_ref().is_none_or(|batch| batch.rows < most);
     let second = if is_few { Second::Known(stream.next(most)?) } else { Second::Unknown };
     tell(&mut stream, terminal);
@@ -219,8 +270,8 @@ fn is_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "so")
 }
 
-/// The model, with the schedule that is given, or else the lock's, if there is one.
-fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Found, Failure> {
+/// The model, with the schedule that is given, or else the one of the lock, if there is one.
+fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<PendingJob, Failure> {
     let lock = args.lock.as_used();
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
     let mut tell = |miss| terminal.show(miss);
@@ -232,19 +283,7 @@ fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<Found, Failure>
     Ok(found)
 }
 
-/// The model, with the schedule that is chosen for rows of which the first were read.
-fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Job {
-    let mut model = match rows.are_narrow() && !args.simulate {
-        true => model.for_rows(Float::F32),
-        false => model.clone(),
-    };
-    // Rows that come as columns have a schedule of their own.
-    model.by_columns = !args.simulate && rows.are_columns();
-    let kept = rows.all().map_or(CodeDestination::Memory, CodeDestination::OneCall);
-    Found { model, source: None }.into_job(args.schedule.values.target.as_ref(), (cpu, kept))
-}
-
-/// Loads a library, in which everything is decided that these options choose for a model.
+/// Loads a library. Options that decide about compilation are refused: they have no effect on it.
 fn load(args: &Predict) -> Result<Library, Failure> {
     let path = args.model.display();
     if let Err(error) = std::fs::metadata(&args.model) {
@@ -275,7 +314,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
     Ok(Library::load(&args.model, &args.name)?)
 }
 
-/// What a library says of its model and its making.
+/// The text about a library's model and its making.
 fn about(library: &Library) -> serde_json::Value {
     serde_json::from_str(&library.info()).unwrap_or_default()
 }
@@ -290,7 +329,7 @@ fn names_of(library: &Library) -> Option<Vec<String>> {
     serde_json::from_value(about(library)["model"]["feature_names"].take()).ok()
 }
 
-/// The order of accumulation that a text about a model tells.
+/// The order of accumulation in a text about a model.
 pub fn schedule_order(info: &str) -> String {
     let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
     about["order"].as_str().unwrap_or_default().to_string()
@@ -301,7 +340,7 @@ fn missing_of(library: &Library, value: f64) -> Missing {
     Missing { value, single: about(library)["model"]["types"]["rows"] != "f64" }
 }
 
-/// What a library wants of its rows.
+/// The form that a library expects of its rows.
 fn rows_for<'a>(library: &Library, names: Option<&'a [String]>) -> Expect<'a> {
     match names {
         None => Expect::untold(library.num_features()),

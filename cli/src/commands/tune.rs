@@ -32,7 +32,8 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let gpu = GpuSearch { strategy: args.strategy.into(), by_counts: args.by_counts };
     fits(args, &target, gpu)?;
     let place = TunedDevice::of(&target, gpu)?;
-    let mut model = Model::read(&args.model, &args.reading.options())?.profiled(&args.values)?;
+    let mut model =
+        Model::read(&args.model, &args.reading.options())?.profiled(args.values.profile.as_deref())?;
     let start = args.start.as_deref().map(Source::read).transpose()?;
     let once = rows_of(args.input.as_deref(), args.row_type, &model)?;
     if matches!(once, Values::F32(_)) {

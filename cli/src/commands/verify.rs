@@ -36,7 +36,7 @@ use schedc_driver::Failure;
 use schedc_driver::Job;
 use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
-use schedc_driver::compile::{RowRules, compile, facts, into_memory};
+use schedc_driver::compile::{RowRules, compile, entry_info, into_memory};
 use schedc_driver::machines;
 use schedc_driver::outputs::{KERNELS, counts};
 use std::collections::BTreeSet;
@@ -184,7 +184,7 @@ fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<Code, Fail
     // Rows count as expensive, so that even small calls use threads.
     let about = sched_llvm::EntryInfo {
         ns_per_row: 1e6,
-        ..facts(&job.model, &compiled, &job.source.text, cpu, RowRules::default())
+        ..entry_info(&job.model, &compiled, &job.source.text, cpu, RowRules::default())
     };
     let exact = schedule_order(&about.info) == "exact";
     let (predictor, processor): (Box<dyn Predictor>, String) = if args.simulate {

@@ -8,6 +8,7 @@ mod bytes;
 pub mod codes;
 pub mod error;
 pub mod fault;
+mod forests;
 pub mod hir;
 pub mod interp;
 pub mod lir;
@@ -22,13 +23,11 @@ pub mod verify;
 
 pub use budget::{Budget, FetchCosts};
 pub use error::CompileError;
+pub use forests::{KernelForest, KernelForests};
 
-use fault::{Fault, seeded};
-use lir::{BinTransfer, ColumnKind, ColumnsTooLarge, KernelKind, Module, RowColumns, Table};
-use quantize::BinMap;
-use sched_forest::{Float, Forest, Predicate, Profile, SetTests, Target};
+use lir::{BinTransfer, Function, KernelKind, Module, RowColumns, Table};
+use sched_forest::{Profile, Target};
 use sched_nest::{Nest, Variants};
-use std::sync::Arc;
 
 /// A compilation with its stages kept for printing.
 pub struct Compiled {
@@ -48,148 +47,174 @@ pub struct Stages {
     pub plan: plan::Plan,
 }
 
-/// Lowers a forest under checked nests: HIR -> MIR -> legalised MIR -> plan, for each variant, and LIR, whose kernels
-/// choose among the variants by the number of rows. Numbers of leaves are found under the last variant, whatever the
-/// number of rows. Tiles of nodes by probability need a profile.
+/// Lowers a model under checked nests, one for each variant: HIR, MIR, legalised MIR and plan of each, then
+/// LIR. Kernels choose among the variants by the number of rows. Leaf indices are computed under the last
+/// variant.
+///
+/// `forests` is a [`Forest`](sched_forest::Forest), or what several compilations of one share. Tiles of nodes
+/// by probability need a `profile`.
 ///
 /// # Errors
 ///
-/// When the model cannot be laid out as one of the nests asks, or a budget would be exceeded. Nothing large is
-/// built before that is known.
+/// When the model cannot be laid out as one of the nests asks, or a budget would be exceeded. Nothing large
+/// is built before that is known.
 pub fn compile(
-    forest: impl Into<Arc<Forest>>,
+    forests: impl Into<KernelForests>,
     profile: Option<&Profile>,
     nests: Variants<Nest>,
     kernels: &[KernelKind],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let mut forest = forest.into();
-    if forest.has_linear_leaves() && forest.trees.iter().any(|tree| tree.target == Target::All) {
-        return Err(linear_beside_vectors());
+    let forests = forests.into();
+    let forest = forest_for(&forests, &nests)?;
+    let columns = forest.columns()?;
+    let nests = nests.try_map(|_, nest| legalised(forest, profile, nest, budget))?;
+    let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
+    if on_gpu {
+        check_for_gpu(forest, budget)?;
     }
-    let columns = columns(&forest, &nests).map_err(too_large)?;
-    if let Some(columns) = &columns {
-        forest = Arc::new(columns.forest().clone());
-    }
-    if forest.has_wide_thresholds() {
-        let wide = Arc::unwrap_or_clone(forest);
-        forest = Arc::new(match fault::seeded(fault::Fault::ThresholdsToNearest) {
-            true => with_nearest_thresholds(wide),
-            false => wide.with_narrow_thresholds(),
-        });
-    }
-    let types = lower::interface(&forest.types);
-    let loops = nests.try_map(|_, nest| loops(Arc::clone(&forest), profile, nest, budget))?;
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
-    let on_gpu = loops.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
-    if on_gpu && lower::needs_library(&forest) {
-        return Err(no_gpu_function());
-    }
-    if on_gpu && budget.base_is_given {
-        return Err(no_base_on_gpu());
-    }
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
-    let mut tables: Vec<Table> = Vec::new();
-    let built = loops.try_map(|max_rows, (hir, mir)| {
-        let leaf_indices = max_rows.is_none() && kernels.contains(&KernelKind::Leaf);
-        let by_tree = leaf_indices || (max_rows.is_none() && kernels.contains(&KernelKind::Tree));
-        let spent = tables.iter().map(|table| table.bytes.len() as u64).sum();
-        let mut plan = plan::build(&hir, &mir, leaf_indices, budget, spent)?;
-        // Columns that are made for the kernels lie in rows.
-        plan.takes_columns &= columns.is_none();
-        plan.set_columns = columns.as_ref().map_or(0, RowColumns::sets);
-        let numbers = lower::Numbers::of_tables(&hir, &plan, by_tree, &mut tables);
-        Ok((Stages { hir, mir, plan }, numbers))
-    })?;
-    // The numbers of leaves are more bytes than rows: only calls for sums make use of bins.
-    let plans = built.as_ref().map(|_, (stages, _)| (&stages.hir, &stages.plan));
-    let transfer = plan::common_transfer(&plans).filter(|_| kernels.contains(&KernelKind::Raw));
-    let built = built.map(|max_rows, (mut stages, numbers)| {
-        let is_short =
-            |transfer: &BinTransfer| max_rows.is_some_and(|most| i64::from(most) < transfer.least_rows);
-        stages.plan.transfer = transfer.filter(|transfer| !is_short(transfer));
-        (stages, numbers)
+    // Leaf indices are more bytes than rows: only calls for sums make use of bins.
+    let sums = kernels.contains(&KernelKind::Raw);
+    let transfer = if sums { plan::common_transfer(&nests, budget)? } else { None };
+    let (variants, tables) = planned(nests, kernels, columns, transfer, budget)?;
+    let lowerings = variants.as_ref().map(|max_rows, (stages, numbers)| {
+        lower::Lowering::new(&stages.hir, &stages.mir, &stages.plan, numbers, max_rows.map(i64::from))
     });
-    let lowerings = built.as_ref().map(|max_rows, (stages, numbers)| {
-        let Stages { hir, mir, plan } = stages;
-        lower::Lowering::new(hir, mir, plan, numbers, max_rows.map(i64::from))
-    });
-    let mut kernels = kernels.to_vec();
-    let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
-    kernels.extend(direct.then_some(KernelKind::Direct));
-    if transfer.is_some() {
-        kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
-        kernels.extend(direct.then_some(KernelKind::DirectOfBins));
+    let kernels = functions(kernels, transfer.is_some(), &lowerings);
+    check_shared_memory(&kernels, &lowerings)?;
+    let mut lir = Module {
+        kernels,
+        tables,
+        types: lower::interface(&forest.forest().types),
+        rows_per_run: rows_per_run(&lowerings),
+        columns: columns.cloned(),
+        columns_from: lower::columns_from(&lowerings),
+        places: lowerings.map(|_, lowering| lowering.place()),
+        transfer,
     }
-    let mut functions: Vec<_> =
-        kernels.into_iter().filter_map(|k| Some((k, lower::kernel(k, &lowerings)?))).collect();
-    if !functions.iter().any(|(kind, _)| *kind == KernelKind::Direct) {
-        functions.retain(|(kind, _)| *kind != KernelKind::DirectOfBins);
-    }
-    let limits = built.iter().filter_map(|(_, (stages, _))| stages.hir.nest.shared_memory);
-    if let Some(most) = limits.min() {
-        functions.iter().try_for_each(|(_, function)| lower::check_shared(function, most))?;
-    }
-    // A limit that no call of a variant reaches does not concern the others.
-    let limits = built.iter().filter_map(|(max_rows, (stages, _))| {
-        let limit = stages.plan.rows_per_run?;
-        max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
-    });
-    let rows_per_run = limits.min();
-    let columns_from = lower::columns_from(&lowerings);
-    let places = lowerings.map(|_, lowering| lowering.place());
-    let lir =
-        Module { kernels: functions, tables, types, rows_per_run, places, columns, columns_from, transfer };
-    let mut lir = lir.without_unread_tables();
+    .without_unread_tables();
     if let Some(columns) = &mut lir.columns {
         columns.add_tables(&mut lir.tables);
     }
-    Ok(Compiled { variants: built.map(|_, (stages, _)| stages), lir })
+    Ok(Compiled { variants: variants.map(|_, (stages, _)| stages), lir })
 }
 
-/// The columns of rows, if some test is not numeric. Classes of categories have columns where the layouts of all nests hold
-/// sets of them.
-fn columns(forest: &Arc<Forest>, nests: &Variants<Nest>) -> Result<Option<RowColumns>, ColumnsTooLarge> {
-    let tested = hir::set_tests(forest, nests.iter().map(|(_, nest)| nest));
-    let mut columns = RowColumns::of(forest, tested)?;
-    let fits = |columns: &RowColumns| BinMap::of(columns.forest()).is_ok_and(|bins| bins.holds_sets());
-    if tested == SetTests::OfClasses && !columns.as_ref().is_none_or(fits) {
-        columns = RowColumns::of(forest, SetTests::OfColumns)?;
+/// The forest that kernels walk under some nests. Sets of categories are tested by class where the layouts of
+/// all nests hold them.
+fn forest_for<'f>(
+    forests: &'f KernelForests,
+    nests: &Variants<Nest>,
+) -> Result<&'f KernelForest, CompileError> {
+    let source = forests.source();
+    if source.has_linear_leaves() && source.trees.iter().any(|tree| tree.target == Target::All) {
+        return Err(linear_beside_vectors());
     }
-    if let Some(columns) = columns.as_mut().filter(|_| seeded(Fault::ZeroIsNotMissing)) {
-        columns.tables.parts.iter_mut().for_each(|part| {
-            if part.kind == ColumnKind::ZeroIsMissing {
-                part.kind = ColumnKind::Value;
-            }
-        });
-    }
-    Ok(columns)
+    Ok(forests.fitting(hir::set_tests(source, nests.iter().map(|(_, nest)| nest))))
 }
 
-/// What [`Forest::with_narrow_thresholds`] would do if it were wrong.
-fn with_nearest_thresholds(mut forest: Forest) -> Forest {
-    for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
-        if let Predicate::Numeric { threshold } = &mut inner.predicate {
-            *threshold = f64::from(*threshold as f32);
-        }
+/// The stages before the plan.
+fn legalised(
+    forest: &KernelForest,
+    profile: Option<&Profile>,
+    nest: Nest,
+    budget: &Budget,
+) -> Result<(hir::Hir, mir::Mir), CompileError> {
+    let hir = hir::build(forest, profile, nest, budget)?;
+    let mir = mir::build(&hir, budget)?;
+    let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
+    let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
+    let mir = mir::launch::separate(mir)?;
+    Ok((hir, mir))
+}
+
+/// Refuses models and rows for which there is no code on GPUs.
+fn check_for_gpu(forest: &KernelForest, budget: &Budget) -> Result<(), CompileError> {
+    if lower::needs_library(forest.forest()) {
+        return Err(no_gpu_function());
     }
-    forest.types.threshold = Float::F32;
-    forest
+    if budget.base_is_given { Err(no_base_on_gpu()) } else { Ok(()) }
+}
+
+/// The stages of each variant with the numbers of its tables.
+type PlannedVariants = Variants<(Stages, lower::Numbers)>;
+
+/// The plan of each nest, and the tables of all. Plan and tables of a variant come before the plan of the
+/// next one: tables with the same content are shared, and all of them must fit the budget.
+fn planned(
+    nests: Variants<(hir::Hir, mir::Mir)>,
+    kernels: &[KernelKind],
+    columns: Option<&RowColumns>,
+    transfer: Option<BinTransfer>,
+    budget: &Budget,
+) -> Result<(PlannedVariants, Vec<Table>), CompileError> {
+    let mut tables: Vec<Table> = Vec::new();
+    let variants = nests.try_map(|max_rows, (hir, mir)| {
+        let is_last = max_rows.is_none();
+        let leaf_indices = is_last && kernels.contains(&KernelKind::Leaf);
+        let by_tree = leaf_indices || (is_last && kernels.contains(&KernelKind::Tree));
+        let reaches = |transfer: &BinTransfer| max_rows.is_none_or(|most| transfer.least_rows <= most.into());
+        let setting = plan::Setting {
+            leaf_indices,
+            columns,
+            transfer: transfer.filter(reaches),
+            spent: tables.iter().map(|table| table.bytes.len() as u64).sum(),
+        };
+        let plan = plan::build(&hir, &mir, setting, budget)?;
+        let numbers = lower::Numbers::of_tables(&hir, &plan, by_tree, &mut tables);
+        Ok((Stages { hir, mir, plan }, numbers))
+    })?;
+    Ok((variants, tables))
+}
+
+/// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass are
+/// added, and kernels that read bins if rows travel as bins.
+fn functions(
+    kernels: &[KernelKind],
+    of_bins: bool,
+    lowerings: &Variants<lower::Lowering>,
+) -> Vec<(KernelKind, Function)> {
+    let mut kernels = kernels.to_vec();
+    let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
+    kernels.extend(direct.then_some(KernelKind::Direct));
+    if of_bins {
+        kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
+        kernels.extend(direct.then_some(KernelKind::DirectOfBins));
+    }
+    let functions = kernels.into_iter().filter_map(|kind| Some((kind, lower::kernel(kind, lowerings)?)));
+    let mut functions: Vec<_> = functions.collect();
+    if !functions.iter().any(|(kind, _)| *kind == KernelKind::Direct) {
+        functions.retain(|(kind, _)| *kind != KernelKind::DirectOfBins);
+    }
+    functions
+}
+
+/// Refuses kernels whose blocks need more shared memory than a nest allows.
+fn check_shared_memory(
+    kernels: &[(KernelKind, Function)],
+    lowerings: &Variants<lower::Lowering>,
+) -> Result<(), CompileError> {
+    let limits = lowerings.iter().filter_map(|(_, lowering)| lowering.hir.nest.shared_memory);
+    let Some(least) = limits.min() else { return Ok(()) };
+    kernels.iter().try_for_each(|(_, function)| lower::check_shared(function, least))
+}
+
+/// Rows of the longest run. A limit that no call of its variant reaches does not concern the others.
+fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
+    let limits = lowerings.iter().filter_map(|(max_rows, lowering)| {
+        let limit = lowering.plan.rows_per_run?;
+        max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
+    });
+    limits.min()
 }
 
 fn linear_beside_vectors() -> CompileError {
     CompileError::new(
         codes::LINEAR,
-        "the model has trees with linear leaves and others with leaves of several values, which there is no code for",
+        "the model has trees with linear leaves and others with leaves of several values, which there is no \
+         code for",
         "make two models of it, and add up what they predict",
-    )
-}
-
-fn too_large(why: ColumnsTooLarge) -> CompileError {
-    CompileError::new(
-        codes::CATEGORY_BUDGET,
-        format!("{} would need tables of more than {} MiB", why.what, why.mebibytes),
-        "number the categories from 0 without gaps, or train with fewer of them",
     )
 }
 
@@ -207,19 +232,4 @@ fn no_gpu_function() -> CompileError {
         "the model's predictions need a logarithm or a power of two, which there is no code for on GPUs",
         "predict on the processor: leave gpuDimension out, or use `target cpu`",
     )
-}
-
-/// The stages before the plan.
-fn loops(
-    forest: Arc<Forest>,
-    profile: Option<&Profile>,
-    nest: Nest,
-    budget: &Budget,
-) -> Result<(hir::Hir, mir::Mir), CompileError> {
-    let hir = hir::build(forest, profile, nest, budget)?;
-    let mir = mir::build(&hir, budget)?;
-    let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
-    let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
-    let mir = mir::launch::separate(mir)?;
-    Ok((hir, mir))
 }

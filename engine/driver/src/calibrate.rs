@@ -1,4 +1,4 @@
-//! Measures what instructions and memory of this machine cost.
+//! Measures the costs of instructions and memory of this machine.
 
 use crate::failure::Failure;
 use crate::machines::{self, level_of};
@@ -15,26 +15,28 @@ use std::time::{Duration, Instant};
 
 /// Rows of a call of a probe, at least [`PLACES`].
 const ROWS: usize = 8 * PLACES;
-/// A probe is called for so long, and the fastest call counts.
+/// Time for which a probe is called; its fastest call counts. Longer times find faster calls on busy
+/// machines.
 const BRIEFLY: Duration = Duration::from_millis(3);
-/// Operations that a step of the probe of scalars has: each waits for the one before, and takes one cycle.
+/// Operations of a step of the scalar probe. Each waits for the one before, and takes one cycle.
 const SCALARS: f64 = 2.0;
-/// Bytes of the largest memory that is read.
+/// Bytes of the largest memory that is read. Larger memory takes longer to walk.
 const MOST_BYTES: usize = 96 << 20;
-/// Bytes of a line.
+/// Bytes of a cache line.
 const LINE: usize = 64;
-/// Instructions that any processor looks at, a few of which may be in flight.
+/// Fewest instructions that are assumed to wait for operands at once, if the measured number is smaller.
 const LEAST_WINDOW: f64 = 16.0;
-/// Cycles that any compiler needs for an operation.
+/// Fewest cycles that are assumed for the compilation of an operation, if the measured number is smaller.
 const LEAST_COMPILE: f64 = 1_000.0;
-/// Bits of the shortest vectors that are measured.
+/// Bits of the shortest vectors that are measured: the shortest registers.
 const SHORTEST: u32 = 128;
-/// About how many levels of memory are measured, for the progress.
+/// Approximate number of levels of memory, by which progress is shown.
 const LEVELS: usize = 8;
-/// What two figures differ by, at least, if they are to be more than noise.
+/// Fewest cycles of an instruction. Lower measured values are noise.
 const LEAST: f64 = 0.02;
 
-/// Measures this machine for code of a level of instruction sets. `done` is told the share that is done.
+/// Measures this machine for code of a level of instruction sets. `done` receives the share of the work that
+/// is done.
 ///
 /// # Errors
 /// When this machine does not run such code.
@@ -56,7 +58,8 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let ghz = all.iter().zip(&times).find(|(probe, _)| probe.kind == Kind::Scalar && probe.latency);
     machine.ghz = ghz.map_or(1.0, |(probe, time)| probe.operations * SCALARS / time.row);
     let mut measured: BTreeMap<_, _> = [(register_bits, charges(&all, &times, &machine))].into();
-    // Loads, stores and others are read off the processor's description: they are never what probes wait for alone.
+    // Loads, stores and others are read off the processor's description: they are never what probes wait for
+    // alone.
     let whole = measured.entry(register_bits).or_default();
     for kind in [Kind::Shuffle, Kind::Load, Kind::Store, Kind::Convert, Kind::Mask, Kind::Math] {
         whole.entry(kind).or_insert(machine.charge(kind));
@@ -78,21 +81,22 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     Ok(machine)
 }
 
-/// The probes of vectors of so many bits, where registers are longer. Gathers are paid for by the lane, and scalars have no length.
+/// The probes of vectors of `bits` bits, shorter than registers. Gathers cost by the lane, and scalars have
+/// no length.
 fn of_short_vectors(bits: u32, register_bits: u32) -> Vec<Probe> {
     let is_vector = |probe: &Probe| !matches!(probe.kind, Kind::Scalar | Kind::Gather { .. });
     probes(bits, register_bits).into_iter().filter(is_vector).collect()
 }
 
-/// Nanoseconds that a probe takes.
+/// Times of a probe, in nanoseconds.
 struct Time {
-    /// To run, for a row.
+    /// Run time of a row.
     row: f64,
-    /// To compile.
+    /// Compile time.
     compiling: f64,
 }
 
-/// What probes take, one after the other; each begins with a call of `next`.
+/// The times of probes, in order. `next` is called before each.
 fn timed(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failure> {
     let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % PLACES) as u32)).collect();
     let of = |probe: &Probe| {
@@ -105,8 +109,8 @@ fn timed(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failu
     probes.iter().map(of).collect()
 }
 
-/// How many instructions are looked at for some that need not wait: chains of rows overlap as far as there is room for the
-/// instructions of several.
+/// Number of instructions that may wait for operands at once. Chains of rows overlap as far as the
+/// instructions of several chains have room.
 fn window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
     let rows: Vec<f32> = (0..2 * ROWS).map(|n| f32::from_bits((n % PLACES) as u32)).collect();
     let ns = fastest(&compiled(&chains(machine.register_bits), cpu, 1)?, &rows, ROWS) / ROWS as f64;
@@ -116,7 +120,8 @@ fn window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
     Ok(window.max(LEAST_WINDOW))
 }
 
-/// Nanoseconds to compile one operation, from kernels of a few chains and those of one chain of the same operations.
+/// Nanoseconds to compile one operation: the difference between kernels of several chains and of one chain of
+/// the same operations.
 fn compile(all: &[Probe], times: &[Time]) -> f64 {
     let operations = |probe: &Probe| -> f64 {
         probe.module.kernels.iter().map(|(_, kernel)| kernel.types.len() as f64).sum()
@@ -133,7 +138,7 @@ fn compile(all: &[Probe], times: &[Time]) -> f64 {
     longer / more
 }
 
-/// What each kind costs, from the times of its probes for a row.
+/// The cost of each kind of instruction, from the times of its probes for a row.
 fn charges(all: &[Probe], times: &[Time], machine: &Machine) -> BTreeMap<Kind, Charge> {
     let mut charges: BTreeMap<Kind, Charge> = BTreeMap::new();
     for (probe, time) in all.iter().zip(times) {
@@ -158,7 +163,7 @@ fn charges(all: &[Probe], times: &[Time], machine: &Machine) -> BTreeMap<Kind, C
     charges
 }
 
-/// What the levels of memory cost.
+/// Measures the costs of the levels of memory.
 fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Failure> {
     let [chased, streamed, scattered] =
         [chase(), stream(), scatter()].map(|module| compiled(&module, cpu, 16));
@@ -181,7 +186,7 @@ fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Fai
     Ok(())
 }
 
-/// Numbers that lead from line to line in an order that nobody guesses, and through all of them.
+/// Indices that lead through all lines in an order that no prefetcher predicts.
 fn round_trip(lines: usize) -> Vec<f32> {
     let words = LINE / 4;
     let mut rows = vec![0.0f32; lines * words];
@@ -200,7 +205,7 @@ fn round_trip(lines: usize) -> Vec<f32> {
     rows
 }
 
-/// A kernel that runs in this process.
+/// The code of a kernel in this process.
 fn compiled(module: &Module, cpu: Cpu, features: i32) -> Result<Jit, Failure> {
     let about = EntryInfo {
         num_features: features,
@@ -218,7 +223,7 @@ fn compiled(module: &Module, cpu: Cpu, features: i32) -> Result<Jit, Failure> {
     Ok(Jit::compile(module, cpu, &about, &[KernelKind::Raw])?)
 }
 
-/// Nanoseconds of the fastest of some calls.
+/// Nanoseconds of the fastest call within `BRIEFLY`.
 fn fastest(jit: &Jit, rows: &[f32], n_rows: usize) -> f64 {
     let mut result = vec![0.0f32; n_rows.max(2 * PLACES)];
     let begun = Instant::now();

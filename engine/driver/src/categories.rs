@@ -44,8 +44,8 @@ pub struct WholeNumbers {
 }
 
 impl WholeNumbers {
-    /// The types that a model's trainer uses. LightGBM's Python package makes whole numbers of arrays single precision, and
-    /// those of data frames double.
+    /// The types that a model's trainer uses. LightGBM's Python package makes whole numbers of arrays single
+    /// precision, and those of data frames double.
     pub fn of(model: &Model) -> WholeNumbers {
         let of_tables = model.own_rows;
         let of_arrays = if model.source.has(Quirk::SingleArrays) { Float::F32 } else { of_tables };
@@ -57,7 +57,7 @@ impl WholeNumbers {
         json!({ "tables": self.of_tables.word(), "arrays": self.of_arrays.word() })
     }
 
-    /// The types that such a text says; double precision, in which nothing is rounded early, where it says none.
+    /// The types in such a text. They are double precision, which rounds nothing early, if the text has none.
     pub fn from_about(about: &Value) -> WholeNumbers {
         let float = |value: &Value| if value == Float::F32.word() { Float::F32 } else { Float::F64 };
         WholeNumbers { of_tables: float(&about["tables"]), of_arrays: float(&about["arrays"]) }

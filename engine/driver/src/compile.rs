@@ -15,9 +15,8 @@ use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_name};
 use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
-/// The one nest that serves a call of so many rows, if there will be no other: nothing else needs to be compiled.
+/// The nest that serves a single call of `rows` rows. Other variants need not be compiled.
 pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
     let mut nest = nests.into_for_rows(rows);
     let rows = rows.max(1) as u64;
@@ -25,22 +24,26 @@ pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
     Variants::only(nest)
 }
 
-/// What is known of rows that the model's file does not say.
+/// Properties of rows that are not in the model's file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowRules {
-    /// A number that stands for missing values.
+    /// The number that stands for missing values.
     pub missing: Option<f64>,
-    /// Whether rows bring along what sums begin with.
+    /// Whether each row brings a base margin.
     pub base_margin: bool,
 }
 
 impl RowRules {
-    /// Refuses a base margin where the trainer takes none when it predicts.
+    /// Refuses a base margin if the trainer takes none for predictions.
+    ///
+    /// # Errors
+    /// When it is refused.
     pub fn check(self, model: &Model) -> Result<Self, Failure> {
         if self.base_margin && !model.source.has(Quirk::BaseMargin) {
             return Err(Failure::usage(
                 "--base-margin takes the place of XGBoost's base_score, and this is no model of XGBoost",
-                "add the offset to the margins of --output raw, if that is what the trainer's predictions need",
+                "add the offset to the margins of --output raw, if that is what the trainer's predictions \
+                 need",
             ));
         }
         Ok(self)
@@ -48,6 +51,9 @@ impl RowRules {
 }
 
 /// Compiles a model under its nests down to LIR, for a machine.
+///
+/// # Errors
+/// When the model cannot be compiled under the nests.
 pub fn compile(
     model: &Model,
     nests: Variants<Nest>,
@@ -57,7 +63,10 @@ pub fn compile(
     compile_for(model, nests, kernels, machine, RowRules::default())
 }
 
-/// The same for rows of which more is known.
+/// As [`compile`], for rows with further properties.
+///
+/// # Errors
+/// When the model cannot be compiled under the nests.
 pub fn compile_for(
     model: &Model,
     nests: Variants<Nest>,
@@ -65,14 +74,16 @@ pub fn compile_for(
     machine: &Machine,
     rules: RowRules,
 ) -> Result<Compiled, Failure> {
-    let (forest, profile) = (Arc::clone(&model.forest), model.profile.as_ref());
+    let (forests, profile) = (model.forests().clone(), model.profile.as_ref());
     let fetch = machine.fetch_costs();
     let budget = Budget { base_is_given: rules.base_margin, fetch, ..Budget::default() };
-    Ok(sched_ir::compile(forest, profile, nests, kernels, &budget)?)
+    Ok(sched_ir::compile(forests, profile, nests, kernels, &budget)?)
 }
 
-/// The GPU that a target names: the one that it says, else that of this machine, else one that most machines of the last
-/// years can stand in for.
+/// The GPU that a target names, else the one of this machine, else a model whose code most recent GPUs run.
+///
+/// # Errors
+/// When there is no GPU of this name.
 pub fn gpu_of(target: &Target) -> Result<Gpu, Failure> {
     match target.options.first() {
         Some(name) => Ok(name.parse()?),
@@ -85,7 +96,10 @@ pub fn runs_on_device(compiled: &Compiled) -> bool {
     compiled.lir.places.iter().any(|(_, place)| *place == ProcessorKind::Device)
 }
 
-/// The code of the launches of a schedule that maps loops; none for other schedules.
+/// The code of the launches of a schedule that maps loops. `None` for other schedules.
+///
+/// # Errors
+/// When LLVM fails.
 pub fn launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCode>, Failure> {
     match runs_on_device(compiled) {
         true => Ok(Some(DeviceCode::compile(&compiled.lir, gpu_of(target)?)?)),
@@ -93,8 +107,11 @@ pub fn launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCod
     }
 }
 
-/// The same with machine code of the GPU beside, where NVIDIA's assembler is installed: it need not be translated when it
-/// is loaded.
+/// As [`launches`], with machine code of the GPU if NVIDIA's assembler is installed. The driver need not
+/// translate such code when it loads it.
+///
+/// # Errors
+/// When LLVM or the assembler fails.
 pub fn assembled_launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCode>, Failure> {
     let Some(mut code) = launches(compiled, target)? else { return Ok(None) };
     if let Some(ptxas) = Ptxas::find() {
@@ -104,6 +121,9 @@ pub fn assembled_launches(compiled: &Compiled, target: &Target) -> Result<Option
 }
 
 /// Makes code in this process.
+///
+/// # Errors
+/// When LLVM fails.
 pub fn into_memory(
     compiled: &Compiled,
     target: &Target,
@@ -117,8 +137,14 @@ pub fn into_memory(
     })
 }
 
-/// What the entry points report of a compiled model.
-pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, rules: RowRules) -> EntryInfo {
+/// The information that the entry points of a compiled model give.
+pub fn entry_info(
+    model: &Model,
+    compiled: &Compiled,
+    schedule: &str,
+    target: Cpu,
+    rules: RowRules,
+) -> EntryInfo {
     let forest = &model.forest;
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let reassociated = compiled.variants.iter().find_map(|(_, stages)| match &stages.hir.nest.accumulation {
@@ -188,7 +214,7 @@ pub fn facts(model: &Model, compiled: &Compiled, schedule: &str, target: Cpu, ru
     }
 }
 
-/// The types that a model computes in, as a JSON value.
+/// The types of a model's numbers, as a JSON value.
 fn types(types: &Types) -> Value {
     let Types { input, threshold, accumulator, output } = *types;
     json!({
@@ -199,10 +225,11 @@ fn types(types: &Types) -> Value {
     })
 }
 
-/// Rows of the calls whose cost says what a row costs.
+/// Rows of the call from which the cost of a row is derived. The cost of entering the code is negligible at
+/// this size.
 const MANY_ROWS: usize = 1024;
 
-/// What a row costs on one thread, in nanoseconds, as far as the cost model knows.
+/// Nanoseconds of a row on one thread, as the cost model estimates them; 0 if it cannot.
 fn ns_per_row(model: &Model, compiled: &Compiled, cpu: Cpu) -> f64 {
     let (machine, facts) = (machines::of(cpu), Facts::of(&model.forest));
     let call = Call { rows: MANY_ROWS, threads: 1, columns: false, facts: &facts };

@@ -1,64 +1,64 @@
-//! Why compiling stops, and the exit status of a command that says so.
+//! Failures of commands, with their exit status.
 
 use sched_diagnostics::{Code, Diagnostic, Place, usage};
 use sched_forest::ModelError;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Work that cannot go on.
+/// A failure that stops a command.
 #[derive(Debug)]
 pub enum Failure {
-    /// Findings in a schedule, already told: exit status 1.
+    /// Findings in a schedule, which have been shown: exit status 1.
     Findings,
-    /// Something was refused, and that is told already: its exit status.
-    Told(u8),
-    /// Wrong usage, or input or output that cannot be used: exit status 2. A bug of schedc itself that it has noticed:
-    /// exit status 101, as of a panic.
+    /// A refusal that has been shown, with its exit status.
+    Reported(u8),
+    /// Wrong usage, or input or output that cannot be used: exit status 2. A bug of schedc that it has
+    /// noticed: exit status 101, as for a panic.
     Refused(Box<Diagnostic>),
 }
 
 impl Failure {
-    /// A refusal with a way out.
+    /// A refusal with help.
     pub fn new(code: Code, message: impl Display, help: impl Display) -> Failure {
         Diagnostic::new(code, Place::Whole, message.to_string()).help(help.to_string()).into()
     }
 
-    /// Wrong usage, with a way out.
+    /// Wrong usage, with help.
     pub fn usage(message: impl Display, help: impl Display) -> Failure {
         Failure::new(usage::WRONG, message, help)
     }
 
-    /// A file that cannot be read and is neither a model nor data.
+    /// A file that cannot be read, other than a model or data.
     pub fn unreadable(file: impl Display, message: impl Display, help: impl Display) -> Failure {
         Failure::new(usage::UNREADABLE, message, help).of(file)
     }
 
-    /// The same about a file.
+    /// The failure with the file that it is about.
     #[must_use]
     pub fn of(self, file: impl Display) -> Failure {
         match self {
             Failure::Refused(diagnostic) => diagnostic.file(file.to_string()).into(),
-            told => told,
+            shown => shown,
         }
     }
 
-    /// The exit status that tells of it.
+    /// The exit status of the command.
     pub fn status(&self) -> u8 {
         match self {
             Failure::Findings => 1,
-            Failure::Told(status) => *status,
+            Failure::Reported(status) => *status,
             Failure::Refused(diagnostic) if diagnostic.code.is_internal() => 101,
             Failure::Refused(_) => 2,
         }
     }
 
-    /// A model that cannot be read, in its file.
+    /// A model that cannot be read, with its file.
     pub fn model(path: &Path, error: ModelError) -> Failure {
         Failure::from(Diagnostic::from(error)).of(path.display())
     }
 }
 
-/// Everything that is told as a diagnostic stops a command, whichever crate has found it.
+/// Errors of all crates are diagnostics, which stop a command.
 impl<E: Into<Diagnostic>> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::Refused(Box::new(error.into()))
@@ -72,7 +72,7 @@ mod tests {
     use sched_llvm::{LlvmError, codes};
 
     #[test]
-    fn bugs_are_told_from_mistakes_of_users() {
+    fn bugs_and_mistakes_of_users_have_different_statuses() {
         let status = |code| Failure::from(LlvmError::new(code, "what")).status();
         assert!(internal::CODES.iter().all(|code| status(*code) == 101));
         assert!(codes::CODES.iter().chain(usage::CODES).all(|code| status(*code) == 2));

@@ -2,7 +2,7 @@
 
 use crate::choice::CodeDestination;
 use crate::failure::Failure;
-use crate::lock::{LockUse, Wanted};
+use crate::lock::{LockQuery, LockUse};
 use crate::machines;
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
@@ -14,10 +14,10 @@ use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use std::path::Path;
 
-/// Who is told of what a check finds.
-pub trait Teller {
-    /// Tells the findings that are at least this severe, and counts the errors.
-    fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize;
+/// Shows the findings of checks.
+pub trait Reporter {
+    /// Shows the findings that are at least this severe, and returns the number of errors.
+    fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize;
 }
 
 /// A model with the schedule that goes with it.
@@ -28,20 +28,20 @@ pub struct Job {
     pub source: Source,
 }
 
-/// Where the schedule comes from that nobody has given.
+/// The source of a schedule if none is given.
 pub struct Lookup<'a> {
-    /// How the lock is used.
+    /// The use of the lock.
     pub lock: &'a LockUse,
-    /// All processors that code is for.
+    /// All processors that code is made for.
     pub cpus: &'a [Cpu],
-    /// Threads of a call, if that is known.
+    /// Threads of a call, 0 for all; `None` if each call says.
     pub threads: Option<u32>,
-    /// Who is told that an entry of the lock does not fit.
+    /// Receives the reason why an entry of the lock does not fit.
     pub tell: &'a mut dyn FnMut(Diagnostic),
 }
 
 impl Lookup<'_> {
-    /// The schedule of the lock, or else the one that is chosen.
+    /// The schedule of the lock, or else one that schedc chooses.
     ///
     /// # Errors
     /// When the lock cannot be read, or must serve and does not.
@@ -49,40 +49,40 @@ impl Lookup<'_> {
         &mut self,
         model: &Model,
         target: Option<&Target>,
-        (cpu, kept): (Cpu, CodeDestination),
+        (cpu, destination): (Cpu, CodeDestination),
     ) -> Result<Source, Failure> {
         let locked = self.locked(model, target)?;
-        Ok(locked.unwrap_or_else(|| Source::chosen_for(model, target, cpu, kept)))
+        Ok(locked.unwrap_or_else(|| Source::chosen_for(model, target, cpu, destination)))
     }
 
     /// The schedule of the lock, if it has one.
     fn locked(&mut self, model: &Model, target: Option<&Target>) -> Result<Option<Source>, Failure> {
-        let wanted = Wanted { model, target, cpus: self.cpus, threads: self.threads };
+        let wanted = LockQuery { model, target, cpus: self.cpus, threads: self.threads };
         self.lock.schedule(&wanted, self.tell)
     }
 }
 
-/// A model, and the schedule that there is for it before one is chosen.
-pub struct Found {
+/// A job whose schedule may still have to be chosen.
+pub struct PendingJob {
     /// The model.
     pub model: Model,
-    /// The schedule that the user named, or that of a lock.
+    /// The schedule that the user named, or the one of a lock.
     pub source: Option<Source>,
 }
 
-impl Found {
-    /// Finds model and schedule: `what` is a model, or a schedule that names its model.
+impl PendingJob {
+    /// Finds model and schedule. `what` is a model, or a schedule that names its model.
     ///
     /// # Errors
-    /// When a file cannot be read, or it is not clear which schedule is meant; when the lock cannot be read, or must serve and
-    /// does not.
+    /// When a file cannot be read, or it is not clear which schedule is meant; when the lock cannot be read,
+    /// or must serve and does not.
     pub fn of(
         what: &Path,
         schedule: Option<&Path>,
         values: &ScheduleValues,
         reading: &ReadOptions,
         locked: &mut Lookup<'_>,
-    ) -> Result<Found, Failure> {
+    ) -> Result<PendingJob, Failure> {
         if is_schedule(what) || schedule.is_some() {
             locked.lock.check_unused()?;
         }
@@ -94,25 +94,25 @@ impl Found {
                 ));
             }
             let source = Source::read(what)?;
-            let model = named_model(&source, reading)?.profiled(values)?;
-            return Ok(Found { model, source: Some(source) });
+            let model = named_model(&source, reading)?.profiled(values.profile.as_deref())?;
+            return Ok(PendingJob { model, source: Some(source) });
         }
-        let model = Model::read(what, reading)?.profiled(values)?;
+        let model = Model::read(what, reading)?.profiled(values.profile.as_deref())?;
         let source = match schedule {
             Some(path) => Some(Source::read(path)?),
             None => locked.locked(&model, values.target.as_ref())?,
         };
-        Ok(Found { model, source })
+        Ok(PendingJob { model, source })
     }
 
-    /// Both; a schedule is chosen where there is none.
-    pub fn into_job(self, target: Option<&Target>, (cpu, kept): (Cpu, CodeDestination)) -> Job {
-        let Found { model, source } = self;
-        let source = source.unwrap_or_else(|| Source::chosen_for(&model, target, cpu, kept));
+    /// The job with its schedule, which is chosen if there is none.
+    pub fn into_job(self, target: Option<&Target>, (cpu, destination): (Cpu, CodeDestination)) -> Job {
+        let PendingJob { model, source } = self;
+        let source = source.unwrap_or_else(|| Source::chosen_for(&model, target, cpu, destination));
         Job { model, source }
     }
 
-    /// What a user should know: what is worth a remark in the model, and that nothing is known of the processor that a schedule
+    /// Remarks for the user: about the model, and if there are no figures for the processor that a schedule
     /// will be chosen for.
     pub fn notes(&self, cpu: Cpu) -> Vec<String> {
         notes(&self.model, self.source.is_none(), cpu)
@@ -125,8 +125,8 @@ fn notes(model: &Model, is_chosen: bool, cpu: Cpu) -> Vec<String> {
 }
 
 impl Job {
-    /// Finds model and schedule: `what` is a model, or a schedule that names its model. Where there is no schedule, one is
-    /// chosen for the processor and the place where code is kept.
+    /// Finds model and schedule. `what` is a model, or a schedule that names its model. If there is no
+    /// schedule, one is chosen for the processor and the destination of the code.
     ///
     /// # Errors
     /// When a file cannot be read, or it is not clear which schedule is meant.
@@ -146,7 +146,7 @@ impl Job {
         Job::load_locked(what, schedule, values, reading, place, &mut locked)
     }
 
-    /// The same; where there is no schedule, that of a lock comes before one that is chosen.
+    /// As [`load`](Job::load), but the schedule of a lock comes before one that is chosen.
     ///
     /// # Errors
     /// As for [`load`](Job::load), and when the lock cannot be read, or must serve and does not.
@@ -158,36 +158,41 @@ impl Job {
         place: (Cpu, CodeDestination),
         locked: &mut Lookup<'_>,
     ) -> Result<Job, Failure> {
-        Ok(Found::of(what, schedule, values, reading, locked)?.into_job(values.target.as_ref(), place))
+        Ok(PendingJob::of(what, schedule, values, reading, locked)?.into_job(values.target.as_ref(), place))
     }
 
-    /// What a user should know: what is worth a remark in the model, and that nothing is known of the processor that a schedule
+    /// Remarks for the user: about the model, and if there are no figures for the processor that a schedule
     /// was chosen for.
     pub fn notes(&self, cpu: Cpu) -> Vec<String> {
         notes(&self.model, self.source.is_chosen, cpu)
     }
 
-    /// Makes it one for rows of a type. A schedule that schedc has chosen is chosen again.
-    pub fn read_rows(&mut self, rows: Float, target: Option<&Target>, (cpu, kept): (Cpu, CodeDestination)) {
+    /// Changes the type of rows. A schedule that schedc has chosen is chosen again.
+    pub fn read_rows(
+        &mut self,
+        rows: Float,
+        target: Option<&Target>,
+        (cpu, destination): (Cpu, CodeDestination),
+    ) {
         self.model = self.model.for_rows(rows);
         if self.source.is_chosen {
-            self.source = Source::chosen_for(&self.model, target, cpu, kept);
+            self.source = Source::chosen_for(&self.model, target, cpu, destination);
         }
     }
 
-    /// The nests and what they are for, if the schedule has no errors; all findings are told.
+    /// The nests and their target, if the schedule has no errors. All findings are reported.
     ///
     /// # Errors
     /// When the schedule has errors, or is for another model.
     pub fn nest(
         &self,
         values: &ScheduleValues,
-        teller: &dyn Teller,
+        reporter: &dyn Reporter,
     ) -> Result<(Variants<Nest>, Target), Failure> {
         let checked = self.source.check_for(Supported::Compilable, &self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
-        let errors = teller.findings(&self.source, &checked, least);
+        let errors = reporter.report(&self.source, &checked, least);
         let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
         Ok((nests, checked.target))
     }
@@ -198,7 +203,10 @@ pub fn is_schedule(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sched")
 }
 
-/// The model that a schedule names and that nothing can be done without.
+/// The model that a schedule names.
+///
+/// # Errors
+/// When it names none, or the file does not exist.
 fn named_model(source: &Source, reading: &ReadOptions) -> Result<Model, Failure> {
     let named = source.named_model().ok_or_else(|| {
         Failure::usage(

@@ -1,7 +1,9 @@
-//! From a model's file and a schedule's text to code: what the command line and the Python package share.
+//! The pipeline from a model's file and a schedule's text to code, which the command line and the Python
+//! package share.
 //!
-//! [`Job::load`] finds a model and its schedule, [`Job::nest`] checks the schedule, and [`compile::compile`] lowers the model
-//! under it; [`versions::versions`] does all of that for each kind of processor and each type of rows that an artefact has.
+//! [`Job::load`] finds a model and its schedule, [`Job::nest`] checks the schedule, and [`compile::compile`]
+//! lowers the model under it. [`versions::versions`] does all of this for each kind of processor and each
+//! type of rows of an artefact.
 
 pub mod calibrate;
 pub mod categories;
@@ -18,7 +20,7 @@ pub mod versions;
 
 pub use choice::CodeDestination;
 pub use failure::Failure;
-pub use job::{Found, Job, Lookup, Teller};
+pub use job::{Job, Lookup, PendingJob, Reporter};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
 pub use schedule::{ScheduleValues, Source};

@@ -1,11 +1,10 @@
 //! Models on disk.
 
 use crate::failure::Failure;
-use crate::schedule::ScheduleValues;
 use sched_forest::{
     Float, Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
 };
-use sched_ir::quantize::BinMap;
+use sched_ir::KernelForests;
 use sched_nest::ModelInfo;
 
 use std::collections::BTreeSet;
@@ -13,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
-/// The types of rows that there is to be code for.
+/// Types of rows that code is made for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowTypes {
     /// 32-bit floats.
     F32,
     /// 64-bit floats.
     F64,
-    /// Either.
+    /// Both.
     #[default]
     Both,
 }
@@ -28,30 +27,35 @@ pub enum RowTypes {
 /// A model that was read.
 #[derive(Clone)]
 pub struct Model {
-    /// Its file.
+    /// Its file; empty if there is none.
     pub path: PathBuf,
-    /// Its content.
+    /// Its trees.
     pub forest: Arc<Forest>,
-    /// The type of the rows that the trainer reads. Its content may be for narrower ones.
+    /// The forests that kernels walk, which compilations share.
+    forests: KernelForests,
+    /// The type of the rows that the trainer reads. `forest` may be for narrower rows.
     pub own_rows: Float,
     /// The fingerprint of the file.
     pub fingerprint: String,
     /// The version of the trainer that saved it.
     pub version: Vec<u64>,
-    /// What its file says beside the model.
+    /// Its trainer, and other properties of its file.
     pub source: Source,
     /// Remarks for the user.
     pub notes: Vec<String>,
-    /// How often its leaves are reached, if that was counted.
+    /// How many rows of a sample end at each of its leaves, if they were counted.
     pub profile: Option<Profile>,
-    /// Whether its rows come as columns, as far as that is known: schedules are chosen for it.
+    /// Whether rows are known to come as columns. Schedules are chosen for that.
     pub by_columns: bool,
-    /// What the checker needs to know of it, once somebody has asked.
+    /// The properties that the checker reads, made at the first use.
     facts: OnceLock<Arc<ModelInfo>>,
 }
 
 impl Model {
     /// The bytes of a model's file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
     pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
         std::fs::read(path).map_err(|error| {
             let help = "name a model file, for example one that XGBoost's save_model wrote";
@@ -61,11 +65,17 @@ impl Model {
     }
 
     /// Reads a model.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no model.
     pub fn read(path: &Path, reading: &ReadOptions) -> Result<Model, Failure> {
         Self::of_bytes(path, &Self::bytes(path)?, reading)
     }
 
     /// Reads a model from the bytes of its file.
+    ///
+    /// # Errors
+    /// When the bytes are no model.
     pub fn of_bytes(path: &Path, bytes: &[u8], reading: &ReadOptions) -> Result<Model, Failure> {
         // Hashing takes about half as long as reading; both only look at the bytes.
         let (loaded, fingerprint) = std::thread::scope(|scope| {
@@ -73,7 +83,7 @@ impl Model {
             let loaded = sched_forest::load(bytes, reading);
             let fingerprint = match hashing {
                 Ok(hashing) => hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                // The system has no thread to give.
+                // The system has no other thread.
                 Err(_) => fingerprint(bytes),
             };
             (loaded, fingerprint)
@@ -81,23 +91,20 @@ impl Model {
         let loaded = loaded.map_err(|error| Failure::model(path, error))?;
         Ok(Model {
             path: path.to_path_buf(),
-            own_rows: loaded.forest.types.input,
-            forest: Arc::new(loaded.forest),
             fingerprint,
             version: loaded.version,
             source: loaded.source,
             notes: loaded.notes.into_iter().map(|note| note.0).collect(),
-            profile: None,
-            by_columns: false,
-            facts: OnceLock::new(),
+            ..Model::of_forest(Arc::new(loaded.forest))
         })
     }
 
-    /// A model that no file holds.
+    /// A model that is in no file.
     pub fn of_forest(forest: Arc<Forest>) -> Model {
         Model {
             path: PathBuf::new(),
             own_rows: forest.types.input,
+            forests: Arc::clone(&forest).into(),
             forest,
             fingerprint: String::new(),
             version: Vec::new(),
@@ -109,9 +116,12 @@ impl Model {
         }
     }
 
-    /// The model with the profile that goes with its schedule.
-    pub fn profiled(mut self, values: &ScheduleValues) -> Result<Model, Failure> {
-        let Some(path) = &values.profile else { return Ok(self) };
+    /// The model with a profile from a file, if one is named.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no profile of this model.
+    pub fn profiled(mut self, path: Option<&Path>) -> Result<Model, Failure> {
+        let Some(path) = path else { return Ok(self) };
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::unreadable(
                 path.display(),
@@ -125,8 +135,9 @@ impl Model {
         Ok(self)
     }
 
-    /// The types of rows that code is to be made for, the widest first. A model that reads single precision rounds all
-    /// rows, as its trainer does; one that reads double precision must not, but is as exact for rows in single precision.
+    /// The types of rows that code is made for, the widest first. A model that reads single precision rounds
+    /// all rows, as its trainer does. A model that reads double precision must not round them, and is as
+    /// exact for rows in single precision.
     pub fn row_types(&self, wanted: RowTypes) -> Vec<Float> {
         match (self.own_rows, wanted) {
             (Float::F32, _) | (Float::F64, RowTypes::F32) => vec![Float::F32],
@@ -135,22 +146,27 @@ impl Model {
         }
     }
 
-    /// The same model for rows of a type.
+    /// The model for rows of a type.
     pub fn for_rows(&self, rows: Float) -> Model {
         let is_for_them = rows == Float::F64 || self.forest.types.input == Float::F32;
-        let forest = match is_for_them {
-            true => Arc::clone(&self.forest),
-            false => Arc::new(Forest::clone(&self.forest).for_rows(rows)),
-        };
-        Model { forest, ..self.clone() }
+        if is_for_them {
+            return self.clone();
+        }
+        let forest = Arc::new(Forest::clone(&self.forest).for_rows(rows));
+        Model { forests: Arc::clone(&forest).into(), forest, ..self.clone() }
     }
 
-    /// It for rows that come as columns.
+    /// The model for rows that come as columns.
     pub fn for_columns(&self) -> Model {
         Model { by_columns: true, ..self.clone() }
     }
 
-    /// What the checker needs to know of it.
+    /// The forests that kernels walk, prepared once for all compilations.
+    pub fn forests(&self) -> &KernelForests {
+        &self.forests
+    }
+
+    /// The properties that the checker reads.
     pub fn facts(&self) -> Arc<ModelInfo> {
         Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
     }
@@ -158,9 +174,11 @@ impl Model {
     fn new_facts(&self) -> ModelInfo {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let leaves: Vec<Vec<u32>> = self.forest.trees.iter().map(leaves).collect();
-        // What kernels read are columns, where a test is not numeric.
-        let columns = self.forest.prepared().map(|prepared| prepared.columns.len());
-        let classes = self.forest.prepared_for(SetTests::OfClasses);
+        // Kernels read columns in place of features if some test is not numeric.
+        let of_columns = self.forests.tested(SetTests::OfColumns);
+        let columns = of_columns.prepared().map(|prepared| prepared.columns.len());
+        let classes = self.forests.tested(SetTests::OfClasses).prepared();
+        let bin_bytes = of_columns.quantized_rows().map_or(0, |rows| if rows.in_bytes { 1 } else { 2 });
         ModelInfo {
             num_trees: count(self.forest.trees.len()),
             num_features: count(columns.unwrap_or(self.forest.num_features)),
@@ -172,7 +190,7 @@ impl Model {
             leaf_vectors: self.forest.trees.iter().any(|tree| tree.target == Target::All),
             value_bytes: count(self.forest.types.input.bytes()),
             sum_bytes: count(self.forest.types.accumulator.bytes()),
-            bin_bytes: bin_bytes(&self.forest),
+            bin_bytes,
             category_features: count(category_features(&self.forest)),
             class_features: count(classes.map_or(0, |prepared| prepared.classes.len())),
             profiled: self.profile.is_some(),
@@ -181,22 +199,17 @@ impl Model {
     }
 }
 
-/// Bytes of a bin of a quantized row; 0 if rows cannot be quantized.
-fn bin_bytes(forest: &Forest) -> u32 {
-    BinMap::rows_of(forest, SetTests::OfColumns).map_or(0, |rows| if rows.in_bytes { 1 } else { 2 })
-}
-
-/// How many features some node tests.
+/// Number of features that nodes test.
 fn tested_features(forest: &Forest) -> usize {
     let nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
     nodes.map(|node| node.feature).collect::<BTreeSet<_>>().len()
 }
 
-/// How many features have categories that some node asks for.
+/// Number of features whose categories nodes test.
 fn category_features(forest: &Forest) -> usize {
     let nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
-    let asks = |node: &&Inner| matches!(node.predicate, Predicate::Member { .. });
-    nodes.filter(asks).map(|node| node.feature).collect::<BTreeSet<_>>().len()
+    let tests_set = |node: &&Inner| matches!(node.predicate, Predicate::Member { .. });
+    nodes.filter(tests_set).map(|node| node.feature).collect::<BTreeSet<_>>().len()
 }
 
 /// How many leaves a tree has at each depth.

@@ -1,12 +1,10 @@
-//! Schedules on disk, checked; and the schedule that is chosen where none is given.
+//! Schedules on disk, and their checks with a model.
 
-use crate::choice::{Chosen, CodeDestination, gpu};
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place};
 use sched_forest::codes;
 use sched_lang::{Checked, Options, Supported, Target, check, read_header};
-use sched_llvm::Cpu;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -17,23 +15,23 @@ pub struct ScheduleValues {
     pub target: Option<Target>,
     /// Values for the schedule's `param`s.
     pub sets: Vec<(String, i64)>,
-    /// Rows that one run of the nest handles at most.
+    /// Most rows of one run of the nest.
     pub batch_size: Option<u64>,
-    /// Whether a schedule that names another fingerprint than the model's will do.
+    /// Whether a schedule may name another fingerprint than the model's.
     pub ignore_fingerprint: bool,
-    /// The file of a profile, which says how often each leaf is reached.
+    /// The file of a profile: how many rows of a sample end at each leaf.
     pub profile: Option<PathBuf>,
 }
 
 /// A schedule as text.
 pub struct Source {
-    /// What messages call it.
+    /// Name in messages.
     pub name: String,
-    /// Its text.
+    /// Text.
     pub text: String,
-    /// Whether schedc has chosen it: nobody needs to hear what is worth a remark in it.
+    /// Whether schedc has chosen it. Warnings about it are not shown.
     pub is_chosen: bool,
-    /// The file, if it is one; models that it names are relative to it.
+    /// Its file, if it has one. Models that the schedule names are relative to it.
     pub path: Option<PathBuf>,
 }
 
@@ -46,7 +44,7 @@ pub struct NamedModel {
 }
 
 impl NamedModel {
-    /// Says that the file is missing.
+    /// The error that the file does not exist.
     pub fn missing(&self, source: &Source) -> Diagnostic {
         let message = format!("the model {} does not exist", self.path.display());
         let place = Place::Cell { line: Some(self.line), column: None };
@@ -56,6 +54,9 @@ impl NamedModel {
 
 impl Source {
     /// Reads a schedule; `-` is standard input.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no text.
     pub fn read(path: &Path) -> Result<Source, Failure> {
         let standard = path.as_os_str() == "-";
         let name = if standard { "standard input".to_string() } else { path.display().to_string() };
@@ -78,24 +79,7 @@ impl Source {
         Ok(Source { name, text, is_chosen: false, path })
     }
 
-    /// The schedule that is chosen for a model, with a block for each size of small calls that has one of its own.
-    pub fn chosen_for(
-        model: &Model,
-        target: Option<&Target>,
-        cpu: Cpu,
-        destination: CodeDestination,
-    ) -> Source {
-        let name = "chosen schedule".to_string();
-        if let Some(target) = target.filter(|target| target.is_gpu()) {
-            let text =
-                Chosen { variants: gpu::chosen_for(model, target), one_call: None }.text_for(Some("gpu"));
-            return Source { name, text, is_chosen: true, path: None };
-        }
-        let chosen = Chosen::new(model, cpu, destination);
-        Source { name, text: chosen.text(), is_chosen: true, path: None }
-    }
-
-    /// The model that the schedule names, relative to its own place.
+    /// The model that the schedule names, relative to the schedule's folder.
     pub fn named_model(&self) -> Option<NamedModel> {
         let (name, span) = read_header(&self.text).model?;
         let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
@@ -103,7 +87,10 @@ impl Source {
         Some(NamedModel { path: folder.join(name), line: before.matches('\n').count() as u64 + 1 })
     }
 
-    /// Refuses a model that has not the fingerprint that the schedule asks for, unless the user insists.
+    /// Refuses a model whose fingerprint is not the one that the schedule names, unless `values` allow it.
+    ///
+    /// # Errors
+    /// When the fingerprints differ.
     pub fn check_fingerprint(
         &self,
         checked: &Checked,
@@ -119,8 +106,8 @@ impl Source {
                         "the schedule is for a model with the fingerprint {wanted}, and {path} has {}",
                         model.fingerprint
                     ),
-                    "use the model that it was written for; if this one is right, put its fingerprint into the \
-                     schedule, or insist with --ignore-fingerprint",
+                    "use the model that it was written for; if this one is right, put its fingerprint into \
+                     the schedule, or insist with --ignore-fingerprint",
                 )
                 .of(name))
             }
@@ -128,7 +115,7 @@ impl Source {
         }
     }
 
-    /// What a check is told besides the text. With a model its facts are known.
+    /// The options of a check, with the properties of a model if there is one.
     pub fn options(model: Option<&Model>, values: &ScheduleValues) -> Options {
         Options {
             model: model.map(Model::facts),
@@ -139,7 +126,7 @@ impl Source {
         }
     }
 
-    /// Checks the schedule for what is to be done with it.
+    /// Checks the schedule with a model, for a purpose.
     pub fn check_for(&self, supported: Supported, model: &Model, values: &ScheduleValues) -> Checked {
         let options = Options { supported, ..Self::options(Some(model), values) };
         check(&self.text, &options)

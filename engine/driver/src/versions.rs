@@ -1,9 +1,9 @@
-//! A model compiled for each kind of processors and each type of rows that an artefact is to serve.
+//! Compilations of a model for each kind of processor and each type of rows of an artefact.
 
 use crate::choice::CodeDestination;
-use crate::compile::{RowRules, assembled_launches, compile_for, facts};
+use crate::compile::{RowRules, assembled_launches, compile_for, entry_info};
 use crate::failure::Failure;
-use crate::job::{Job, Teller};
+use crate::job::{Job, Reporter};
 use crate::machines;
 use crate::model::RowTypes;
 use crate::outputs::KERNELS;
@@ -15,18 +15,18 @@ use sched_llvm::header::{TakenRows, header};
 use sched_llvm::{ArtefactName, Cpu, DeviceCode, Emit, EntryInfo, Version, build_named};
 use std::rc::Rc;
 
-/// What an artefact is to serve.
+/// The processors and rows that an artefact serves.
 #[derive(Clone, Debug)]
 pub struct Served {
     /// Kinds of processors.
     pub cpus: Vec<Cpu>,
     /// Types of rows.
     pub rows: RowTypes,
-    /// What is known of the rows.
+    /// Properties of the rows.
     pub rules: RowRules,
 }
 
-/// The model compiled for one kind of processors and rows of one type.
+/// A model compiled for one kind of processor and one type of rows.
 pub struct Compilation {
     /// The processors.
     pub cpu: Cpu,
@@ -34,37 +34,37 @@ pub struct Compilation {
     pub rows: Float,
     /// The schedule's text.
     pub schedule: Rc<str>,
-    /// The model under it.
+    /// The model compiled under it.
     pub compiled: Rc<Compiled>,
-    /// The code of its launches, if it has some.
+    /// The code of its launches, if it has launches.
     pub launches: Option<Rc<DeviceCode>>,
-    /// What its entry points report.
-    pub facts: EntryInfo,
+    /// The information that its entry points give.
+    pub entry: EntryInfo,
 }
 
 impl Compilation {
-    /// The version of an artefact that it becomes.
+    /// The version of an artefact that is made of it.
     pub fn version(&self) -> Version<'_> {
         let launches = self.launches.as_deref();
-        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.facts, launches }
+        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.entry, launches }
     }
 }
 
-/// Compiles for each type of rows and each kind of processors: a schedule that schedc chooses depends on them; under another
-/// one code is lowered once for those that fetch what they compare alike.
+/// Compiles a job for each type of rows and each kind of processor. A schedule that schedc chooses is chosen
+/// for each. Under a given schedule, processors that fetch bins alike share one compilation.
 ///
 /// # Errors
-/// When the schedule has errors, which are told, or the model cannot be compiled under it.
+/// When the schedule has errors, which are reported, or the model cannot be compiled under it.
 pub fn versions(
     job: &mut Job,
     values: &ScheduleValues,
     served: &Served,
-    teller: &dyn Teller,
+    reporter: &dyn Reporter,
 ) -> Result<Vec<Compilation>, Failure> {
     let target = values.target.as_ref();
     let rules = served.rules.check(&job.model)?;
     let chosen = job.source.is_chosen;
-    let given = if chosen { None } else { Some(job.nest(values, teller)?) };
+    let given = if chosen { None } else { Some(job.nest(values, reporter)?) };
     let mut made: Vec<Compilation> = Vec::new();
     for rows in job.model.row_types(served.rows) {
         let first = made.len();
@@ -80,22 +80,23 @@ pub fn versions(
                 None => {
                     let (nest, target) = match &given {
                         Some(given) => given.clone(),
-                        None => job.nest(values, teller)?,
+                        None => job.nest(values, reporter)?,
                     };
                     let compiled = compile_for(&job.model, nest, &KERNELS, &machine, rules)?;
                     let launches = assembled_launches(&compiled, &target)?;
                     (Rc::new(compiled), launches.map(Rc::new))
                 }
             };
-            let facts = facts(&job.model, &compiled, &job.source.text, *cpu, rules);
+            let entry = entry_info(&job.model, &compiled, &job.source.text, *cpu, rules);
             let schedule = Rc::from(job.source.text.as_str());
-            made.push(Compilation { cpu: *cpu, rows, schedule, compiled, launches, facts });
+            made.push(Compilation { cpu: *cpu, rows, schedule, compiled, launches, entry });
         }
     }
     Ok(made)
 }
 
-/// Whether code that was lowered for a kind of processors would be the same for a machine. That of launches is for GPUs.
+/// Whether lowering for a machine gives the code of an earlier compilation. Code with launches does not
+/// depend on the processor.
 fn fetches_alike(known: &Compilation, machine: &Machine) -> bool {
     known.launches.is_some() || machines::of(known.cpu).fetch_costs() == machine.fetch_costs()
 }
@@ -103,14 +104,14 @@ fn fetches_alike(known: &Compilation, machine: &Machine) -> bool {
 /// The C header of an artefact whose functions begin with `prefix`.
 pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
     let Some(first) = versions.first() else { return String::new() };
-    let mut constants = first.facts.for_header(&first.compiled.lir);
+    let mut constants = first.entry.for_header(&first.compiled.lir);
     if versions.iter().any(|version| version.compiled.lir.types != first.compiled.lir.types) {
         constants.rows = TakenRows::Each;
     }
     header(prefix, &constants)
 }
 
-/// The artefact that has all of them, under its names.
+/// An artefact of all versions.
 ///
 /// # Errors
 /// When LLVM or the linker fails.

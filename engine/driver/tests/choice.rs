@@ -1,11 +1,12 @@
 //! Which schedules are chosen, by the form of the trees, the processor and the number of rows.
 
-use sched_cost::{Facts, Level, Machine};
+use sched_cost::{Level, Machine};
 use sched_forest::Forest;
 use sched_ir::lir::KernelKind;
 use sched_lang::Supported;
+use sched_nest::Layout;
 use sched_testing::shapes;
-use schedc_driver::choice::{Chosen, CodeDestination, Form, Layout, SIZES};
+use schedc_driver::choice::{Chosen, CodeDestination, Evaluator, Form, SIZES};
 use schedc_driver::compile::compile;
 use schedc_driver::{Model, ScheduleValues, Source};
 use std::error::Error;
@@ -13,15 +14,15 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The machines that are told apart: without long registers, with them, and with slow gathers.
+/// Machines without long registers, with long registers, and with slow gathers.
 const MACHINES: [(&str, Level); 4] =
     [("", Level::V2), ("", Level::V3), ("znver4", Level::Vbmi), ("skylake-avx512", Level::V4)];
 
-/// How much more than the cheapest call of as many rows or more a call may cost. The cost model lets no loop begin before the
-/// one in front of it has ended, so that what is left over looks dearer than it is.
+/// Highest cost of a call relative to the cheapest call of at least its rows. The cost model starts no loop
+/// before the one in front of it ends, so that remainders look more expensive than they are.
 const STAIRS: f64 = 1.35;
 
-/// A model of so many complete trees.
+/// A model of `trees` complete trees.
 fn complete(trees: u32, depth: u32, features: u32) -> Model {
     Model::of_forest(Arc::new(shapes::complete(trees, depth, features)))
 }
@@ -65,7 +66,7 @@ fn rows_that_come_as_columns_have_costs_of_their_own() {
     let model = complete(50, 4, 500);
     let machine = Machine::like("znver4", Level::Vbmi);
     let costs = |model: &Model| {
-        let considered = Chosen::considered(model, &machine, CodeDestination::Memory);
+        let considered = Chosen::considered(model, &machine, CodeDestination::Memory, &[]);
         let all = considered.into_iter().map(|one| (one.candidate.text(), one.costs));
         all.collect::<std::collections::BTreeMap<_, _>>()
     };
@@ -80,28 +81,30 @@ fn what_compiles_slowly_is_kept_for_files() {
     let machine = Machine::like("znver4", Level::Vbmi);
     let asks = |destination| Chosen::on(&model, &machine, destination).text().contains("unrollAndJam");
     assert!(!asks(CodeDestination::Memory));
-    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact);
+    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
     assert!(considered.iter().any(|one| one.candidate.unroll_and_jam));
 }
 
-/// A call never costs much more than a call of more rows: which of the schedules serves it follows from the costs.
+/// A call never costs much more than a call of more rows: which of the schedules serves it follows from the
+/// costs.
 #[test]
 fn costs_of_calls_have_no_high_steps() -> Result<()> {
     for (trees, depth, features) in [(100, 8, 28), (300, 5, 8), (20, 10, 40)] {
         let model = complete(trees, depth, features);
         for (name, level) in [("", Level::V3), ("znver4", Level::Vbmi)] {
             let machine = Machine::like(name, level);
-            let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact);
+            let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
             let chosen = Chosen::on(&model, &machine, CodeDestination::Artefact);
-            let facts = Facts::of(&model.forest);
-            let cost = |rows: usize| {
-                let text = chosen.variants.for_rows(rows);
-                let found = considered.iter().find(|one| one.candidate.text() == *text);
-                found.map(|one| one.cost(&machine, &facts, rows)).ok_or("an unknown schedule is chosen")
+            let evaluator = Evaluator::new(&model, &machine);
+            let code = |text: &String| {
+                let priced = considered.iter().find(|one| one.candidate.text() == *text);
+                let candidate = priced.ok_or("an unknown schedule is chosen")?.candidate;
+                evaluator.code(&candidate).ok_or("a schedule that does not compile is chosen")
             };
+            let codes = chosen.variants.as_ref().try_map(|_, text| code(text))?;
             let mut least = f64::INFINITY;
             for rows in (1..=520).rev().step_by(3) {
-                let this = cost(rows)?;
+                let this = evaluator.cost(codes.for_rows(rows), rows);
                 least = least.min(this);
                 assert!(
                     this <= STAIRS * least,
@@ -114,12 +117,12 @@ fn costs_of_calls_have_no_high_steps() -> Result<()> {
     Ok(())
 }
 
-/// What is chosen is as good as the best of what was considered, within what further schedules have to gain.
+/// Chosen schedules are as good as the best candidates, within the gain that makes up for further schedules.
 #[test]
 fn the_cheapest_candidates_are_chosen() {
     let model = complete(100, 8, 28);
     let machine = Machine::like("znver4", Level::Vbmi);
-    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact);
+    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
     let chosen = Chosen::on(&model, &machine, CodeDestination::Artefact);
     let mut total = 0.0;
     for (number, rows) in SIZES.iter().enumerate() {
@@ -140,7 +143,7 @@ fn oblivious_trees_have_their_layout() {
         assert_eq!(layout_of(chosen.variants.rest()), "oblivious", "{name} {level:?}:\n{}", chosen.text());
     }
     let considered =
-        Chosen::considered(&complete(20, 6, 20), &Machine::like("", Level::V3), CodeDestination::Memory);
+        Chosen::considered(&complete(20, 6, 20), &Machine::like("", Level::V3), CodeDestination::Memory, &[]);
     assert!(considered.iter().all(|one| one.candidate.layout != Layout::Oblivious));
     assert!(considered.iter().any(|one| matches!(one.candidate.form, Form::Trees { .. })));
 }
@@ -171,11 +174,12 @@ fn one_call_of_few_rows_gets_little_code() {
     assert!(!few.contains("vectorize") && many.contains("vectorize(b1, "), "{few}\n{many}");
 }
 
-/// What is known of a machine decides how vectors fetch what they compare.
+/// The fetch strategies of vectors depend on the machine.
 #[test]
 fn plans_are_for_a_machine() -> Result<()> {
     let model = complete(50, 7, 600);
-    let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 64)\n";
+    let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\n\
+                vectorize(b1, 64)\n";
     let source = Source { name: String::new(), text: text.to_string(), is_chosen: false, path: None };
     let plan = |name| -> Result<String> {
         let checked = source.check_for(Supported::Compilable, &model, &ScheduleValues::default());
@@ -187,4 +191,25 @@ fn plans_are_for_a_machine() -> Result<()> {
     let gathered = |plan: String| plan.matches("gather").count();
     assert!(gathered(plan("sapphirerapids")?) > gathered(plan("skylake-avx512")?));
     Ok(())
+}
+
+/// Editors propose directives in the order in which the chooser writes them. Taking the first proposal again and
+/// again writes a schedule that the chooser considers.
+#[test]
+fn first_proposals_of_editors_write_a_candidate() {
+    let model = complete(100, 6, 20);
+    let options = sched_lang::Options {
+        vector_bits: Some(512),
+        ..Source::options(Some(&model), &ScheduleValues::default())
+    };
+    let machine = Machine::like("", Level::Vbmi);
+    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
+    let mut text = String::new();
+    for _ in 0..8 {
+        let analysis = sched_ide::Analysis::new(text.as_str(), options.clone());
+        let proposals = sched_ide::completion(&analysis, text.len());
+        let Some(first) = proposals.first().filter(|first| first.is_next) else { break };
+        text += &format!("{}\n", first.label);
+    }
+    assert!(considered.iter().any(|one| one.candidate.text() == text), "{text}");
 }

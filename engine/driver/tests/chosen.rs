@@ -1,13 +1,12 @@
-//! Chosen schedules as text: each prints as one that the formatter leaves alone, and that text compiles to the code of the
-//! variants that were chosen, for every model at hand, kind of processor and destination.
+//! Chosen schedules as text: each prints as one that the formatter leaves alone, and that text compiles to
+//! the code of the variants that were chosen, for every model at hand, kind of processor and destination.
 //!
 //! The models are those of the readers' tests, the example, and those below `SCHEDC_MODELS`.
 
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, Iterations, ReadOptions, SetTests, Target};
 use sched_ir::lir::KernelKind;
-use sched_ir::quantize::BinMap;
-use sched_ir::{Budget, compile};
+use sched_ir::{Budget, KernelForests, compile};
 use sched_lang::diagnostics::codes;
 use sched_lang::{Options, Supported, check, format};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
@@ -40,7 +39,7 @@ fn models(folder: &Path, into: &mut Vec<(PathBuf, Forest)>) -> Result<()> {
     Ok(())
 }
 
-/// What the checker knows of a model.
+/// The properties of a model that the checker reads.
 fn info(forest: &Forest) -> ModelInfo {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let leaves = |tree: &sched_forest::Tree| {
@@ -66,7 +65,7 @@ fn nests(text: &str, options: &Options) -> Result<Variants<Nest>> {
     checked.nests.ok_or_else(|| format!("{:?}\n{text}", checked.diagnostics).into())
 }
 
-/// What is legal and slow is not chosen, on the processor that it is chosen for.
+/// No schedule is chosen that the checker calls slow on its processor.
 fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_bytes: u32) {
     let model = options.model.as_deref().map(|model| ModelInfo { bin_bytes, ..model.clone() });
     let options = Options {
@@ -129,10 +128,10 @@ fn printed_schedules_compile_to_the_code_that_was_chosen() -> Result<()> {
         // Each model has one of the machines; each night the fixtures have all of them.
         let one = number % machines.len();
         let machines = if nightly && number < own { &machines[..] } else { &machines[one..=one] };
-        let bins = BinMap::rows_of(&forest, SetTests::OfColumns);
         let (info, forest) = (Arc::new(info(&forest)), Arc::new(forest));
         let options = Options { model: Some(info), supported: Supported::Compilable, ..Options::default() };
         let model = Model::of_forest(Arc::clone(&forest));
+        let bins = model.forests().tested(SetTests::OfColumns).quantized_rows();
         for &(name, level) in machines {
             for destination in [
                 CodeDestination::OneCall(1),
@@ -165,7 +164,8 @@ fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()
     }
     let (mut words, mut blocks, mut groups, mut without_code) = (0, 0, 0, 0);
     for (path, forest) in all {
-        let (info, bins) = (info(&forest), BinMap::rows_of(&forest, SetTests::OfColumns));
+        let forests = KernelForests::from(forest.clone());
+        let (info, bins) = (info(&forest), forests.tested(SetTests::OfColumns).quantized_rows());
         for name in ["gpu", "gpu(sm_80)", "gpu(sm_90)"] {
             let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
             let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target), one_call: None };

@@ -1,4 +1,5 @@
-//! Which schedules are chosen for GPUs: how trees and rows become blocks and threads, by the form of the model.
+//! Which schedules are chosen for GPUs: how trees and rows become blocks and threads, by the form of the
+//! model.
 
 use sched_ir::quantize::QuantizedRows;
 use sched_lang::Target;
@@ -52,7 +53,8 @@ fn rows_of_which_walks_read_little_are_not_copied_for_groups() {
     assert!(on_gpu(&wide, "gpu(sm_90)").iter().all(|(_, text)| !text.contains("grid.y")));
 }
 
-/// Slots of a hundred thousand trees are so large that a run has few rows; still those give all multiprocessors blocks.
+/// Slots of a hundred thousand trees are so large that a run has few rows; still those give all
+/// multiprocessors blocks.
 #[test]
 fn many_trees_are_groups_for_all_small_calls() {
     let many = ModelInfo {

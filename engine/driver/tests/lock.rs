@@ -4,7 +4,7 @@ use sched_diagnostics::{Code, Diagnostic, Severity, usage};
 use sched_forest::ReadOptions;
 use sched_llvm::Cpu;
 use schedc_driver::lock::{
-    CODE_EPOCH, Entry, Figures, Found, Key, Lock, Measured, Wanted, find, merge, structure_digest,
+    CODE_EPOCH, Entry, Figures, Key, Lock, LockAnswer, LockQuery, Measured, find, merge, structure_digest,
 };
 use schedc_driver::{Failure, Model};
 use std::error::Error;
@@ -16,7 +16,7 @@ use std::time::Duration;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cli/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cli/tests/cli/fixtures").join(name)
 }
 
 fn model(name: &str) -> Model {
@@ -152,7 +152,7 @@ fn pages_show_what_they_say() {
     }
 }
 
-/// What `git merge-file` makes of two versions, and whether it could.
+/// The result of `git merge-file` for two versions, and whether it merged them.
 fn git_merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Result<(String, bool)> {
     let folder = tempfile::tempdir()?;
     for (name, lock) in [("base", base), ("ours", ours), ("theirs", theirs)] {
@@ -235,8 +235,8 @@ fn a_removed_entry_stays_removed_unless_it_was_changed() {
     assert_eq!((merged.lock, merged.conflicts.len()), (changed, 1));
 }
 
-fn found(lock: &Lock, model: &Model, threads: Option<u32>) -> Found {
-    let wanted = Wanted { model, target: None, cpus: &[Cpu::Native], threads };
+fn found(lock: &Lock, model: &Model, threads: Option<u32>) -> LockAnswer {
+    let wanted = LockQuery { model, target: None, cpus: &[Cpu::Native], threads };
     find(lock, &fixture("schedc.lock"), &wanted).expect("a processor")
 }
 

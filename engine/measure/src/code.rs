@@ -7,7 +7,7 @@ use sched_ir::lir::KernelKind;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
-use schedc_driver::compile::{RowRules, compile, facts, into_memory, runs_on_device};
+use schedc_driver::compile::{RowRules, compile, entry_info, into_memory, runs_on_device};
 use schedc_driver::{Failure, Model, machines};
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Draft {
     /// When the model does not go with the schedule, or LLVM fails.
     pub fn compile(self, model: &Model, cpu: Cpu, text: &str) -> Result<Contender, Failure> {
         let compiled = compile(model, self.nests, &[KernelKind::Raw], &machines::of(cpu))?;
-        let about = facts(model, &compiled, text, cpu, RowRules::default());
+        let about = entry_info(model, &compiled, text, cpu, RowRules::default());
         let code = into_memory(&compiled, &self.target, cpu, &about, &[KernelKind::Raw])?;
         let on_device = runs_on_device(&compiled);
         Ok(Contender { name: self.name, code: Arc::new(code), order: Order::Rows, on_device })

@@ -58,11 +58,6 @@ impl<'a> Field<'a> {
         Field { task, rows, entrants: Vec::new(), began, until, ended: false }
     }
 
-    /// The task of the search.
-    pub fn task(&self) -> &'a Task<'a> {
-        self.task
-    }
-
     /// The time left for this call size.
     pub fn left(&self) -> Duration {
         self.until.saturating_sub(self.began.elapsed())

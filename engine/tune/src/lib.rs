@@ -9,6 +9,7 @@
 
 mod field;
 mod gpu;
+mod limits;
 mod params;
 mod search;
 mod state;

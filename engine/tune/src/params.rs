@@ -1,16 +1,15 @@
 //! The search from a start schedule: its params have other values.
 
 use crate::field::{Field, Watch};
+use crate::limits::LAST;
 use crate::{Best, SearchResult, State, Task};
 use sched_lang::{Options, Supported};
 use schedc_driver::choice::Chosen;
 use schedc_driver::{CodeDestination, Failure, Source};
 use std::time::{Duration, Instant};
 
-/// The part of what is left that goes into one race.
+/// Share of the remaining time that goes into one race.
 const PART: f64 = 0.25;
-/// The part of what is left that goes into the last one.
-const LAST: f64 = 0.95;
 
 /// Looks for the values of the params that serve calls of all sizes best.
 pub fn search(

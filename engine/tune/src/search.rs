@@ -1,52 +1,45 @@
 //! The search without a start schedule: over what walks, layouts, widths, blocks and interleaving.
 
 use crate::field::{Field, Watch};
+use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
 use crate::{Best, SearchResult, State, Task};
-use sched_cost::{Facts, Machine};
 use sched_nest::Variants;
-use schedc_driver::choice::{Candidate, Chosen, Priced, SIZES, crossing, price_all};
+use schedc_driver::choice::{Candidate, CandidateCode, Chosen, Evaluator, Priced, SIZES, crossing};
 use schedc_driver::{CodeDestination, Failure, machines};
 use std::time::{Duration, Instant};
 
-/// Candidates of the first race.
+/// Candidates of the first race. More find better starting points, and leave less time for their neighbours.
 const FIRST: usize = 8;
-/// Neighbours of the best that are compiled at a time.
+/// Neighbours of the best schedule that are compiled before the next race.
 const NEXT: usize = 6;
-/// A candidate that the cost model finds so much dearer than the best one is not compiled.
-const HOPELESS: f64 = 1.6;
-/// The part of what is left that goes into a race of many.
-const MANY: f64 = 0.3;
-/// The part of what is left that goes into the last race.
-const LAST: f64 = 0.95;
-/// How much slower than the best a schedule may be to serve a size together with the next one.
-const NEARLY: f64 = 1.02;
-/// The part of a size's time behind which nothing new is compiled.
+/// Share of a call size's time budget after which no new candidate is compiled. The rest is for the last
+/// race.
 const COMPILING: f64 = 0.75;
 
 /// Looks for the best schedule of each size.
 pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<SearchResult, Failure> {
     let began = Instant::now();
     let machine = machines::of(task.cpu);
-    let own = Chosen::on(task.model, &machine, CodeDestination::Artefact).variants;
-    let mut known = PricedCandidates {
-        priced: Chosen::considered(task.model, &machine, CodeDestination::Artefact),
-        facts: Facts::of(&task.model.forest),
-        machine,
-    };
+    let evaluator = Evaluator::new(task.model, &machine);
+    let also: Vec<usize> = task.sizes.to_vec();
+    let priced = Chosen::considered(task.model, &machine, CodeDestination::Artefact, &also);
+    let own = Chosen::among(&priced, &evaluator).variants;
+    let sizes = SIZES.into_iter().chain(also).collect();
+    let mut pool = PricedCandidates { priced, sizes, evaluator };
     let mut found = SearchResult::default();
     let mut near: Vec<Vec<Best>> = Vec::new();
     for (number, rows) in task.sizes.iter().enumerate() {
         let until = task.budget.mul_f64((number + 1) as f64 / task.sizes.len() as f64);
         let mut field =
             Field::new(task, *rows, began, until.max(began.elapsed() + Duration::from_millis(50)));
-        near.push(one_size(&mut field, *rows, &own, &mut known, state, watch)?);
+        near.push(one_size(&mut field, *rows, &own, &mut pool, state, watch)?);
         if field.ended {
             found.ended_early = true;
             break;
         }
     }
     found.best = shared(near);
-    found.bounds = found.best.windows(2).map(|pair| known.bound(pair)).collect();
+    found.bounds = found.best.windows(2).map(|pair| pool.bound(pair)).collect();
     Ok(found)
 }
 
@@ -64,17 +57,20 @@ pub fn shared(near: Vec<Vec<Best>>) -> Vec<Best> {
     all
 }
 
-/// All candidates for the model, priced by the cost model.
-struct PricedCandidates {
+/// The candidates that the cost model has priced.
+struct PricedCandidates<'a> {
     priced: Vec<Priced>,
-    facts: Facts,
-    machine: Machine,
+    /// The call sizes at which they are priced.
+    sizes: Vec<usize>,
+    evaluator: Evaluator<'a>,
 }
 
-impl PricedCandidates {
-    /// The texts of the cheapest ones for calls of a size, but for hopeless ones.
+impl PricedCandidates<'_> {
+    /// The texts of at most `count` candidates that pass `of`, the cheapest first, for calls of one of the
+    /// sizes. Hopeless ones are left out.
     fn cheapest(&self, rows: usize, of: &dyn Fn(&Candidate) -> bool, count: usize) -> Vec<String> {
-        let cost = |one: &Priced| one.cost(&self.machine, &self.facts, rows);
+        let size = self.sizes.iter().position(|size| *size == rows);
+        let cost = |one: &Priced| size.and_then(|size| one.costs.get(size)).copied().unwrap_or(f64::INFINITY);
         let mut costs: Vec<(f64, &Priced)> = self.priced.iter().map(|one| (cost(one), one)).collect();
         costs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let least = costs.first().map_or(0.0, |(cost, _)| *cost);
@@ -88,11 +84,11 @@ impl PricedCandidates {
     }
 
     /// The neighbours of a candidate, with what they cost.
-    fn look_around(&mut self, task: &Task, of: Candidate) -> Vec<Candidate> {
+    fn look_around(&mut self, of: Candidate) -> Vec<Candidate> {
         let neighbours = of.neighbours();
         let mut new = neighbours.clone();
-        new.retain(|one| !self.priced.iter().any(|known| known.candidate == *one));
-        self.priced.extend(price_all(task.model, &self.machine, &SIZES, new));
+        new.retain(|one| !self.priced.iter().any(|priced| priced.candidate == *one));
+        self.priced.extend(self.evaluator.price_all(&self.sizes, new));
         neighbours
     }
 
@@ -104,12 +100,16 @@ impl PricedCandidates {
         let (Some(a), Some(b)) = (priced(few), priced(many)) else {
             return (few.rows as f64 * many.rows as f64).sqrt() as usize;
         };
-        let curve = |one: &Priced, best: &Best, rows: usize| {
-            let time = best.figures.first().map_or(1.0, |figure| figure.us_per_row.median);
-            let at = one.cost(&self.machine, &self.facts, best.rows) / best.rows as f64;
-            one.cost(&self.machine, &self.facts, rows) * time / at
+        let (a, b) = (self.evaluator.code(&a.candidate), self.evaluator.code(&b.candidate));
+        let cost = |code: &Option<CandidateCode>, rows: usize| {
+            code.as_ref().map_or(f64::INFINITY, |code| self.evaluator.cost(code, rows))
         };
-        crossing((few.rows, many.rows), |rows| curve(a, few, rows) <= curve(b, many, rows))
+        let curve = |code: &Option<CandidateCode>, best: &Best, rows: usize| {
+            let time = best.figures.first().map_or(1.0, |figure| figure.us_per_row.median);
+            let at = cost(code, best.rows) / best.rows as f64;
+            cost(code, rows) * time / at
+        };
+        crossing((few.rows, many.rows), |rows| curve(&a, few, rows) <= curve(&b, many, rows))
     }
 }
 
@@ -118,15 +118,14 @@ fn one_size(
     field: &mut Field,
     rows: usize,
     own: &Variants<String>,
-    known: &mut PricedCandidates,
+    pool: &mut PricedCandidates,
     state: &mut State,
     watch: &mut Watch,
 ) -> Result<Vec<Best>, Failure> {
-    let task = *field.task();
     let chosen = own.for_rows(rows).clone();
     let mut texts = vec![chosen.clone()];
     texts.extend(state.fastest(rows).into_iter().take(FIRST).map(|tried| tried.schedule.clone()));
-    texts.extend(known.cheapest(rows, &|_| true, FIRST));
+    texts.extend(pool.cheapest(rows, &|_| true, FIRST));
     let entered = field.enter(&texts);
     field.race(&entered, MANY, watch)?;
     let size = field.left().max(Duration::from_millis(1));
@@ -134,11 +133,11 @@ fn one_size(
     while !field.ended && field.left() > size.mul_f64(1.0 - COMPILING) {
         let Some((best, _)) = field.best().filter(|(best, _)| centre != Some(*best)) else { break };
         centre = Some(best);
-        let Some(candidate) = field.entrants.get(best).and_then(|one| known.candidate(&one.text)) else {
+        let Some(candidate) = field.entrants.get(best).and_then(|one| pool.candidate(&one.text)) else {
             break;
         };
-        let around = known.look_around(&task, candidate);
-        let entered = field.enter(&known.cheapest(rows, &|one| around.contains(one), NEXT));
+        let around = pool.look_around(candidate);
+        let entered = field.enter(&pool.cheapest(rows, &|one| around.contains(one), NEXT));
         if entered.is_empty() {
             break;
         }

@@ -4,6 +4,7 @@ mod argument;
 mod header;
 mod item;
 mod number;
+mod order;
 mod statement;
 
 use sched_grammar::ast::{Comment, Span};

@@ -22,7 +22,6 @@ mod links;
 mod names;
 mod nest_view;
 mod pages;
-mod rank;
 mod references;
 mod rename;
 mod selection;

@@ -56,6 +56,7 @@ pub enum RowVectors {
 /// - stored nodes, operands and trees that the layout holds,
 /// - whether walks take the same number of steps to every leaf,
 /// - the way of vectors of rows to the leaves,
+/// - its turn among the layouts that are tried, and whether chosen schedules for CPUs walk it with vectors,
 /// - rows of a vector on a GPU, 1 without vectors,
 /// - machines on which nodes may be tiles,
 /// - smallest number of bytes of a node, leaves included, and of a row's value,
@@ -63,7 +64,7 @@ pub enum RowVectors {
 macro_rules! layouts {
     ($($(#[$doc:meta])* $name:ident $word:literal {
         nodes: $nodes:ident, operands: $operands:ident, shapes: $shapes:ident, straight: $straight:literal,
-        row_vectors: $row_vectors:ident,
+        row_vectors: $row_vectors:ident, turn: $turn:literal, cpu_vectors: $cpu_vectors:literal,
         gpu_lanes: $gpu_lanes:literal, tiles: $tiles:ident, node_bytes: $node_bytes:literal,
         value_bytes: $value_bytes:literal, meaning: $meaning:literal, smaller: $smaller:literal,
     })*) => {
@@ -110,6 +111,18 @@ macro_rules! layouts {
                 match self { $(Layout::$name => RowVectors::$row_vectors),* }
             }
 
+            /// Position among all layouts from 1, in the order in which schedules for a model try them: those
+            /// whose walks take fewer instructions come first.
+            pub const fn turn(self) -> u32 {
+                match self { $(Layout::$name => $turn),* }
+            }
+
+            /// Whether schedules that schedc chooses for CPUs walk it with rows or trees in the lanes of
+            /// vectors.
+            pub const fn has_cpu_vectors(self) -> bool {
+                match self { $(Layout::$name => $cpu_vectors),* }
+            }
+
             /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
             pub const fn gpu_lanes(self) -> u32 {
                 match self { $(Layout::$name => $gpu_lanes),* }
@@ -147,28 +160,28 @@ layouts! {
     /// Complete trees in level order.
     Array "array" {
         nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
-        gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
+        turn: 6, cpu_vectors: false, gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
         nodes: Existing, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
+        turn: 5, cpu_vectors: true, gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
         nodes: Complete, operands: Values, shapes: Any, straight: true, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
+        turn: 4, cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
         meaning: "complete trees as one table for each level, which vectors look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Like `Levels`, with threshold bins instead of thresholds.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, shapes: Any, straight: true, row_vectors: Steps,
-        gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
+        turn: 2, cpu_vectors: true, gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
         meaning: "like levels, with small integers instead of thresholds; rows are quantized too.",
         smaller: "use representation(array) or representation(sparse)",
     }
@@ -176,7 +189,7 @@ layouts! {
     /// tree in this order.
     Preorder "preorder" {
         nodes: Existing, operands: Bins, shapes: Any, straight: false, row_vectors: Sweep,
-        gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
+        turn: 3, cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
         smaller: "use representation(sparse), whose nodes are smaller",
@@ -184,14 +197,14 @@ layouts! {
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
     Oblivious "oblivious" {
         nodes: Complete, operands: Bins, shapes: Oblivious, straight: true, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Nowhere, node_bytes: 2, value_bytes: 1,
+        turn: 1, cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 2, value_bytes: 1,
         meaning: "trees whose nodes of a level all make one test, which is stored once; rows are quantized.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Complete trees of one depth, with the same node of all trees side by side.
     Reorg "reorg" {
         nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
-        gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
+        turn: 7, cpu_vectors: false, gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",

@@ -6,6 +6,7 @@
 
 pub mod footprint;
 mod layout;
+mod layout_order;
 mod model;
 mod nest;
 pub mod show;

@@ -58,10 +58,8 @@ pub fn finding(
     };
     match &binding.status {
         Status::Missing => {
-            let mut message = format!(
-                "the model {} does not exist; checking without a model",
-                path.display()
-            );
+            let mut message =
+                format!("the model {} does not exist; checking without a model", path.display());
             if let Some((last, others)) = meant.split_last() {
                 let others: String = others.iter().map(|other| format!("`{other}`, ")).collect();
                 let or = if others.is_empty() { "" } else { "or " };

@@ -5,7 +5,7 @@ use pyo3::PyErr;
 use sched_diagnostics::Diagnostic;
 use sched_lang::Checked;
 use sched_lang::diagnostics::{Severity, full, json};
-use schedc_driver::{Failure, Source, Teller};
+use schedc_driver::{Failure, Reporter, Source};
 use std::cell::RefCell;
 
 /// Findings as JSON and as text.
@@ -57,14 +57,14 @@ impl Keeper {
     /// The error that stops a compilation: findings in the schedule, or a refusal.
     pub fn stopped(self, failure: Failure) -> FindingsReport {
         match failure {
-            Failure::Findings | Failure::Told(_) => self.report(),
+            Failure::Findings | Failure::Reported(_) => self.report(),
             Failure::Refused(diagnostic) => FindingsReport::refused(*diagnostic),
         }
     }
 }
 
-impl Teller for Keeper {
-    fn findings(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
+impl Reporter for Keeper {
+    fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
         let severe = |diagnostic: &&Diagnostic| diagnostic.severity >= least;
         let found: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();

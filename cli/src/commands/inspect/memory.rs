@@ -33,7 +33,7 @@ fn size(model: &Model, word: &str) -> Result<usize, String> {
         compile(model, nests, &[KernelKind::Raw], &machines::of(MACHINE)).map_err(
             |failure| match failure {
                 Failure::Refused(diagnostic) => diagnostic.message,
-                Failure::Findings | Failure::Told(_) => "it does not compile".to_string(),
+                Failure::Findings | Failure::Reported(_) => "it does not compile".to_string(),
             },
         )?;
     Ok(compiled.lir.tables.iter().map(|table| table.bytes.len()).sum())

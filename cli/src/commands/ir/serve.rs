@@ -87,7 +87,8 @@ fn model<'k>(
     let fresh = match loaded.take().filter(|old| old.stamp == stamp) {
         Some(loaded) => loaded,
         None => {
-            let model = Model::read(path, &args.reading.options())?.profiled(&args.values)?;
+            let model =
+                Model::read(path, &args.reading.options())?.profiled(args.values.profile.as_deref())?;
             let predictor = Predictor::new(&model, args.cpu);
             LoadedModel { stamp, model, predictor, costs: Vec::new() }
         }
@@ -136,7 +137,7 @@ fn text(args: &Ir, model: &Model, source: &Source, stage: Stage) -> Result<Strin
 fn in_words(failure: Failure) -> String {
     match failure {
         Failure::Refused(diagnostic) => words(*diagnostic),
-        Failure::Findings | Failure::Told(_) => "the schedule cannot be compiled".to_owned(),
+        Failure::Findings | Failure::Reported(_) => "the schedule cannot be compiled".to_owned(),
     }
 }
 

@@ -72,7 +72,8 @@ impl Predictor for Jit {
     }
 }
 
-/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to round.
+/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to
+/// round.
 pub struct JitByRows<'a> {
     first: Jit,
     wide: OnceCell<Jit>,
@@ -104,7 +105,7 @@ impl<'a> JitByRows<'a> {
 fn why(failure: Failure) -> String {
     match failure {
         Failure::Refused(diagnostic) => diagnostic.message,
-        Failure::Findings | Failure::Told(_) => "there is no code for rows of 64-bit floats".to_string(),
+        Failure::Findings | Failure::Reported(_) => "there is no code for rows of 64-bit floats".to_string(),
     }
 }
 

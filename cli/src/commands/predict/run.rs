@@ -1,5 +1,5 @@
-//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it takes does
-//! not grow with the rows.
+//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it
+//! takes does not grow with the rows.
 
 use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 /// Most rows of a separate array that are read at a time.
 pub const PIECES: usize = 1 << 16;
 
-/// Numbers in the rows of a batch, or in its results, at most.
+/// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
 const MOST_NUMBERS: usize = 1 << 23;
 
-/// Rows of a batch, if code that predicts takes at most `call` of them: so many that rows and results have not more numbers
-/// than memory is to hold.
+/// Rows of a batch, if code takes at most `call` rows: rows and results have at most `MOST_NUMBERS` numbers
+/// each.
 pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }

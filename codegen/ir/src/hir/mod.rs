@@ -13,6 +13,7 @@ pub use leaf_loop::{LeafLoop, known};
 use crate::budget::Budget;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
+use crate::forests::KernelForest;
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;
 use sched_forest::{Forest, LinearLeaf, Predicate, Profile, SetTests, Tree};
@@ -66,11 +67,12 @@ pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>)
 /// If the nest is still symbolic, if padding would exceed the budget, or if tiles by probability have
 /// no profile.
 pub fn build(
-    mut forest: Arc<Forest>,
+    kernel_forest: &KernelForest,
     profile: Option<&Profile>,
     nest: Nest,
     budget: &Budget,
 ) -> Result<Hir, CompileError> {
+    let mut forest = Arc::clone(kernel_forest.forest());
     if nest.tree_order != TreeOrder::Model {
         order(Arc::make_mut(&mut forest), nest.tree_order);
     }
@@ -83,7 +85,7 @@ pub fn build(
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
     let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.is_coded());
-    let bins = if quantized { Some(Arc::new(BinMap::of(&forest)?)) } else { None };
+    let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
     pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
     Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins })
 }

@@ -6,7 +6,7 @@
 //! are in the same sets form a class, so that one look-up of bits answers all sets of a feature.
 
 use super::table::Table;
-use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe, SetTests};
+use sched_forest::{CategoryRule, Column, Forest, Prepared, Recipe};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -98,15 +98,13 @@ const MOST_BYTES: u64 = 1 << 28;
 const MOST_CATEGORIES: u32 = 1 << 24;
 
 impl RowColumns {
-    /// The columns of a model, if some of its tests is not numeric.
+    /// The columns of a prepared model, as tables.
     ///
     /// # Errors
     /// If their tables would be too large.
-    pub fn of(source: &Arc<Forest>, tested: SetTests) -> Result<Option<RowColumns>, ColumnsTooLarge> {
-        let Some(prepared) = source.prepared_for(tested) else { return Ok(None) };
-        let tables = ColumnTables::of(source, &prepared)?;
-        let (source, prepared) = (Arc::clone(source), Arc::new(prepared));
-        Ok(Some(RowColumns { source, prepared, tables, first_table: 0 }))
+    pub fn new(source: Arc<Forest>, prepared: Arc<Prepared>) -> Result<RowColumns, ColumnsTooLarge> {
+        let tables = ColumnTables::of(&source, &prepared)?;
+        Ok(RowColumns { source, prepared, tables, first_table: 0 })
     }
 
     /// Adds the tables to those of a module.
@@ -120,11 +118,6 @@ impl RowColumns {
         let all = [("column_parts", parts), ("column_values", values), ("category_classes", classes)];
         let all = all.into_iter().chain([("category_bits", bits)]);
         tables.extend(all.map(|(name, bytes)| Table { name: name.to_string(), bytes }));
-    }
-
-    /// The forest over the columns.
-    pub fn forest(&self) -> &Forest {
-        &self.prepared.forest
     }
 
     /// Conversion of a value to a category, as the runtime numbers it, with its bound.
@@ -268,7 +261,7 @@ fn too_large(what: String) -> ColumnsTooLarge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_forest::{ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+    use sched_forest::{ForestParts, Inner, Leaf, NodeRef, Predicate, SetTests, Target, Tree};
 
     /// One stump for each test of feature 0.
     fn stumps(tests: Vec<Predicate>, sets: Vec<Vec<u32>>) -> Arc<Forest> {
@@ -284,11 +277,16 @@ mod tests {
         Arc::new(Forest::new(ForestParts { trees, sets, ..ForestParts::default() }).expect("a valid forest"))
     }
 
+    fn columns_of(forest: &Arc<Forest>, tested: SetTests) -> Result<RowColumns, ColumnsTooLarge> {
+        let prepared = forest.prepared_for(tested).expect("a test that is not numeric");
+        RowColumns::new(Arc::clone(forest), Arc::new(prepared))
+    }
+
     #[test]
     fn categories_in_the_same_sets_are_one_class() {
         let member = |set| Predicate::Member { set };
         let forest = stumps(vec![member(0), member(1)], vec![vec![1, 2, 5], vec![1, 2, 4]]);
-        let columns = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
+        let columns = columns_of(&forest, SetTests::OfColumns).expect("small tables");
         assert_eq!(columns.tables.classes, [0, 1, 1, 0, 2, 3]);
         let bits: Vec<u64> = columns.tables.bits.iter().map(|bits| bits & 3).collect();
         assert_eq!(bits, [3, 0, 1, 2]);
@@ -299,7 +297,7 @@ mod tests {
     fn features_with_many_sets_have_two_columns() {
         let tests = (0..5).map(|set| Predicate::Member { set }).collect();
         let forest = stumps(tests, (0..5).map(|set| vec![set, set + 1, 9]).collect());
-        let by_class = RowColumns::of(&forest, SetTests::OfClasses).expect("small tables").expect("sets");
+        let by_class = columns_of(&forest, SetTests::OfClasses).expect("small tables");
         let kinds: Vec<_> = by_class.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
         assert_eq!(kinds, [(ColumnKind::Class, 2)]);
         // Categories 6 to 8 are in no set: class 1 of all classes, and class 0 of those in the table.
@@ -308,7 +306,7 @@ mod tests {
             by_class.rows(&[f64::NAN, 7.0, 0.0, 5.0, 9.0]),
             [0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 0.0, 128.0, 1.0, 1.0]
         );
-        let by_column = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
+        let by_column = columns_of(&forest, SetTests::OfColumns).expect("small tables");
         assert_eq!((by_column.count(), by_column.sets(), by_class.sets()), (5, 5, 0));
     }
 
@@ -321,19 +319,15 @@ mod tests {
             Predicate::Equal { value: 2.5 },
         ];
         let forest = stumps(tests, vec![vec![0]]);
-        let columns = RowColumns::of(&forest, SetTests::OfColumns).expect("small tables").expect("sets");
+        let columns = columns_of(&forest, SetTests::OfColumns).expect("small tables");
         let kinds: Vec<_> = columns.tables.parts.iter().map(|part| (part.kind, part.count)).collect();
         assert_eq!(kinds, [(ColumnKind::Value, 1), (ColumnKind::Equal, 1), (ColumnKind::Member, 1)]);
         assert_eq!(columns.rows(&[2.5, 0.0]), [2.5, 0.0, 1.0, 0.0, 1.0, 0.0]);
-        assert_eq!(
-            RowColumns::of(&stumps(vec![Predicate::Numeric { threshold: 1.0 }], vec![]), SetTests::OfColumns),
-            Ok(None)
-        );
     }
 
     #[test]
     fn absurd_categories_are_refused() {
         let forest = stumps(vec![Predicate::Member { set: 0 }], vec![vec![u32::MAX]]);
-        assert_eq!(RowColumns::of(&forest, SetTests::OfColumns).expect_err("too large").mebibytes, 256);
+        assert_eq!(columns_of(&forest, SetTests::OfColumns).expect_err("too large").mebibytes, 256);
     }
 }

@@ -1,9 +1,9 @@
-//! Copies of rows: which are transposed, and which have their sums beside them.
+//! Copies of rows: whether each is transposed, and whether its sums are beside it.
 //!
-//! A copy lies in blocks as wide as the vectors that walk its rows. If there are several margins, the sums of a block lie
-//! margin by margin beside it: a vector of leaf values is added in one piece then, and the output is read before and
-//! written after all trees of the copy. Leaves that hold a value for each margin are added in this way where that costs
-//! less than to add them row by row.
+//! A transposed copy has blocks as wide as the vectors that walk its rows. With several margins, the sums of
+//! a block are beside it, margin by margin. A vector of leaf values is then added at once, and the output is
+//! read before and written after all trees of the copy. Leaf vectors are added in this way if that takes
+//! fewer instructions than adding them row by row.
 
 use super::CopyPlan;
 use super::margins::adds_by_margin;
@@ -58,8 +58,8 @@ pub fn all(
     Ok((copies, scratch.rows_per_run()))
 }
 
-/// Whether nothing but copies reads the rows of a call, and these can be filled from columns: bins lie in blocks, and no
-/// leaf is a function of its row. Devices take rows.
+/// Whether only copies read the rows of a call, and all copies can be filled from columns. Copies of bins
+/// must be transposed, and leaves must not be functions of their row. Devices take rows.
 pub fn take_columns(
     body: &[Stmt],
     hir: &Hir,
@@ -76,16 +76,16 @@ pub fn take_columns(
     seen.is_ok() && fits && from_copies && !hir.forest.has_linear_leaves() && !any_mapped(body)
 }
 
-/// What surrounds a copy of rows.
+/// The surroundings of a copy of rows.
 #[derive(Clone, Copy, Default)]
 struct Context {
-    /// Another copy.
+    /// Whether another copy surrounds it.
     copied: bool,
-    /// A loop whose iterations run in parallel.
+    /// Whether a loop surrounds it whose iterations run in parallel.
     parallel: bool,
 }
 
-/// Calls `see` for every copy of rows, and says what surrounds it.
+/// Calls `see` for every copy of rows with its surroundings.
 fn for_each_copy(
     stmts: &[Stmt],
     around: Context,
@@ -120,8 +120,9 @@ fn for_each_copy(
     Ok(())
 }
 
-/// Whether a leaf loop over the rows of a copy that lies in blocks ends with the copy or the rows of the call. If it ends
-/// before, the rows behind it may be those of an iteration that runs at the same time, whose sums nobody else may write.
+/// Whether a leaf loop over the rows of a transposed copy ends with the copy or the rows of the call. If it
+/// ends earlier, the next rows may belong to an iteration that runs at the same time, whose sums must not be
+/// written here.
 fn walks_all(walks: &Walks, window: &Window) -> bool {
     window.high.is_some_and(|high| {
         walks.iter.stops.iter().all(|stop| match stop.limit {
@@ -131,8 +132,8 @@ fn walks_all(walks: &Walks, window: &Window) -> bool {
     })
 }
 
-/// Rows of the blocks in which a copy lies: as many as the vectors have that walk it, if all walks are over
-/// rows in vectors of one width that coincide with blocks.
+/// Rows of a block of a transposed copy: the lanes of the vectors that walk it. `None` unless all walks are
+/// over rows in vectors of one width that coincide with blocks.
 fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
     let width = |leaf: &LeafUse| {
         let base = leaf.fixed(base);
@@ -152,7 +153,7 @@ fn adds_to_output(walks: &Walks) -> bool {
     walks.target.accumulator == Accumulator::Output && !walks.target.atomic
 }
 
-/// Whether all that a statement does with sums is to add walks' leaves as `adds` says.
+/// Whether a statement changes sums only by leaf loops for which `adds` holds.
 fn only_adds(stmt: &Stmt, adds: &dyn Fn(&Walks) -> bool) -> bool {
     let all = |body: &[Stmt]| body.iter().all(|stmt| only_adds(stmt, adds));
     match stmt {

@@ -1,4 +1,4 @@
-//! How leaf vectors are added to sums: margin by margin, or row by row.
+//! The order in which leaf vectors are added to sums: margin by margin, or row by row.
 
 use super::traversal::BYTE_LANES;
 use crate::bytes::scalar;
@@ -8,17 +8,18 @@ use crate::mir::Walks;
 use crate::repr::{IN_REGISTERS, add_pieces};
 use sched_nest::RowVectors;
 
-/// Bytes of a register.
+/// Bytes of the longest vector registers.
 const REGISTER: u64 = 64;
-/// Most leaves whose numbers are bytes.
+/// Most leaves whose indices are bytes.
 const MOST_BYTES: u64 = 1 << 8;
-/// Instructions to get the place of a row's leaf vector out of a vector of them.
+/// Instructions that extract the address of a row's leaf vector from a vector of addresses.
 const PLACE: u64 = 4;
-/// Instructions to load, add and store.
+/// Instructions that load, add and store a piece of a leaf vector.
 const ADD: u64 = 3;
 
-/// Whether a leaf loop over vectors of rows adds leaf vectors margin by margin. Of each margin a tree's leaves are looked up
-/// in registers, if they fit there; else each row's vector is added by itself.
+/// Whether a leaf loop over vectors of rows adds leaf vectors margin by margin. The leaf values of a margin
+/// are then looked up in registers. They must fit there, and the look-ups take at most as many instructions
+/// as adding each row's vector.
 pub fn adds_by_margin(hir: &Hir, walks: &Walks) -> bool {
     let trees = &hir.forest.trees;
     let sweeps = walks.layout.row_vectors() == RowVectors::Sweep;
@@ -30,7 +31,7 @@ pub fn adds_by_margin(hir: &Hir, walks: &Walks) -> bool {
     let fits = |leaves: &u64| (2..=MOST_BYTES).contains(leaves) && leaves * element <= IN_REGISTERS;
     let Some(leaves) = leaves.filter(fits).filter(|_| walks.layout.is_coded()) else { return false };
     let margins = hir.forest.num_margins as u64;
-    // A shuffle takes two registers of leaves; what several find is chosen from.
+    // A shuffle looks up two registers of leaves. Selects combine the results of several shuffles.
     let shuffles = 2 * (leaves * element).div_ceil(2 * REGISTER) - 1;
     let rows = REGISTER / element;
     let pieces = add_pieces(margins as i64, element as u32).len() as u64;

@@ -1,22 +1,24 @@
-//! The plan: which algorithm runs, and on which bytes.
+//! The plan: the algorithm of each loop, and the bytes that it works on.
 //!
-//! MIR says what is computed in which order; LIR is the code. Between them the plan decides, once and as
-//! plain data, all that a machine cares about and a result does not: how trees are stored ([`Stored`]), how
-//! each leaf loop walks them ([`WalkPlan`]), and how copies of rows lie ([`CopyPlan`]). [`build()`] makes it.
-//! Lowering obeys and asks nobody.
+//! MIR fixes the computation and its order, and LIR is the code. The plan is between them. It takes, once and
+//! as plain data, the decisions that change speed and not results: the storage of trees ([`Stored`]), the
+//! traversal of each leaf loop ([`WalkPlan`]), and the arrangement of copies of rows ([`CopyPlan`]).
+//! [`build()`] makes it. Nothing changes it afterwards, and lowering takes no such decision.
 //!
-//! The decisions are taken in this order, each from those before it:
+//! The decisions are taken in this order, each from the earlier ones:
 //!
-//! 1. `copies`: which copies of rows are transposed, and which have their sums beside them.
-//! 2. `storage`: the storage that the leaf loops want, and the one that they get where trees do not fit it.
-//! 3. `traversal`: how each leaf loop walks its storage, how bins are fetched, whether the row is a table.
-//! 4. `sums`: how leaves are added up, and how many trees are walked together where rows are few.
-//! 5. `transfer`: whether rows travel to a device as bins.
-//! 6. `margins`: whether leaf vectors are added margin by margin.
+//! 1. `copies`: which copies of rows are transposed, and which have their sums beside them. `margins` decides
+//!    for these whether leaf vectors are added margin by margin.
+//! 2. `transfer`: whether rows travel to a device as bins. `outline` has this and the copies; the transfer is
+//!    agreed on by all variants before the plan of any is built.
+//! 3. `storage`: the storage that the leaf loops ask for, and a fallback if it does not hold their trees.
+//! 4. `traversal`: how each leaf loop walks its storage, how bins are fetched, whether the row is a table.
+//! 5. `sums`: how leaves are added up, and how many trees are walked together if rows are few.
 
 mod build;
 mod copies;
 mod margins;
+mod outline;
 mod print;
 mod shared_trees;
 mod storage;
@@ -24,8 +26,8 @@ mod sums;
 mod transfer;
 mod traversal;
 
-pub use build::build;
-pub use transfer::of_all as common_transfer;
+pub use build::{Setting, build};
+pub use outline::common_transfer;
 
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
@@ -36,42 +38,42 @@ use std::collections::BTreeMap;
 
 /// The plan of one nest.
 pub struct Plan {
-    /// How trees are stored.
+    /// The storages of trees.
     pub storages: BTreeMap<Storage, Stored>,
     /// The leaf loops.
     pub walks: BTreeMap<WalkId, WalkPlan>,
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, CopyPlan>,
-    /// The sums of a thread that it keeps; others are in memory.
+    /// The sums that threads keep in registers; others are in memory.
     pub thread_sums: BTreeMap<ThreadSumsId, KeptRows>,
-    /// The features of transposed copies, if there are any: one set for all, so that a storage serves all of
-    /// them.
+    /// The features of transposed copies, if there are any. All copies have the same features, so that they
+    /// share storages.
     pub subset: Option<FeatureSubset>,
-    /// Whether rows of the host travel to a device as bins. Where there are several variants, it is what those that read bins
-    /// have in common.
+    /// The transfer of host rows to a device as bins, if they travel as bins. All variants that take part
+    /// have the same.
     pub transfer: Option<BinTransfer>,
-    /// Whether the rows of a call may be columns: all that reads them is copies, which are filled from either.
+    /// Whether the rows of a call may be columns: only copies read them, which can be filled from columns.
     pub takes_columns: bool,
-    /// A call must be cut into runs of at most this many rows.
+    /// Most rows of a run; longer calls are cut into several runs.
     pub rows_per_run: Option<i64>,
     /// The type of indices.
     pub index: Scalar,
-    /// Columns of a row that stand for one set of categories each.
+    /// Number of columns of a row that each stand for one set of categories.
     pub set_columns: u64,
 }
 
 /// Sums that a thread keeps in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptRows {
-    /// Rows, one after the other.
+    /// Number of adjacent rows.
     pub rows: i64,
 }
 
-/// Trees that are stored in one way.
+/// Trees that share a storage.
 pub struct Stored {
-    /// Which trees.
+    /// Whether each tree is among them.
     pub trees: Vec<bool>,
-    /// The format that their leaf loops wanted, if that does not hold the trees.
+    /// The format that their leaf loops asked for, if it does not hold the trees.
     pub instead_of: Option<Format>,
     /// Their tables and code.
     pub layout: Layout,
@@ -79,65 +81,65 @@ pub struct Stored {
     pub bytes: u64,
 }
 
-/// How a leaf loop runs.
+/// The plan of a leaf loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WalkPlan {
-    /// The loop's name in the schedule.
+    /// Name of the loop in the schedule.
     pub name: String,
-    /// How its trees are stored.
+    /// The storage of its trees.
     pub storage: Storage,
-    /// How they are walked.
+    /// The traversal of the storage.
     pub traversal: Traversal,
-    /// The steps of walks that take steps.
+    /// The steps of walks, unless the traversal visits all nodes.
     pub steps: Steps,
-    /// Whether the one row of a vector of trees, or of a tile's tests, is looked up as a table.
+    /// The table of the single row of a vector of trees or of a tile's tests, if the row is looked up as one.
     pub row_table: Option<RowTable>,
-    /// How leaves are added up.
+    /// The access to the sums that leaves are added to.
     pub sums: SumAccess,
-    /// Where rows are few: how many vectors of several trees advance together. 1 for those of one tree.
+    /// Vectors, of several trees, that advance together if rows are few. 1 if there are none of several
+    /// trees.
     pub unroll_and_jam: u32,
 }
 
-/// A row as a table that is looked up by the numbers of features or columns.
+/// A row as a look-up table, indexed by feature or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowTable {
-    /// Its entries, a power of two.
+    /// Number of entries, a power of two.
     pub length: u16,
-    /// Whether it reaches beyond what can be read of the row.
+    /// Whether the table is longer than the readable part of the row.
     pub masked: bool,
 }
 
-/// How leaves are added up.
+/// The access to sums that leaves are added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SumAccess {
-    /// In a register: one row, one margin, or all margins where leaves are vectors.
+    /// In a register: one row with one margin, or with all margins if leaves are vectors.
     Register,
-    /// A vector of rows at a time: their sums are one piece of memory. What is left of a loop is a vector
-    /// with a mask. Leaf vectors are added margin by margin.
+    /// A vector of rows at a time, whose sums are adjacent in memory. The remainder of a loop is a masked
+    /// vector. Leaf vectors are added margin by margin.
     Vector,
-    /// A leaf vector at a time, to all margins of its row.
+    /// One leaf vector at a time, to all margins of its row.
     Margins,
-    /// One by one.
+    /// One value at a time.
     Each,
 }
 
-/// How a copy of rows lies.
+/// The arrangement of a copy of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyPlan {
-    /// Rows of a block, within which the copy lies feature by feature; rows lie one after the other if there
-    /// is none.
+    /// Rows of a transposed block. `None` if the copy is row-major.
     pub blocks: Option<u32>,
-    /// Whether the sums of the rows are copied too, in the same blocks, and written back at the end.
+    /// Whether the sums of the rows are copied, too, in the same blocks, and written back at the end.
     pub sums: bool,
-    /// Whether the threads of a block share it. It lies feature by feature then, all rows in one piece.
+    /// Whether the threads of a block share it. It is then column-major over all its rows.
     pub shared: bool,
-    /// Whether neighbouring rows are in words of their own, so that threads read different banks of shared memory. Else
-    /// the bins of neighbouring rows are neighbouring bytes.
+    /// Whether each row has words of its own, so that neighbouring threads read different banks of shared
+    /// memory. Otherwise the bins of neighbouring rows are neighbouring bytes.
     pub spread: bool,
 }
 
 impl Plan {
-    /// The storages of some leaf loops, each once.
+    /// The distinct storages of a range of leaf loops.
     pub fn storages_of(&self, walks: &WalkRange) -> Vec<Storage> {
         let mut storages = Vec::new();
         for storage in walks.ids().filter_map(|walk| Some(self.walks.get(&walk)?.storage)) {

@@ -6,7 +6,8 @@ use crate::quantize::fetch::FetchStrategy;
 use crate::repr::traverse::{Steps, Traversal};
 use std::fmt::{self, Display, Formatter};
 
-/// Where a row has more columns that are sets, making them costs about as much as walking as many trees.
+/// Columns of sets above which a plan is printed with advice: making a column costs about as much as walking
+/// a tree.
 const MANY_SET_COLUMNS: u64 = 64;
 
 impl Display for Plan {

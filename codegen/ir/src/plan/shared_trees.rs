@@ -1,4 +1,4 @@
-//! Whether the trees that blocks copy can be copied.
+//! The check of copies of trees into the memory of blocks.
 
 use super::Stored;
 use crate::codes;
@@ -7,7 +7,11 @@ use crate::mir::{Stmt, WalkId};
 use crate::repr::Storage;
 use std::collections::BTreeMap;
 
-/// Refuses copies of trees that do not lie in one piece.
+/// Refuses copies of trees that are not contiguous in their storage.
+///
+/// # Errors
+///
+/// When a nest copies such trees.
 pub fn check(
     stmts: &[Stmt],
     storages: &BTreeMap<Storage, Stored>,
@@ -23,7 +27,10 @@ pub fn check(
             if let Some(storage) = walked.into_iter().find(scattered) {
                 return Err(CompileError::new(
                     codes::GPU,
-                    format!("trees as {storage} do not lie in one piece each, so that a block cannot copy some of them"),
+                    format!(
+                        "trees as {storage} do not lie in one piece each, so that a block cannot copy some of \
+                         them"
+                    ),
                     "do not cache trees, or use representation(array) or representation(sparse)",
                 ));
             }

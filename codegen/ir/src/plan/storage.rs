@@ -1,7 +1,7 @@
-//! How trees are stored: what leaf loops want, and what they get.
+//! The storages of trees: the ones that leaf loops ask for, and fallbacks.
 //!
-//! Leaf loops that want the same share it. Where its trees do not fit, all of them get what holds any tree;
-//! the plan says so.
+//! Leaf loops that ask for the same storage share it. If it does not hold their trees, all of them get one
+//! that holds any tree, and the printed plan says so.
 
 use super::sums::has_leaf_vectors;
 use super::{CopyPlan, Stored};
@@ -16,48 +16,52 @@ use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
 use std::collections::BTreeMap;
 
-/// What the leaf loops of a nest want, and which trees they walk.
-pub struct Wanted<'a> {
+/// The storages that the leaf loops of a nest ask for, with the trees that they walk.
+pub struct StorageDemand<'a> {
     hir: &'a Hir,
     leaf_indices: bool,
-    /// The trees by what their walks want.
+    /// The trees of each storage.
     trees: BTreeMap<Storage, Vec<bool>>,
-    /// What each leaf loop wants.
+    /// The storage that each leaf loop asks for.
     of_walks: BTreeMap<WalkId, Storage>,
-    /// The layout that the schedule asks for, by the format that suits it.
+    /// The layout of the schedule, by the format that suits it.
     asked: BTreeMap<Format, nest::Layout>,
     /// Whether rows are transposed to be quantized.
     transposes_bins: bool,
-    /// Whether some add leaf vectors margin by margin.
+    /// Whether some leaf loop adds leaf vectors margin by margin.
     leaf_columns: bool,
 }
 
 /// The storages of a nest.
-pub struct Chosen {
-    /// All of them.
+pub struct NestStorages {
+    /// The storages with their trees.
     pub storages: BTreeMap<Storage, Stored>,
-    /// That of each leaf loop.
+    /// The storage of each leaf loop.
     pub of_walks: BTreeMap<WalkId, Storage>,
     /// The features of transposed copies.
     pub subset: Option<FeatureSubset>,
 }
 
-/// The format that suits a leaf loop, whatever its trees are. Threads that share a copy of rows walk as loops over rows
-/// do.
+/// The format that suits a leaf loop, regardless of its trees. Threads that share a copy of rows walk like
+/// loops over rows.
 fn suiting(walks: &Walks, shared: bool) -> Format {
     let over = if shared { Axis::Row } else { walks.over };
     let walking = if walks.lanes > 1 { Walking::Vectors(walks.over) } else { Walking::Single(over) };
     Format::suiting(walks.layout, walking)
 }
 
-impl<'a> Wanted<'a> {
-    /// What leaf loops want of a forest.
+impl<'a> StorageDemand<'a> {
+    /// The demand of leaf loops for the storage of a forest.
+    ///
+    /// # Errors
+    ///
+    /// When a test is not numeric and a layout does not hold it, or tiles are mixed with single nodes.
     pub fn of(
         hir: &'a Hir,
         walks: &[&Walks],
         copies: &BTreeMap<CacheId, CopyPlan>,
         leaf_indices: bool,
-    ) -> Result<Wanted<'a>, CompileError> {
+    ) -> Result<StorageDemand<'a>, CompileError> {
         only_numeric(hir)?;
         let mut asked = BTreeMap::new();
         let (mut trees, mut of_walks, mut transposes_bins) = (BTreeMap::new(), BTreeMap::new(), false);
@@ -91,11 +95,11 @@ impl<'a> Wanted<'a> {
             transposes_bins |= matches!(format, Format::Preorder | Format::LevelTests) && vectors;
         }
         let leaf_columns = has_leaf_vectors(hir) && copies.values().any(|copy| copy.sums);
-        Ok(Wanted { hir, leaf_indices, trees, of_walks, asked, transposes_bins, leaf_columns })
+        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, asked, transposes_bins, leaf_columns })
     }
 
-    /// The features of transposed copies of rows. Quantized rows are transposed first, with the features of
-    /// all trees.
+    /// The features of transposed copies of rows. Rows are transposed before they are quantized, with the
+    /// features of all trees.
     fn subset(&self) -> Option<FeatureSubset> {
         let mut all = vec![self.transposes_bins; self.hir.forest.trees.len()];
         let mut some = self.transposes_bins;
@@ -127,12 +131,12 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// What they get. `spent` bytes of the budget are taken.
+    /// The storages that hold the trees. Other tables take `spent` bytes of the budget.
     ///
     /// # Errors
     ///
     /// When a layout cannot hold the forest, or all tables together exceed the budget.
-    pub fn choose(self, budget: &Budget, spent: u64) -> Result<Chosen, CompileError> {
+    pub fn choose(self, budget: &Budget, spent: u64) -> Result<NestStorages, CompileError> {
         let subset = self.subset();
         let mut fitting: BTreeMap<Storage, (Vec<bool>, Option<Format>)> = BTreeMap::new();
         let mut of_walks = self.of_walks.clone();
@@ -160,7 +164,7 @@ impl<'a> Wanted<'a> {
             }
             storages.insert(storage, Stored { trees, instead_of, layout, bytes });
         }
-        Ok(Chosen { storages, of_walks, subset })
+        Ok(NestStorages { storages, of_walks, subset })
     }
 }
 

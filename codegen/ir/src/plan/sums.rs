@@ -1,4 +1,4 @@
-//! How leaves are added up, and how many trees are walked together where rows are few.
+//! The access to sums, and the number of trees that are walked together if rows are few.
 
 use super::{KeptRows, SumAccess};
 use crate::hir::Hir;
@@ -7,10 +7,10 @@ use sched_forest::Target;
 use sched_nest::Axis;
 use std::collections::BTreeMap;
 
-/// What surrounds a leaf loop.
+/// The surroundings of a leaf loop.
 #[derive(Clone, Copy, Default)]
 pub struct WalkContext<'m> {
-    /// The loop that contains nothing else to repeat and walks several of its trees together where rows are few.
+    /// The unroll-and-jam loop over trees that contains the leaf loop and nothing else.
     pub tree_loop: Option<&'m Loop>,
     /// Whether the sums of its rows are copied.
     pub copied_sums: bool,
@@ -19,13 +19,13 @@ pub struct WalkContext<'m> {
 }
 
 impl WalkContext<'_> {
-    /// What surrounds the statements of a loop.
+    /// The surroundings of the statements of a loop.
     pub fn inside<'m>(self, this: &'m Loop) -> WalkContext<'m> {
         let unroll_and_jam = this.mode == Mode::UnrollAndJam && this.only_walks().is_some();
         WalkContext { tree_loop: unroll_and_jam.then_some(this), ..self }
     }
 
-    /// How a leaf loop adds its leaves up.
+    /// The access of a leaf loop to its sums.
     pub fn sum_access(self, walks: &Walks, hir: &Hir) -> SumAccess {
         let margins = hir.forest.num_margins;
         let vectors = has_leaf_vectors(hir);
@@ -48,9 +48,8 @@ impl WalkContext<'_> {
         self.copied_sums && walks.target.accumulator == Accumulator::Output
     }
 
-    /// How many vectors of rows, those of several trees, advance together where the rows fill fewer, if the
-    /// schedule asks for that: as many as for one tree. Walks that are not in vectors, as of rows that lie too far
-    /// apart for them, have none to share.
+    /// Vectors, of several trees, that advance together if rows fill fewer: the size of the group for one
+    /// tree. 1 if the schedule does not unroll and jam, or walks are not in vectors of adjacent rows.
     pub fn unroll_and_jam(self, walks: &Walks) -> u32 {
         let unroll_and_jam =
             self.tree_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
@@ -59,13 +58,14 @@ impl WalkContext<'_> {
     }
 }
 
-/// Most margins of a row that are in registers while its trees are walked.
+/// Most margins of a row whose sums are in registers while its trees are walked. More margins would spill.
 const MOST_IN_REGISTERS: usize = 32;
 
-/// Most sums that a thread keeps. A thread of a GPU has 255 registers at most, and needs some for its walks.
+/// Most sums that a thread of a GPU keeps in registers. It has at most 255 registers, and its walks need some
+/// of them.
 const MOST_KEPT: i64 = 64;
 
-/// The sums that threads keep: few ones, of rows that lie one after the other.
+/// Adds the sums that threads keep: at most `MOST_KEPT`, of adjacent rows.
 pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<ThreadSumsId, KeptRows>) {
     for stmt in stmts {
         match stmt {
@@ -93,7 +93,7 @@ pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<Thr
     }
 }
 
-/// Whether some leaf holds a value for every margin.
+/// Whether some leaf has a value for each margin.
 pub fn has_leaf_vectors(hir: &Hir) -> bool {
     hir.forest.trees.iter().any(|tree| tree.target == Target::All)
 }

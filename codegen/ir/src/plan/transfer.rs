@@ -1,27 +1,31 @@
-//! How rows of the host travel to a device: as bins where these are fewer bytes.
+//! The transfer of host rows to a device: as bins if they are fewer bytes.
 //!
-//! A device computes a piece of rows faster than the bus delivers the next one, so that bytes of rows are time. Threads of
-//! the host quantize rows on their way into pinned memory, and the device copies bins instead of searching for them.
+//! A device computes a piece of rows faster than the bus delivers the next one, so that bytes of rows are
+//! time. Threads of the host quantize rows on their way into pinned memory, and the device copies bins
+//! instead of searching for them.
 
-use super::Plan;
 use crate::hir::Hir;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::mapped::any_mapped;
 use crate::mir::{Mir, Rows, Walks};
+use crate::quantize::BinMap;
 use crate::rows::features::FeatureSubset;
 use sched_nest::Variants;
 
-/// Rows of a block of bins: a column of it is a cache line of the host, and two sectors of the device.
+/// Rows of a block of bins. A column of a block, of 64 bytes, is a cache line of the host and two sectors of
+/// the device.
 const BLOCK: u32 = 64;
 
-/// Bytes that the bus delivers in a nanosecond: 16 lanes of PCIe 4.0.
+/// Bytes a nanosecond of the bus: 16 lanes of PCIe 4.0.
 const BUS: u32 = 25;
 
-/// Nanoseconds of the bus that bins must save in a run: the host takes about as long to wake threads and to wait for them.
+/// Nanoseconds of the bus that bins must save in a run. The host needs about 10 µs to wake its threads and to
+/// wait for them.
 const WORTH: u32 = 10_000;
 
-/// Whether rows travel as bins. All walks must read copies of their bins in shared memory, and bins must be bytes, fewer
-/// than those of the values. Runs have at most `rows_per_run` rows.
+/// The transfer of rows as bins under one nest. `None` unless all walks read copies of bins in shared memory,
+/// and the bins of a row are bytes, and fewer than the bytes of its values. Runs have at most `rows_per_run`
+/// rows.
 pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> Option<BinTransfer> {
     let bins = hir.bins.as_deref().filter(|bins| bins.element() == Scalar::I8)?;
     // Linear leaves read the rows themselves.
@@ -41,18 +45,19 @@ pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> 
     (row_bytes > 0 && is_reached).then_some(transfer)
 }
 
-/// How rows travel under the schedules of all variants. Runs may be so short that the variant which they take reads values:
-/// to all others the same bins travel.
-pub fn of_all(variants: &Variants<(&Hir, &Plan)>) -> Option<BinTransfer> {
-    let (hir, plan) = variants.rest();
-    let transfer = plan.transfer?;
-    let reads_values = |(other, plan): (&Hir, &Plan)| plan.transfer.is_none() || other.bins != hir.bins;
-    let short = variants.bounded().iter().filter(|variant| reads_values(variant.value));
+/// The transfer that serves all variants, of those that each allows by itself with the bins that it reads.
+/// `None` if the last variant allows none. A run takes values if its variant needs other bins, or none, and
+/// so do all shorter runs.
+pub fn common(variants: &Variants<(Option<BinTransfer>, Option<&BinMap>)>) -> Option<BinTransfer> {
+    let (transfer, bins) = variants.rest();
+    let transfer = (*transfer)?;
+    let reads_values = |(own, other): &(Option<BinTransfer>, Option<&BinMap>)| own.is_none() || other != bins;
+    let short = variants.bounded().iter().filter(|variant| reads_values(&variant.value));
     let longer = short.map(|variant| i64::from(variant.max_rows) + 1).max().unwrap_or(0);
     Some(BinTransfer { least_rows: transfer.least_rows.max(longer), ..transfer })
 }
 
-/// The features that rows are quantized from, where the host transposes them for a transfer.
+/// The features that the host transposes and quantizes for a transfer.
 pub fn features(hir: &Hir) -> FeatureSubset {
     FeatureSubset::new(&hir.forest, &vec![true; hir.forest.trees.len()])
 }

@@ -1,4 +1,4 @@
-//! How leaf loops walk their trees.
+//! The traversals of leaf loops.
 
 use super::{CopyPlan, RowTable};
 use crate::budget::FetchCosts;
@@ -10,29 +10,29 @@ use crate::repr::Format;
 use crate::repr::traverse::{Steps, Traversal, packed_rows};
 use sched_nest::Axis;
 
-/// Bytes of the longest row that is looked up as a table.
+/// Bytes of the longest row that is looked up as a table: four registers of 512 bits.
 const ROW_TABLE: i64 = 256;
-/// Bins of the longest row that single walks look up as a table: one register of bytes.
+/// Bins of the longest row that a test mask looks up: one register of 64 bytes.
 const BINS_TABLE: i64 = 64;
-/// Levels that packed rows walk together: deeper ones have more nodes than rows.
+/// Levels that packed rows walk together. Deeper levels have more nodes than a word has rows.
 const PACKED_LEVELS: u32 = 3;
-/// Fewest lanes whose node numbers are bytes.
+/// Fewest lanes of vectors whose node numbers are bytes: they fill the shortest registers.
 pub const BYTE_LANES: u32 = 16;
-/// Most steps after which all tests of a tree are still made at once.
+/// Deepest trees, in steps, whose tests are all made at once. Tests double with each step.
 const MASK_STEPS: u32 = 8;
 
 /// Rows as a leaf loop reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct RowsRead {
-    /// Values or bins.
+    /// Type of a value or bin.
     pub element: Scalar,
-    /// How many of them a row has.
+    /// Number of values or bins of a row.
     pub columns: i64,
-    /// How the copy lies that they are read from.
+    /// The copy that they are read from.
     pub copy: CopyPlan,
 }
 
-/// What is known of a leaf loop before its traversal is chosen.
+/// The properties of a leaf loop on which its traversal depends.
 #[derive(Clone, Copy)]
 pub struct WalkInfo<'a> {
     /// The leaf loop.
@@ -41,9 +41,9 @@ pub struct WalkInfo<'a> {
     pub rows: RowsRead,
     /// The format of its trees.
     pub format: Format,
-    /// Whether a thread of a GPU walks: it has no registers to look up in.
+    /// Whether a thread of a GPU walks, which cannot look up in registers.
     pub in_launch: bool,
-    /// What it takes to fetch what is compared.
+    /// The costs of fetching operands on the machine.
     pub fetch: &'a FetchCosts,
     /// Edges to the deepest leaf of all trees that are stored with them.
     pub deepest: u32,
@@ -68,7 +68,7 @@ impl WalkInfo<'_> {
         }
     }
 
-    /// Whether the first levels are walked by several rows at once, whose bins are the bytes of a word.
+    /// Whether several rows, whose bins are the bytes of a word, walk the first levels at once.
     fn packs_rows(&self) -> bool {
         let together = self.walks.packed as usize == packed_rows::ROWS;
         together && self.rows.copy.shared && self.rows.element == Scalar::I8
@@ -77,7 +77,7 @@ impl WalkInfo<'_> {
     /// Whether all tests of a tree are made at once for one row.
     fn takes_test_mask(&self) -> bool {
         let fits = match self.format {
-            // Decided with the storage.
+            // The storage depends on it, too.
             Format::PreorderTests => true,
             _ => {
                 let bytes = self.rows.element == Scalar::I8 && self.rows.columns <= 1 << 8;
@@ -123,7 +123,7 @@ impl WalkInfo<'_> {
         Traversal::LevelLookup { bytes, fetch: (0..self.walks.steps.straight).map(strategy).collect() }
     }
 
-    /// The row as a table, where all lanes of a traversal read one row.
+    /// The row as a table, if all lanes of a traversal read one row.
     pub fn row_table(&self, traversal: &Traversal) -> Option<RowTable> {
         let looks_up = match traversal {
             Traversal::TreeLanes | Traversal::TestMask | Traversal::NodeTiles => true,
@@ -136,7 +136,7 @@ impl WalkInfo<'_> {
         if looks_up { self.table() } else { None }
     }
 
-    /// A row as a table, if it lies in one piece and is short enough to pay.
+    /// The row as a table, if it is contiguous and short enough to pay.
     fn table(&self) -> Option<RowTable> {
         let RowsRead { element, columns, copy } = self.rows;
         if self.in_launch || copy.blocks.is_some() {
@@ -151,8 +151,8 @@ impl WalkInfo<'_> {
         Some(RowTable { length: length as u16, masked })
     }
 
-    /// The steps of walks that take steps. Levels are evaluated as a whole only where nodes are numbered by
-    /// level; where rows are packed, the first ones are.
+    /// The steps of walks. Whole levels are evaluated only if nodes are numbered by level. Packed rows
+    /// evaluate the first ones.
     pub fn steps(&self, traversal: &Traversal, level_order: bool) -> Steps {
         let steps = self.walks.steps;
         let speculated = match (traversal, steps.speculated) {

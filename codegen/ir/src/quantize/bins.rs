@@ -20,7 +20,7 @@ use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Cmp, Scalar};
-use sched_forest::{Comparison, Forest, Inner, Predicate, SetTests, Types};
+use sched_forest::{Comparison, Forest, Inner, Predicate, Types};
 use std::ops::Range;
 
 /// Columns and search tables that quantize the rows of a forest.
@@ -206,12 +206,9 @@ impl BinMap {
         CompileError::ill_formed("the model's features have no bins")
     }
 
-    /// Size of a forest's quantized rows, where `tested` decides how sets of categories are tested.
-    /// `None` if the rows would have too many columns.
-    pub fn rows_of(forest: &Forest, tested: SetTests) -> Option<QuantizedRows> {
-        let prepared = forest.prepared_for(tested);
-        let bins = BinMap::of(prepared.as_ref().map_or(forest, |prepared| &prepared.forest)).ok()?;
-        Some(QuantizedRows { columns: bins.columns, in_bytes: bins.element == Scalar::I8 })
+    /// The form of quantized rows.
+    pub fn rows(&self) -> QuantizedRows {
+        QuantizedRows { columns: self.columns, in_bytes: self.element == Scalar::I8 }
     }
 
     /// Element of bins and of threshold bins.

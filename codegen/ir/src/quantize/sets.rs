@@ -132,7 +132,7 @@ mod tests {
         let sets = (0..count).map(|first| (first..count).collect()).collect();
         let parts = ForestParts { trees: (0..count).map(stump).collect(), sets, ..ForestParts::default() };
         let forest = Forest::new(parts).expect("a valid forest");
-        forest.prepared_for(SetTests::OfClasses).expect("sets").forest
+        Forest::clone(&forest.prepared_for(SetTests::OfClasses).expect("sets").forest)
     }
 
     #[test]

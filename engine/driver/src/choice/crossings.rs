@@ -1,53 +1,62 @@
-//! Which candidate serves calls of which sizes.
+//! The division of call sizes among candidates.
 
-use super::SIZES;
-use super::evaluate::Priced;
-use crate::model::Model;
-use sched_cost::{Facts, Machine};
+use super::candidates::plain;
+use super::evaluate::{CandidateCode, Evaluator, Priced};
+use super::sizes::SIZES;
 use sched_nest::Variants;
+use std::cell::OnceCell;
 
-/// Most schedules that one text has, each with tables and code of its own.
-const MOST: usize = 7;
-/// What a further schedule has to gain, as a share of the cost of calls of one size, to be worth its tables and its code.
+/// Most schedules of one text. Each brings tables and code of its own.
+const MOST_SCHEDULES: usize = 7;
+/// Gain of a further schedule that makes up for its tables and its code, as a share of the cost of calls of
+/// one size. Lower values give schedules of more blocks, larger libraries, and gains within the error of
+/// the cost model.
 const WORTH: f64 = 0.06;
 
-/// The candidates of which some are chosen.
+/// The candidates that share the call sizes.
 pub struct Crossings<'a> {
-    /// The candidates.
+    /// The candidates with their costs for calls of [`SIZES`] rows.
     pub priced: &'a [Priced],
-    /// The model.
-    pub model: &'a Model,
-    /// The processor.
-    pub machine: &'a Machine,
+    /// The evaluator that priced them.
+    pub evaluator: &'a Evaluator<'a>,
 }
 
-/// The best way to serve the smallest sizes, up to one of them, with so many candidates.
+/// Consecutive sizes, counted from the smallest, that candidates serve.
 #[derive(Clone)]
-struct Best {
-    /// Logarithms of how much dearer calls are than under the best candidate of their size, added up.
+struct Division {
+    /// The sum over all sizes of the logarithm of the cost relative to the cheapest candidate's.
     loss: f64,
-    /// The candidates, with the number of sizes that each and those before it serve.
+    /// The candidates, each with the number of sizes that it and those before it serve.
     parts: Vec<(usize, usize)>,
+}
+
+/// A candidate of a division, whose code is compiled once sizes between those of the list have to be priced.
+struct Part<'a> {
+    priced: Option<&'a Priced>,
+    /// The number of sizes that it and the parts before it serve.
+    end: usize,
+    code: OnceCell<Option<CandidateCode>>,
 }
 
 impl Crossings<'_> {
     /// The schedules by the number of rows.
     pub fn variants(&self) -> Variants<String> {
-        let parts = self.parts();
-        let facts = Facts::of(&self.model.forest);
-        let text =
-            |number: usize| self.priced.get(number).map_or_else(String::new, |one| one.candidate.text());
-        let last = parts.last().map_or(0, |(candidate, _)| *candidate);
-        let mut variants = Variants::only(text(last));
+        let part = |(number, end): (usize, usize)| Part {
+            priced: self.priced.get(number),
+            end,
+            code: OnceCell::new(),
+        };
+        let parts: Vec<Part> = self.parts().into_iter().map(part).collect();
+        let text = |part: &Part| part.priced.map_or_else(String::new, |priced| priced.candidate.text());
+        let mut variants = Variants::only(parts.last().map_or_else(|| plain().text(), text));
         for pair in parts.windows(2) {
-            let [(few, sizes), (many, _)] = pair else { continue };
-            let bound = self.crossing(&facts, (*few, *many), *sizes);
-            let _kept = variants.insert(bound as u32, text(*few));
+            let [few, many] = pair else { continue };
+            let _kept = variants.insert(self.crossing(few, many) as u32, text(few));
         }
         variants
     }
 
-    /// Consecutive sizes and who serves them, with the least loss.
+    /// The division with the least loss, in which each further candidate gains its worth.
     fn parts(&self) -> Vec<(usize, usize)> {
         let least: Vec<f64> = (0..SIZES.len())
             .map(|size| self.priced.iter().map(|one| cost(one, size)).fold(f64::INFINITY, f64::min))
@@ -55,13 +64,14 @@ impl Crossings<'_> {
         let loss = |candidate: &Priced, sizes: std::ops::Range<usize>| -> f64 {
             sizes.map(|size| (cost(candidate, size) / least.get(size).copied().unwrap_or(1.0)).ln()).sum()
         };
-        // By how many sizes are served, and by how many candidates.
-        let mut best: Vec<Vec<Option<Best>>> = vec![vec![None; MOST + 1]; SIZES.len() + 1];
+        // The best divisions by the number of sizes that are served and the number of candidates.
+        let mut best: Vec<Vec<Option<Division>>> = vec![vec![None; MOST_SCHEDULES + 1]; SIZES.len() + 1];
         if let Some(none) = best.first_mut().and_then(|best| best.first_mut()) {
-            *none = Some(Best { loss: 0.0, parts: Vec::new() });
+            *none = Some(Division { loss: 0.0, parts: Vec::new() });
         }
-        for (end, count) in (1..=SIZES.len()).flat_map(|end| (1..=MOST).map(move |count| (end, count))) {
-            let mut least: Option<Best> = None;
+        let numbers = (1..=SIZES.len()).flat_map(|end| (1..=MOST_SCHEDULES).map(move |count| (end, count)));
+        for (end, count) in numbers {
+            let mut least: Option<Division> = None;
             for begin in 0..end {
                 let Some(before) = best.get(begin).and_then(|best| best.get(count - 1)?.as_ref()) else {
                     continue;
@@ -70,33 +80,37 @@ impl Crossings<'_> {
                     let loss = before.loss + loss(candidate, begin..end);
                     if least.as_ref().is_none_or(|least| loss < least.loss) {
                         let parts = before.parts.iter().copied().chain([(number, end)]).collect();
-                        least = Some(Best { loss, parts });
+                        least = Some(Division { loss, parts });
                     }
                 }
             }
-            if let Some(place) = best.get_mut(end).and_then(|best| best.get_mut(count)) {
-                *place = least;
+            if let Some(division) = best.get_mut(end).and_then(|best| best.get_mut(count)) {
+                *division = least;
             }
         }
-        let worth = |best: &Best| best.loss + WORTH * best.parts.len() as f64;
+        let worth = |division: &Division| division.loss + WORTH * division.parts.len() as f64;
         let all = best.pop().unwrap_or_default().into_iter().flatten();
         let least = all.min_by(|one, other| worth(one).total_cmp(&worth(other)));
-        least.map_or_else(|| vec![(0, SIZES.len())], |best| best.parts)
+        least.map_or_else(|| vec![(0, SIZES.len())], |division| division.parts)
     }
 
-    /// The most rows for which the first of two candidates is better, if it is so for some of the sizes and the other one is
-    /// for the next.
-    fn crossing(&self, facts: &Facts, (few, many): (usize, usize), sizes: usize) -> usize {
+    /// Most rows for which the first of two neighbouring parts is the cheaper one: at least the last size
+    /// that it serves, and below the next one.
+    fn crossing(&self, few: &Part, many: &Part) -> usize {
         let size = |n: usize| SIZES.get(n).copied().unwrap_or(usize::MAX);
-        let (below, above) = (size(sizes - 1), size(sizes));
-        let (Some(few), Some(many)) = (self.priced.get(few), self.priced.get(many)) else { return below };
-        let cost = |one: &Priced, rows: usize| one.cost(self.machine, facts, rows);
-        crossing((below, above), |rows| cost(few, rows) <= cost(many, rows))
+        let (below, above) = (size(few.end - 1), size(few.end));
+        crossing((below, above), |rows| self.cost(few, rows) <= self.cost(many, rows))
+    }
+
+    fn cost(&self, part: &Part, rows: usize) -> f64 {
+        let compiled = || self.evaluator.code(&part.priced?.candidate);
+        let code = part.code.get_or_init(compiled);
+        code.as_ref().map_or(f64::INFINITY, |code| self.evaluator.cost(code, rows))
     }
 }
 
-/// The largest number of rows at which something holds, if it does at the first of two numbers, does not at the second one, and
-/// changes once between them.
+/// The largest number of rows at which a property holds that holds at the first of two numbers, fails at the
+/// second one, and changes once between them.
 pub fn crossing((mut below, mut above): (usize, usize), holds: impl Fn(usize) -> bool) -> usize {
     while below + 1 < above {
         let middle = below.midpoint(above);

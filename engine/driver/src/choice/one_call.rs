@@ -1,20 +1,20 @@
-//! The schedule for one call whose rows are known: what compiles fast may be better than what runs fast.
+//! The schedule for one call of known size: fast compilation may be worth more than fast code.
 
-use super::candidates::{self, Candidate, Candidates, Form, Known, Layout};
-use super::evaluate::{Priced, price_all};
-use super::{CodeDestination, tested};
-use crate::model::Model;
+use super::candidate::{Candidate, Form};
+use super::candidates::{Candidates, plain};
+use super::evaluate::{Evaluator, Priced};
 use sched_cost::Machine;
-use sched_ir::quantize::BinMap;
+use sched_nest::Layout;
 
-/// The candidate that compiles and runs in the least time together, of those that are worth a look.
-pub fn cheapest(model: &Model, machine: &Machine, rows: usize) -> Candidate {
-    let facts = model.facts();
-    let bins = BinMap::rows_of(&model.forest, tested(&facts));
-    let known =
-        Known { model: &facts, bins: bins.as_ref(), machine, destination: CodeDestination::OneCall(rows) };
-    let candidates = Candidates::of(&known);
-    let price = |all: Vec<Candidate>| price_all(model, machine, &[rows], all);
+/// The candidate that compiles and runs in the least time together. More candidates are compiled only while
+/// calls under the best one take longer than its compilation.
+pub fn cheapest(
+    candidates: &Candidates<'_>,
+    evaluator: &Evaluator<'_>,
+    machine: &Machine,
+    rows: usize,
+) -> Candidate {
+    let price = |all: Vec<Candidate>| evaluator.price_all(&[rows], all);
     let mut priced = price(vec![one_by_one()]);
     if runs_long(machine, &priced) {
         priced.extend(price(candidates.first()));
@@ -24,31 +24,32 @@ pub fn cheapest(model: &Model, machine: &Machine, rows: usize) -> Candidate {
         let more = candidates.more(&costs);
         priced.extend(price(more));
     }
-    least(machine, &priced).map_or_else(candidates::plain, |one| one.candidate)
+    least(machine, &priced).map_or_else(plain, |one| one.candidate)
 }
 
-/// Walks in the plainest code.
+/// Scalar walks one by one: the least code.
 fn one_by_one() -> Candidate {
     let form = Form::Rows { block: 64, lanes: 1, together: 1, copied: false, tiled: false };
     Candidate { layout: Layout::Sparse, form, unrolled: 0, unroll_and_jam: false }
 }
 
-/// Whether the best one runs for longer than it is compiled: what is not looked at may gain that time, and no more.
+/// Whether the best candidate runs for longer than it compiles. Other candidates can gain at most its run
+/// time.
 fn runs_long(machine: &Machine, priced: &[Priced]) -> bool {
-    least(machine, priced).is_none_or(|best| run(best) > compile(machine, best))
+    least(machine, priced).is_none_or(|best| run_cycles(best) > compile_cycles(machine, best))
 }
 
 fn least<'a>(machine: &Machine, priced: &'a [Priced]) -> Option<&'a Priced> {
-    let total = |one: &Priced| run(one) + compile(machine, one);
-    // Narrow vectors stand in blocks for few rows only.
+    let total = |one: &Priced| run_cycles(one) + compile_cycles(machine, one);
+    // Vectors narrower than registers are legal in blocks for few rows only.
     let usable = priced.iter().filter(|one| one.max_rows.is_none());
     usable.min_by(|a, b| total(a).total_cmp(&total(b)))
 }
 
-fn run(one: &Priced) -> f64 {
+fn run_cycles(one: &Priced) -> f64 {
     one.costs.first().copied().unwrap_or(f64::INFINITY)
 }
 
-fn compile(machine: &Machine, one: &Priced) -> f64 {
-    machine.compile * one.operations() as f64
+fn compile_cycles(machine: &Machine, one: &Priced) -> f64 {
+    machine.compile * one.operations as f64
 }

@@ -1,12 +1,12 @@
-//! One schedule from the entries for several numbers of rows.
+//! Composition of one schedule from entries for several call sizes.
 
 use super::Entry;
 use sched_lang::part::MOST_BLOCKS;
 use sched_lang::pieces::Pieces;
 
-/// The schedule of entries that differ in their rows, in ascending order of these: each serves the calls of at most its rows
-/// that no smaller one serves, and the last one all larger calls, too. None if the texts cannot be put together because they
-/// declare different params.
+/// The schedule of entries in ascending order of their rows. Each serves calls of at most its rows that no
+/// smaller entry serves. The last one serves all larger calls, too. `None` if the texts cannot be composed
+/// because they declare different params.
 pub fn composed(entries: &[&Entry]) -> Option<String> {
     let last = entries.last()?;
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
@@ -17,7 +17,7 @@ pub fn composed(entries: &[&Entry]) -> Option<String> {
     let target = last.key.target.as_str();
     let mut text = if target.starts_with("gpu") { format!("{head}target {target}\n") } else { head };
     let mut declared: Option<Vec<String>> = None;
-    // Directives with the rows up to which they serve; what is the same as before goes on.
+    // Directives with the most rows that they serve. Equal neighbours are merged.
     let mut served: Vec<(u64, String)> = Vec::new();
     for entry in entries {
         let pieces = Pieces::of(&entry.schedule)?;
@@ -36,7 +36,7 @@ pub fn composed(entries: &[&Entry]) -> Option<String> {
         text = text + &line + "\n";
     }
     text += &rest;
-    // A text has no more blocks; the smallest calls are served by the next larger entry.
+    // A text has at most `MOST_BLOCKS` blocks. Calls of fewer rows are served by the next larger entry.
     for (rows, directives) in served.iter().skip(served.len().saturating_sub(MOST_BLOCKS)) {
         text += &format!("\nwhen n_rows <= {rows} {{\n");
         text.extend(directives.lines().map(|line| format!("    {line}\n")));

@@ -1,4 +1,4 @@
-//! Digests: what an entry is about, without what its speed does not depend on.
+//! Digests of the properties of models and schedules on which speed depends.
 
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
@@ -7,12 +7,15 @@ use sched_lang::Supported;
 use sched_nest::show::show_nests;
 use std::collections::BTreeMap;
 
-/// The digest of what the speed of a model depends on: its numbers of features and margins and the types that it computes in;
-/// of each tree the shape, which feature each node tests and in which way, and which margins it adds to; how many different
-/// thresholds each feature is compared with; the sizes of its sets of categories; and whether leaves are linear.
+/// The digest of the properties of a model on which its speed depends:
 ///
-/// The values of thresholds and leaves, names, and what follows the sums are not part of it. A model that was trained again
-/// has other trees as a rule, and so another digest.
+/// - the numbers of features, margins and trees, and the types of its numbers;
+/// - the shape of each tree, the feature and kind of each test, and the margins that it adds to;
+/// - the number of distinct thresholds of each feature, the sizes of its sets of categories, and linear
+///   leaves.
+///
+/// The values of thresholds and leaves, names, and the output stage are not part of it. A model that was
+/// trained again usually has other trees, and therefore another digest.
 pub fn structure_digest(forest: &Forest) -> String {
     let mut bytes = Vec::new();
     let number = |bytes: &mut Vec<u8>, n: usize| bytes.extend((n as u64).to_le_bytes());
@@ -39,8 +42,8 @@ pub fn structure_digest(forest: &Forest) -> String {
     fingerprint(&bytes)
 }
 
-/// Adds a tree, and the thresholds that its nodes compare with. Nodes are in the order of their numbers, so that children
-/// tell the shape.
+/// Adds a tree to the bytes, and the thresholds of its nodes. Nodes are in the order of their numbers, so
+/// that the numbers of children describe the shape.
 fn add_tree(bytes: &mut Vec<u8>, tree: &Tree, thresholds: &mut BTreeMap<u32, Vec<u64>>) {
     let node = |node: NodeRef| match node {
         NodeRef::Inner(inner) => inner.wrapping_mul(2).wrapping_add(1),
@@ -72,8 +75,8 @@ fn add_tree(bytes: &mut Vec<u8>, tree: &Tree, thresholds: &mut BTreeMap<u32, Vec
     }
 }
 
-/// The digest of the nests that a schedule means with a model, for calls of each number of rows. None if it has errors. What
-/// the text looks like does not matter.
+/// The digest of the nests of a schedule with a model, for calls of all sizes. `None` if the schedule has
+/// errors. Equal nests have equal digests, however their text is written.
 pub fn nest_digest(schedule: &str, model: &Model) -> Option<String> {
     let source = Source { name: String::new(), text: schedule.to_string(), is_chosen: false, path: None };
     let checked = source.check_for(Supported::Compilable, model, &ScheduleValues::default());

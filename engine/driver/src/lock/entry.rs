@@ -1,7 +1,7 @@
 //! Entries of a lock.
 
 use super::digest::{nest_digest, structure_digest};
-use super::{CODE_EPOCH, Here};
+use super::here::Here;
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::fingerprint;
@@ -13,16 +13,23 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What tells an entry from the others of a lock. Written, it is the entry's name: `cpu:model.json:1024:all`.
+/// Version of the speed of generated code. It is raised by hand when code changes its speed, or a schedule's
+/// nest its text, so that schedules of a lock may no longer be fast. Entries of another epoch are not used.
+/// `CONTRIBUTING.md` says when to raise it.
+pub const CODE_EPOCH: u32 = 1;
+
+/// The key of an entry, which no other entry of a lock has. As text it is the entry's name:
+/// `cpu:model.json:1024:all`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// What code is for: `cpu` for the processor of the machine, a level such as `x86-64-v3`, or a GPU such as `gpu(sm_90)`.
+    /// The target of code: `cpu` for the processor of the machine, a level such as `x86-64-v3`, or a GPU such
+    /// as `gpu(sm_90)`.
     pub target: String,
     /// The model's file as seen from the lock's folder, with `/` between folders.
     pub model: String,
     /// Rows of a call.
     pub rows: u64,
-    /// Threads of a call; 0 for as many as there are.
+    /// Threads of a call; 0 for all threads of the machine.
     pub threads: u32,
 }
 
@@ -41,18 +48,18 @@ impl Key {
         Ok(Key { target: target.to_string(), model: text.to_string(), rows, threads })
     }
 
-    /// How many threads, as it is written.
+    /// The number of threads as text.
     pub fn threads(&self) -> String {
         if self.threads == 0 { "all".to_string() } else { self.threads.to_string() }
     }
 
-    /// The digits under which it stands in the text.
+    /// The digits below which the entry stands in the text.
     pub(super) fn bucket(&self) -> String {
         let digest = fingerprint(self.to_string().as_bytes());
         digest.trim_start_matches("sha256:").chars().take(2).collect()
     }
 
-    /// Its place in the text.
+    /// The position of the entry in the text.
     pub(super) fn place(&self) -> (String, &Key) {
         (self.bucket(), self)
     }
@@ -78,13 +85,13 @@ impl FromStr for Key {
             rows: rows.parse().map_err(drop)?,
             threads,
         };
-        // Other spellings of a number would make two keys of one.
+        // Other spellings of a number would give one entry two names.
         let is_own = key.to_string() == text && !target.is_empty() && !model.is_empty() && key.rows > 0;
         is_own.then_some(key).ok_or(())
     }
 }
 
-/// A path as seen from a folder, without asking what links lead to more than both share.
+/// A path relative to a folder. Links in folders are followed; a link in place of the file is not.
 fn relative(path: &Path, folder: &Path) -> PathBuf {
     let whole = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -92,7 +99,7 @@ fn relative(path: &Path, folder: &Path) -> PathBuf {
             .or_else(|_| std::path::absolute(path))
             .unwrap_or_else(|_| path.to_path_buf())
     };
-    // The file's own name counts, not that of the file that it leads to.
+    // A link keeps its own name.
     let name = path.file_name().map(PathBuf::from).unwrap_or_default();
     let path = whole(path.parent().unwrap_or(Path::new(""))).join(name);
     let folder = whole(folder);
@@ -103,76 +110,76 @@ fn relative(path: &Path, folder: &Path) -> PathBuf {
     up.chain(path.iter().skip(shared).copied()).collect()
 }
 
-/// The middle of measured times of a row, in microseconds.
+/// The median and the quartiles of measured times of a row, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// The median.
     pub median: f64,
-    /// A quarter of the samples is at most this.
+    /// The lower quartile.
     pub low: f64,
-    /// Three quarters of the samples are at most this.
+    /// The upper quartile.
     pub high: f64,
 }
 
 impl Figures {
-    /// As they are read back from a lock: with four digits that count.
+    /// The figures as a lock stores them, with four significant digits.
     fn rounded(self) -> Figures {
         let round = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
         Figures { median: round(self.median), low: round(self.low), high: round(self.high) }
     }
 
-    /// Whether they can be times.
+    /// Whether all are positive and finite.
     pub(super) fn are_times(self) -> bool {
         [self.low, self.median, self.high].iter().all(|time| time.is_finite() && *time > 0.0)
     }
 }
 
-/// What a measurement says.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// The schedule's times.
+    /// Times under the schedule.
     pub schedule: Figures,
-    /// Those of the schedule that schedc chose without it, in the same run.
+    /// Times under the schedule that schedc chooses, in the same run.
     pub default: Figures,
-    /// What rows were drawn from.
+    /// The seed of the random rows.
     pub seed: u64,
-    /// How long there was to search or to measure.
+    /// The time limit of the search or measurement.
     pub budget: Duration,
 }
 
 /// A schedule that was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What it is for.
+    /// Its key.
     pub key: Key,
     /// The digest of the model's structure; see [`structure_digest`].
     pub structure: String,
-    /// The system that code was made for.
+    /// The triple of the system that code was made for.
     pub triple: String,
-    /// The processor that it was measured on, as LLVM calls it.
+    /// The processor that it was measured on, by LLVM's name.
     pub processor: String,
     /// The instruction sets that code could use.
     pub features: Vec<String>,
-    /// Sizes of the caches of data in bytes, the nearest first. They are told and not compared.
+    /// Sizes of the data caches in bytes, the nearest first. They are shown and not compared.
     pub caches: Vec<u64>,
     /// The version of schedc.
     pub schedc: String,
-    /// See [`CODE_EPOCH`].
+    /// The code epoch; see [`CODE_EPOCH`].
     pub epoch: u32,
     /// The digest of the schedule's nest with its model; see [`nest_digest`].
     pub nest: String,
-    /// What was measured.
+    /// The measured times.
     pub measured: Measured,
     /// The day, as in `2026-01-31`.
     pub date: String,
     /// The schedule.
     pub schedule: String,
-    /// Whether its text is no more what schedc has written.
+    /// Whether its text was edited after schedc wrote it.
     pub is_edited: bool,
 }
 
 impl Entry {
-    /// The entry of a schedule that was measured just now on this machine.
+    /// The entry of a schedule that was measured today on this machine.
     ///
     /// # Errors
     /// When the schedule does not go with the model, or cannot be kept in a lock.
@@ -184,7 +191,7 @@ impl Entry {
         measured: Measured,
     ) -> Result<Entry, Failure> {
         let here = Here::of(cpu);
-        // The key says which model it is for, however often that is trained.
+        // The key names the model.
         let schedule = without_model(schedule).trim_end().to_string() + "\n";
         if schedule.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
             let help = "write it with plain line breaks and tabs; `schedc fmt` does";
@@ -201,7 +208,7 @@ impl Entry {
         if !one.are_times() || !other.are_times() {
             return Err(Failure::usage("there are no times of the schedule", "measure for longer"));
         }
-        // As much of the budget as is written.
+        // A lock stores milliseconds.
         let budget = Duration::from_millis(u64::try_from(measured.budget.as_millis()).unwrap_or(u64::MAX));
         Ok(Entry {
             structure: structure_digest(&model.forest),
@@ -220,12 +227,12 @@ impl Entry {
         })
     }
 
-    /// How many times as fast as the default it was.
+    /// The speed relative to the schedule that schedc chooses.
     pub fn gain(&self) -> f64 {
         self.measured.default.median / self.measured.schedule.median
     }
 
-    /// Orders entries as people read them: by model, target, rows and threads.
+    /// Compares entries in the order in which people read them: by model, target, rows and threads.
     pub fn for_people(&self, other: &Entry) -> Ordering {
         let order = |key: &Key| (key.model.clone(), key.target.clone(), key.rows, key.threads);
         order(&self.key).cmp(&order(&other.key))

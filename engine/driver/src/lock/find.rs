@@ -1,4 +1,4 @@
-//! The schedule of a lock for a job, or why there is none.
+//! The search for the schedule of a job in a lock.
 
 use super::compose::composed;
 use super::{CODE_EPOCH, Entry, Here, Key, Lock, nest_digest, structure_digest};
@@ -11,35 +11,36 @@ use sched_lang::Target;
 use sched_llvm::Cpu;
 use std::path::Path;
 
-/// What a schedule is looked for.
+/// The job for which a schedule is looked up.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct LockQuery<'a> {
     /// The model, whose path is that of its file.
     pub model: &'a Model,
-    /// The target, where one is named.
+    /// The target, if one is named.
     pub target: Option<&'a Target>,
     /// The processors.
     pub cpus: &'a [Cpu],
-    /// Threads of a call, 0 for as many as there are; nothing where each call says so itself.
+    /// Threads of a call, 0 for all threads of the machine. `None` if each call says.
     pub threads: Option<u32>,
 }
 
-/// What a lock has for a job: a schedule, or why it has none. Neither where it has no entry for the model.
+/// The answer of a lock: a schedule, or the reason why its entries do not fit. Neither if it has no entry for
+/// the model.
 #[derive(Default)]
-pub struct Found {
+pub struct LockAnswer {
     /// The schedule.
     pub source: Option<Source>,
-    /// The first entry that does not fit, and why.
+    /// A message about the first entry that does not fit.
     pub miss: Option<Diagnostic>,
 }
 
-impl Found {
-    fn miss(diagnostic: Diagnostic) -> Found {
-        Found { source: None, miss: Some(diagnostic) }
+impl LockAnswer {
+    fn miss(diagnostic: Diagnostic) -> LockAnswer {
+        LockAnswer { source: None, miss: Some(diagnostic) }
     }
 }
 
-/// What entries call a target.
+/// The name of a target in entries.
 ///
 /// # Errors
 /// When there is no such GPU.
@@ -51,56 +52,56 @@ pub fn target_name(target: Option<&Target>, cpu: Cpu) -> Result<String, Failure>
     })
 }
 
-/// Looks for the schedule of a job in the lock at `path`: the entries for its model and target put together, if all of them
-/// fit.
+/// Looks up the schedule of a job in the lock at `path`. It is composed of the entries for its model and
+/// target, if all of them fit.
 ///
 /// # Errors
 /// When the model or the GPU cannot be named.
-pub fn find(lock: &Lock, path: &Path, wanted: &Wanted<'_>) -> Result<Found, Failure> {
+pub fn find(lock: &Lock, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnswer, Failure> {
     let file = path.display().to_string();
-    let Some(first) = wanted.cpus.first() else { return Ok(Found::default()) };
+    let Some(first) = wanted.cpus.first() else { return Ok(LockAnswer::default()) };
     let target = target_name(wanted.target, *first)?;
     let key = Key::new(&target, &wanted.model.path, path, 1, 0)?;
     let of_model: Vec<&Entry> = lock.entries().iter().filter(|entry| entry.key.model == key.model).collect();
     if of_model.is_empty() {
-        return Ok(Found {
+        return Ok(LockAnswer {
             source: None,
             miss: renamed(lock, &key, wanted.model).map(|miss| miss.file(file)),
         });
     }
-    let told = |diagnostic: Diagnostic| Ok(Found::miss(diagnostic.file(file.clone())));
+    let missed = |diagnostic: Diagnostic| Ok(LockAnswer::miss(diagnostic.file(file.clone())));
     if !target.starts_with("gpu") && wanted.cpus.iter().any(|cpu| cpu != first) {
-        return told(several_processors(&key));
+        return missed(several_processors(&key));
     }
     let mut entries: Vec<&Entry> =
         of_model.iter().copied().filter(|entry| entry.key.target == target).collect();
     if entries.is_empty() {
-        return told(other_target(&of_model, &key));
+        return missed(other_target(&of_model, &key));
     }
     let threads = wanted.threads.unwrap_or_else(|| most_threads(&entries));
     let with_others = std::mem::take(&mut entries);
     entries.extend(with_others.iter().filter(|entry| entry.key.threads == threads));
     if entries.is_empty() {
-        return told(other_threads(&with_others, threads));
+        return missed(other_threads(&with_others, threads));
     }
     entries.sort_by_key(|entry| entry.key.rows);
-    // What is left of several would serve calls that it was not measured for.
+    // If some entries did not fit, the others would serve calls for which they were not measured.
     if let Some(miss) = first_misfit(&entries, *first, wanted.model) {
-        return told(miss);
+        return missed(miss);
     }
-    let Some(text) = composed(&entries) else { return told(not_together(&entries)) };
+    let Some(text) = composed(&entries) else { return missed(not_together(&entries)) };
     let source = Source { name: file, text, is_chosen: false, path: None };
-    Ok(Found { source: Some(source), miss: None })
+    Ok(LockAnswer { source: Some(source), miss: None })
 }
 
-/// Why some entry does not fit.
+/// A message about the first entry that does not fit.
 fn first_misfit(entries: &[&Entry], cpu: Cpu, model: &Model) -> Option<Diagnostic> {
     let (here, structure) = (Here::of(cpu), structure_digest(&model.forest));
     entries.iter().find_map(|entry| misfit(entry, &here, cpu, &structure, model))
 }
 
-/// Why an entry serves on no machine, if it does not: it is of another schedc or was edited, or, where its model is there, that
-/// is another one.
+/// A message about an entry that fits no machine: another schedc wrote it, it was edited, or its model, if
+/// given, is another one.
 pub fn stale(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     let other = model.and_then(|model| other_model(entry, &structure_digest(&model.forest)));
     other.or_else(|| other_epoch(entry)).or_else(|| edited(entry, model))
@@ -122,16 +123,16 @@ fn again(entry: &Entry) -> String {
 }
 
 fn other_model(entry: &Entry, structure: &str) -> Option<Diagnostic> {
-    let message = "the model has another structure than when this was measured: it was trained again, or another file has its \
-                   name";
+    let message = "the model has another structure than when this was measured: it was trained again, or \
+                   another file has its name";
     let help = format!("find a new schedule with `schedc tune {}`, or {}", entry.key.model, again(entry));
     (entry.structure != structure).then(|| of_entry(usage::LOCK_MODEL, entry, message, &help))
 }
 
 fn other_epoch(entry: &Entry) -> Option<Diagnostic> {
     let message = format!(
-        "it was measured with schedc {}, code epoch {}, and this is schedc {}, code epoch {CODE_EPOCH}, whose code has another \
-         speed",
+        "it was measured with schedc {}, code epoch {}, and this is schedc {}, code epoch {CODE_EPOCH}, \
+         whose code has another speed",
         entry.schedc,
         entry.epoch,
         env!("CARGO_PKG_VERSION")
@@ -152,7 +153,7 @@ fn edited(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     Some(of_entry(usage::LOCK_EDITED, entry, message, &format!("{help}, or {}", again(entry))))
 }
 
-/// What is different about the machine that an entry was measured on.
+/// The difference between this machine and the one that an entry was measured on.
 fn other_machine(entry: &Entry, here: &Here, cpu: Cpu) -> Option<String> {
     if entry.triple != here.triple {
         return Some(format!("it was measured on {}, and this is {}", entry.triple, here.triple));
@@ -181,7 +182,7 @@ fn other_machine(entry: &Entry, here: &Here, cpu: Cpu) -> Option<String> {
     (!message.is_empty()).then_some(message)
 }
 
-/// All threads, or else the most that some entry has.
+/// The number of threads of the entries: all threads if some entry has that, otherwise the largest number.
 fn most_threads(entries: &[&Entry]) -> u32 {
     let threads = || entries.iter().map(|entry| entry.key.threads);
     if threads().any(|threads| threads == 0) { 0 } else { threads().max().unwrap_or(0) }

@@ -1,24 +1,24 @@
-//! This machine and this day, as entries tell of them.
+//! This machine and this day, as entries record them.
 
 use crate::machines::cache_sizes;
 use sched_llvm::{Cpu, about, host_name};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What of this machine decides whether an entry fits.
+/// The properties of this machine that decide whether an entry fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Here {
-    /// The system that code is made for.
+    /// The triple of the system that code is made for.
     pub triple: String,
-    /// The processor, as LLVM calls it.
+    /// The processor, by LLVM's name.
     pub processor: String,
     /// The instruction sets that code may use.
     pub features: Vec<String>,
-    /// Sizes of the caches of data in bytes, the nearest first.
+    /// Sizes of the data caches in bytes, the nearest first.
     pub caches: Vec<u64>,
 }
 
 impl Here {
-    /// This machine, where code is made for `cpu`.
+    /// This machine, for code that is made for `cpu`.
     pub fn of(cpu: Cpu) -> Here {
         Here {
             triple: about().targets.first().map_or_else(|| "unknown".to_string(), ToString::to_string),
@@ -29,7 +29,7 @@ impl Here {
     }
 }
 
-/// The day in Greenwich, as in `2026-01-31`.
+/// The day in UTC, as in `2026-01-31`.
 pub(super) fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     date(since.as_secs() / 86_400)

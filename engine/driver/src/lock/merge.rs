@@ -1,20 +1,20 @@
-//! Merging locks by their entries, which git does by lines.
+//! The merge of locks entry by entry, where git merges line by line.
 
 use super::read::is_marker;
 use super::{Entry, Key, Lock};
 use crate::failure::Failure;
 use std::collections::BTreeSet;
 
-/// What becomes of two locks that came from one.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
-    /// All entries, of those in conflict our version.
+    /// All entries. Entries in conflict have our version.
     pub lock: Lock,
-    /// What both sides have changed, each in its own way.
+    /// The keys of entries that both sides changed differently.
     pub conflicts: Vec<Key>,
 }
 
-/// Merges two locks that came from `base`: an entry is in conflict if both sides changed it and not in the same way.
+/// Merges two locks that came from `base`. An entry is in conflict if both sides changed it differently.
 pub fn merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Merged {
     let mut merged = Merged { lock: Lock::default(), conflicts: Vec::new() };
     let all = [base, ours, theirs].into_iter().flat_map(|lock| lock.entries());
@@ -37,8 +37,8 @@ pub fn merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Merged {
     merged
 }
 
-/// Reads the two sides of a text that git could not merge, and merges them by their entries. Where git did not tell what
-/// both came from, an entry that only one side has was added there.
+/// Reads the two sides of a text that git could not merge, and merges them by their entries. If the text does
+/// not have the common base, an entry of one side counts as added there.
 ///
 /// # Errors
 /// When one side is no lock.
@@ -52,10 +52,11 @@ pub fn resolve(text: &str) -> Result<Merged, Failure> {
     Ok(merge(&base, &ours, &theirs))
 }
 
-/// The base and the two sides of a text with git's markers. Lines of the others are empty, so that numbers of lines stay.
+/// The base and the two sides of a text with git's markers. Lines of other sides are left empty, so that line
+/// numbers are those of the text.
 fn sides(text: &str) -> [String; 3] {
     let mut sides = [String::new(), String::new(), String::new()];
-    // Which side the lines belong to; all of them outside of conflicts.
+    // The side of the lines in a conflict. `None` outside of conflicts.
     let mut at = None;
     for line in text.lines() {
         if is_marker(line) {

@@ -1,12 +1,14 @@
-//! The lock: schedules that were measured, kept in git beside the models that they are for.
+//! The lock: measured schedules, kept in git beside their models.
 //!
-//! A [`Lock`] is a list of entries, one for each [`Key`]: a target, a model, the rows of a call and its threads. An [`Entry`]
-//! says what it was measured on and how fast it was, and holds the schedule. Its text ([`Lock::text`], [`Lock::parse`]) is
-//! made for merging: one field a line, and entries stand under the first digits of their key's digest, which are always
-//! there, so that two branches that add different entries seldom write to the same place. Each entry ends with a digest of
-//! its own text, so that two branches that change it always meet on that line.
+//! A [`Lock`] is a list of entries, one for each [`Key`]: a target, a model, the rows of a call and its
+//! threads. An [`Entry`] holds the schedule, the machine that it was measured on, and its times. The text of
+//! a lock ([`Lock::text`], [`Lock::parse`]) is made for merging, with one field a line. Entries stand below
+//! the first digits of their key's digest. These lines are always there, so that two branches that add
+//! different entries seldom write to the same place. Each entry ends with a digest of its own text, so that
+//! two branches that change it always meet on that line.
 //!
-//! [`find`](find()) looks for the schedule of a job and says why there is none; [`LockUse`] says whether that is an error.
+//! [`find`](find()) looks up the schedule of a job, or the reason why there is none. [`LockUse`] decides
+//! whether that is an error.
 
 mod compose;
 mod digest;
@@ -19,8 +21,8 @@ mod serve;
 mod write;
 
 pub use digest::{nest_digest, structure_digest};
-pub use entry::{Entry, Figures, Key, Measured};
-pub use find::{Found, Wanted, find, stale, target_name};
+pub use entry::{CODE_EPOCH, Entry, Figures, Key, Measured};
+pub use find::{LockAnswer, LockQuery, find, stale, target_name};
 pub use here::Here;
 pub use serve::LockUse;
 
@@ -28,20 +30,16 @@ use crate::failure::Failure;
 use sched_diagnostics::usage;
 use std::path::{Path, PathBuf};
 
-/// The name of a lock.
+/// The file name of a lock.
 pub const NAME: &str = "schedc.lock";
 
-/// The version of the text. Another one is not read.
+/// The version of the text. Other versions are refused.
 pub const FORMAT: u32 = 1;
 
-/// A number that is raised by hand whenever schedules of a lock may be as fast no more: when generated code changes its
-/// speed, or a schedule's nest its text. Entries of another epoch are not used. `CONTRIBUTING.md` says when to raise it.
-pub const CODE_EPOCH: u32 = 1;
-
-/// Schedules that were measured.
+/// Measured schedules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    /// In the order of the text: by the digest of their keys.
+    /// Entries in the order of the text: by the digest of their keys.
     entries: Vec<Entry>,
 }
 
@@ -49,7 +47,7 @@ impl Lock {
     /// Reads a lock.
     ///
     /// # Errors
-    /// When it cannot be read, or its text is none that schedc has written.
+    /// When it cannot be read, or schedc did not write its text.
     pub fn read(path: &Path) -> Result<Lock, Failure> {
         let bytes = std::fs::read(path).map_err(|error| {
             let help = "name a lock that `schedc tune` has written, or leave --lock out";
@@ -58,15 +56,15 @@ impl Lock {
         Lock::parse(&bytes).map_err(|failure| failure.of(path.display()))
     }
 
-    /// Reads a lock, or begins one where there is no file.
+    /// Reads a lock, or starts an empty one if there is no file.
     ///
     /// # Errors
-    /// When there is a file that is no lock.
+    /// When the file is no lock.
     pub fn read_or_new(path: &Path) -> Result<Lock, Failure> {
         if path.exists() { Lock::read(path) } else { Ok(Lock::default()) }
     }
 
-    /// Its entries.
+    /// The entries.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -76,7 +74,7 @@ impl Lock {
         self.entries.iter().find(|entry| entry.key == *key)
     }
 
-    /// Adds an entry, in place of the one with its key.
+    /// Adds an entry, or replaces the one with its key.
     pub fn put(&mut self, entry: Entry) {
         self.remove(&entry.key);
         let at = self.entries.partition_point(|other| other.key.place() < entry.key.place());
@@ -89,10 +87,11 @@ impl Lock {
         Some(self.entries.remove(at))
     }
 
-    /// The one entry whose name is `name`, or has it as whole parts: `model.json:1024` for `cpu:model.json:1024:all`.
+    /// The only entry whose name is `name` or contains it as whole parts: `model.json:1024` for
+    /// `cpu:model.json:1024:all`.
     ///
     /// # Errors
-    /// When no entry or several have it.
+    /// When no entry matches, or several do.
     pub fn named(&self, name: &str) -> Result<&Entry, Failure> {
         let matches = |entry: &&Entry| {
             let whole = entry.key.to_string();
@@ -127,18 +126,19 @@ impl Lock {
     }
 }
 
-/// The lock beside a schedule or a model, whether or not it is there.
+/// The path of the lock beside a schedule or a model. The file may not exist.
 pub fn beside(path: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(NAME)
 }
 
-/// Says that a text is none that schedc has written.
+/// The failure of a text that schedc did not write.
 fn damaged(line: usize, message: impl std::fmt::Display) -> Failure {
     refused(
         usage::LOCK_DAMAGED,
         line,
         message,
-        "take the last version of the file from git, or remove the entry and make it again with `schedc tune`",
+        "take the last version of the file from git, or remove the entry and make it again with `schedc \
+         tune`",
     )
 }
 

@@ -1,4 +1,4 @@
-//! Locks from text. Any bytes may come: of a newer schedc, half merged, edited.
+//! Locks from text. The bytes may be anything: of a newer schedc, half merged, or edited.
 
 use super::entry::{Entry, Figures, Key, Measured};
 use super::write::digest_of;
@@ -28,14 +28,14 @@ const FIELDS: [&str; 14] = [
     "digest",
 ];
 
-/// How lines begin that git leaves where it could not merge.
+/// Beginnings of the lines that git leaves in a text that it could not merge.
 const MARKERS: [&str; 4] = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
 
 impl Lock {
     /// Reads the text of a lock.
     ///
     /// # Errors
-    /// When it is none that schedc has written, with the line.
+    /// When schedc did not write it, with the line.
     pub fn parse(bytes: &[u8]) -> Result<Lock, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -44,8 +44,8 @@ impl Lock {
         })?;
         let numbered = || text.lines().enumerate().map(|(at, line)| (at + 1, line));
         if let Some((line, _)) = numbered().find(|(_, line)| is_marker(line)) {
-            let help = "`schedc lock --resolve` keeps what only one side has, and says which entries both have changed; or \
-                        take the file of one side with `git checkout --ours` or `--theirs`";
+            let help = "`schedc lock --resolve` keeps what only one side has, and says which entries both have \
+                        changed; or take the file of one side with `git checkout --ours` or `--theirs`";
             return Err(refused(usage::LOCK_CONFLICT, line, "git could not merge the lock", help));
         }
         let mut lines = numbered().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
@@ -73,14 +73,14 @@ impl Lock {
     }
 }
 
-/// Whether git left the line where it could not merge.
+/// Whether a line is a conflict marker of git.
 pub(super) fn is_marker(line: &str) -> bool {
     MARKERS
         .iter()
         .any(|marker| line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
 }
 
-/// The first line says the format.
+/// Checks the first line, which has the format.
 fn format_of(line: Option<(usize, &str)>) -> Result<(), Failure> {
     let (number, line) = line.unwrap_or((1, ""));
     let format = line.strip_prefix("lock ").and_then(|format| format.parse::<u32>().ok());
@@ -96,12 +96,12 @@ fn format_of(line: Option<(usize, &str)>) -> Result<(), Failure> {
 
 const NEWER: &str = "use the schedc that wrote it, or do without the lock with --frozen";
 
-/// Whether a line is the digits under which entries stand.
+/// Whether a line has the digits below which entries stand.
 fn is_bucket(line: &str) -> bool {
     line.len() == 2 && line.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// As much of a line as a message shows.
+/// The part of a line that a message shows.
 fn quoted(line: &str) -> String {
     let shown: String = line.trim().chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect();
     let rest = if shown.chars().count() < line.trim().chars().count() { "..." } else { "" };
@@ -110,7 +110,7 @@ fn quoted(line: &str) -> String {
 
 /// The fields of an entry with their lines.
 struct Fields<'t> {
-    /// What the entry is called, and its line.
+    /// Name of the entry.
     name: &'t str,
     line: usize,
     values: BTreeMap<&'static str, (usize, &'t str)>,
@@ -164,7 +164,7 @@ impl<'t> Fields<'t> {
     }
 }
 
-/// Reads an entry whose first line was read.
+/// Reads an entry whose first line was read already.
 fn entry<'t>(
     number: usize,
     name: &'t str,

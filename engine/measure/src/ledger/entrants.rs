@@ -67,6 +67,6 @@ impl Entrants {
 fn reason(failure: &Failure) -> String {
     match failure {
         Failure::Refused(diagnostic) => format!("{}: {}", diagnostic.code, diagnostic.message),
-        Failure::Findings | Failure::Told(_) => "it has errors".to_string(),
+        Failure::Findings | Failure::Reported(_) => "it has errors".to_string(),
     }
 }

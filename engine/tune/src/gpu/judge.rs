@@ -4,6 +4,7 @@ use super::Predicted;
 use super::shape::Shape;
 use super::strategy::{PricedShape, Strategy};
 use crate::field::{Field, Watch};
+use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
 use crate::{Best, Progress, State, Task};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Accumulation, Nest};
@@ -14,14 +15,6 @@ use std::time::{Duration, Instant};
 
 /// Rows that calls are simulated on.
 pub const SAMPLED: usize = 1024;
-/// A schedule whose counts are so much dearer than the best one's is not timed.
-const HOPELESS: f64 = 1.6;
-/// The part of what is left that goes into a race of many.
-const MANY: f64 = 0.3;
-/// The part of what is left that goes into the last race.
-const LAST: f64 = 0.95;
-/// How much dearer than the best a schedule may be to serve a size together with the next one.
-const NEARLY: f64 = 1.02;
 /// Schedules of an earlier search that are timed again.
 const AGAIN: usize = 8;
 

@@ -3,10 +3,10 @@
 use sched_grammar::ast::StmtKind;
 
 use super::item::{Completion, CompletionKind, WORK, escape};
+use super::order::{Rank, Ranker};
 use crate::Here;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
-use crate::rank::{Rank, Ranker};
 use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Signature, of as signature_of};
 use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};

@@ -1,24 +1,25 @@
-//! Rows in the threads of a warp, and trees in its other warps and in other blocks: for calls whose rows alone give too few
-//! multiprocessors work. A slot holds one tree, and another launch adds the slots up in the model's order.
+//! Schedules for calls whose rows alone occupy too few multiprocessors. The lanes of a warp have a row each,
+//! and trees are distributed over the warps of a block and over blocks. A slot holds the result of one tree,
+//! and a second launch adds the slots up in the model's order.
 //!
-//! How many rows that takes, and up to where a block for each row is better, are counts: an SM reads one line of 128 bytes
-//! a cycle from its cache. Where the lanes of a warp have a tree each, each step of each walk reads a line of its own; where
-//! they have a row each, they share the lines of a tree's first levels. But rows are copied for each group of trees, and
-//! slots take a launch more.
+//! The range of rows in which they are best follows from counts. An SM reads one line of 128 bytes a cycle
+//! from its cache. Lanes with a tree each read a line of their own in each step. Lanes with a row each share
+//! the lines of a tree's first levels, but rows are copied for each group of trees, and slots take a second
+//! launch.
 
-use super::{Layouts, lines};
+use super::texts::{Layouts, lines, representation};
 use sched_ir::Budget;
 use sched_nest::{Layout, ModelInfo};
 
-/// Rows of a block: the lanes of a warp.
+/// Rows of a block: one for each lane of a warp.
 const ROWS: u32 = 32;
-/// Most trees of a block: the warps of the largest one.
+/// Most trees of a block: the largest block has 32 warps.
 const TREES: u32 = 32;
-/// Lines that an SM reads in the 2 µs that a launch takes to begin.
+/// Lines that an SM reads in the 2 µs that a launch takes to begin: a line a cycle at about 2 GHz.
 const LINES_OF_A_LAUNCH: u64 = 4096;
-/// Steps of a search for a bin that is a byte.
+/// Steps of the search for a bin of 8 bits.
 const STEPS_OF_A_SEARCH: u64 = 8;
-/// Bytes of a slot for each margin.
+/// Fewest bytes of a slot for each margin.
 const SLOT_BYTES: u32 = 4;
 
 /// Trees in groups of equal size.
@@ -31,14 +32,15 @@ pub(super) struct Groups<'m> {
 }
 
 impl Groups<'_> {
-    /// Those of a model.
+    /// The groups of a model, of at most `TREES` trees.
     pub(super) fn of(model: &ModelInfo, multiprocessors: u32) -> Groups<'_> {
         let count = model.num_trees.div_ceil(TREES).max(1);
         Groups { model, multiprocessors, count, size: model.num_trees.div_ceil(count).max(1) }
     }
 
-    /// The rows above which groups pay: there are blocks for all multiprocessors, and the lines that they save take longer
-    /// than a launch. None if the slots of so many rows are too large for one run.
+    /// Rows above which groups pay: there are blocks for all multiprocessors, and reading the lines that
+    /// groups save would take longer than a launch. `None` if the slots of a call of this size exceed the
+    /// scratch memory of a run.
     pub(super) fn pay_above(&self) -> Option<u32> {
         let (trees, depth) = (u64::from(self.model.num_trees), u64::from(self.model.max_depth()));
         let tiles = self.multiprocessors.div_ceil(self.count);
@@ -53,8 +55,8 @@ impl Groups<'_> {
         (u64::from(above) < rows_of_a_run).then_some(above)
     }
 
-    /// Schedules, the best first: bins where finding them takes fewer steps than the walks of a group, values where a
-    /// group's walks read no fewer of a row than are copied.
+    /// Schedules, the best first. Bins are used if finding them takes fewer steps than the walks of a group.
+    /// Values are copied if a group's walks read at least as many.
     pub(super) fn schedules(&self, layouts: &Layouts) -> Vec<Vec<String>> {
         let steps = u64::from(self.size) * u64::from(self.model.max_depth());
         let copied = |layout: Layout| u64::from(self.model.copied_features(layout));
@@ -64,12 +66,12 @@ impl Groups<'_> {
         }
         if copied(Layout::Array) <= steps {
             all.extend(layouts.complete.then(|| self.schedule(None)));
-            all.push(self.schedule(Some("sparse")));
+            all.push(self.schedule(Some(Layout::Sparse)));
         }
         all
     }
 
-    fn schedule(&self, layout: Option<&str>) -> Vec<String> {
+    fn schedule(&self, layout: Option<Layout>) -> Vec<String> {
         let tile = format!("tile(batch, b0, b1, {ROWS})");
         let mut all = match self.count {
             1 => lines([
@@ -91,7 +93,7 @@ impl Groups<'_> {
             ]),
         };
         all.push("cache(b0)".to_string());
-        all.extend(layout.map(|layout| format!("representation({layout})")));
+        all.extend(layout.map(representation));
         all
     }
 }

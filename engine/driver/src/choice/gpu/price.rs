@@ -1,4 +1,4 @@
-//! What calls cost under schedules for GPUs, as far as the simulator's counts tell.
+//! Costs of calls under schedules for GPUs, from the counts of the simulator.
 
 use crate::compile::{compile, gpu_of};
 use crate::failure::Failure;
@@ -10,27 +10,27 @@ use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 
-/// Most rows of the sample that are used.
+/// Most rows of the sample that are simulated. More rows take longer and change counts little.
 const SAMPLED: usize = 1024;
 
-/// What is needed to tell what calls of a model cost.
+/// Estimates the costs of calls of a model on a GPU.
 pub struct Pricer<'a> {
     model: &'a Model,
     gpu: GpuMachine,
     /// The processor beside it, whose code launches kernels.
     host: Machine,
-    /// Rows, one after the other.
+    /// Row-major rows.
     sample: Vec<f64>,
     /// Steps that a row takes through all trees.
     steps: u64,
 }
 
 impl<'a> Pricer<'a> {
-    /// For a model, the GPU that a target names, and some rows.
+    /// A pricer for a model, the GPU that a target names, and a sample of rows.
     ///
     /// # Errors
     ///
-    /// When nothing is known of the GPU.
+    /// When there are no figures for the GPU.
     pub fn new(model: &'a Model, target: &Target, mut sample: Vec<f64>) -> Result<Pricer<'a>, Failure> {
         let name = gpu_of(target)?.to_string();
         let gpu = GpuMachine::named(&name).ok_or_else(|| {
@@ -52,8 +52,8 @@ impl<'a> Pricer<'a> {
         &self.gpu
     }
 
-    /// What a call of so many rows costs under a nest. None if it cannot be compiled, maps no loop, or takes too long to
-    /// simulate.
+    /// The cost of a call of `rows` rows under a nest. `None` if the nest cannot be compiled, maps no loop,
+    /// or takes too long to simulate.
     pub fn price(&self, nest: Nest, rows: u64) -> Option<GpuCost> {
         let lanes = nest.loops.iter().filter_map(|one| one.annotations.vectorize).max();
         let module = compile(self.model, Variants::only(nest), &[KernelKind::Raw], &self.host).ok()?.lir;

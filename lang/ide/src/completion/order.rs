@@ -1,21 +1,21 @@
-//! Which of the legal steps come first: those that a fast schedule takes next.
+//! The order of proposals: steps that a fast schedule takes next come first.
 //!
-//! The order is that of the schedules that schedc chooses: tile the rows, take a tree for a whole block,
-//! share blocks among threads, copy their rows, choose a layout, fill the vectors, let several of them
-//! advance together. What is stated already comes after what is not. [`Ranker::rank`] is the one place that
-//! orders proposals while nothing else is known. What the cost model says of each goes before it
-//! (`gains.rs`).
+//! Taking the first proposal again and again writes a schedule that schedc may choose itself: tile the rows,
+//! take a tree for a whole block, share blocks among threads, copy their rows, choose a layout, fill the
+//! vectors, interleave several of them. Layouts come in their turns, as for the chooser
+//! (`sched_nest::Layout::turn`). Directives that the schedule has already come later. Gains from the cost
+//! model, where there are some, go before this order (`gains.rs`).
 
 use sched_lang::TargetKind;
 use sched_lang::device::Limits;
 use sched_lang::directives::{Op, SIGNATURES};
 use sched_lang::legal_next::Operation;
 use sched_lang::lineage::{Annotation, NestBuilder, Select};
-use sched_nest::{Axis, Layout, LoopId, ModelInfo};
+use sched_nest::{Axis, Layout, LoopId, ModelInfo, Shapes};
 
-use super::Here;
+use crate::Here;
 
-/// The steps of a fast schedule in their order.
+/// The directives of a fast schedule in their order.
 const STEPS: &[Op] = &[
     Op::Tile,
     Op::Reorder,
@@ -26,39 +26,29 @@ const STEPS: &[Op] = &[
     Op::Interleave,
     Op::UnrollAndJam,
 ];
-/// Layouts from the fastest, where trees are not deep.
-const LAYOUTS: &[Layout] = &[
-    Layout::Oblivious,
-    Layout::Quantized,
-    Layout::Preorder,
-    Layout::Levels,
-    Layout::Sparse,
-    Layout::Array,
-    Layout::Reorg,
-];
-/// Deepest trees that are worth completing.
-const COMPLETE: u32 = 8;
-/// Rows of a block that is walked in vectors, and of another one.
-const BLOCKS: [i64; 2] = [256, 64];
-/// Vectors that have registers enough to advance together.
+/// Rows of a block whose rows are walked in vectors, as schedc chooses it.
+const VECTOR_BLOCK: i64 = 256;
+/// Rows of a block whose rows are walked one by one, as schedc chooses it.
+const SCALAR_BLOCK: i64 = 64;
+/// Most vectors of rows that are interleaved: there are at most 32 registers, and each vector needs a few.
 const MOST_VECTORS: i64 = 8;
-/// Registers from this length on are worth filling with rows.
-const LONG: u32 = 256;
+/// Bits of the shortest registers that are worth filling with rows.
+const LONG_REGISTER: u32 = 256;
 
-/// Where a proposal stands: smaller comes first.
+/// The position of a proposal; smaller ones come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank(u8, usize, usize);
 
 impl Rank {
-    /// Whether it is a step that a fast schedule takes next.
+    /// Whether a fast schedule takes this step next.
     pub(crate) fn is_next(self) -> bool {
         self.0 == 0
     }
 }
 
-/// What the order of proposals depends on.
+/// Ranks proposals for a schedule.
 pub(crate) struct Ranker<'a> {
-    /// The schedule with its facts.
+    /// The schedule with its annotations.
     whole: &'a NestBuilder,
     model: Option<&'a ModelInfo>,
     vector_bits: Option<u32>,
@@ -72,7 +62,7 @@ impl<'a> Ranker<'a> {
         Ranker { whole: here.whole(), model: here.model(), vector_bits, is_cpu }
     }
 
-    /// Where an operation on a nest stands among all that are legal.
+    /// The rank of an operation among all that are legal.
     pub(crate) fn rank(&self, operation: &Operation, nest: &NestBuilder) -> Rank {
         let op = operation.op();
         let usual = SIGNATURES.iter().position(|signature| signature.op == op).unwrap_or(usize::MAX);
@@ -84,7 +74,7 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    /// Whether the schedule has taken a step.
+    /// Whether the schedule has a directive already.
     fn is_done(&self, op: Op) -> bool {
         let nest = self.whole;
         let loops = nest.loops();
@@ -100,7 +90,7 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    /// Where it stands among those of its directive; nothing if a fast schedule has no such step.
+    /// The position among proposals of the same directive. `None` if a fast schedule has no such step.
     fn within(&self, operation: &Operation, nest: &NestBuilder) -> Option<usize> {
         let find = |v: &Select| first(nest, v);
         match operation {
@@ -111,7 +101,7 @@ impl<'a> Ranker<'a> {
                 let around = axes.first() == Some(&Axis::Row) && axes.last() == Some(&Axis::Row);
                 (around && axes.contains(&Axis::Tree)).then_some(0)
             }
-            Operation::Layout(layout) => Some(self.layout(*layout)),
+            Operation::Layout(layout) => Some(self.turn(*layout)),
             Operation::State(v, annotation) => {
                 let id = find(v)?;
                 let is_row = nest.axis(id) == Axis::Row;
@@ -130,22 +120,15 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    fn layout(&self, layout: Layout) -> usize {
-        let place = LAYOUTS.iter().position(|known| *known == layout).unwrap_or(LAYOUTS.len());
-        let is_deep = self.model.is_some_and(|model| model.max_depth() > COMPLETE);
-        let is_oblivious = self
-            .model
-            .is_some_and(|model| !model.oblivious.is_empty() && model.oblivious.iter().all(|tree| *tree));
-        let suits = match layout {
-            Layout::Oblivious => is_oblivious,
-            // Deep trees are not completed.
-            Layout::Quantized | Layout::Levels => !is_deep,
-            _ => true,
-        };
-        if suits { place } else { LAYOUTS.len() + place }
+    /// The turn of a layout, behind all others if it does not suit the model. Without a model, trees may have
+    /// any shape.
+    fn turn(&self, layout: Layout) -> usize {
+        let suits = self.model.map_or(layout.shapes() == Shapes::Any, |model| layout.suits(model));
+        let behind = if suits { 0 } else { Layout::ALL.len() };
+        behind + layout.turn() as usize
     }
 
-    /// Forms of an operation that differ in a number, the one that fits the machine first.
+    /// Sorts forms of an operation that differ in a number: the one that fits the machine comes first.
     pub(crate) fn order(&self, forms: &mut [Operation], nest: &NestBuilder) {
         let Some(wanted) = forms.first().and_then(|form| self.number(form, nest)) else { return };
         let number = |form: &Operation| match form {
@@ -155,18 +138,18 @@ impl<'a> Ranker<'a> {
             }
             _ => None,
         };
-        // Those at hand stay in their order.
+        // The other forms keep their order.
         forms.sort_by_key(|form| number(form) != Some(wanted));
     }
 
-    /// The number that fits the machine, if that is known.
+    /// The number that fits the machine, if the machine is known.
     fn number(&self, form: &Operation, nest: &NestBuilder) -> Option<i64> {
         let bits = self.vector_bits.filter(|_| self.is_cpu)?;
         match form {
             Operation::Tile(v, ..) => {
                 let id = first(nest, v)?;
                 let is_whole = nest.axis(id) == Axis::Row && nest.trips(id).is_none();
-                is_whole.then_some(BLOCKS[usize::from(bits < LONG)])
+                is_whole.then_some(if bits < LONG_REGISTER { SCALAR_BLOCK } else { VECTOR_BLOCK })
             }
             Operation::State(v, Annotation::Vectorize(_)) => {
                 let id = first(nest, v)?;
@@ -180,7 +163,7 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    /// Vectors that the iterations of a loop fill, if it is said how long they are.
+    /// Vectors that the iterations of a loop fill, if the schedule states their lanes.
     fn vectors(&self, id: LoopId, nest: &NestBuilder) -> Option<i64> {
         let name = nest.name(id);
         let stated = self.whole.loops().into_iter().find(|on| self.whole.name(*on) == name)?;
@@ -189,7 +172,7 @@ impl<'a> Ranker<'a> {
         (vectors > 1).then(|| vectors.min(MOST_VECTORS))
     }
 
-    /// Bytes of what the lanes of a vector compare: bins of rows, or values and node numbers.
+    /// Bytes of an operand of the lanes of a vector: a bin, or a value or node number.
     fn element_bytes(&self, axis: Axis) -> u32 {
         let nest = self.whole;
         let is_coded =

@@ -1,0 +1,182 @@
+//! Forests as kernels walk them, prepared once for a model and shared by all its compilations.
+//!
+//! A kernel forest has numeric tests alone, or tests of category classes, over columns that are made from a
+//! row. Its thresholds are no wider than rows. Choosing a schedule compiles a model many times. Preparing its
+//! forest and finding its bins takes longer than the rest of a compilation, so [`KernelForests`] does each at
+//! most once.
+
+use crate::codes;
+use crate::error::CompileError;
+use crate::fault::{Fault, seeded};
+use crate::lir::{ColumnKind, ColumnsTooLarge, RowColumns};
+use crate::quantize::{BinMap, QuantizedRows};
+use sched_forest::{Float, Forest, Predicate, Prepared, SetTests};
+use std::sync::{Arc, OnceLock};
+
+/// A model's forest with its kernel forests. Clones share them.
+#[derive(Clone, Debug)]
+pub struct KernelForests(Arc<Shared>);
+
+/// Forests that clones share.
+#[derive(Debug)]
+struct Shared {
+    source: Arc<Forest>,
+    of_columns: OnceLock<KernelForest>,
+    /// `None` where no feature has classes: the forest would be the one over columns.
+    of_classes: OnceLock<Option<KernelForest>>,
+}
+
+impl From<Arc<Forest>> for KernelForests {
+    fn from(source: Arc<Forest>) -> KernelForests {
+        KernelForests(Arc::new(Shared { source, of_columns: OnceLock::new(), of_classes: OnceLock::new() }))
+    }
+}
+
+impl From<Forest> for KernelForests {
+    fn from(source: Forest) -> KernelForests {
+        Arc::new(source).into()
+    }
+}
+
+impl KernelForests {
+    /// The model's forest as it was read.
+    pub fn source(&self) -> &Arc<Forest> {
+        &self.0.source
+    }
+
+    /// The kernel forest that tests sets of categories in one of the two ways.
+    pub fn tested(&self, tested: SetTests) -> &KernelForest {
+        let source = &self.0.source;
+        let of_classes = match tested {
+            SetTests::OfColumns => None,
+            SetTests::OfClasses => self
+                .0
+                .of_classes
+                .get_or_init(|| {
+                    let forest = KernelForest::new(source, tested);
+                    forest.prepared().is_some_and(|prepared| !prepared.classes.is_empty()).then_some(forest)
+                })
+                .as_ref(),
+        };
+        of_classes.unwrap_or_else(|| {
+            self.0.of_columns.get_or_init(|| KernelForest::new(source, SetTests::OfColumns))
+        })
+    }
+
+    /// The kernel forest for layouts that hold sets of categories if `tested` says so. Sets become columns
+    /// where bins cannot tell their classes apart.
+    pub fn fitting(&self, tested: SetTests) -> &KernelForest {
+        let forest = self.tested(tested);
+        let fits = || forest.bins().is_ok_and(|bins| bins.holds_sets());
+        let has_classes = forest.prepared().is_some_and(|prepared| !prepared.classes.is_empty());
+        if has_classes && !fits() { self.tested(SetTests::OfColumns) } else { forest }
+    }
+}
+
+/// A forest that kernels can walk. Columns and bins are made at the first use.
+#[derive(Debug)]
+pub struct KernelForest {
+    source: Arc<Forest>,
+    prepared: Option<Arc<Prepared>>,
+    forest: Arc<Forest>,
+    columns: OnceLock<Result<Option<RowColumns>, CompileError>>,
+    bins: OnceLock<Result<Arc<BinMap>, CompileError>>,
+}
+
+impl KernelForest {
+    fn new(source: &Arc<Forest>, tested: SetTests) -> KernelForest {
+        let mut prepared = source.prepared_for(tested);
+        let forest = match &mut prepared {
+            Some(prepared) => {
+                prepared.forest = narrowed(Arc::clone(&prepared.forest));
+                Arc::clone(&prepared.forest)
+            }
+            None => narrowed(Arc::clone(source)),
+        };
+        let (columns, bins) = (OnceLock::new(), OnceLock::new());
+        KernelForest { source: Arc::clone(source), prepared: prepared.map(Arc::new), forest, columns, bins }
+    }
+
+    /// The forest that is walked.
+    pub fn forest(&self) -> &Arc<Forest> {
+        &self.forest
+    }
+
+    /// The columns that rows have in place of features. `None` if all tests of the model are numeric.
+    pub fn prepared(&self) -> Option<&Prepared> {
+        self.prepared.as_deref()
+    }
+
+    /// The same columns as tables for the runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the tables would exceed their budget.
+    pub fn columns(&self) -> Result<Option<&RowColumns>, CompileError> {
+        let columns = self.columns.get_or_init(|| {
+            let Some(prepared) = &self.prepared else { return Ok(None) };
+            let columns =
+                RowColumns::new(Arc::clone(&self.source), Arc::clone(prepared)).map_err(too_large)?;
+            Ok(Some(with_seeded_fault(columns)))
+        });
+        columns.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    }
+
+    /// The bins of rows and thresholds. They do not depend on the order of trees.
+    ///
+    /// # Errors
+    ///
+    /// When quantized rows would have more columns than 16 bits count.
+    pub fn bins(&self) -> Result<&Arc<BinMap>, CompileError> {
+        let bins = self.bins.get_or_init(|| BinMap::of(&self.forest).map(Arc::new));
+        bins.as_ref().map_err(Clone::clone)
+    }
+
+    /// The form of quantized rows. `None` if rows cannot be quantized.
+    pub fn quantized_rows(&self) -> Option<QuantizedRows> {
+        self.bins().ok().map(|bins| bins.rows())
+    }
+}
+
+/// A forest whose thresholds are no wider than its rows.
+fn narrowed(forest: Arc<Forest>) -> Arc<Forest> {
+    if !forest.has_wide_thresholds() {
+        return forest;
+    }
+    let wide = Arc::unwrap_or_clone(forest);
+    Arc::new(match seeded(Fault::ThresholdsToNearest) {
+        true => with_nearest_thresholds(wide),
+        false => wide.with_narrow_thresholds(),
+    })
+}
+
+/// The result of a faulty [`Forest::with_narrow_thresholds`].
+fn with_nearest_thresholds(mut forest: Forest) -> Forest {
+    for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
+        if let Predicate::Numeric { threshold } = &mut inner.predicate {
+            *threshold = f64::from(*threshold as f32);
+        }
+    }
+    forest.types.threshold = Float::F32;
+    forest
+}
+
+/// Columns in which zeros are not missing, if that fault is seeded.
+fn with_seeded_fault(mut columns: RowColumns) -> RowColumns {
+    if seeded(Fault::ZeroIsNotMissing) {
+        for part in &mut columns.tables.parts {
+            if part.kind == ColumnKind::ZeroIsMissing {
+                part.kind = ColumnKind::Value;
+            }
+        }
+    }
+    columns
+}
+
+fn too_large(why: ColumnsTooLarge) -> CompileError {
+    CompileError::new(
+        codes::CATEGORY_BUDGET,
+        format!("{} would need tables of more than {} MiB", why.what, why.mebibytes),
+        "number the categories from 0 without gaps, or train with fewer of them",
+    )
+}

@@ -1,0 +1,105 @@
+//! The decisions about a nest that come before its storage: they depend on its loops alone.
+
+use super::sums::WalkContext;
+use super::{CopyPlan, copies, transfer};
+use crate::budget::Budget;
+use crate::error::CompileError;
+use crate::hir::Hir;
+use crate::lir::BinTransfer;
+use crate::mir::mapped::any_mapped;
+use crate::mir::{CacheId, Mir, Stmt, Walks};
+use sched_nest::Variants;
+use std::collections::BTreeMap;
+
+/// Most elements of a buffer of a call, and most bytes of tables, where indices have 32 bits. This is half of
+/// what 31 bits count, so that loops may count beyond the end.
+pub const MOST_INDEXED: i64 = 1 << 30;
+
+/// The copies, leaf loops and runs of a nest.
+pub struct Outline<'m> {
+    /// The copies of rows.
+    pub copies: BTreeMap<CacheId, CopyPlan>,
+    /// The leaf loops with their surroundings.
+    pub leaf_loops: Vec<(&'m Walks, WalkContext<'m>)>,
+    /// Rows of the longest run. `None` if runs have no limit.
+    pub rows_per_run: Option<i64>,
+    /// The transfer of rows as bins that this nest allows by itself.
+    pub transfer: Option<BinTransfer>,
+}
+
+impl<'m> Outline<'m> {
+    /// The outline of a legalised nest.
+    ///
+    /// # Errors
+    ///
+    /// When the sums of a single row exceed the budget.
+    pub fn of(hir: &Hir, mir: &'m Mir, budget: &Budget) -> Result<Outline<'m>, CompileError> {
+        let (copies, rows_of_sums) = copies::all(mir, hir, budget)?;
+        let mut leaf_loops = Vec::new();
+        collect(&mir.body, WalkContext::default(), &copies, &mut leaf_loops);
+        let indexed = budget.narrow_indices.then(|| most_indexed_rows(hir));
+        let rows_per_run = [mir.rows_per_run, rows_of_sums, indexed].into_iter().flatten().min();
+        let walks: Vec<&Walks> = leaf_loops.iter().map(|(walks, _)| *walks).collect();
+        let transfer = transfer::of(hir, mir, &walks, rows_per_run);
+        Ok(Outline { copies, leaf_loops, rows_per_run, transfer })
+    }
+}
+
+/// The transfer of rows as bins under the nests of all variants. `None` if the last variant allows none.
+///
+/// # Errors
+///
+/// When the sums of a single row exceed the budget.
+pub fn common_transfer(
+    nests: &Variants<(Hir, Mir)>,
+    budget: &Budget,
+) -> Result<Option<BinTransfer>, CompileError> {
+    let (_, last) = nests.rest();
+    if !any_mapped(&last.body) {
+        return Ok(None);
+    }
+    let transfers = nests.as_ref().try_map(|_, (hir, mir)| {
+        let transfer = Outline::of(hir, mir, budget)?.transfer;
+        Ok((transfer, hir.bins.as_deref()))
+    })?;
+    Ok(transfer::common(&transfers))
+}
+
+/// Rows of the longest run in which every element has an index of 32 bits.
+fn most_indexed_rows(hir: &Hir) -> i64 {
+    let forest = &hir.forest;
+    let columns = hir.bins.as_ref().map_or(0, |bins| bins.columns() as usize);
+    let per_row = [forest.num_features, columns, forest.num_margins, forest.trees.len()];
+    let per_row = per_row.into_iter().max().unwrap_or(1);
+    MOST_INDEXED / per_row.max(1) as i64
+}
+
+/// Adds all leaf loops with their surroundings.
+fn collect<'m>(
+    stmts: &'m [Stmt],
+    context: WalkContext<'m>,
+    copies: &BTreeMap<CacheId, CopyPlan>,
+    into: &mut Vec<(&'m Walks, WalkContext<'m>)>,
+) {
+    let outside = WalkContext { tree_loop: None, ..context };
+    for stmt in stmts {
+        match stmt {
+            Stmt::Walks(walks) => into.push((walks, context)),
+            Stmt::Loop(this) => collect(&this.body, outside.inside(this), copies, into),
+            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| collect(body, outside, copies, into)),
+            Stmt::CacheRows(copy) => {
+                let sums = copies.get(&copy.id).is_some_and(|copy| copy.sums);
+                let inside = WalkContext { copied_sums: sums || outside.copied_sums, ..outside };
+                collect(&copy.body, inside, copies, into);
+            }
+            Stmt::Private(private) => collect(&private.body, outside, copies, into),
+            Stmt::Launch(launch) => {
+                collect(&launch.body, WalkContext { in_launch: true, ..outside }, copies, into);
+            }
+            Stmt::When(_, body) => collect(body, outside, copies, into),
+            Stmt::ThreadSums(sums) => collect(&sums.body, outside, copies, into),
+            Stmt::ShareTrees(copy) => collect(&copy.body, outside, copies, into),
+            Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+        }
+    }
+}

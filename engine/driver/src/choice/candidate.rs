@@ -1,0 +1,167 @@
+//! A candidate: a schedule that may be chosen, as data.
+
+use sched_nest::Layout;
+
+/// Nodes of a tile where walks step from tile to tile: their tests, of words, fill a register of 256 bits.
+/// Larger tiles take fewer steps, and more tables of shapes.
+const TILE_NODES: u32 = 8;
+/// Levels at the top of sparse trees whose tests are made before any decision is known. Each level more
+/// doubles the tests, of which 3 levels have 7, and hides one more load.
+const SPECULATED_LEVELS: u32 = 3;
+/// Most trees whose tables stay in vector registers together. More vectors than this advance together only if
+/// they are of one tree.
+const FEW_TREES: u32 = 4;
+
+/// Bounds of the shapes that a search tries around a fast schedule ([`Candidate::neighbours`]).
+mod bounds {
+    /// Most rows of a block. Longer blocks share tables among more rows, and leave fewer blocks for threads.
+    pub const BLOCK_ROWS: u32 = 1024;
+    /// Fewest lanes of a vector: 4 words fill the shortest registers, of 128 bits.
+    pub const FEWEST_LANES: u32 = 4;
+    /// Most lanes of a vector: 64 bytes fill the longest registers, of 512 bits.
+    pub const MOST_LANES: u32 = 64;
+    /// Most walks, or vectors of rows, that advance together. There are 32 registers at most, and each vector
+    /// needs a few.
+    pub const TOGETHER: u32 = 8;
+}
+
+/// The walks that advance together, and the lanes that they are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Rows of a block, in the lanes of vectors.
+    Rows {
+        /// Rows of a block.
+        block: u32,
+        /// Lanes of a vector; 1 for walks one by one.
+        lanes: u32,
+        /// Walks, or vectors of walks, that advance together.
+        together: u32,
+        /// Whether the block is copied, feature by feature.
+        copied: bool,
+        /// Whether nodes are tested in tiles.
+        tiled: bool,
+    },
+    /// Trees of one row, in the lanes of vectors.
+    Trees {
+        /// Lanes of a vector; 1 for walks one by one.
+        lanes: u32,
+        /// Walks, or vectors of walks, that advance together.
+        together: u32,
+    },
+}
+
+/// A schedule that may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Layout of the trees.
+    pub layout: Layout,
+    /// The walks that advance together, and the lanes that they are in.
+    pub form: Form,
+    /// Levels of the straight-line part of walks; 0 for none.
+    pub unrolled: u32,
+    /// Whether the vectors of several trees are interleaved where a block has few rows.
+    pub unroll_and_jam: bool,
+}
+
+impl Candidate {
+    /// The schedule as text.
+    pub fn text(&self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        let representation = format!("representation({})", self.layout.word());
+        match self.form {
+            Form::Rows { block, lanes, together, copied, tiled } => {
+                lines.push(format!("tile(batch, b0, b1, {block})"));
+                lines.push("reorder(b0, tree, b1)".to_string());
+                lines.push("parallel(b0)".to_string());
+                lines.extend(copied.then(|| "cache(b0)".to_string()));
+                lines.extend((self.layout != Layout::Array).then_some(representation));
+                lines.extend(tiled.then(|| format!("tileTrees({TILE_NODES})")));
+                lines.extend((lanes > 1).then(|| format!("vectorize(b1, {lanes})")));
+                lines.extend((together > 1).then(|| format!("interleave(b1, {together})")));
+                lines.extend((self.unrolled > 0).then(|| format!("unrollWalk(b1, {})", self.unrolled)));
+                lines.extend(self.unroll_and_jam.then(|| "unrollAndJam(tree)".to_string()));
+                let speculates = self.layout == Layout::Sparse && lanes > 1;
+                lines.extend(speculates.then(|| format!("speculateWalk(b1, {SPECULATED_LEVELS})")));
+            }
+            Form::Trees { lanes, together } => {
+                lines.push("parallel(batch)".to_string());
+                lines.extend(self.layout.is_coded().then(|| "cache(batch)".to_string()));
+                lines.push(representation);
+                lines.extend((lanes > 1).then(|| format!("vectorize(tree, {lanes})")));
+                lines.extend((together > 1).then(|| format!("interleave(tree, {together})")));
+            }
+        }
+        lines.join("\n") + "\n"
+    }
+
+    /// Whether more than `FEW_TREES` vectors advance together, whose code may not fit the cache of
+    /// instructions.
+    pub fn is_long(&self) -> bool {
+        matches!(self.form, Form::Rows { lanes, together, .. } if lanes > 1 && together > FEW_TREES)
+    }
+
+    /// Fewest rows of the calls that the candidate is for. Eight vectors of rows share the tables of a tree,
+    /// which stay in registers. Rows that fill one vector would have vectors of eight trees instead, whose
+    /// tables do not. Sweeps hold no tables in registers.
+    pub fn least_rows(&self) -> usize {
+        match self.form {
+            Form::Rows { lanes, together, .. }
+                if self.layout == Layout::Quantized && together > FEW_TREES =>
+            {
+                lanes as usize + 1
+            }
+            _ => 0,
+        }
+    }
+
+    /// Candidates that differ in one number or in the layout. Some of them are illegal for some models.
+    pub fn neighbours(&self) -> Vec<Candidate> {
+        let mut all = Vec::new();
+        let around = |n: u32, least: u32, most: u32| {
+            [n / 2, n * 2].into_iter().filter(move |other| (least..=most).contains(other))
+        };
+        match self.form {
+            Form::Rows { block, lanes, together, copied, tiled } => {
+                let form = |block: u32, lanes: u32, together: u32, copied: bool| {
+                    let block = block.max(lanes * together);
+                    Candidate { form: Form::Rows { block, lanes, together, copied, tiled }, ..*self }
+                };
+                let group = lanes * together;
+                all.extend(
+                    around(block, group, bounds::BLOCK_ROWS)
+                        .map(|block| form(block, lanes, together, copied)),
+                );
+                let widths = around(lanes, bounds::FEWEST_LANES, bounds::MOST_LANES).filter(|_| lanes > 1);
+                all.extend(widths.map(|lanes| form(block, lanes, together, copied)));
+                all.extend(
+                    around(together, 1, bounds::TOGETHER)
+                        .map(|together| form(block, lanes, together, copied)),
+                );
+                all.extend((!self.layout.is_coded()).then(|| form(block, lanes, together, !copied)));
+                all.push(Candidate {
+                    unroll_and_jam: !self.unroll_and_jam && lanes > 1 && together > 1,
+                    ..*self
+                });
+            }
+            Form::Trees { lanes, together } => {
+                let form = |lanes, together| Candidate { form: Form::Trees { lanes, together }, ..*self };
+                all.extend(
+                    around(lanes, bounds::FEWEST_LANES, bounds::MOST_LANES)
+                        .filter(|_| lanes > 1)
+                        .map(|lanes| form(lanes, together)),
+                );
+                all.extend(around(together, 1, 2 * bounds::TOGETHER).map(|together| form(lanes, together)));
+            }
+        }
+        let other = match self.layout {
+            Layout::Quantized => Some(Layout::Preorder),
+            Layout::Preorder => Some(Layout::Quantized),
+            Layout::Levels => Some(Layout::Sparse),
+            Layout::Sparse => Some(Layout::Levels),
+            Layout::Array | Layout::Oblivious | Layout::Reorg => None,
+        };
+        all.extend(other.map(|layout| Candidate { layout, ..*self }));
+        all.retain(|one| one != self);
+        all
+    }
+}

@@ -1,0 +1,136 @@
+//! The schedule that is chosen for a model.
+
+use super::candidates::{Candidates, Circumstances, plain};
+use super::crossings::Crossings;
+use super::destination::CodeDestination;
+use super::evaluate::{Evaluator, Priced};
+use super::gpu;
+use super::one_call;
+use super::sizes::SIZES;
+use crate::machines;
+use crate::model::Model;
+use crate::schedule::Source;
+use sched_cost::Machine;
+use sched_forest::SetTests;
+use sched_ir::quantize::QuantizedRows;
+use sched_lang::Target;
+use sched_llvm::Cpu;
+use sched_nest::Variants;
+
+/// Fast schedules for a model, as texts.
+pub struct Chosen {
+    /// The schedules by the number of rows.
+    pub variants: Variants<String>,
+    /// Rows of the only call, if they are for one call.
+    pub one_call: Option<usize>,
+}
+
+impl Chosen {
+    /// The schedules for a model on a processor.
+    pub fn new(model: &Model, cpu: Cpu, destination: CodeDestination) -> Chosen {
+        Chosen::on(model, &machines::of(cpu), destination)
+    }
+
+    /// The schedules for a model on a machine.
+    pub fn on(model: &Model, machine: &Machine, destination: CodeDestination) -> Chosen {
+        let evaluator = Evaluator::new(model, machine);
+        match destination {
+            CodeDestination::OneCall(rows) => {
+                let text = with_candidates(model, machine, destination, |candidates| {
+                    one_call::cheapest(candidates, &evaluator, machine, rows).text()
+                });
+                Chosen { variants: Variants::only(text), one_call: Some(rows) }
+            }
+            CodeDestination::Memory | CodeDestination::Artefact => {
+                Chosen::among(&Chosen::considered(model, machine, destination, &[]), &evaluator)
+            }
+        }
+    }
+
+    /// The schedules of the cheapest of some candidates, which were priced at [`SIZES`].
+    pub fn among(priced: &[Priced], evaluator: &Evaluator<'_>) -> Chosen {
+        let variants = match priced.is_empty() {
+            true => Variants::only(plain().text()),
+            false => Crossings { priced, evaluator }.variants(),
+        };
+        Chosen { variants, one_call: None }
+    }
+
+    /// The candidates for a model, with the costs of calls of [`SIZES`] rows, and of `also` rows behind them.
+    pub fn considered(
+        model: &Model,
+        machine: &Machine,
+        destination: CodeDestination,
+        also: &[usize],
+    ) -> Vec<Priced> {
+        let evaluator = Evaluator::new(model, machine);
+        let sizes: Vec<usize> = SIZES.iter().chain(also).copied().collect();
+        with_candidates(model, machine, destination, |candidates| {
+            let mut priced = evaluator.price_all(&sizes, candidates.first());
+            let at_sizes = |one: &'_ Priced| one.costs.get(..SIZES.len()).unwrap_or_default().to_vec();
+            let costs: Vec<Vec<f64>> = priced.iter().map(at_sizes).collect();
+            let costs: Vec<_> =
+                priced.iter().zip(&costs).map(|(one, costs)| (&one.candidate, costs.as_slice())).collect();
+            let more = candidates.more(&costs);
+            priced.extend(evaluator.price_all(&sizes, more));
+            priced
+        })
+    }
+
+    /// The schedule as the user could have written it: for most calls, and in blocks for those of few rows.
+    pub fn text(&self) -> String {
+        self.text_for(None)
+    }
+
+    /// The same with a line that names the target.
+    pub fn text_for(&self, target: Option<&str>) -> String {
+        let target = target.map_or_else(String::new, |target| format!("target {target}\n\n"));
+        let call = match self.one_call {
+            Some(1) => " for one call of 1 row".to_string(),
+            Some(rows) => format!(" for one call of {rows} rows"),
+            None => String::new(),
+        };
+        let mut all = format!("// chosen by schedc{call}\n{target}{}", self.variants.rest());
+        for few in self.variants.bounded() {
+            all += &format!("\nwhen n_rows <= {} {{\n", few.max_rows);
+            all.extend(few.value.lines().map(|line| format!("    {line}\n")));
+            all += "}\n";
+        }
+        all
+    }
+}
+
+impl Source {
+    /// The schedule that schedc chooses for a model.
+    pub fn chosen_for(
+        model: &Model,
+        target: Option<&Target>,
+        cpu: Cpu,
+        destination: CodeDestination,
+    ) -> Source {
+        let text = match target.filter(|target| target.is_gpu()) {
+            Some(target) => {
+                Chosen { variants: gpu::chosen_for(model, target), one_call: None }.text_for(Some("gpu"))
+            }
+            None => Chosen::new(model, cpu, destination).text(),
+        };
+        Source { name: "chosen schedule".to_string(), text, is_chosen: true, path: None }
+    }
+}
+
+/// Draws up the candidates for a model, and hands them on.
+fn with_candidates<T>(
+    model: &Model,
+    machine: &Machine,
+    destination: CodeDestination,
+    choose: impl FnOnce(&Candidates<'_>) -> T,
+) -> T {
+    let info = model.facts();
+    let bins = quantized_rows(model);
+    choose(&Candidates::of(Circumstances { model: &info, bins: bins.as_ref(), machine, destination }))
+}
+
+/// The form of quantized rows in layouts that hold sets of categories, if the model has classes of these.
+fn quantized_rows(model: &Model) -> Option<QuantizedRows> {
+    model.forests().tested(SetTests::OfClasses).quantized_rows()
+}
