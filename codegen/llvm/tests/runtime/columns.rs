@@ -252,7 +252,8 @@ fn columns_in_runs_and_scratch_and_threads() {
         for (j, rows_per_run) in [1, 13, 64, i64::MAX].into_iter().enumerate() {
             for (k, scratch) in [0, 200, 1 << 15, 1 << 20].into_iter().enumerate() {
                 let made = [0, 1, 2].map(|n| ways[(i * 3 + j * 17 + k * 7 + n * 29) % ways.len()]);
-                let how = CallOptions { threads: [1, 4][k % 2], scratch, ..plain(Kind::ALL[(i + j + k) % 4]) };
+                let how =
+                    CallOptions { threads: [1, 4][k % 2], scratch, ..plain(Kind::ALL[(i + j + k) % 4]) };
                 let model = ModelDescriptor { rows_per_run, ..model };
                 for n in [1, 70, 3000] {
                     check(&model, made, n, how);
