@@ -254,7 +254,7 @@ fn all_crates_but_those_of_python_are_default_members() -> Result<()> {
 }
 
 /// A package of a lock file.
-struct Locked<'a> {
+struct LockedPackage<'a> {
     name: &'a str,
     version: &'a str,
     built_on: Vec<&'a str>,
@@ -265,11 +265,11 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('"').skip(1).step_by(2)
 }
 
-fn locked(text: &str) -> Vec<Locked<'_>> {
-    fn package(text: &str) -> Option<Locked<'_>> {
+fn locked(text: &str) -> Vec<LockedPackage<'_>> {
+    fn package(text: &str) -> Option<LockedPackage<'_>> {
         let field = |key: &str| text.lines().find_map(|line| quoted(line.strip_prefix(key)?).next());
         let list = text.split_once("dependencies = [").map_or("", |(_, list)| list);
-        Some(Locked {
+        Some(LockedPackage {
             name: field("name = ")?,
             version: field("version = ")?,
             // If several packages have the same name, the version follows it.
@@ -286,7 +286,7 @@ fn the_lock_of_the_fuzz_targets_knows_the_crates_as_they_are() -> Result<()> {
     let (ours, theirs) =
         (fs::read_to_string(root.join("Cargo.lock"))?, fs::read_to_string(root.join("fuzz/Cargo.lock"))?);
     let (ours, theirs) = (locked(&ours), locked(&theirs));
-    let versions = |packages: &[Locked<'_>], name: &str| -> BTreeSet<String> {
+    let versions = |packages: &[LockedPackage<'_>], name: &str| -> BTreeSet<String> {
         let named = packages.iter().filter(|package| package.name == name);
         named.map(|package| package.version.to_string()).collect()
     };

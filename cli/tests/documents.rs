@@ -96,7 +96,7 @@ fn documents_show_what_happens() -> io::Result<()> {
         let path = repository.join(name);
         let text = fs::read_to_string(&path)?;
         let place = set_up(&text, folder.path())?;
-        let Ran { happened, commands, silent } = run(&text, &place)?;
+        let RunResults { happened, commands, silent } = run(&text, &place)?;
         if place != folder.path() {
             let there: Vec<_> = fs::read_dir(folder.path())?
                 .map(|entry| Ok(entry?.file_name()))
@@ -132,7 +132,7 @@ fn set_up(text: &str, repository: &Path) -> io::Result<PathBuf> {
 
 /// Results of a document's commands.
 #[derive(Default)]
-struct Ran {
+struct RunResults {
     /// The document with the printed output.
     happened: String,
     /// Number of commands.
@@ -142,48 +142,48 @@ struct Ran {
 }
 
 /// Runs a document's commands.
-fn run(text: &str, folder: &Path) -> io::Result<Ran> {
-    let mut ran = Ran::default();
+fn run(text: &str, folder: &Path) -> io::Result<RunResults> {
+    let mut results = RunResults::default();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        ran.happened += &format!("{line}\n");
+        results.happened += &format!("{line}\n");
         let Some(kind) = line.strip_prefix("```").filter(|kind| !kind.is_empty()) else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         match kind.split_once(' ') {
             None if kind == "console" => {
-                run_block(&block, folder, &mut ran)?;
+                run_block(&block, folder, &mut results)?;
             }
             name => {
                 let content: String = block.iter().map(|line| format!("{line}\n")).collect();
                 if let Some((_, name)) = name.filter(|(_, name)| *name != "setup") {
                     fs::write(folder.join(name), &content)?;
                 }
-                ran.happened += &content;
+                results.happened += &content;
             }
         }
-        ran.happened += "```\n";
+        results.happened += "```\n";
     }
-    Ok(ran)
+    Ok(results)
 }
 
 /// Runs a block of commands. Keeps lines that differ only in figures, and LIR that differs only in the
 /// numbers of its values.
-fn run_block(block: &[&str], folder: &Path, ran: &mut Ran) -> io::Result<()> {
+fn run_block(block: &[&str], folder: &Path, results: &mut RunResults) -> io::Result<()> {
     for lines in block.chunk_by(|_, next| !next.starts_with("$ ")) {
         let Some((command, expected)) = lines.split_first() else { continue };
-        ran.happened += &format!("{command}\n");
+        results.happened += &format!("{command}\n");
         let Some(command) = command.strip_prefix("$ ") else { continue };
-        ran.commands += 1;
+        results.commands += 1;
         let output = shell(&format!("exec 2>&1; {command}"), folder).output()?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
         if printed.is_empty() {
-            ran.silent.push(command.to_string());
+            results.silent.push(command.to_string());
         }
         let is_same = renumbered(expected) == renumbered(&printed);
         for (at, line) in printed.iter().enumerate() {
             let old = expected.get(at).filter(|old| is_same || without_figures(old) == without_figures(line));
-            ran.happened += &format!("{}\n", old.unwrap_or(line));
+            results.happened += &format!("{}\n", old.unwrap_or(line));
         }
     }
     Ok(())

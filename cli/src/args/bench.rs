@@ -58,7 +58,8 @@ pub struct Bench {
     pub ablate: bool,
     /// Time other values of a `param`, or of the number at LINE:COLUMN [default: neighbouring values]; may be
     /// repeated
-    #[arg(long, value_name = "NAME[=VALUES]", value_parser = parse_sweep, conflicts_with_all = NOT_OF_LEDGERS)]
+    #[arg(long, value_name = "NAME[=VALUES]", value_parser = parse_sweep)]
+    #[arg(conflicts_with_all = NOT_OF_LEDGERS)]
     pub sweep: Vec<NumberSweep>,
     /// Also time the plain nest and schedc's choice; --prefixes, --ablate and --sweep always do
     #[arg(long, conflicts_with = "load")]

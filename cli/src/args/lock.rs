@@ -30,7 +30,8 @@ impl LockOptions {
 
 /// `schedc lock`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("action").args(["list", "check", "upgrade", "resolve", "merge"])), after_help = "\
+#[command(group(ArgGroup::new("action").args(["list", "check", "upgrade", "resolve", "merge"])))]
+#[command(after_help = "\
 Examples:
   schedc lock                                       what schedc.lock holds
   schedc lock --check models/schedc.lock            for CI: exit status 1 if an entry is wrong

@@ -14,7 +14,7 @@ use schedc_driver::Source;
 use std::path::Path;
 
 /// A schedule and its diagnostics.
-type Checked = (Source, Vec<Diagnostic>);
+type CheckedSchedule = (Source, Vec<Diagnostic>);
 
 /// Runs the command. Other files are still checked after a file that cannot be read.
 pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// Checks a file; with --fix, corrects it first. Returns the number of corrected findings, too.
-fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(Checked, usize), Failure> {
+fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(CheckedSchedule, usize), Failure> {
     let mut source = Source::read(file)?;
     let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
     let options = Options {
@@ -76,12 +76,12 @@ fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(Checked, usize
     Ok(((source, fixed.checked.diagnostics), fixed.count))
 }
 
-fn count(all: &[Checked], severity: Severity) -> usize {
+fn count(all: &[CheckedSchedule], severity: Severity) -> usize {
     all.iter().flat_map(|(_, findings)| findings).filter(|finding| finding.severity == severity).count()
 }
 
 /// `3 schedules checked, 2 findings fixed, 1 error, 1 warning`
-fn summary(all: &[Checked], fixed: Option<usize>) -> String {
+fn summary(all: &[CheckedSchedule], fixed: Option<usize>) -> String {
     let many = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut parts = vec![format!("{} checked", many(all.len(), "schedule"))];
     parts.extend(fixed.map(|n| format!("{} fixed", many(n, "finding"))));
