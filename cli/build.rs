@@ -1,6 +1,5 @@
-//! Records the commit that the program is built from: `SCHEDC_COMMIT`, or else the commit of the package or
-//! of git. Development builds record none, so that a commit rebuilds nothing. Also links programs that
-//! contain LLVM at a fixed address.
+//! Tells the program which commit it is built from: what `SCHEDC_COMMIT` says, else what the package or git says. Builds for
+//! development do without, so that a commit rebuilds nothing. Says where a program with LLVM inside lies in memory.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -14,13 +13,12 @@ fn main() {
         println!("cargo::rustc-env=SCHEDC_COMMIT={commit}");
     }
     if env::var_os("CARGO_FEATURE_LLVM_STATIC").is_some() {
-        // LLVM has tables of 166,000 addresses. A program at a fixed address needs no relocation of them at
-        // each start.
+        // LLVM has tables of 166,000 addresses, which need not be corrected at each start where the program has a fixed place.
         println!("cargo::rustc-link-arg-bin=schedc=-no-pie");
     }
 }
 
-/// The commit that `cargo package` recorded.
+/// What `cargo package` writes down.
 fn of_package() -> Option<String> {
     let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = text.split_once("\"sha1\": \"")?;
@@ -33,7 +31,7 @@ fn of_git() -> Option<String> {
             Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
     };
-    // The sources may lie inside a checkout of another project, whose commit is unrelated.
+    // A checkout of something else that has the sources in it says nothing of them.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     for name in ["HEAD", "logs/HEAD"] {
         let file = git(&["rev-parse", "--git-path", name])?;

@@ -1,5 +1,4 @@
-//! Times of requests that the server passes to other programs, on eight directives with a model: stages of
-//! the compiler, and measurements.
+//! What other programs make for the server, of eight directives with a model: stages of the compiler, and measurements.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,15 +8,15 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::{Result, Time, end, greet, row, texts};
 
-/// Number of timed requests for each stage.
+/// Stages that are timed of each kind.
 const STAGES: usize = 30;
-/// Number of timed measurements of each kind.
+/// Measurements that are timed of each kind.
 const MEASUREMENTS: usize = 5;
 
-/// The document of all requests.
+/// The document that everything is asked of.
 const NAME: &str = "untitled:compiled";
 
-/// Prints the times, from the request that follows a keystroke to its answer.
+/// Prints how long each takes, from the request on that follows a keystroke.
 pub fn measure(program: &[String], model: &Path) -> Result<()> {
     let mut client = greet(program)?;
     let text = texts::eight(model);
@@ -31,7 +30,7 @@ pub fn measure(program: &[String], model: &Path) -> Result<()> {
     let params = json!({ "textDocument": document, "measure": true });
     let times = requests(&mut client, &text, MEASUREMENTS, ("sched/ledger", params))?;
     row("ledger of eight directives", times, 1500.0);
-    // The position of the tile's size.
+    // The size of the tile.
     let place = json!({ "line": 1, "character": "tile(batch, b0, b1, ".len() });
     let argument = json!({ "uri": NAME, "position": place, "values": [64, 128, 256, 512, 1024] });
     let params = json!({ "command": "schedc.sweep", "arguments": [argument] });
@@ -40,7 +39,7 @@ pub fn measure(program: &[String], model: &Path) -> Result<()> {
     end(client)
 }
 
-/// Sends a request `count` times, each for another text, so that no answer comes from a cache.
+/// Sends a request some times, each of another text, so that no answer is remembered.
 fn requests(
     client: &mut Client,
     text: &str,
@@ -48,7 +47,7 @@ fn requests(
     (method, params): (&str, Value),
 ) -> Result<Vec<Time>> {
     let mut times = Vec::new();
-    // The first request is not counted: it may start a program, which reads the model.
+    // The first one may start a program, which reads the model.
     for number in 0..=count {
         let changed = format!("{text}// {method} {number}\n");
         client.change(NAME, i32::try_from(number + 2)?, &[(Value::Null, &changed)]);

@@ -1,8 +1,7 @@
-//! Latencies that editors see; `bench/lsp.sh` builds and runs it. The benchmark drives the program over its
-//! standard input and output, as editors do, and prints the table of `docs/lsp.md`.
+//! How long editors wait: `bench/lsp.sh` builds and runs it. It drives the program over its standard input and output, as
+//! editors do, and prints the table of `docs/lsp.md`.
 //!
-//! Arguments: the server's program with its arguments, then `--` and a model, from which a model of 100 MB is
-//! made.
+//! Arguments: the server's program with its arguments, and after `--` a model from which one of 100 MB is made.
 
 #[path = "../../tests/lsp/client.rs"]
 mod client;
@@ -20,13 +19,13 @@ use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Number of timed keystrokes on each text.
+/// Keystrokes that are timed on each text.
 const KEYSTROKES: usize = 1000;
-/// Number of timed requests of each kind.
+/// Requests that are timed of each kind.
 const REQUESTS: usize = 1000;
-/// Number of timed starts.
+/// Starts that are timed.
 const STARTS: usize = 40;
-/// Size of the large model, in bytes.
+/// Size of the model that is bound, in bytes.
 const MODEL: usize = 100_000_000;
 
 fn main() -> Result<()> {
@@ -73,12 +72,12 @@ fn measure(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     bound(program, model, folder)
 }
 
-/// Measures keystrokes, and the server's memory, with a large model.
+/// With a large model: how long keystrokes take, and how much memory the server has.
 fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     let size = enlarge(model, &folder.join("large.json"))?;
     let mut client = greet(program)?;
     let text = format!("model \"large.json\"\n{}", texts::blocks(200));
-    // One document stays open, so that the times include neither the reading of the model nor its release.
+    // One document is open all the time: what is measured is neither the reading of the model nor anything beside it.
     client.open(&uri(&folder.join("first.sched")), 0, &text);
     let changed = client.wait(|message| message["method"] == "sched/changed");
     changed.ok_or("the model was not read")?;
@@ -94,8 +93,7 @@ fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     let (now, most) = (memory("VmRSS:").unwrap_or(f64::NAN), memory("VmHWM:").unwrap_or(f64::NAN));
     let megabytes = size / 1_000_000;
     println!(
-        "\nResident memory with a model of {megabytes} MB bound: {now:.1} MiB, at most {most:.1} MiB (aim: \
-         50 MB)."
+        "\nResident memory with a model of {megabytes} MB bound: {now:.1} MiB, at most {most:.1} MiB (aim: 50 MB)."
     );
     end(client)
 }
@@ -103,9 +101,8 @@ fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
 fn greet(program: &[String]) -> Result<Client> {
     let (first, rest) = program.split_first().ok_or("no program is named")?;
     let mut client = Client::start(Command::new(first).args(rest))?;
-    let item = json!({ "snippetSupport": true });
     client.initialize(json!({
-        "capabilities": { "textDocument": { "completion": { "completionItem": item } } },
+        "capabilities": { "textDocument": { "completion": { "completionItem": { "snippetSupport": true } } } },
     }));
     Ok(client)
 }
@@ -114,12 +111,12 @@ fn end(client: Client) -> Result<()> {
     if client.end() == Some(0) { Ok(()) } else { Err("the server did not end as it should".into()) }
 }
 
-/// The name of a document without a file.
+/// The name of a document that is no file.
 fn untitled(name: &str) -> String {
     format!("untitled:{}", name.replace(' ', "-"))
 }
 
-/// The time from the start of the program to the diagnostics of the first document.
+/// From the start of the program to the diagnostics of the first document.
 fn start(program: &[String]) -> Result<Time> {
     let text = texts::blocks(200);
     let begin = Instant::now();
@@ -131,7 +128,7 @@ fn start(program: &[String]) -> Result<Time> {
     Ok(time)
 }
 
-/// Positions of a text, each at the end of a word.
+/// Places spread over a text, each the end of a word.
 fn places(text: &str) -> Vec<(u32, u32)> {
     let mut places = Vec::new();
     for (line, content) in (0..).zip(text.lines()) {
@@ -149,8 +146,7 @@ fn position((line, character): (u32, u32)) -> Value {
     json!({ "line": line, "character": character })
 }
 
-/// Types a character at one position after the other and deletes it again; waits for the diagnostics each
-/// time.
+/// Types a character at one place after the other and takes it back, and waits each time for the diagnostics.
 fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
@@ -171,7 +167,7 @@ fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> 
     Ok(times)
 }
 
-/// Sends requests at one position after the other, each just after a keystroke, as a typing user does.
+/// Asks at one place after the other, each time just after a keystroke, as it is when one types.
 fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result<Vec<Time>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
@@ -192,21 +188,20 @@ fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result
     Ok(times)
 }
 
-/// The duration of a request.
+/// How long something took.
 struct Time {
-    /// Elapsed time, from the client's message to the server's answer.
+    /// On the clock, from one end of the pipe to the other and back.
     passed: Duration,
-    /// Processor time of the server, which hardly depends on other load. `None` where other programs do the
-    /// work.
+    /// Of the processor, in the server. A busy machine does not matter to it. Nothing where other programs do the work.
     used: Option<Duration>,
 }
 
-/// The processor time that the server has used so far.
+/// The time of the processor that the server has used so far.
 fn used(client: &Client) -> Result<Duration> {
     let mut sum = 0;
     for task in fs::read_dir(format!("/proc/{}/task", client.id()))? {
-        let schedstat = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-        sum += schedstat.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let told = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        sum += told.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0);
     }
     Ok(Duration::from_nanos(sum))
 }
@@ -225,7 +220,7 @@ fn row(name: &str, times: Vec<Time>, aim: f64) {
     println!("| {name} | {median} | {high} | {worst} | {own} | {own_high} | {aim} ms |");
 }
 
-/// Writes a large model: the trees of `model`, repeated. Returns its size in bytes.
+/// Writes a model that is much larger than another: its trees again and again. Tells its size.
 fn enlarge(model: &Path, to: &Path) -> Result<usize> {
     let text = fs::read_to_string(model)?;
     let mut value: Value = serde_json::from_str(&text)?;

@@ -1,14 +1,14 @@
-//! Generated schedules of about a given number of lines, of several kinds.
+//! Schedules of about so many lines, each of another kind.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// The schedules of all kinds, with their names.
+/// All kinds by their names.
 pub fn all(lines: usize) -> [(&'static str, String); 3] {
     [("blocks", blocks(lines)), ("chain of splits", splits(lines)), ("mistakes", mistakes(lines))]
 }
 
-/// Repeated blocks as people write them: a comment, a param, a split of the remainder, and annotations.
+/// What people write, again and again: a remark, a param, a tile of what the block before has left, facts about it.
 pub fn blocks(lines: usize) -> String {
     let mut text = String::new();
     let mut rest = "tree".to_owned();
@@ -23,7 +23,7 @@ pub fn blocks(lines: usize) -> String {
     text
 }
 
-/// Only directives that create loops.
+/// Nothing but directives that make new loops.
 fn splits(lines: usize) -> String {
     let mut text = String::new();
     let mut rest = "tree".to_owned();
@@ -46,7 +46,7 @@ fn mistakes(lines: usize) -> String {
     text
 }
 
-/// Eight directives for a model: quantized blocks of rows, interleaved vectors.
+/// Eight directives for a model: blocks of rows as bytes, four vectors of them at a time.
 pub fn eight(model: &Path) -> String {
     format!(
         "model \"{}\"\ntile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\n\
