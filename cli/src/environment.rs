@@ -1,5 +1,4 @@
-//! The environment variables that predictions obey. A library ignores a value that it does not understand;
-//! schedc refuses it.
+//! Environment variables that affect predictions. A library ignores invalid values; schedc refuses them.
 
 use sched_llvm::Cpu;
 use sched_machines::{BASELINE, Level};
@@ -42,7 +41,7 @@ pub fn cpu() -> Option<Cpu> {
     Some(value.parse().unwrap_or(Cpu::X86_64V2))
 }
 
-/// Digits that are not all zero.
+/// Whether a text is a positive whole number in digits.
 fn is_count(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.bytes().any(|byte| byte != b'0')
 }

@@ -87,7 +87,7 @@ pub fn install() {
     sched_llvm::without_memory(without_memory);
 }
 
-/// Whether this process was started with a signal ignored, as `nohup` does.
+/// Whether this process was started with the signal ignored, as by `nohup`.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -131,7 +131,7 @@ pub fn end_if_out_of_memory() {
 /// recorded.
 fn is_memory_short() -> bool {
     let Ok(layout) = Layout::from_size_align(64 << 20, 4096) else { return false };
-    // SAFETY: the size is not zero, and the memory is given back as it came.
+    // SAFETY: the size is not zero, and the memory is freed with the same layout.
     unsafe {
         let memory = MiMalloc.alloc(layout);
         if !memory.is_null() {

@@ -19,7 +19,7 @@ const TABLES: [&[Code]; 7] = [
     internal::CODES,
 ];
 
-/// All codes, family by family.
+/// All codes, grouped by family.
 pub fn all() -> impl Iterator<Item = Code> {
     TABLES.into_iter().flatten().copied()
 }

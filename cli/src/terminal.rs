@@ -54,7 +54,7 @@ fn print_error(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Work shorter than this shows no progress bar.
+/// Shortest duration of work that shows a progress bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Terminal {

@@ -116,7 +116,7 @@ const IN_TESTS: &[(&str, &str)] = &[("libloading", "sched-llvm")];
 /// Dependencies of heavy dependencies, which crates reach only through their owner.
 const NOT_DIRECTLY: &[&str] = &["llvm-sys", "ls-types"];
 
-/// Crates that turn data into data: bytes and texts come in, bytes and texts go out.
+/// Crates without input and output: bytes and texts in, bytes and texts out.
 const WITHOUT_IO: &[&str] = &[
     "sched-diagnostics",
     "sched-grammar",

@@ -46,7 +46,7 @@ struct Case {
     forest: Forest,
     facts: ModelInfo,
     rows: Vec<f32>,
-    /// The margins that the trainer gives, to the last bit.
+    /// The trainer's margins, to the last bit.
     margins: Vec<f32>,
     /// The trainer's predictions.
     values: Vec<f32>,

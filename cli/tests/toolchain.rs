@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Runs schedc with a search path that has nothing in it.
+/// Runs schedc with an empty search path.
 fn schedc(folder: &Path, arguments: &[&str]) -> Result<Output> {
     let empty = folder.join("empty");
     std::fs::create_dir_all(&empty)?;

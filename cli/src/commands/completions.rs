@@ -1,4 +1,4 @@
-//! `schedc completions`: scripts that let shells complete the command line.
+//! `schedc completions`: prints scripts with which shells complete the command line.
 
 use super::print_bytes;
 use crate::args::{Cli, Completions};

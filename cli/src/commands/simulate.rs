@@ -247,7 +247,7 @@ mod tests {
     use sched_ir::lir::{Address, Build, Builder, ProcessorKind, Space};
     use sched_nest::Variants;
 
-    /// A kernel whose two blocks write the same margin.
+    /// A simulator of a kernel whose two blocks write the same margin: a race.
     fn racing() -> Simulator {
         let leaf = Leaf { source: 0, values: [1.0].into() };
         let tree = Tree {

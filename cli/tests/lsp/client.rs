@@ -46,7 +46,7 @@ impl Client {
         Ok(Client { child, input, messages, arrived, unread: Vec::new(), settings: Value::Null, next: 1 })
     }
 
-    /// The process.
+    /// The id of the server's process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -82,7 +82,7 @@ impl Client {
         id
     }
 
-    /// The answer to a request: the message with its result or error. Nothing if the server has gone.
+    /// The answer to a request: the message with its result or error. `None` if the server has ended.
     pub fn answer(&mut self, id: i64) -> Option<Value> {
         self.wait(|message| message.get("method").is_none() && message["id"] == json!(id))
     }

@@ -159,7 +159,7 @@ impl Replay {
         self.published(name, version)
     }
 
-    /// The diagnostics of a version, or those of the state in which its model has been read.
+    /// The diagnostics of a version, after its model has been read.
     fn published(&mut self, name: &str, version: i32) -> Vec<String> {
         let uri = self.uri(name);
         let has_model =

@@ -23,7 +23,7 @@ const BUDGET: Duration = Duration::from_millis(700);
 pub fn text(args: &Bench, terminal: &Terminal) -> Result<String, Failure> {
     let ledger = measure(args, terminal)?;
     Ok(match args.json {
-        // Only maps with keys that are no strings could fail, and there is none.
+        // Serialization fails only for maps whose keys are no strings; a ledger has none.
         true => serde_json::to_string_pretty(&ledger).unwrap_or_default() + "\n",
         false => ledger_table::text(&ledger),
     })

@@ -14,9 +14,9 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 200.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 52.0;
-/// Least distance between the names of two lines.
+/// Least vertical distance between the names of two lines, in units of the picture.
 const NAME_HEIGHT: f64 = 16.0;
-/// Longest name that fits.
+/// Longest name in the right margin, in characters.
 const NAME_LENGTH: usize = 28;
 /// Colours (light page, dark page) that differ visibly on both kinds of pages, also for most people with
 /// colour blindness.
@@ -51,7 +51,7 @@ impl Axis {
     fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Axis {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
-        // A single value, or none, needs an axis too.
+        // An axis needs a positive extent, even for a single value or none.
         let (low, high) = if low <= high { (low, high) } else { (1.0, 1.0) };
         let (low, high) = if low == high { (low / 2.0, high * 2.0) } else { (low, high) };
         Axis { low, high, from, to }

@@ -41,7 +41,7 @@ pub struct Processor {
     pub features: Vec<String>,
 }
 
-/// One figure: a contender at a number of rows per call and a number of threads.
+/// A measured time: a contender with a number of rows per call and a number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The contender's name: a schedule, or a peer.

@@ -119,9 +119,9 @@ fn default_name(model: &Path, emit: Emit) -> PathBuf {
 
 /// The description of an artefact for pkg-config.
 pub struct PkgConfig {
-    /// Trees of the model.
+    /// Number of the model's trees.
     pub trees: i32,
-    /// Columns of a row.
+    /// Number of columns of a row.
     pub features: i32,
     /// The kind of the artefact.
     pub emit: Emit,

@@ -155,7 +155,7 @@ fn shown_categories(value: &Value) -> String {
     format!("{names} names in {} features; others: {}", counts.len(), shown(&value["unseen"]))
 }
 
-/// The types that whole numbers of rows become.
+/// The types to which whole numbers of rows are converted.
 fn shown_whole_numbers(value: &Value) -> String {
     format!("{} in tables, {} in arrays", shown(&value["tables"]), shown(&value["arrays"]))
 }
