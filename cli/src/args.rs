@@ -65,8 +65,8 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     #[arg(hide_possible_values = true, display_order = 900)]
     pub color: Color,
-    /// Message format: full, concise, json, sarif or github. `check` prints messages to standard output, other commands to
-    /// standard error, which then holds nothing else
+    /// Message format: full, concise, json, sarif or github. `check` prints messages to standard output,
+    /// other commands to standard error, which then holds nothing else
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_possible_values = true, display_order = 901)]
     pub format: Format,
@@ -343,7 +343,8 @@ Examples:
   schedc diff before.lock schedc.lock
 Lines begin with + for loops of the second nest alone, - for loops of the first alone, ~ for changes.")]
 pub struct Diff {
-    /// The schedule as it was, or an entry of a lock as LOCK#ENTRY; or a lock, of which all entries are compared
+    /// The schedule as it was, or an entry of a lock as LOCK#ENTRY; or a lock, of which all entries are
+    /// compared
     pub before: PathBuf,
     /// The schedule, the entry or the lock as it is
     pub after: PathBuf,

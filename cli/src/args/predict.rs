@@ -39,7 +39,8 @@ pub struct Predict {
     #[command(flatten)]
     /// The rows.
     pub rows: RowOptions,
-    /// Initial sums, which replace XGBoost's base_score: columns of the input, or a .npy file with one row per input row
+    /// Initial sums, which replace XGBoost's base_score: columns of the input, or a .npy file with one row
+    /// per input row
     #[arg(long, value_name = "COLUMN|FILE")]
     pub base_margin: Option<String>,
     /// The array of a .npz archive that holds the rows, if it holds several
@@ -48,8 +49,8 @@ pub struct Predict {
     /// Input columns to copy to the predictions, separated by commas
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub keep: Vec<String>,
-    /// Predict one part of the rows, such as 3/16 of 0/16 to 15/16: by row groups of Parquet, record batches of Arrow, rows of
-    /// .npy. All parts together, in order, are the whole
+    /// Predict one part of the rows, such as 3/16 of 0/16 to 15/16: by row groups of Parquet, record batches
+    /// of Arrow, rows of .npy. All parts together, in order, are the whole
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// Where predictions go: a .csv, .parquet, .arrow, .npy or .npz file, or - for standard output as CSV
@@ -58,8 +59,8 @@ pub struct Predict {
     /// The kind of prediction
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word())]
     pub output: Kind,
-    /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores this process
-    /// may use
+    /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores
+    /// this process may use
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: i32,
@@ -70,10 +71,12 @@ pub struct Predict {
     #[arg(long, help = cpu_help("Processor", " [default: native]"))]
     #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
-    /// Run the code in a simulator: GPU schedules without a GPU. Checks for races and counts the cost of accesses
+    /// Run the code in a simulator: GPU schedules without a GPU. Checks for races and counts the cost of
+    /// accesses
     #[arg(long)]
     pub simulate: bool,
-    /// Where the simulator's counts go as JSON: launches with their grids, blocks, shared memory, barriers and accesses
+    /// Where the simulator's counts go as JSON: launches with their grids, blocks, shared memory, barriers
+    /// and accesses
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub report: Option<PathBuf>,
     /// Print the schedule in use

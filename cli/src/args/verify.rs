@@ -52,12 +52,12 @@ pub struct Verify {
     /// The kind of these predictions
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), requires = "against")]
     pub output: Kind,
-    /// Compare with the library that trained the model, through Python; if Python lacks it, write rows and a script that
-    /// predicts them
+    /// Compare with the library that trained the model, through Python; if Python lacks it, write rows and a
+    /// script that predicts them
     #[arg(long)]
     pub trainer: bool,
-    /// Relative tolerance for values and margins of other programs [default: 1e-6 for results in single precision, 1e-9 in
-    /// double]; 0 demands equal bits
+    /// Relative tolerance for values and margins of other programs [default: 1e-6 for results in single
+    /// precision, 1e-9 in double]; 0 demands equal bits
     #[arg(long, value_name = "SIZE", value_parser = parse_tolerance)]
     pub tolerance: Option<f64>,
     /// Time limit in seconds for constructing and running rows; the rest is reported as skipped

@@ -16,7 +16,7 @@ pub enum Element {
     Text,
 }
 
-/// A tensor of a request or a response, with a row for each row.
+/// A tensor of a request or a response, with one row for each predicted row.
 pub struct Tensor {
     pub name: String,
     pub element: Element,
@@ -25,13 +25,14 @@ pub struct Tensor {
 
 /// Inputs and output of a model.
 pub struct Facts {
-    /// One tensor for all features in the model's order; or, where features have named categories, one for each feature.
+    /// One tensor for all features in the model's order; if features have named categories, one for each
+    /// feature.
     pub inputs: Vec<Tensor>,
-    /// The result.
+    /// The output.
     pub output: Tensor,
-    /// Word of the output.
+    /// The output's word, such as `raw`.
     pub kind: &'static str,
-    /// The names of the model's features, none if it has none.
+    /// The feature names; empty if the model has none.
     pub features: Vec<String>,
 }
 
@@ -59,7 +60,7 @@ impl Facts {
                 .collect()
         };
         let features = texts(&model["feature_names"]);
-        // The widest rows that some version reads as they are.
+        // The widest type of rows that some version reads without rounding.
         let wide = versions.iter().any(|version| version["model"]["types"]["rows"] == "f64");
         let number = if wide { Element::F64 } else { Element::F32 };
         let output = Tensor { name: output.heading().to_owned(), element: result(model, output), columns };
@@ -73,7 +74,7 @@ fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
     let Some(names) = names else {
         return vec![Tensor { name: "rows".to_owned(), element: number, columns: count }];
     };
-    // A tensor has one type, in which names that are numbers have to be missing, too.
+    // A tensor has one type, which must also represent missing values.
     let element = |at: usize| match names.get(at).and_then(Value::as_array) {
         Some(names) if names.iter().any(Value::is_string) => Element::Text,
         Some(names) if names.iter().any(Value::is_boolean) => Element::Truth,

@@ -26,7 +26,7 @@ impl Labels {
         Labels(forest.output.classes.as_ref().map(|classes| classes.labels.clone()).unwrap_or_default())
     }
 
-    /// The labels of a library with this text about its model.
+    /// The labels of a library; `about` is its description.
     pub fn of_library(about: &Value) -> Labels {
         let labels = about["model"]["labels"].as_array().into_iter().flatten();
         Labels(labels.filter_map(label_of_json).collect())
@@ -56,7 +56,7 @@ impl Labels {
         }
     }
 
-    /// The labels of predicted classes; none if classes are numbers from 0 on.
+    /// The labels of predicted classes; `None` if classes are numbers from 0 on.
     pub fn of_classes(&self, classes: &[f32]) -> Result<Option<Classes>, Failure> {
         if self.0.is_empty() {
             return Ok(None);

@@ -1,5 +1,4 @@
-//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it
-//! takes does not grow with the rows.
+//! Predicts batch by batch, so that memory does not grow with the number of rows.
 
 use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
@@ -17,11 +16,10 @@ use std::time::{Duration, Instant};
 /// Most rows of a separate array that are read at a time.
 pub const PIECES: usize = 1 << 16;
 
-/// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
+/// Most numbers in the rows of a batch, or in its results: a limit on memory (64 MiB of `f64`).
 const MOST_NUMBERS: usize = 1 << 23;
 
-/// Rows of a batch, if code takes at most `call` rows: rows and results have at most `MOST_NUMBERS` numbers
-/// each.
+/// Rows per batch: at most `call`, and few enough that neither rows nor results exceed [`MOST_NUMBERS`].
 pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }
@@ -103,7 +101,7 @@ impl Run<'_> {
         let number = if is_class { Number::I32 } else { predictor.number(kind) };
         let Input { mut stream, first, mut second, mut base_margin } = input;
         let layout = self.labels.layout(kind, columns, number, stream.kept());
-        // Nothing is written before there are results.
+        // Nothing is written before the first results exist.
         let mut writer = None;
         let progress = self.terminal.progress(stream.rows(), "predicting");
         let most = rows_of_batch(predictor.rows_of_call(), predictor.num_features(), columns);

@@ -12,9 +12,9 @@ use std::time::Instant;
 /// Numbers of rows around the widths of vectors.
 const COUNTS: [usize; 26] =
     [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 255, 257];
-/// Outputs that are worth calls of few rows: the most telling first.
+/// Outputs that are also computed in small calls, the most informative first.
 const TELLING: [Kind; 3] = [Kind::Leaf, Kind::Raw, Kind::Value];
-/// Values between rows that are apart.
+/// Values between rows in calls with a stride.
 const GAP: usize = 3;
 /// Threads of multi-threaded calls.
 const THREADS: i32 = 3;
@@ -76,10 +76,10 @@ struct Pass {
     kinds: Vec<Kind>,
 }
 
-/// A value for each output, by its number.
+/// An array with a value for each output, by the output's number.
 pub type PerKind<T> = [T; Kind::ALL.len()];
 
-/// All outputs, the most telling first.
+/// All outputs, the most informative first.
 pub fn kinds() -> Vec<Kind> {
     let others = Kind::ALL.into_iter().filter(|kind| !TELLING.contains(kind));
     TELLING.into_iter().chain(others).collect()
@@ -97,7 +97,7 @@ pub struct Calls<'a> {
     pub slow: bool,
     /// Columns of each output that is compared; 0 for the others.
     pub widths: PerKind<usize>,
-    /// When to stop.
+    /// Deadline of the calls.
     pub until: Instant,
 }
 
@@ -114,7 +114,7 @@ pub struct Outcome {
     pub stopped: bool,
 }
 
-/// The numbers of rows of calls, among them those around the numbers that matter to the schedule.
+/// Numbers of rows of the calls: the usual ones, and those around the schedule's.
 pub fn counts(asked: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
     let around = asked.into_iter().flat_map(|rows| [rows.saturating_sub(1), rows, rows + 1]);
     around.chain(COUNTS).filter(|rows| (1..=4096).contains(rows)).collect()
@@ -220,13 +220,13 @@ impl Calls<'_> {
         Ok(())
     }
 
-    /// The walker's result, and how far the code's result may be off. Only sums in another order may.
+    /// The walker's result, and its tolerance, which is 0 unless sums are added in another order.
     fn expected(&self, kind: Kind, at: usize, expected: &Expected) -> (f64, f64) {
         let is_free = kind == Kind::Raw && !self.exact;
         (expected.number(kind, at), if is_free { expected.slack[at] } else { 0.0 })
     }
 
-    /// Whether another result at the place of a difference is right.
+    /// Whether the result `found` would be right in place of the different one.
     pub fn is_right(&self, difference: &Difference, found: f64, expected: &Expected) -> bool {
         let at = difference.row * self.width(difference.kind) + difference.column;
         let (wanted, slack) = self.expected(difference.kind, at, expected);

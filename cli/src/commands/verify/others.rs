@@ -1,4 +1,4 @@
-//! Comparison of others' predictions with the walker's.
+//! Compares predictions of other programs with the walker's.
 
 use super::expected::Expected;
 use super::found::{Test, Turn, bits, turn};
@@ -15,11 +15,11 @@ const TOLERANCES: [f64; 2] = [1e-6, 1e-9];
 
 /// Predictions of another program.
 pub struct Theirs {
-    /// The program or file that they come from.
+    /// The program or the file of the predictions.
     pub who: String,
     /// The output.
     pub kind: Kind,
-    /// The numbers.
+    /// The predictions.
     pub values: Values,
 }
 

@@ -107,8 +107,8 @@ fn every_seeded_fault_is_found() {
         let verify = || report(&model, Some(&schedule), &[]);
         let right = verify().unwrap_or_else(|failure| panic!("{fault:?}: {}\n{schedule}", shown(&failure)));
         assert!(right.is_equal(), "{schedule}\n{}", right.to_text());
-        // Some faults make code read what is not its own: the simulator stops there, and the processor is
-        // not asked.
+        // Some faults make code read foreign memory. The simulator stops there, and the processor does not
+        // run such code.
         let simulated = with_fault(fault, || report(&model, Some(&schedule), &["--simulate"]));
         let found = simulated.is_err() || with_fault(fault, verify).map_or(true, |report| !report.is_equal());
         println!("{fault:?}: {}", if simulated.is_err() { "the simulator stops" } else { "run" });
@@ -168,8 +168,8 @@ fn models(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// Verifies models in two threads, and says which differ or, unless options limit the time, were not
-/// finished.
+/// Verifies models in two threads. Panics on differences, and on unfinished models unless options limit the
+/// time.
 fn all_equal(paths: &[PathBuf], options: &[&str]) {
     let next = AtomicUsize::new(0);
     let work = || {

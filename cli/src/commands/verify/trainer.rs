@@ -16,7 +16,7 @@ use std::process::{Command, Output, Stdio};
 
 /// The script that Python runs.
 const SCRIPT: &str = include_str!("trainer.py");
-/// Exit status of the script where Python does not have the library.
+/// Exit status of the script if Python does not have the library.
 const NO_LIBRARY: i32 = 3;
 /// Most rows that a trainer predicts: more take minutes.
 const MOST_ROWS: usize = 100_000;

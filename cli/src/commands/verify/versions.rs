@@ -1,5 +1,5 @@
-//! Versions of a library for other processors. Which one runs is decided once in a process, so each has one
-//! of its own.
+//! Verifies the versions of a library for other processors. A process selects one version at its start, so
+//! each version is verified in a separate process.
 
 use super::report::Version;
 use crate::args::Verify;
@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 /// The environment variable that limits the instruction sets of code.
 const LEVEL: &str = "SCHEDC_CPU";
 
-/// Verifies the versions that this process does not run: all but the most demanding one that the processor
-/// can run. Nothing is done where the environment says which version is meant.
+/// Verifies the versions that this process does not run: all except the most demanding one that the processor
+/// supports. Does nothing if the environment selects a version.
 pub fn others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure> {
     let targets = targets(path, &Model::bytes(path)?)?;
     if targets.len() < 2 || std::env::var_os(LEVEL).is_some() {
