@@ -72,8 +72,7 @@ impl Predictor for Jit {
     }
 }
 
-/// Code in memory for the type of the first rows. Compiles code for wider rows when some arrive that the
-/// first code would round.
+/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to round.
 pub struct JitByRows<'a> {
     first: Jit,
     wide: OnceCell<Jit>,

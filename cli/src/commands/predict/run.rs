@@ -1,4 +1,5 @@
-//! Predicts batch by batch, so that memory does not grow with the number of rows.
+//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it takes does
+//! not grow with the rows.
 
 use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
@@ -16,10 +17,11 @@ use std::time::{Duration, Instant};
 /// Most rows of a separate array that are read at a time.
 pub const PIECES: usize = 1 << 16;
 
-/// Most numbers in the rows of a batch, or in its results: a limit on memory (64 MiB of `f64`).
+/// Numbers in the rows of a batch, or in its results, at most.
 const MOST_NUMBERS: usize = 1 << 23;
 
-/// Rows per batch: at most `call`, and few enough that neither rows nor results exceed [`MOST_NUMBERS`].
+/// Rows of a batch, if code that predicts takes at most `call` of them: so many that rows and results have not more numbers
+/// than memory is to hold.
 pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }
