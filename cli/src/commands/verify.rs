@@ -23,7 +23,7 @@ use calls::kinds;
 use expected::Expected;
 use others::{Comparison, Theirs};
 use report::Report;
-use run::{Run, Verified};
+use run::{Verified, VerifyRun};
 use sched_diagnostics::{internal, usage};
 use sched_forest::fingerprint;
 use sched_lang::Supported;
@@ -118,7 +118,7 @@ fn verify(
         Some(path) => library(args, path, model)?,
         None => in_memory(args, job, terminal)?,
     };
-    let run = Run {
+    let run = VerifyRun {
         forest: &model.forest,
         code: code.predictor.as_ref(),
         exact: code.exact,

@@ -10,7 +10,7 @@ use std::fmt::Write;
 const MOST_TRIES: usize = 1 << 26;
 
 /// A difference, and its origin.
-pub struct Found {
+pub struct ExplainedDifference {
     /// The difference.
     pub difference: Difference,
     /// Whether a call with this row alone differs, too.
@@ -51,9 +51,15 @@ pub struct Test {
     pub left: bool,
 }
 
-impl Found {
+impl ExplainedDifference {
     /// Explains a difference of a row.
-    pub fn new(forest: &Forest, difference: Difference, row: Vec<f64>, alone: bool, exact: bool) -> Found {
+    pub fn new(
+        forest: &Forest,
+        difference: Difference,
+        row: Vec<f64>,
+        alone: bool,
+        exact: bool,
+    ) -> ExplainedDifference {
         let turn = match difference.kind {
             Kind::Leaf => forest.trees.get(difference.column).map(|tree| {
                 let expected = forest.leaf(tree, &row).source;
@@ -63,7 +69,7 @@ impl Found {
             Kind::Raw if exact => wrong_leaf(forest, &difference, &row),
             _ => None,
         };
-        Found { difference, alone, row, turn }
+        ExplainedDifference { difference, alone, row, turn }
     }
 
     /// The origin of the difference as text.

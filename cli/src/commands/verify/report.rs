@@ -1,7 +1,7 @@
 //! The report of a verification, for people and for programs.
 
 use super::calls::{Outcome, kinds};
-use super::found::Found;
+use super::found::ExplainedDifference;
 use super::others::Comparison;
 use sched_forest::Coverage;
 use sched_llvm::runtime::Kind;
@@ -34,7 +34,7 @@ pub struct Report {
     /// Unreachable leaves: tree and leaf, by the model's numbers.
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
-    pub found: Option<Found>,
+    pub found: Option<ExplainedDifference>,
     /// Comparisons with predictions of other programs.
     pub others: Vec<Comparison>,
     /// Further notes.
@@ -96,7 +96,7 @@ impl Report {
             "stopped": self.outcome.stopped,
             "compared": compared,
             "unreachable_leaves": { "count": self.unreachable.len(), "leaves": unreachable },
-            "difference": self.found.as_ref().map(Found::to_json),
+            "difference": self.found.as_ref().map(ExplainedDifference::to_json),
             "others": self.others.iter().map(Comparison::to_json).collect::<Vec<_>>(),
             "notes": self.notes,
         })
@@ -178,7 +178,7 @@ impl Report {
     }
 }
 
-fn rows_type(found: &Found) -> &'static str {
+fn rows_type(found: &ExplainedDifference) -> &'static str {
     if found.difference.shape.doubles { "the f64 rows" } else { "the f32 rows" }
 }
 

@@ -2,7 +2,7 @@
 
 use super::calls::{Calls, Difference, Outcome, PerKind, Shape};
 use super::expected::Expected;
-use super::found::Found;
+use super::found::ExplainedDifference;
 use super::report::RowsOf;
 use crate::commands::predict::Predictor;
 use sched_forest::{Boundary, BoundaryOptions, Float, Forest};
@@ -20,7 +20,7 @@ const FEW_ROWS: usize = 192;
 const MOST_NUMBERS: usize = 1 << 22;
 
 /// Code to verify, and the rules of the comparison.
-pub struct Run<'a> {
+pub struct VerifyRun<'a> {
     /// The model.
     pub forest: &'a Forest,
     /// The model's code.
@@ -45,12 +45,12 @@ pub struct Verified {
     /// Unreachable leaves: tree and leaf, by the model's numbers.
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
-    pub found: Option<Found>,
+    pub found: Option<ExplainedDifference>,
     /// The rows with differences in the first block that has any.
     pub failing: Option<Values>,
 }
 
-impl Run<'_> {
+impl VerifyRun<'_> {
     /// The columns of each output that is compared: where the code has the columns of the model, and a
     /// bound is known.
     pub fn widths(&self) -> PerKind<usize> {
@@ -201,7 +201,7 @@ impl Run<'_> {
             alone.get(difference.column).is_some_and(|x| !calls.is_right(&difference, *x, &expected));
         verified.failing = Some(failing(rows, features, differences));
         let row = row_of(rows, features, difference.row);
-        verified.found = Some(Found::new(self.forest, difference, row, differs, self.exact));
+        verified.found = Some(ExplainedDifference::new(self.forest, difference, row, differs, self.exact));
         Ok(())
     }
 }
