@@ -23,12 +23,14 @@ pub fn differences(model: &Model) -> Vec<String> {
         (
             XGBOOST_JSON.trainer,
             forest.best_iteration.is_some(),
-            "its Booster uses all iterations, its scikit-learn wrappers those up to the best one: --iterations best",
+            "its Booster uses all iterations, its scikit-learn wrappers those up to the best one: \
+             --iterations best",
         ),
         (
             XGBOOST_JSON.trainer,
             named,
-            "XGBoost refuses categories that it has not seen in columns with names; as numbers they are no category",
+            "XGBoost refuses categories that it has not seen in columns with names; as numbers they are no \
+             category",
         ),
         (
             XGBOOST_JSON.trainer,

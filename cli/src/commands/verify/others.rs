@@ -140,7 +140,8 @@ impl Comparison {
             let side = if *left { "left" } else { "right" };
             writeln!(
                 out,
-                "    tree {tree}, depth {depth}: feature {feature} is {value:?} ({}), and goes {side} here at `{test}`",
+                "    tree {tree}, depth {depth}: feature {feature} is {value:?} ({}), and goes {side} here \
+                 at `{test}`",
                 bits(*value)
             )?;
         }

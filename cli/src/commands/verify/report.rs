@@ -86,10 +86,13 @@ impl Report {
             "equal": self.is_equal(),
             "model": { "file": self.model.0, "fingerprint": self.model.1 },
             "schedule": { "name": self.schedule.0, "fingerprint": self.schedule.1, "order": self.schedule.2 },
-            "artefact": self.artefact.as_ref().map(|(file, fingerprint)| json!({ "file": file, "fingerprint": fingerprint })),
+            "artefact": self.artefact.as_ref().map(|(file, fingerprint)| {
+                json!({ "file": file, "fingerprint": fingerprint })
+            }),
             "processor": self.processor,
             "versions": self.versions.iter().map(|version| {
-                json!({ "target": version.target, "runs_here": version.report.is_some(), "report": version.report })
+                let runs_here = version.report.is_some();
+                json!({ "target": version.target, "runs_here": runs_here, "report": version.report })
             }).collect::<Vec<_>>(),
             "rows": rows,
             "calls": self.outcome.calls,
@@ -225,7 +228,8 @@ impl RowsOf {
         writeln!(out, "  {} rows    {} solved{given}", self.float, self.solved)?;
         writeln!(
             out,
-            "    covered   {met_values} of {values} values at {reachable_nodes} nodes, {reached_leaves} of {reachable_leaves} leaves"
+            "    covered   {met_values} of {values} values at {reachable_nodes} nodes, {reached_leaves} of \
+             {reachable_leaves} leaves"
         )?;
         if thinned_features > 0 {
             writeln!(

@@ -78,13 +78,15 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
 
 /// Faults of GPU code, which the simulator runs. `BankSwapped` is missing: it makes code slow but not wrong.
 fn faults_of_launches() -> Vec<(Fault, String)> {
-    let direct = "target gpu\ntile(batch, b0, b1, 4)\nreorder(b0, b1, tree)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    let direct = "target gpu\ntile(batch, b0, b1, 4)\nreorder(b0, b1, tree)\n\
+                  gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
     let rows = format!("{direct}cache(b0)\n");
     let groups = "target gpu\ntile(batch, b0, b1, 4)\ntile(tree, t0, t1, 7)\nreorder(b0, t0, b1, t1)\n\
                   gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n\
                   gpuDimension(t1, block.y)\n";
-    let packed = "target gpu\ntile(batch, b0, r, 8)\ntile(r, b1, b2, 4)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
-                  gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\nvectorize(b2, 4)\n";
+    let packed = "target gpu\ntile(batch, b0, r, 8)\ntile(r, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
+                  cache(b0)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
+                  representation(quantized)\nvectorize(b2, 4)\n";
     [
         (Fault::SlotShared, groups),
         (Fault::FoldForgetsSlot, groups),
