@@ -1,4 +1,5 @@
-/* Compares a compiled artefact with peers on one model.
+/*
+ * Compares a compiled artefact with peers on one model.
  *
  *     harness [--batches 1,64] [--threads 1,2] [--repetitions 21] [--doubles yes] [--values yes] --outputs 1 --rows X.npy
  *             --artefact MODEL.so --xgboost LIBRARY MODEL.json | --lightgbm LIBRARY MODEL.txt | --onnxruntime LIBRARY MODEL.onnx

@@ -1,4 +1,5 @@
-/* XGBoost's C library, in two ways:
+/*
+ * XGBoost's C library, in two ways:
  *   inplace   XGBoosterPredictFromDense on the caller's rows;
  *   dmatrix   XGBoosterPredict on a DMatrix built beforehand; that is not measured, which favours XGBoost.
  *             Each is predicted once: XGBoost remembers the predictions of a DMatrix and would only copy them the

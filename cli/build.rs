@@ -1,5 +1,6 @@
-//! Tells the program which commit it is built from: what `SCHEDC_COMMIT` says, else what the package or git says. Builds for
-//! development do without, so that a commit rebuilds nothing. Says where a program with LLVM inside lies in memory.
+//! Tells the program which commit it is built from: what `SCHEDC_COMMIT` says, else what the package or git
+//! says. Builds for development do without, so that a commit rebuilds nothing. Says where a program with LLVM
+//! inside lies in memory.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -13,12 +14,13 @@ fn main() {
         println!("cargo::rustc-env=SCHEDC_COMMIT={commit}");
     }
     if env::var_os("CARGO_FEATURE_LLVM_STATIC").is_some() {
-        // LLVM has tables of 166,000 addresses, which need not be corrected at each start where the program has a fixed place.
+        // LLVM has tables of 166,000 addresses, which need not be corrected at each start where the program
+        // has a fixed place.
         println!("cargo::rustc-link-arg-bin=schedc=-no-pie");
     }
 }
 
-/// What `cargo package` writes down.
+/// The commit that `cargo package` records.
 fn of_package() -> Option<String> {
     let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = text.split_once("\"sha1\": \"")?;

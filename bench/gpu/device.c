@@ -9,7 +9,8 @@ enum { MULTIPROCESSORS = 16, CLOCK = 13, MEMORY_CLOCK = 36, BUS_WIDTH = 37, L2_B
 #define COPIED (256ll << 20)
 
 /* An empty kernel. */
-static const char nothing[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+static const char nothing[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry nothing() "
+                              "{ ret; }\n";
 
 static int attribute(int number)
 {

@@ -1,5 +1,5 @@
-//! Constructed rows against the walker: each row reaches the nodes and leaves that `Boundary` reports, and no row
-//! reaches others.
+//! Constructed rows against the walker: each row reaches the nodes and leaves that `Boundary` reports, and no
+//! row reaches others.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

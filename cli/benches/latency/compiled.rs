@@ -1,4 +1,5 @@
-//! What other programs make for the server, of eight directives with a model: stages of the compiler, and measurements.
+//! Results of other programs for the server, for eight directives with a model: stages of the compiler, and
+//! measurements.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,7 +1,8 @@
-//! How long editors wait: `bench/lsp.sh` builds and runs it. It drives the program over its standard input and output, as
-//! editors do, and prints the table of `docs/lsp.md`.
+//! How long editors wait: `bench/lsp.sh` builds and runs it. It drives the program over its standard input
+//! and output, as editors do, and prints the table of `docs/lsp.md`.
 //!
-//! Arguments: the server's program with its arguments, and after `--` a model from which one of 100 MB is made.
+//! Arguments: the server's program with its arguments, and after `--` a model from which one of 100 MB is
+//! made.
 
 #[path = "../../tests/lsp/client.rs"]
 mod client;
@@ -77,7 +78,8 @@ fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     let size = enlarge(model, &folder.join("large.json"))?;
     let mut client = greet(program)?;
     let text = format!("model \"large.json\"\n{}", texts::blocks(200));
-    // One document is open all the time: what is measured is neither the reading of the model nor anything beside it.
+    // One document is open all the time: what is measured is neither the reading of the model nor anything
+    // beside it.
     client.open(&uri(&folder.join("first.sched")), 0, &text);
     let changed = client.wait(|message| message["method"] == "sched/changed");
     changed.ok_or("the model was not read")?;
@@ -93,7 +95,8 @@ fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     let (now, most) = (memory("VmRSS:").unwrap_or(f64::NAN), memory("VmHWM:").unwrap_or(f64::NAN));
     let megabytes = size / 1_000_000;
     println!(
-        "\nResident memory with a model of {megabytes} MB bound: {now:.1} MiB, at most {most:.1} MiB (aim: 50 MB)."
+        "\nResident memory with a model of {megabytes} MB bound: {now:.1} MiB, at most {most:.1} MiB (aim: \
+         50 MB)."
     );
     end(client)
 }
@@ -192,7 +195,8 @@ fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result
 struct Time {
     /// On the clock, from one end of the pipe to the other and back.
     passed: Duration,
-    /// Of the processor, in the server. A busy machine does not matter to it. Nothing where other programs do the work.
+    /// Of the processor, in the server. A busy machine does not matter to it. Nothing where other programs do
+    /// the work.
     used: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! Schedules of about so many lines, each of another kind.
+//! Schedules of about a given number of lines, each of another kind.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +8,8 @@ pub fn all(lines: usize) -> [(&'static str, String); 3] {
     [("blocks", blocks(lines)), ("chain of splits", splits(lines)), ("mistakes", mistakes(lines))]
 }
 
-/// What people write, again and again: a remark, a param, a tile of what the block before has left, facts about it.
+/// A typical text, repeated: a comment, a param, a tile of the remainder of the block before, and
+/// annotations.
 pub fn blocks(lines: usize) -> String {
     let mut text = String::new();
     let mut rest = "tree".to_owned();

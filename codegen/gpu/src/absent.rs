@@ -1,4 +1,4 @@
-//! What there is without the feature `cuda`: the same functions, which say that it is missing.
+//! Functions of a build without the feature `cuda`: each returns an error about the missing feature.
 
 use crate::{Device, GpuError};
 use sched_llvm::Jit;
@@ -30,7 +30,7 @@ impl<'a> Resident<'a> {
         Err(GpuError::NotBuiltIn)
     }
 
-    /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of so many.
+    /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of `calls` calls.
     ///
     /// # Errors
     /// When a call fails.

@@ -15,8 +15,8 @@ use std::time::Duration;
 const BEYOND_CACHES: usize = 256 << 20;
 /// The widest numbers of rows and margins.
 const WIDEST: usize = 8;
-/// How often [`BEYOND_CACHES`] bytes are filled before calls are timed: that takes the device as long as it takes the
-/// host to put the calls behind it.
+/// How often [`BEYOND_CACHES`] bytes are filled before calls are timed: that takes the device as long as it
+/// takes the host to put the calls behind it.
 const FILLS: usize = 8;
 
 fn failed(error: CudaError) -> GpuError {
@@ -101,8 +101,8 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of so many, one after the other
-    /// through the rows. The host's part of them does not count.
+    /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of `calls`
+    /// calls, one after the other through the rows. The host's part of a call does not count.
     ///
     /// # Errors
     /// When a call fails, or there are not as many rows.
@@ -135,8 +135,8 @@ impl<'a> Resident<'a> {
         let n_rows = if batch <= self.room && first + batch <= self.count { batch as i64 } else { -1 };
         let stream = self.stream.as_inner().cast();
         let call = Call { memory: 1, stream, ..Call::new(Kind::Raw, dtype, rows, n_rows, out) };
-        // SAFETY: rows and output are in the GPU's memory, as long as the call says, and live until the stream is done:
-        // whoever drops this value waits for it.
+        // SAFETY: rows and output are in the GPU's memory, as long as the call says, and live until the
+        // stream is done: whoever drops this value waits for it.
         unsafe { runtime::call(model, &call) }
     }
 }

@@ -1,5 +1,6 @@
-//! The GPUs of this machine: which there are, and how long the kernels of a compiled model take on rows that lie in a
-//! GPU's memory. Calls themselves are made by the runtime of `sched-llvm`, which needs nothing of this.
+//! The GPUs of this machine: which there are, and how long the kernels of a compiled model take on rows that
+//! lie in a GPU's memory. Calls themselves are made by the runtime of `sched-llvm`, which needs nothing of
+//! this.
 //!
 //! All of it needs the feature `cuda`. Without it every function says so, and nobody else has to know.
 
@@ -18,7 +19,7 @@ use std::fmt;
 /// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// What its maker calls it.
+    /// Its name, by its maker.
     pub name: String,
     /// Ten times the major number of its compute capability, plus the minor one.
     pub capability: u32,

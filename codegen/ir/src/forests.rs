@@ -107,7 +107,7 @@ impl KernelForest {
         self.prepared.as_deref()
     }
 
-    /// The same columns as tables for the runtime.
+    /// The columns as tables for the runtime.
     ///
     /// # Errors
     ///

@@ -168,8 +168,8 @@ fn planned(
     Ok((variants, tables))
 }
 
-/// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass are
-/// added, and kernels that read bins if rows travel as bins.
+/// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
+/// are added, and kernels that read bins if rows travel as bins.
 fn functions(
     kernels: &[KernelKind],
     of_bins: bool,

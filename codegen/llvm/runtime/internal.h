@@ -58,7 +58,8 @@ int32_t schedc_usable_cores(void);
 /* Returns the largest number of threads of any call: the machine's processors. */
 int32_t schedc_most_threads(void);
 
-/* The bits of `needs`, one for each level of levels.h, that this processor or its operating system does not offer. */
+/* The bits of `needs`, one for each level of levels.h, that this processor or its operating system does not
+ * offer. */
 uint64_t schedc_cpu_lacks(uint64_t needs);
 
 /* The error message for a processor that lacks these bits. */

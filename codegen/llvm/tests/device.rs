@@ -454,7 +454,8 @@ const TOOLS: [(&str, &str); 2] = [
     (
         "ncu",
         "#!/bin/sh\necho '==PROF== of a kernel'\n\
-         echo '\"ID\",\"Kernel Name\",\"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum\",\"smsp__inst_executed.sum\"'\n\
+         echo '\"ID\",\"Kernel \
+         Name\",\"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum\",\"smsp__inst_executed.sum\"'\n\
          echo '\"\",\"\",\"\",\"inst\"'\necho '\"0\",\"schedc_raw_b0\",\"1,234\",\"77\"'\n",
     ),
 ];

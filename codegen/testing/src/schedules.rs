@@ -50,7 +50,8 @@ impl Rng {
     }
 }
 
-/// The text of a schedule that checks without errors for a model with these facts. The same seed gives the same text.
+/// The text of a schedule that checks without errors for a model with these facts. The same seed gives the
+/// same text.
 pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
     let options =
         Options { model: Some(facts.clone().into()), supported: Supported::Compilable, ..Options::default() };

@@ -260,7 +260,7 @@ local function run()
     vim.cmd("only")
   end)
 
-  step("what cannot be done is told by its code", function()
+  step("an error shows its code", function()
     vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(batch)" })
     vim.cmd("SchedcBuild")
     until_seen("the finding", function()

@@ -193,8 +193,8 @@ fn plans_are_for_a_machine() -> Result<()> {
     Ok(())
 }
 
-/// Editors propose directives in the order in which the chooser writes them. Taking the first proposal again and
-/// again writes a schedule that the chooser considers.
+/// Editors propose directives in the order in which the chooser writes them. Taking the first proposal again
+/// and again writes a schedule that the chooser considers.
 #[test]
 fn first_proposals_of_editors_write_a_candidate() {
     let model = complete(100, 6, 20);

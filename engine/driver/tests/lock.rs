@@ -253,7 +253,8 @@ fn entries_are_put_together_by_their_rows() {
     let text = found(&both, &model, None).source.expect("a schedule").text;
     assert_eq!(
         text,
-        "// from the lock: cpu:tiny.json:1:all\n// from the lock: cpu:tiny.json:8:all\n// from the lock: cpu:tiny.json:64:all\n\
+        "// from the lock: cpu:tiny.json:1:all\n// from the lock: cpu:tiny.json:8:all\n// from the lock: \
+         cpu:tiny.json:64:all\n\
          tile(batch, b0, b1, 64)\nparallel(b0)\n\nwhen n_rows <= 8 {\n    parallel(tree)\n}\n"
     );
     let one = found(&lock([entry(64, LINES)]), &model, Some(0)).source.expect("a schedule").text;

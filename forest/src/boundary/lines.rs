@@ -13,7 +13,7 @@ const MOST_CATEGORIES: usize = 1024;
 const MOST_ANSWERS: usize = 1 << 27;
 
 /// A tested feature.
-pub(super) struct Line {
+pub(super) struct TestedFeature {
     /// The feature.
     pub feature: u32,
     /// All its values.
@@ -37,7 +37,7 @@ pub(super) enum Test {
         /// The threshold, rounded to the type of rows.
         near: Key,
     },
-    /// Of another feature: which entry of [`Line::sides`].
+    /// Of another feature: which entry of [`TestedFeature::sides`].
     Listed(u32),
 }
 
@@ -113,29 +113,30 @@ fn last_left(forest: &Forest, threshold: f64, comparison: Comparison, rows: RowK
     all.last_where(passes).unwrap_or(all.first - 1)
 }
 
-impl Line {
+impl TestedFeature {
     /// A feature with its tests, and for each of these its part of it.
-    pub fn new(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (Line, Vec<Test>) {
+    pub fn new(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
         let numeric = |node: &&Inner| {
             matches!(node.predicate, Predicate::Numeric { .. } | Predicate::NumericNotZero { .. })
         };
         if nodes.iter().all(numeric) {
-            Line::ordered(forest, feature, nodes, rows)
+            TestedFeature::ordered(forest, feature, nodes, rows)
         } else {
-            Line::list(forest, feature, nodes, rows)
+            TestedFeature::list(forest, feature, nodes, rows)
         }
     }
 
-    fn ordered(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (Line, Vec<Test>) {
+    fn ordered(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
         let asks_zeros = nodes.iter().any(|node| matches!(node.predicate, Predicate::NumericNotZero { .. }));
         let zeros = asks_zeros.then(|| Keys::nearly_zero(rows.float, |x| rounded(x, forest.types)));
         let all = Domain::Ordered(Ordered::all(Keys::all(rows.float, rows.finite), zeros));
-        let line = Line { feature, all, zeros, listed: Vec::new(), sides: Vec::new(), is_thinned: false };
+        let line =
+            TestedFeature { feature, all, zeros, listed: Vec::new(), sides: Vec::new(), is_thinned: false };
         let cuts = nodes.iter().filter_map(|node| cut(forest, node, rows));
         (line, cuts.map(|(cut, near)| Test::Ordered { cut, near }).collect())
     }
 
-    fn list(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (Line, Vec<Test>) {
+    fn list(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
         let mut kinds: HashMap<(u8, u64, bool), u32> = HashMap::new();
         let mut different: Vec<&Inner> = Vec::new();
         let mut tests = Vec::with_capacity(nodes.len());
@@ -175,7 +176,7 @@ impl Line {
             *last = (1 << rest) - 1;
         }
         let all = Domain::Listed(all);
-        (Line { feature, all, zeros: None, listed, sides, is_thinned }, tests)
+        (TestedFeature { feature, all, zeros: None, listed, sides, is_thinned }, tests)
     }
 }
 

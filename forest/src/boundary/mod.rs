@@ -24,7 +24,7 @@ mod targets;
 use crate::forest::{Float, Forest, Inner, NodeRef};
 use domain::{Domain, has};
 use keys::{Key, Keys, NAN, key, value};
-use lines::{Line, RowKind, Specials, Test};
+use lines::{RowKind, Specials, Test, TestedFeature};
 use targets::{Choice, RowValue, Targets};
 
 /// Number of open targets from which a row stops after [`PATIENCE`] trees without a target. Fewer rows of
@@ -68,7 +68,7 @@ pub struct Coverage {
 pub struct Boundary {
     float: Float,
     finite: bool,
-    lines: Vec<Line>,
+    lines: Vec<TestedFeature>,
     specials: Specials,
     trees: Vec<Targets>,
     /// The line of each feature that is tested.
@@ -102,7 +102,7 @@ impl Boundary {
         for (feature, places) in (0..).zip(&by_feature).filter(|(_, places)| !places.is_empty()) {
             let nodes: Vec<&Inner> =
                 places.iter().map(|(tree, node)| &forest.trees[*tree].inner[*node]).collect();
-            let (line, made) = Line::new(forest, feature, &nodes, rows);
+            let (line, made) = TestedFeature::new(forest, feature, &nodes, rows);
             for ((tree, node), test) in places.iter().zip(made) {
                 tests[*tree][*node] = Some((lines.len() as u32, test));
             }

@@ -2,7 +2,7 @@
 
 use super::domain::{Cut, Domain, has, on_side};
 use super::keys::{Key, NAN};
-use super::lines::{Line, Specials, Test};
+use super::lines::{Specials, Test, TestedFeature};
 use crate::forest::NodeRef;
 
 /// A node of a tree with what is still wanted of it.
@@ -51,7 +51,7 @@ fn beside(cut: Cut, near: Key) -> [Key; NEAR] {
 
 impl Node {
     /// The value of a bit.
-    fn key(&self, at: usize, line: &Line, specials: &Specials) -> Option<Key> {
+    fn key(&self, at: usize, line: &TestedFeature, specials: &Specials) -> Option<Key> {
         match self.test {
             Test::Listed(_) => line.listed.get(at).copied(),
             Test::Ordered { cut, near } => match at {
@@ -70,7 +70,7 @@ impl Node {
     }
 
     /// The values that go to one side.
-    pub fn side(&self, domain: &Domain, line: &Line, left: bool) -> Domain {
+    pub fn side(&self, domain: &Domain, line: &TestedFeature, left: bool) -> Domain {
         match (domain, &self.test) {
             (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
                 Domain::Ordered(ordered.on_side(*cut, left))
@@ -90,7 +90,7 @@ impl Targets {
     pub fn new(
         tree: &crate::forest::Tree,
         tests: Vec<(u32, Test)>,
-        lines: &[Line],
+        lines: &[TestedFeature],
         specials: &Specials,
     ) -> Targets {
         let mut nodes = Vec::with_capacity(tests.len());
@@ -119,7 +119,7 @@ impl Targets {
     }
 
     /// Finds what rows can bring where. Each way down narrows the values of the features that it tests.
-    fn reach(&mut self, lines: &[Line], specials: &Specials) {
+    fn reach(&mut self, lines: &[TestedFeature], specials: &Specials) {
         enum Do {
             Enter(NodeRef),
             Set(u32, Domain),
@@ -203,7 +203,13 @@ impl Targets {
     }
 
     /// A value of a domain that is wanted at a node.
-    pub fn choose(&self, node: &Node, domain: &Domain, line: &Line, specials: &Specials) -> Option<Choice> {
+    pub fn choose(
+        &self,
+        node: &Node,
+        domain: &Domain,
+        line: &TestedFeature,
+        specials: &Specials,
+    ) -> Option<Choice> {
         let words = self.words(node);
         match domain {
             Domain::Listed(bits) => super::domain::first_of_both(words, bits).map(Choice::Listed),

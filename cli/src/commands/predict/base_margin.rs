@@ -35,7 +35,7 @@ impl Origin {
         }
     }
 
-    /// Opens it for a model of so many margins.
+    /// Opens the source for a model of `margins` margins.
     pub fn open(self, margins: usize, args: &Predict) -> Result<BaseMargin, Failure> {
         match self {
             Origin::Columns(columns) if columns.len() != margins => Err(Failure::usage(

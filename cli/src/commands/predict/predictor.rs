@@ -72,7 +72,8 @@ impl Predictor for Jit {
     }
 }
 
-/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to round.
+/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to
+/// round.
 pub struct JitByRows<'a> {
     first: Jit,
     wide: OnceCell<Jit>,

@@ -1,5 +1,5 @@
-//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it takes does
-//! not grow with the rows.
+//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it
+//! takes does not grow with the rows.
 
 use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
@@ -20,8 +20,8 @@ pub const PIECES: usize = 1 << 16;
 /// Numbers in the rows of a batch, or in its results, at most.
 const MOST_NUMBERS: usize = 1 << 23;
 
-/// Rows of a batch, if code that predicts takes at most `call` of them: so many that rows and results have not more numbers
-/// than memory is to hold.
+/// Rows of a batch: at most `call`, the maximum of the predicting code, and at most as many as keep rows and
+/// results within the memory limit.
 pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }
@@ -176,7 +176,8 @@ impl Run<'_> {
             Failure::new(
                 sched_llvm::codes::PREDICTION,
                 format!("prediction failed: {status}"),
-                "build for the machine that runs the code, or predict fewer rows at a time; --simulate runs the code of a GPU \
+                "build for the machine that runs the code, or predict fewer rows at a time; --simulate \
+                 runs the code of a GPU \
                  without one",
             )
         })?;

@@ -181,7 +181,8 @@ fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Failure
         format!("the trainer cannot be asked: {why}"),
         format!(
             "{folder} has rows and a script. Where Python has {library}, run `python3 {folder}/trainer.py \
-             {library} {path} {folder}/rows.npy {folder}/result`, and then `schedc verify {path} -i {folder}/rows.npy \
+             {library} {path} {folder}/rows.npy {folder}/result`, and then `schedc verify {path} -i \
+             {folder}/rows.npy \
              --by-position --output \
              {output} --against {folder}/result.{output}.npy`; or let PYTHON name a program that has it"
         ),

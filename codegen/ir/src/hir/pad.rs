@@ -41,7 +41,8 @@ pub fn pad_for(
                     budget.tables >> 20
                 ),
                 format!(
-                    "the deepest tree has {most} levels: unroll fewer steps with unrollWalk, or use peelWalk, \
+                    "the deepest tree has {most} levels: unroll fewer steps with unrollWalk, or use \
+                     peelWalk, \
                      which pads nothing"
                 ),
             ));

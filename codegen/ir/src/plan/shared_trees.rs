@@ -28,7 +28,8 @@ pub fn check(
                 return Err(CompileError::new(
                     codes::GPU,
                     format!(
-                        "trees as {storage} do not lie in one piece each, so that a block cannot copy some of \
+                        "trees as {storage} do not lie in one piece each, so that a block cannot copy some \
+                         of \
                          them"
                     ),
                     "do not cache trees, or use representation(array) or representation(sparse)",

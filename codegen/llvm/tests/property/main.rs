@@ -22,7 +22,8 @@ fn asked(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// The number of cases: `SCHEDC_CASES`, or enough to cover what [`wanted`] lists. Hosted CI runs many more each night.
+/// The number of cases: `SCHEDC_CASES`, or enough to cover what [`wanted`] lists. Hosted CI runs many more
+/// each night.
 fn cases() -> u64 {
     asked("SCHEDC_CASES").unwrap_or(600)
 }
@@ -206,8 +207,8 @@ fn sets_of_all_widths_are_exact() {
     }
 }
 
-/// One deliberate mistake per pass: the property must see each, or it is blind. The seed beside a fault saw it when the
-/// list was written; if it no longer does, all seeds are searched.
+/// One deliberate mistake per pass: the property must see each, or it is blind. The seed beside a fault saw
+/// it when the list was written; if it no longer does, all seeds are searched.
 #[test]
 fn seeded_faults_are_seen() {
     let faults = [

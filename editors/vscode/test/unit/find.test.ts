@@ -93,7 +93,7 @@ test('what is missing is named', async () => {
     assert.match(await failure('.'), /^missing/);
 });
 
-test('an old one and another program are told apart', async () => {
+test('an old one and another program differ', async () => {
     program('old', 'schedc 0.0.9', true);
     program('early', 'schedc 0.1.0', false);
     program('other', 'make 4.3', true);

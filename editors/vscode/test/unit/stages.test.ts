@@ -21,7 +21,7 @@ test('lines know the directives that they come of', () => {
     }
 });
 
-test('what is new is told, and what has only moved is not', () => {
+test('new lines are reported, and moved lines are not', () => {
     const of = (before: string, after: string) => [...changedLines(before.split(''), after.split(''))];
     assert.deepEqual(of('abc', 'abc'), []);
     assert.deepEqual(of('abc', 'abxc'), [2]);
@@ -31,7 +31,7 @@ test('what is new is told, and what has only moved is not', () => {
     assert.deepEqual([...changedLines(['jl .LBB0_2', 'ret'], ['jl .LBB0_7', 'nop', 'ret'])], [1]);
 });
 
-test('every line that is told as kept is in both texts in the same order', () => {
+test('every line that is reported as kept is in both texts in the same order', () => {
     let state = 7;
     const next = (most: number): number => (state = (state * 48271) % 2147483647) % most;
     for (let round = 0; round < 200; round += 1) {

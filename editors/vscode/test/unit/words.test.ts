@@ -4,7 +4,7 @@ import { facts, figures, pieces, remark, size } from '../../src/nest/words';
 import { readAnswer } from '../../src/nest/view';
 import { BLOCKS, nest } from './nests';
 
-test('names between backticks are told apart from words', () => {
+test('names between backticks are separated from words', () => {
     assert.deepEqual(pieces('`group` runs over trees, as `t0`'), [
         { text: 'group', isName: true },
         { text: ' runs over trees, as ', isName: false },

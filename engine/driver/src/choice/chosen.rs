@@ -82,7 +82,7 @@ impl Chosen {
         self.text_for(None)
     }
 
-    /// The same with a line that names the target.
+    /// The text with a line that names the target.
     pub fn text_for(&self, target: Option<&str>) -> String {
         let target = target.map_or_else(String::new, |target| format!("target {target}\n\n"));
         let call = match self.one_call {

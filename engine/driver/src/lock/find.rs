@@ -242,7 +242,7 @@ fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
         known.join(" and "),
         if threads == 0 { "all".to_string() } else { threads.to_string() }
     );
-    let help = "tune the model for so many with `schedc tune --threads`, or leave --threads out";
+    let help = "tune the model for this number with `schedc tune --threads`, or leave --threads out";
     Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
 }
 

@@ -44,7 +44,8 @@ impl Lock {
         })?;
         let numbered = || text.lines().enumerate().map(|(at, line)| (at + 1, line));
         if let Some((line, _)) = numbered().find(|(_, line)| is_marker(line)) {
-            let help = "`schedc lock --resolve` keeps what only one side has, and says which entries both have \
+            let help = "`schedc lock --resolve` keeps what only one side has, and says which entries both \
+                        have \
                         changed; or take the file of one side with `git checkout --ours` or `--theirs`";
             return Err(refused(usage::LOCK_CONFLICT, line, "git could not merge the lock", help));
         }

@@ -74,7 +74,7 @@ pub(super) fn hide<'ctx>(
     let (code, constraints) = (String::new(), "=r,0".to_string());
     let hide = ir.context.create_inline_asm(function, code, constraints, false, false, None, false);
     let hidden = ir.builder.build_indirect_call(function, hide, &[value.into()], "hidden")?;
-    // It touches no memory, so LLVM may merge two calls with one operand.
+    // The function touches no memory, so LLVM may merge two calls with one operand.
     let memory = Attribute::get_named_enum_kind_id("memory");
     hidden.add_attribute(AttributeLoc::Function, ir.context.create_enum_attribute(memory, 0));
     match hidden.try_as_basic_value().basic() {

@@ -61,7 +61,7 @@ pub(super) fn read_first<R: Read>(
     expect: Expect<'_>,
     keep: &[String],
 ) -> Result<First, DataError> {
-    let line = Line::of(records, expect);
+    let line = FirstLine::of(records, expect);
     let kind = line.kind(expect);
     let place = |note: &str| format!("{}, line {}: {note}", records.name, records.line());
     let note = line.note(kind, expect).map(place);
@@ -91,7 +91,7 @@ fn all(expect: Expect<'_>) -> Selection {
 
 /// The columns that a header chooses.
 fn select<R: Read>(
-    line: &Line,
+    line: &FirstLine,
     kind: Kind,
     records: &Records<R>,
     expect: Expect<'_>,
@@ -154,7 +154,7 @@ enum Kind {
 }
 
 /// The cells of the first line.
-struct Line {
+struct FirstLine {
     /// Their texts, with the blanks around them.
     cells: Vec<String>,
     /// The number of cells that are text.
@@ -163,10 +163,10 @@ struct Line {
     numbers: usize,
 }
 
-impl Line {
-    fn of<R>(records: &Records<R>, expect: Expect<'_>) -> Line {
+impl FirstLine {
+    fn of<R>(records: &Records<R>, expect: Expect<'_>) -> FirstLine {
         let cells = records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
-        let mut line = Line { cells, text: 0, numbers: 0 };
+        let mut line = FirstLine { cells, text: 0, numbers: 0 };
         // A row without a header has its categories at their places.
         let is_row = line.cells.len() == expect.columns;
         for (at, value) in records.record.iter().map(parse).enumerate() {
