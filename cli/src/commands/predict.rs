@@ -15,7 +15,7 @@ use crate::terminal::Terminal;
 use base_margin::Origin;
 use labels::Labels;
 use predictor::{JitByRows, PIECE};
-use run::{Input, Run, Second, rows_of_batch, tell};
+use run::{Input, PredictRun, Second, print_notes, rows_of_batch};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
@@ -78,7 +78,7 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
     let widths = ResultWidths { outputs, margins, by_column: library.takes_columns() };
     let rows = rows(args, expect, &keep, origin, widths, terminal)?;
     let labels = Labels::of_library(&about(&library));
-    Run { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO)
+    PredictRun { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO)
 }
 
 /// Refuses to read both rows and schedule from standard input.
@@ -119,13 +119,13 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     if args.explain_schedule {
         terminal.say(program.source.text.trim_end());
     }
-    let run = Run { args, terminal, destination, labels: Labels::of_forest(&model.forest) };
+    let run = PredictRun { args, terminal, destination, labels: Labels::of_forest(&model.forest) };
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(&suited.forest), program.lower(&suited)?.lir);
         return simulated(&run, &simulator, rows, since.elapsed());
     }
     let jit = program.code(&suited)?;
-    // Files of a folder may have rows of several types.
+    // The files of a folder may have rows of several types.
     let for_wide_rows = || program.code(&model);
     run.predict(&JitByRows::new(jit, &for_wide_rows), rows, since.elapsed())
 }
@@ -173,8 +173,8 @@ impl<'a> Program<'a> {
     }
 }
 
-/// The model for rows like those that were read: of their type, and for columns if they are columns. The
-/// simulator takes rows as the model reads them.
+/// The model for rows like the first batch: of the same type, and column-major if the batch is. The simulator
+/// reads rows in the model's own type.
 fn suited_to(args: &Predict, model: &Model, rows: &Input<'_>) -> Model {
     if args.simulate {
         return model.clone();
@@ -184,13 +184,13 @@ fn suited_to(args: &Predict, model: &Model, rows: &Input<'_>) -> Model {
     model
 }
 
-/// The schedule that is chosen for rows of which the first were read.
+/// The automatic schedule for the rows, of which the first batch was read.
 fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Source {
     let destination = rows.all().map_or(CodeDestination::Memory, CodeDestination::OneCall);
     Source::chosen_for(model, args.schedule.values.target.as_ref(), cpu, destination)
 }
 
-/// The results of a row under a model.
+/// The widths of the results of a model.
 fn widths_of(args: &Predict, model: &Model) -> ResultWidths {
     let outputs = if args.output.walks_itself() { args.output.columns(&counts(&model.forest)) } else { 1 };
     ResultWidths { outputs, margins: model.forest.num_margins, by_column: true }
@@ -207,8 +207,13 @@ fn rules(args: &Predict, model: &Model) -> Result<RowRules, Failure> {
 }
 
 /// Predicts with the simulator of GPUs, and prints its counts.
-fn simulated(run: &Run, simulator: &Simulator, rows: Input<'_>, compiling: Duration) -> Result<(), Failure> {
-    let Run { args, terminal, .. } = run;
+fn simulated(
+    run: &PredictRun,
+    simulator: &Simulator,
+    rows: Input<'_>,
+    compiling: Duration,
+) -> Result<(), Failure> {
+    let PredictRun { args, terminal, .. } = run;
     run.predict(simulator, rows, compiling).map_err(|failure| simulator.failure().unwrap_or(failure))?;
     if let Some(report) = &args.report {
         simulator.write(report)?;
@@ -219,20 +224,20 @@ fn simulated(run: &Run, simulator: &Simulator, rows: Input<'_>, compiling: Durat
     Ok(())
 }
 
-/// The columns of the input that are no features: kept columns and those of a base margin.
+/// Columns of the input that are no features: the kept ones, and those of a base margin.
 fn columns_beside(args: &Predict, origin: Option<&Origin>) -> Vec<String> {
     let base_margin = origin.map(Origin::columns).unwrap_or_default();
     args.keep.iter().chain(base_margin).cloned().collect()
 }
 
-/// The form of the results and rows of a model or library, which is known before rows are read.
+/// Widths of the results of a model or library, which the reading of rows needs.
 #[derive(Clone, Copy)]
 struct ResultWidths {
-    /// Results of a row.
+    /// Results per row.
     outputs: usize,
-    /// Margins of a row.
+    /// Margins per row.
     margins: usize,
-    /// Whether rows may come as columns.
+    /// Whether the predictor reads column-major rows.
     by_column: bool,
 }
 
@@ -256,10 +261,10 @@ fn rows<'a>(
     let mut stream = RowStream::open(&RowSource::from_argument(&args.rows.input), expect, reading)?;
     let most = rows_of_batch(PIECE, expect.columns, widths.outputs);
     let first = stream.next(most)?;
-    // A second look tells whether few rows are all rows, if the stream does not know.
+    // A stream of unknown length may end after a short batch. The next batch shows whether it does.
     let is_few = stream.rows().is_none() && first.as_ref().is_none_or(|batch| batch.rows < most);
     let second = if is_few { Second::Known(stream.next(most)?) } else { Second::Unknown };
-    tell(&mut stream, terminal);
+    print_notes(&mut stream, terminal);
     if let Some(remark) = stream.remark().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {remark}"));
     }
@@ -270,12 +275,12 @@ fn is_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "so")
 }
 
-/// The model, with the schedule that is given, or else the one of the lock, if there is one.
+/// The model with the given schedule, or else with a matching schedule of the lock, if there is one.
 fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<PendingJob, Failure> {
     let lock = args.lock.as_used();
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
-    let mut tell = |miss| terminal.show(miss);
-    let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut tell };
+    let mut show = |miss| terminal.show(miss);
+    let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut show };
     let found = find_job(&args.model, &args.schedule, &args.reading, &mut lookup)?;
     for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
@@ -283,7 +288,7 @@ fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<PendingJob, Fai
     Ok(found)
 }
 
-/// Loads a library. Options that decide about compilation are refused: they have no effect on it.
+/// Loads a library. Refuses options that only affect the compilation of a model.
 fn load(args: &Predict) -> Result<Library, Failure> {
     let path = args.model.display();
     if let Err(error) = std::fs::metadata(&args.model) {
@@ -314,7 +319,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
     Ok(Library::load(&args.model, &args.name)?)
 }
 
-/// The text about a library's model and its making.
+/// A library's description of its model and its build.
 fn about(library: &Library) -> serde_json::Value {
     serde_json::from_str(&library.info()).unwrap_or_default()
 }
@@ -329,7 +334,7 @@ fn names_of(library: &Library) -> Option<Vec<String>> {
     serde_json::from_value(about(library)["model"]["feature_names"].take()).ok()
 }
 
-/// The order of accumulation in a text about a model.
+/// The order of accumulation in a description of a model.
 pub fn schedule_order(info: &str) -> String {
     let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
     about["order"].as_str().unwrap_or_default().to_string()
@@ -340,7 +345,7 @@ fn missing_of(library: &Library, value: f64) -> Missing {
     Missing { value, single: about(library)["model"]["types"]["rows"] != "f64" }
 }
 
-/// The form that a library expects of its rows.
+/// The rows that a library expects.
 fn rows_for<'a>(library: &Library, names: Option<&'a [String]>) -> Expect<'a> {
     match names {
         None => Expect::untold(library.num_features()),

@@ -71,7 +71,7 @@ impl Input<'_> {
 }
 
 /// A run of `schedc predict`: the arguments, and the destinations of messages and results.
-pub struct Run<'a> {
+pub struct PredictRun<'a> {
     /// The arguments of the command.
     pub args: &'a Predict,
     /// The destination of messages.
@@ -82,7 +82,7 @@ pub struct Run<'a> {
     pub labels: Labels,
 }
 
-impl Run<'_> {
+impl PredictRun<'_> {
     /// Predicts all rows. `compiling` is the time that compilation took.
     pub fn predict(
         &self,
@@ -129,7 +129,7 @@ impl Run<'_> {
                 Second::Known(batch) => batch,
                 Second::Unknown => stream.next(most)?,
             };
-            tell(&mut stream, self.terminal);
+            print_notes(&mut stream, self.terminal);
         }
         drop(progress);
         if let Some(base) = &mut base_margin {
@@ -197,7 +197,7 @@ impl Run<'_> {
 }
 
 /// Prints the notes of the reader of rows.
-pub fn tell(stream: &mut RowStream<'_>, terminal: &Terminal) {
+pub fn print_notes(stream: &mut RowStream<'_>, terminal: &Terminal) {
     for note in stream.notes() {
         terminal.say(&format!("note: {note}"));
     }

@@ -42,7 +42,7 @@ fn report(model: &Path, schedule: Option<&str>, options: &[&str]) -> Result<Repo
 fn shown(failure: &Failure) -> String {
     match failure {
         Failure::Refused(diagnostic) => format!("{}: {}", diagnostic.code, diagnostic.message),
-        told => format!("{told:?}"),
+        other => format!("{other:?}"),
     }
 }
 
