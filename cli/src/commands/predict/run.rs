@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Most rows of a separate array that are read at a time.
 pub const PIECES: usize = 1 << 16;
 
-/// Numbers in the rows of a batch, or in its results, at most.
+/// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
 const MOST_NUMBERS: usize = 1 << 23;
 
 /// Rows of a batch: at most `call`, the maximum of the predicting code, and at most as many as keep rows and
@@ -177,8 +177,7 @@ impl PredictRun<'_> {
                 sched_llvm::codes::PREDICTION,
                 format!("prediction failed: {status}"),
                 "build for the machine that runs the code, or predict fewer rows at a time; --simulate \
-                 runs the code of a GPU \
-                 without one",
+                 runs the code of a GPU without one",
             )
         })?;
         // Code returns classes as floats; they are written as numbers or labels.
