@@ -2,9 +2,9 @@
 
 usage: trainer.py LIBRARY MODEL ROWS.npy RESULT
 
-Writes RESULT.leaf.npy, RESULT.raw.npy and RESULT.value.npy, as far as the library tells them: the leaf of each tree, the
-margins, and the predictions. LIBRARY is xgboost, lightgbm, onnxruntime, catboost or treelite. Exit status 3: Python does not
-have it.
+Writes RESULT.leaf.npy, RESULT.raw.npy and RESULT.value.npy, as far as the library supports them: the leaf of
+each tree, the margins, and the predictions. LIBRARY is xgboost, lightgbm, onnxruntime, catboost or treelite.
+Exit status 3: Python does not have the library.
 """
 
 import json
@@ -87,7 +87,7 @@ def main():
     for output, predict in ask(numpy, library, model, rows):
         try:
             found = numpy.asarray(predict())
-        except Exception as error:  # An output that the library does not have is no reason to ask for no other.
+        except Exception as error:  # One missing output does not prevent the others.
             print(f"{output}: {error}".splitlines()[0], file=sys.stderr)
             continue
         if output == "leaf":
