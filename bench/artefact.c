@@ -40,8 +40,13 @@ static size_t bytes_of(int64_t values)
 
 static void predict(const void *rows, int64_t count, void *out, int32_t threads)
 {
-    Call call = {.size = sizeof call, .kind = work.values ? KIND_VALUE : KIND_RAW, .rows = rows, .n_rows = count,
-                 .out = out, .dtype = work.rows.element == 8 ? DTYPE_F64 : DTYPE_F32, .threads = threads};
+    Call call = {.size = sizeof call,
+                 .kind = work.values ? KIND_VALUE : KIND_RAW,
+                 .rows = rows,
+                 .n_rows = count,
+                 .out = out,
+                 .dtype = work.rows.element == 8 ? DTYPE_F64 : DTYPE_F32,
+                 .threads = threads};
     int32_t status = schedc_predict_ex(&call);
     if (status)
         fail("the artefact returns status %d", status);

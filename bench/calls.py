@@ -61,7 +61,8 @@ def calls(models, options):
     header = ["model", "highest step", "at rows", "beside rows", f"steps above {options.step}",
               "furthest from the best", "at rows",
               "best schedule"]
-    summary = f"\nhighest step {highest:.2f} (at most {options.step}), furthest {furthest:.2f} (at most {options.limit})\n"
+    summary = (f"\nhighest step {highest:.2f} (at most {options.step}), "
+               f"furthest {furthest:.2f} (at most {options.limit})\n")
     print(markdown(header, table) + summary, end="", flush=True)
     write(options.out / "calls.md", markdown(header, table) + summary)
     return highest <= options.step and furthest <= options.limit

@@ -141,7 +141,8 @@ def defaults(found, options):
             say(f"{model.name}: {error}")
             ratios.append(float("inf"))
     median, worst = (statistics.median(ratios), max(ratios)) if ratios else (1.0, 1.0)
-    summary = f"\nmedian {median:.3f} (at most {options.median}), worst {worst:.2f} (at most {options.limit})\n"
+    summary = (f"\nmedian {median:.3f} (at most {options.median}), "
+               f"worst {worst:.2f} (at most {options.limit})\n")
     print(summary, end="", flush=True)
     write(options.out / "defaults.md", markdown(header, table) + summary)
     return median <= options.median and worst <= options.limit

@@ -1,8 +1,9 @@
 /*
  * Compares a compiled artefact with peers on one model.
  *
- *     harness [--batches 1,64] [--threads 1,2] [--repetitions 21] [--doubles yes] [--values yes] --outputs 1 --rows X.npy
- *             --artefact MODEL.so --xgboost LIBRARY MODEL.json | --lightgbm LIBRARY MODEL.txt | --onnxruntime LIBRARY MODEL.onnx
+ *     harness [--batches 1,64] [--threads 1,2] [--repetitions 21] [--doubles yes] [--values yes] --outputs 1
+ *             --rows X.npy --artefact MODEL.so --xgboost LIBRARY MODEL.json | --lightgbm LIBRARY MODEL.txt |
+ *             --onnxruntime LIBRARY MODEL.onnx
  *             [--lleaves LIBRARY] [--tl2cgen LIBRARY TYPE]
  *
  * The first peer is the trainer: XGBoost, LightGBM, or ONNX Runtime where there is neither of them. First the
@@ -131,11 +132,12 @@ static void compare_speed(const Program *const *programs, int count, int64_t out
     for (int number = 0; number < ways; number++) {
         Contender *contender = &contenders[number];
         qsort(contender->samples, (size_t)repetitions, sizeof(double), ascending);
-        printf("{\"who\":\"%s\",\"way\":\"%s\",\"used_threads\":%d,\"threads\":%d,\"batch\":%lld,\"us_per_row\":%.6g,"
+        printf("{\"who\":\"%s\",\"way\":\"%s\",\"used_threads\":%d,\"threads\":%d,\"batch\":%lld,\"us_per_"
+               "row\":%.6g,"
                "\"spread\":[%.6g,%.6g]}\n",
                contender->who, contender->way, contender->single ? 1 : work.threads, work.threads,
-               (long long)work.batch, quantile(contender, repetitions, 0.5), quantile(contender, repetitions, 0.25),
-               quantile(contender, repetitions, 0.75));
+               (long long)work.batch, quantile(contender, repetitions, 0.5),
+               quantile(contender, repetitions, 0.25), quantile(contender, repetitions, 0.75));
         fflush(stdout);
     }
 }

@@ -16,8 +16,9 @@ enum { NORMAL = 0, RAW_SCORE = 1, FLOAT32 = 0, FLOAT64 = 1, ROW_MAJOR = 1, ALL_I
 static struct {
     const char *(*last_error)(void);
     int (*load)(const char *path, int *iterations, Handle *booster);
-    int (*predict)(Handle booster, const void *rows, int type, int32_t count, int32_t columns, int row_major, int kind,
-                   int first, int iterations, const char *parameters, int64_t *length, double *result);
+    int (*predict)(Handle booster, const void *rows, int type, int32_t count, int32_t columns, int row_major,
+                   int kind, int first, int iterations, const char *parameters, int64_t *length,
+                   double *result);
     int (*prepare_row)(Handle booster, int kind, int first, int iterations, int type, int32_t columns,
                        const char *parameters, Handle *prepared);
     int (*predict_row)(Handle prepared, const void *row, int64_t *length, double *result);
@@ -54,8 +55,8 @@ static void open_lightgbm(const char *path, const char *model)
     lgb.predict_row = symbol(library, "LGBM_BoosterPredictForMatSingleRowFast");
     int iterations;
     check(lgb.load(model, &iterations, &booster));
-    check(lgb.prepare_row(booster, kind(), 0, ALL_ITERATIONS, type(), (int32_t)work.rows.columns, "num_threads=1",
-                          &prepared));
+    check(lgb.prepare_row(booster, kind(), 0, ALL_ITERATIONS, type(), (int32_t)work.rows.columns,
+                          "num_threads=1", &prepared));
     snprintf(parameters[0], sizeof parameters[0], "num_threads=1");
     snprintf(parameters[1], sizeof parameters[1], "num_threads=1");
 }

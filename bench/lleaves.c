@@ -38,7 +38,8 @@ static void run(Contender *self, int64_t first, int64_t calls)
 {
     (void)self;
     for (int64_t call = 0; call < calls; call++)
-        forest_root(rows + (first + call) % work.batches * work.batch * work.rows.columns, result, 0, (int)work.batch);
+        forest_root(rows + (first + call) % work.batches * work.batch * work.rows.columns, result, 0,
+                    (int)work.batch);
 }
 
 static int ways(Contender *ways)

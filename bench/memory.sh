@@ -20,10 +20,11 @@ import os, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 table = pq.read_table(sys.argv[1])
 rows, random = 1 << 16, np.random.default_rng(0)
-with pq.ParquetWriter("rows.parquet", table.schema, compression="none", use_dictionary=False, data_page_size=1 << 16) as out:
+with pq.ParquetWriter("rows.parquet", table.schema, compression="none", use_dictionary=False,
+                      data_page_size=1 << 16) as out:
     while os.path.getsize("rows.parquet") < int(sys.argv[2]):
         out.write_table(table.take(random.integers(0, len(table), rows)), row_group_size=rows)
 END
 size=$(stat -c %s rows.parquet)
 (ulimit -v "$limit"; "$schedc" predict model.so -i rows.parquet -o out.npy --threads 1)
-echo "$((size >> 20)) MiB of rows were predicted in $((limit >> 10)) MiB of address space, and $(stat -c %s out.npy) bytes written"
+echo "predicted $((size >> 20)) MiB of rows in $((limit >> 10)) MiB of address space, wrote $(stat -c %s out.npy) bytes"

@@ -28,7 +28,14 @@ enum {
     RELEASE_SESSION = 95,
     RELEASE_VALUE = 96,
 };
-enum { LOG_ERRORS = 3, ALL_OPTIMISATIONS = 99, ARENA_ALLOCATOR = 1, DEFAULT_MEMORY = 0, FLOAT = 1, DOUBLE = 11 };
+enum {
+    LOG_ERRORS = 3,
+    ALL_OPTIMISATIONS = 99,
+    ARENA_ALLOCATOR = 1,
+    DEFAULT_MEMORY = 0,
+    FLOAT = 1,
+    DOUBLE = 11
+};
 
 /* The names that convert.py gives to the input and the output. */
 static const char *const INPUT[] = {"rows"}, *const OUTPUT[] = {"margins"};
@@ -38,9 +45,9 @@ typedef struct {
     const char *(*get_version)(void);
 } ApiBase;
 
-typedef Status (*RunFunction)(Handle session, Handle options, const char *const *input_names, const Handle *inputs,
-                              size_t input_count, const char *const *output_names, size_t output_count,
-                              Handle *outputs);
+typedef Status (*RunFunction)(Handle session, Handle options, const char *const *input_names,
+                              const Handle *inputs, size_t input_count, const char *const *output_names,
+                              size_t output_count, Handle *outputs);
 
 static void *const *api;
 static RunFunction run_session;
@@ -67,8 +74,8 @@ static Handle open_session(int32_t threads)
     check(((Status(*)(Handle, int))api[SET_OPTIMISATION])(options, ALL_OPTIMISATIONS));
     check(((Status(*)(Handle, int))api[SET_INTRA_THREADS])(options, threads));
     check(((Status(*)(Handle, int))api[SET_INTER_THREADS])(options, 1));
-    check(((Status(*)(Handle, const char *, Handle, Handle *))api[CREATE_SESSION])(environment, model_path, options,
-                                                                                   &session));
+    check(((Status(*)(Handle, const char *, Handle, Handle *))api[CREATE_SESSION])(environment, model_path,
+                                                                                   options, &session));
     return session;
 }
 
@@ -81,7 +88,8 @@ static void open_onnxruntime(const char *path, const char *model)
     run_session = (RunFunction)api[RUN];
     model_path = model;
     check(((Status(*)(int, const char *, Handle *))api[CREATE_ENV])(LOG_ERRORS, "bench", &environment));
-    check(((Status(*)(int, int, Handle *))api[CREATE_CPU_MEMORY_INFO])(ARENA_ALLOCATOR, DEFAULT_MEMORY, &memory_info));
+    check(((Status(*)(int, int, Handle *))api[CREATE_CPU_MEMORY_INFO])(ARENA_ALLOCATOR, DEFAULT_MEMORY,
+                                                                       &memory_info));
     sessions[1] = open_session(1);
 }
 
@@ -89,8 +97,9 @@ static Handle tensor(const void *values, int64_t rows, int64_t columns, size_t e
 {
     int64_t shape[] = {rows, columns};
     Handle value;
-    check(((Status(*)(Handle, const void *, size_t, const int64_t *, size_t, int, Handle *))api[CREATE_TENSOR])(
-        memory_info, values, (size_t)(rows * columns) * element, shape, 2, element == 8 ? DOUBLE : FLOAT, &value));
+    check(((Status(*)(Handle, const void *, size_t, const int64_t *, size_t, int,
+                      Handle *))api[CREATE_TENSOR])(memory_info, values, (size_t)(rows * columns) * element,
+                                                    shape, 2, element == 8 ? DOUBLE : FLOAT, &value));
     return value;
 }
 

@@ -1,6 +1,7 @@
 """Searches for row files that schedc and XGBoost both accept and read differently.
 
-    python bench/rows.py [--schedc PATH] [--trainer PYTHON]... [--models 20] [--files 200] [--seed 1] [--keep FOLDER]
+    python bench/rows.py [--schedc PATH] [--trainer PYTHON]... [--models 20] [--files 200]
+                         [--seed 1] [--keep FOLDER]
 
 Trains models, writes row files for them, and predicts each file with the model, with its library, and with
 XGBoost, from the frame that pandas reads. Compares margins to the bit. A file must be refused or predicted as

@@ -115,7 +115,8 @@ def model(trees, categories):
         "tree_sizes": " ".join(str(len(text)) for text in trees),
     }
     lines = "".join(f"{key}={value}\n" for key, value in head.items())
-    return f"tree\n{lines}\n{''.join(trees)}end of trees\n\nfeature_importances:\n\nparameters:\nend of parameters\n\npandas_categorical:null\n"
+    return (f"tree\n{lines}\n{''.join(trees)}end of trees\n\nfeature_importances:\n\n"
+            "parameters:\nend of parameters\n\npandas_categorical:null\n")
 
 
 def main():

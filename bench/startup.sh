@@ -39,7 +39,8 @@ median() {
 for model in "$@"; do
     # One row of zeros.
     "$SCHEDC" inspect --json "$models/$model/model.json" |
-        awk -F'[:,]' '/"num_features"/ { for (i = 1; i <= $2; i++) printf "%s0", (i > 1 ? "," : ""); print "" }' \
+        awk -F'[:,]' '/"num_features"/ { for (i = 1; i <= $2; i++) printf "%s0", (i > 1 ? "," : "")
+            print "" }' \
             > "$work/$model.csv"
 done
 

@@ -27,7 +27,8 @@ static char *result;
 
 static double value_at(int64_t index)
 {
-    return work.rows.element == 8 ? ((const double *)work.rows.values)[index] : ((const float *)work.rows.values)[index];
+    return work.rows.element == 8 ? ((const double *)work.rows.values)[index]
+                                  : ((const float *)work.rows.values)[index];
 }
 
 static size_t element(void)

@@ -2,8 +2,8 @@
  * XGBoost's C library, in two ways:
  *   inplace   XGBoosterPredictFromDense on the caller's rows;
  *   dmatrix   XGBoosterPredict on a DMatrix built beforehand; that is not measured, which favours XGBoost.
- *             Each is predicted once: XGBoost remembers the predictions of a DMatrix and would only copy them the
- *             second time.
+ *             Each is predicted once: XGBoost caches the predictions of a DMatrix and would only copy them
+ *             the second time.
  * If several threads are allowed, each way also runs with one, which is faster for small batches.
  */
 #include <stdio.h>
@@ -66,13 +66,16 @@ static void open_xgboost(const char *path, const char *model)
 
 static void describe(Array text, const void *rows, int64_t count)
 {
-    snprintf(text, sizeof(Array), "{\"data\":[%llu,true],\"shape\":[%lld,%lld],\"typestr\":\"<f%zu\",\"version\":3}",
-             (unsigned long long)(uintptr_t)rows, (long long)count, (long long)work.rows.columns, work.rows.element);
+    snprintf(text, sizeof(Array),
+             "{\"data\":[%llu,true],\"shape\":[%lld,%lld],\"typestr\":\"<f%zu\",\"version\":3}",
+             (unsigned long long)(uintptr_t)rows, (long long)count, (long long)work.rows.columns,
+             work.rows.element);
 }
 
 /* Margins of all trees, or predictions. */
-#define ALL_TREES                                                                                                      \
-    ",\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false,\"missing\":NaN,\"cache_id\":0}"
+#define ALL_TREES                                                                                            \
+    ",\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false,\"missing\":NaN,"  \
+    "\"cache_id\":0}"
 static const char *const CONFIGS[] = {"{\"type\":1" ALL_TREES, "{\"type\":0" ALL_TREES};
 
 static const float *predict_inplace(Handle booster, const char *array, uint64_t *length)
@@ -133,7 +136,8 @@ static void run_dmatrix(Contender *self, int64_t first, int64_t calls)
     uint64_t length;
     const float *result;
     for (int64_t call = 0; call < calls; call++)
-        check(xgb.predict(boosters[self->single], matrices[call], work.values ? 0 : OPTION_MARGIN, 0, 0, &length, &result));
+        check(xgb.predict(boosters[self->single], matrices[call], work.values ? 0 : OPTION_MARGIN, 0, 0,
+                          &length, &result));
 }
 
 static void clean_dmatrix(Contender *self, int64_t calls)
@@ -148,8 +152,13 @@ static int ways(Contender *ways)
     int count = 0;
     for (int single = 0; single <= (work.threads > 1); single++) {
         ways[count++] = (Contender){.who = "XGBoost", .way = "inplace", .single = single, .run = run_inplace};
-        ways[count++] = (Contender){.who = "XGBoost", .way = "dmatrix", .single = single, .most = MAX_MATRICES,
-                                    .prepare = prepare_dmatrix, .run = run_dmatrix, .clean = clean_dmatrix};
+        ways[count++] = (Contender){.who = "XGBoost",
+                                    .way = "dmatrix",
+                                    .single = single,
+                                    .most = MAX_MATRICES,
+                                    .prepare = prepare_dmatrix,
+                                    .run = run_dmatrix,
+                                    .clean = clean_dmatrix};
     }
     return count;
 }

@@ -39,7 +39,8 @@ for program in schedc schedc-lsp; do
 done
 
 say 'manual pages, completions'
-mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc/schedc}
+mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,doc/schedc}
+mkdir -p "$tree"/share/fish/vendor_completions.d
 schedc=$tree/bin/schedc
 "$schedc" manual -o "$tree/share/man/man1"
 "$schedc" completions bash >"$tree/share/bash-completion/completions/schedc"
@@ -49,7 +50,8 @@ cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/schedc/"
 scripts/licences.py cli/Cargo.toml >"$tree/share/doc/schedc/THIRD-PARTY.txt"
 
 say 'tarball'
-tar --create --directory "$stage" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+tar --create --directory "$stage" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" \
+    --owner=0 --group=0 --numeric-owner \
     --mode=u+w,go+rX,go-w "${tree##*/}" | xz -9 --threads=1 >"$out/${tree##*/}.tar.xz"
 
 say 'extension'

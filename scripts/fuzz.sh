@@ -13,7 +13,7 @@ fi
 target=$1 seconds=$2
 cd "$(dirname "$0")/../fuzz"
 [ -f "fuzz_targets/$target.rs" ] || {
-    echo "error: there is no target \`$target\`; targets are $(cd fuzz_targets && ls | sed 's/\.rs$//' | paste -sd' ')" >&2
+    echo "error: there is no target \`$target\`, but $(cd fuzz_targets && ls | sed 's/\.rs$//' | paste -sd' ')" >&2
     exit 2
 }
 words=("-max_total_time=$seconds" -timeout=25 -rss_limit_mb=4096)

@@ -22,5 +22,6 @@ printf -v CARGO_ENCODED_RUSTFLAGS '%s\x1f%s\x1f%s\x1f%s' \
     "--remap-path-prefix=$PWD=/schedc" \
     "--remap-path-prefix=$cargo_home=/cargo" \
     "--remap-path-prefix=$rust_home=/rust"
-export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$target=/target -ffile-prefix-map=$PWD=/schedc"
+CFLAGS="-ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$target=/target"
+export CFLAGS="$CFLAGS -ffile-prefix-map=$PWD=/schedc"
 export CXXFLAGS=$CFLAGS

@@ -3,7 +3,7 @@
 # Changes nothing if all are present. Rust is only checked, not installed.
 #
 #     scripts/setup.sh             for cargo build
-#     scripts/setup.sh --static    also for --features llvm-static,lld: archives of LLVM, of its linker and of compression
+#     scripts/setup.sh --static    also for --features llvm-static,lld: archives of LLVM, LLD and compression
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -98,8 +98,8 @@ if [ ${#packages[@]} -eq 0 ]; then
 fi
 
 [ -z "${LLVM_SYS_191_PREFIX:-}" ] || has_llvm ||
-    fail "LLVM_SYS_191_PREFIX names $LLVM_SYS_191_PREFIX, where LLVM 19.1 with its headers is not" 'correct or unset it'
-by_hand='install LLVM 19.1 with its headers and a C++ compiler by hand, and set LLVM_SYS_191_PREFIX to where LLVM is'
+    fail "LLVM_SYS_191_PREFIX is $LLVM_SYS_191_PREFIX, which lacks LLVM 19.1 with its headers" 'correct or unset it'
+by_hand='install LLVM 19.1 with headers and a C++ compiler, and set LLVM_SYS_191_PREFIX to its folder'
 command -v apt-get >/dev/null || fail "missing: ${packages[*]}, and this system has no apt-get" "$by_hand"
 if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
     fail "missing: ${packages[*]}" "as root: apt-get install --no-install-recommends ${packages[*]}"

@@ -53,14 +53,16 @@ make_trainers() {
 python=$target/venv/bin/python
 trainers=$target/venv-package/bin/python
 check_types() {
-    MYPYPATH=$target/site:python/runtime "$trainers" -m mypy --strict --ignore-missing-imports --no-error-summary \
+    MYPYPATH=$target/site:python/runtime "$trainers" -m mypy --strict --ignore-missing-imports \
+        --no-error-summary \
         --exclude mlserver --cache-dir "$target/mypy" "$target/site/schedc" python/runtime/schedc_runtime
 }
 run_tests() { "$1" -m pytest --quiet -p no:cacheprovider "${@:2}"; }
 
 trap print_steps EXIT
 step 'schedc-runtime: its wheel' make_runtime
-step 'schedc-runtime: tests' run_tests "$python" --ignore python/tests/scale --ignore python/tests/package python/tests
+step 'schedc-runtime: tests' run_tests "$python" --ignore python/tests/scale --ignore python/tests/package \
+    python/tests
 step 'schedc: its module' make_compiler
 step 'schedc: the trainers that it is compared with' make_trainers
 step 'schedc: types' check_types

@@ -27,9 +27,11 @@ python_environment "$target/served" python/requirements-mlserver.txt
 
 say 'the wheel of schedc-runtime'
 rm -rf "$target/wheels-scale"
-(cd python/runtime && CARGO_TARGET_DIR=$target "$target/scale/bin/maturin" build --quiet --release --locked --out "$target/wheels-scale")
+(cd python/runtime && CARGO_TARGET_DIR=$target "$target/scale/bin/maturin" build --quiet --release --locked \
+    --out "$target/wheels-scale")
 for name in scale served; do
-    "$target/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
+    "$target/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --force-reinstall \
         "$target"/wheels-scale/schedc_runtime-*.whl
 done
 
@@ -37,7 +39,8 @@ say 'tables, with pyarrow, pandas and Polars'
 "$target/scale/bin/python" -m pytest --quiet -p no:cacheprovider python/tests/test_batch.py
 for engine in mlflow dask spark ray deploy; do
     say "$engine"
-    "$target/scale/bin/python" -m pytest --quiet -p no:cacheprovider --durations=0 "python/tests/scale/test_$engine.py"
+    "$target/scale/bin/python" -m pytest --quiet -p no:cacheprovider --durations=0 \
+        "python/tests/scale/test_$engine.py"
 done
 say 'mlserver'
 "$target/served/bin/python" -m pytest --quiet -p no:cacheprovider python/tests/scale/test_mlserver.py

@@ -29,7 +29,8 @@ cd "$(dirname "$0")/.."
 
 # The version of a Python that can create environments.
 version() {
-    "$1" -c 'import ensurepip, sys; assert sys.version_info >= (3, 10); print("%d.%d" % sys.version_info[:2])' 2>/dev/null
+    "$1" -c 'import ensurepip, sys; assert sys.version_info >= (3, 10); print("%d.%d" % sys.version_info[:2])' \
+        2>/dev/null
 }
 pythons=()
 if [ -n "${PYTHONS:-}" ]; then
@@ -80,6 +81,7 @@ for python in "${pythons[@]}"; do
         fail "Python $of_python: schedc builds no library: $said"
     "$venv/bin/python" -m pip uninstall --quiet --yes schedc
     [ ! -e "$venv/bin/schedc" ] || fail "Python $of_python: schedc is still there when it is uninstalled"
-    bare "$venv/bin/python" "$work/again.py" || fail "Python $of_python: schedc_runtime predicts something else"
+    bare "$venv/bin/python" "$work/again.py" ||
+        fail "Python $of_python: schedc_runtime predicts something else"
     say "Python $of_python: right"
 done

@@ -5,7 +5,7 @@
 #     scripts/test.sh                    all of these
 #     scripts/test.sh --fast             the format, and the short tests with fewer random cases
 #     scripts/test.sh --nightly tests    the tests with many more random cases, each fixture on every machine
-#     scripts/test.sh PART...            single parts: format, tests, lints, docs (links in doc comments), dependencies
+#     scripts/test.sh PART...            single parts: format, tests, lints, docs (links in comments), dependencies
 #
 # SCHEDC_PROFILE selects a Cargo profile, by default dev.
 set -euo pipefail
@@ -35,7 +35,10 @@ fi
 scripts/setup.sh
 needs_tool() {
     cargo "$1" --version >/dev/null 2>&1 && return
-    command -v rustup >/dev/null || { echo "error: cargo $1 is missing; install it with Rust's packages" >&2; exit 2; }
+    command -v rustup >/dev/null || {
+        echo "error: cargo $1 is missing; install it with Rust's packages" >&2
+        exit 2
+    }
     rustup component add "${1/#fmt/rustfmt}"
 }
 

@@ -55,7 +55,8 @@ wheel() {
     scripts/licences.py $crates >"python/$folder/LICENSE-THIRD-PARTY.txt"
     made=$(mktemp -d)
     # Maturin determines the oldest system that the module supports.
-    (cd "python/$folder" && "$venv/bin/maturin" build --quiet --profile dist --locked --compatibility pypi --out "$made" "$@")
+    (cd "python/$folder" && "$venv/bin/maturin" build --quiet --profile dist --locked --compatibility pypi \
+        --out "$made" "$@")
     name=$(cd "$made" && echo ./*.whl)
     size=$(stat -c %s "$made/$name")
     [ "$size" -le "$most" ] || fail "$name has $size bytes, more than $most"

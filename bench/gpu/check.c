@@ -87,8 +87,8 @@ static void report(const char *what, int64_t batch, Outcome outcome)
     printf(",\"what\":\"%s\",\"batch\":%lld,\"exact\":%s,\"values\":%lld,\"different\":%lld,\"wrong\":%lld,"
            "\"largest\":%.9g,\"ok\":%s}\n",
            what, (long long)batch, work.exact ? "true" : "false", (long long)outcome.values,
-           (long long)outcome.different, (long long)outcome.wrong, isfinite(outcome.largest) ? outcome.largest : -1.0,
-           outcome.wrong ? "false" : "true");
+           (long long)outcome.different, (long long)outcome.wrong,
+           isfinite(outcome.largest) ? outcome.largest : -1.0, outcome.wrong ? "false" : "true");
     fflush(stdout);
     all_right &= outcome.wrong == 0;
 }
@@ -159,7 +159,8 @@ void check(void)
         int64_t count = batches[i] == INT64_MAX ? work.n_rows : batches[i];
         if (count > work.n_rows || is_late()) {
             begin_line("check");
-            printf(",\"batch\":%lld,\"left_out\":\"%s\"}\n", (long long)count, is_late() ? "no time" : "too few rows");
+            printf(",\"batch\":%lld,\"left_out\":\"%s\"}\n", (long long)count,
+                   is_late() ? "no time" : "too few rows");
             continue;
         }
         Outcome host = {0}, resident = {0};

@@ -5,7 +5,15 @@
 #include "harness.h"
 
 enum { SAMPLES = 9, LAUNCHES = 64 };
-enum { MULTIPROCESSORS = 16, CLOCK = 13, MEMORY_CLOCK = 36, BUS_WIDTH = 37, L2_BYTES = 38, MAJOR = 75, MINOR = 76 };
+enum {
+    MULTIPROCESSORS = 16,
+    CLOCK = 13,
+    MEMORY_CLOCK = 36,
+    BUS_WIDTH = 37,
+    L2_BYTES = 38,
+    MAJOR = 75,
+    MINOR = 76
+};
 #define COPIED (256ll << 20)
 
 /* An empty kernel. */
@@ -72,7 +80,8 @@ static void measure_launches(void)
         must(cu.stream_synchronize(stream), "a launch");
         with_wait[i] = (now() - start) * 1e6;
     }
-    printf(",\"us_back_to_back\":%.3f,\"us_with_wait\":%.3f}\n", median(back_to_back, SAMPLES), median(with_wait, SAMPLES));
+    printf(",\"us_back_to_back\":%.3f,\"us_with_wait\":%.3f}\n", median(back_to_back, SAMPLES),
+           median(with_wait, SAMPLES));
 }
 
 void measure_device(void)
@@ -87,10 +96,10 @@ void measure_device(void)
     begin_line("device");
     printf(",\"name\":\"%s\",\"capability\":\"%d.%d\",\"memory\":%zu,\"driver\":%d,\"multiprocessors\":%d,"
            "\"clock_khz\":%d,\"memory_clock_khz\":%d,\"bus_bits\":%d,\"l2_bytes\":%d}\n",
-           name, attribute(MAJOR), attribute(MINOR), memory, version, attribute(MULTIPROCESSORS), attribute(CLOCK),
-           attribute(MEMORY_CLOCK), attribute(BUS_WIDTH), attribute(L2_BYTES));
+           name, attribute(MAJOR), attribute(MINOR), memory, version, attribute(MULTIPROCESSORS),
+           attribute(CLOCK), attribute(MEMORY_CLOCK), attribute(BUS_WIDTH), attribute(L2_BYTES));
     begin_line("bandwidth");
-    printf(",\"device_gb_s\":%.1f,\"fill_gb_s\":%.1f,\"up_gb_s\":%.1f,\"down_gb_s\":%.1f}\n", bandwidth(WITHIN, bytes),
-           bandwidth(FILL, bytes), bandwidth(UP, bytes), bandwidth(DOWN, bytes));
+    printf(",\"device_gb_s\":%.1f,\"fill_gb_s\":%.1f,\"up_gb_s\":%.1f,\"down_gb_s\":%.1f}\n",
+           bandwidth(WITHIN, bytes), bandwidth(FILL, bytes), bandwidth(UP, bytes), bandwidth(DOWN, bytes));
     measure_launches();
 }

@@ -23,9 +23,9 @@ void start_driver(void)
     void *library = dlopen(named && *named ? named : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!library)
         fail("no driver: %s", dlerror());
-#define FIND(name, symbol, arguments)                                                                                  \
-    *(void **)&cu.name = dlsym(library, symbol);                                                                       \
-    if (!cu.name)                                                                                                      \
+#define FIND(name, symbol, arguments)                                                                        \
+    *(void **)&cu.name = dlsym(library, symbol);                                                             \
+    if (!cu.name)                                                                                            \
         fail("the driver is too old: it has no %s", symbol);
     DRIVER_FUNCTIONS(FIND)
 #undef FIND

@@ -159,8 +159,9 @@ static void pick(void)
         fail("cannot write %s", options.out);
     char header[118]; /* 128 bytes with the magic string and the length */
     memset(header, ' ', sizeof header);
-    int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, %lld), }",
-                          (long long)rows, (long long)sample.columns);
+    int length =
+        snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, %lld), }",
+                 (long long)rows, (long long)sample.columns);
     header[length] = ' ';
     header[sizeof header - 1] = '\n';
     fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
@@ -202,8 +203,9 @@ static void read_options(int count, char **words)
         const struct {
             const char *name, **value;
         } texts[] = {
-            {"--artefact", &options.artefact}, {"--sample", &options.sample}, {"--expected", &options.expected},
-            {"--out", &options.out},           {"--model", &options.model},   {"--schedule", &options.schedule},
+            {"--artefact", &options.artefact}, {"--sample", &options.sample},
+            {"--expected", &options.expected}, {"--out", &options.out},
+            {"--model", &options.model},       {"--schedule", &options.schedule},
         };
         bool known = false;
         for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)

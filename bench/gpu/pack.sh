@@ -2,7 +2,7 @@
 # Packs everything for checking and timing schedc's kernels on a machine with a GPU, without a compiler or
 # network. At most 8 MB.
 #
-#     bench/gpu/pack.sh OUT [MODEL ROWS.npy]...      a model, and rows for it: float32, two-dimensional, C order
+#     bench/gpu/pack.sh OUT [MODEL ROWS.npy]...      models with rows: float32, two-dimensional, C order
 #     bench/gpu/pack.sh OUT MODELS_DIR               every folder there that holds model.json and X_test.npy
 #
 # Without models the example is packed. README.md describes the next steps.
@@ -64,7 +64,8 @@ cp "$here/run.sh" "$out/run.sh"
 mkdir -p "$out/source/gpu"
 cp "$here"/*.[ch] "$out/source/gpu/"
 cp "$root"/bench/input.[ch] "$out/source/"
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread -o "$out/harness" "$here"/*.c "$root/bench/input.c" -ldl -lm
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread \
+    -o "$out/harness" "$here"/*.c "$root/bench/input.c" -ldl -lm
 
 # The name of a model: that of its file, or of the folder that it has for itself.
 name_of() {
@@ -86,7 +87,8 @@ magnitude_of() {
 # The simulator's result for one call on the sample: each launch with its most expensive accesses, and their
 # total.
 predict_counts() {
-    timeout "${SIMULATE_SECONDS:-60}" "$SCHEDC" predict "$1" "${@:3}" --simulate -i "$2" --color never 2>&1 >"$scratch/predicted" |
+    timeout "${SIMULATE_SECONDS:-60}" "$SCHEDC" predict "$1" "${@:3}" --simulate -i "$2" \
+        --color never 2>&1 >"$scratch/predicted" |
         awk '$1 == "launch" || $1 == "shared" || $1 == "global" { print }
              $1 == "in" && $2 == "all" { print; shared += $3; global += $6; launches++ }
              END { if (!launches) exit 1
@@ -114,7 +116,8 @@ for i in "${!models[@]}"; do
     columns=$("$SCHEDC" inspect "$model" --color never | awk '$1 == "rows" { print $2; exit }')
     packed=$((sample_bytes / (columns * 4)))
     packed=$((packed < sample ? packed : sample))
-    "$out/harness" pick --sample "${rows[i]}" --rows "$((packed < 32 ? 32 : packed))" --out "$folder/sample.npy"
+    "$out/harness" pick --sample "${rows[i]}" --rows "$((packed < 32 ? 32 : packed))" \
+        --out "$folder/sample.npy"
     printf '%s %s\n' "$name" "$(magnitude_of "$model")" >>"$out/models.txt"
     on_cpu=(--target cpu --cpu x86-64-v3 -o "$scratch/cpu.so")
     # Complete trees may be too large; then another schedule is used.
@@ -125,9 +128,11 @@ for i in "${!models[@]}"; do
         label=$(basename "$schedule" .sched)
         how=(-s "$schedule" --target "gpu($gpu)")
         [ "$schedule" != chosen ] || how=(--target "gpu($gpu)")
-        if ! "$SCHEDC" build "$model" "${how[@]}" --cpu x86-64-v3 -o "$scratch/$label.so" >"$scratch/said" 2>&1; then
+        if ! "$SCHEDC" build "$model" "${how[@]}" --cpu x86-64-v3 -o "$scratch/$label.so" \
+            >"$scratch/said" 2>&1; then
             # A schedule may not suit a model, for example if its rows do not fit into shared memory.
-            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/said")" | tee -a "$out/left_out.txt" >&2
+            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/said")" |
+                tee -a "$out/left_out.txt" >&2
             continue
         fi
         cp "$scratch/$label.so" "$folder/$label.so"
@@ -144,7 +149,8 @@ compress() { xz --lzma2=preset=9e,lc=2,lp=2,pb=2; }
 # A single archive, since artefacts of a model share most of their tables.
 (cd "$out" && tar -c -- */*.so */*.npy | compress >models.tar.xz)
 
-bytes=$(find "$out" -type f ! -name '*.so' ! -name '*.npy' -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
+bytes=$(find "$out" -type f ! -name '*.so' ! -name '*.npy' -printf '%s\n' |
+    awk '{ sum += $1 } END { print sum }')
 if [ "$bytes" -gt "$most_bytes" ]; then
     for model in "${models[@]}"; do
         name=$(name_of "$model")

@@ -95,8 +95,9 @@ static void sampled(const char *what, int64_t batch, double *samples)
 {
     double middle = median(samples, SAMPLES);
     begin_line("time");
-    printf(",\"what\":\"%s\",\"batch\":%lld,\"us\":%.4f,\"quartiles\":[%.4f,%.4f],\"ns_per_row\":%.4f}\n", what,
-           (long long)batch, middle, samples[SAMPLES / 4], samples[SAMPLES * 3 / 4], middle * 1e3 / (double)batch);
+    printf(",\"what\":\"%s\",\"batch\":%lld,\"us\":%.4f,\"quartiles\":[%.4f,%.4f],\"ns_per_row\":%.4f}\n",
+           what, (long long)batch, middle, samples[SAMPLES / 4], samples[SAMPLES * 3 / 4],
+           middle * 1e3 / (double)batch);
     fflush(stdout);
 }
 
@@ -133,7 +134,8 @@ void time_calls(void)
             batch = work.n_rows; /* the drawn rows */
         if (batch > work.n_rows || is_late()) {
             begin_line("time");
-            printf(",\"batch\":%lld,\"left_out\":\"%s\"}\n", (long long)batch, is_late() ? "no time" : "too few rows");
+            printf(",\"batch\":%lld,\"left_out\":\"%s\"}\n", (long long)batch,
+                   is_late() ? "no time" : "too few rows");
             continue;
         }
         time_batch(stream, events, out, batch);

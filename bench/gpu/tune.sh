@@ -65,7 +65,8 @@ for layout in array reorg quantized; do
     for shape in "8 20" "32 8" "64 2"; do
         for together in 1 4; do
             read -r block threads <<<"$shape"
-            template "$block" "$threads" "$layout" "$together" yes >"$grid/grid_${block}_${threads}_${layout}_$together.sched"
+            template "$block" "$threads" "$layout" "$together" yes \
+                >"$grid/grid_${block}_${threads}_${layout}_$together.sched"
         done
     done
 done

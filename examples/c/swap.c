@@ -139,8 +139,8 @@ int main(int argc, char **argv)
             return 1;
         }
         answers[i] = predict(model);
-        printf("%s: functions %s_..., %d features, %.6f\n", argv[i + 1], schedc_model_prefix(model), (int)features,
-               answers[i]);
+        printf("%s: functions %s_..., %d features, %.6f\n", argv[i + 1], schedc_model_prefix(model),
+               (int)features, answers[i]);
         schedc_close(model);
     }
     swap_in(argv[1]);

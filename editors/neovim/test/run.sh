@@ -4,7 +4,10 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-SCHEDC=$(command -v "${SCHEDC:-schedc}") && SCHEDC=$(realpath "$SCHEDC") || { echo 'error: schedc is not on the PATH; set SCHEDC' >&2; exit 2; }
+SCHEDC=$(command -v "${SCHEDC:-schedc}") && SCHEDC=$(realpath "$SCHEDC") || {
+    echo 'error: schedc is not on the PATH; set SCHEDC' >&2
+    exit 2
+}
 export SCHEDC
 neovim=$(command -v "${NEOVIM:-nvim}") || { echo 'error: nvim is not on the PATH; set NEOVIM' >&2; exit 2; }
 MODEL=$PWD/../../../examples/model/breast_cancer.json

@@ -254,7 +254,8 @@ local function run()
 
   step("calls of a measurement can be chosen, and stand beside the baselines", function()
     require("schedc").bench(0, { batch = { 1, 32 }, threads = { 1, 0 } })
-    for _, wanted in ipairs({ "   1        1 ", "  32        1 ", "this schedule", "chosen schedule", "plain nest" }) do
+    local texts = { "   1        1 ", "  32        1 ", "this schedule", "chosen schedule", "plain nest" }
+    for _, wanted in ipairs(texts) do
       shown(wanted)
     end
     vim.cmd("only")

@@ -136,7 +136,10 @@ class Model:
 
     @property
     def classes_(self) -> Array:
-        """The labels of the classes, in the order of the columns of probabilities. Raises AttributeError if there are none."""
+        """The labels of the classes, in the order of the columns of probabilities.
+
+        Raises AttributeError if there are none.
+        """
         if self._answers.classes is not None:
             return self._answers.classes
         labels = self.info["model"].get("labels")
@@ -403,7 +406,8 @@ class Model:
     def __repr__(self) -> str:
         about = self.info
         model = about["model"]
-        return f"Model({model['trees']} trees, {model['features']} features, {model['objective']}, {about['order']})"
+        return (f"Model({model['trees']} trees, {model['features']} features, "
+                f"{model['objective']}, {about['order']})")
 
     def _repr_html_(self) -> str:
         about = self.info

@@ -15,8 +15,8 @@ import numpy
 
 from .answers import Answers, Array, ByClass, ByHalf, ByMargin, Classifier, Isolation, OneClass, Staged
 
-#: The first release of Treelite whose importer of scikit-learn's forests keeps the side of missing values, and the
-#: exponential of histogram gradient boosting.
+#: The first release of Treelite whose importer of scikit-learn's forests keeps the side of missing values,
+#: and the exponential of histogram gradient boosting.
 _LEAST_TREELITE = (4, 8)
 
 

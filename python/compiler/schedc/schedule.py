@@ -138,7 +138,8 @@ def _boxes(text: str) -> str:
         level = (len(line) - len(line.lstrip())) // 2
         made.extend(["</div>"] * (depth - level))
         depth = min(depth, level)
-        label = f'<div style="white-space:pre;font-family:monospace">{html.escape(line.strip()) or "&nbsp;"}</div>'
+        text = html.escape(line.strip()) or "&nbsp;"
+        label = f'<div style="white-space:pre;font-family:monospace">{text}</div>'
         if line.lstrip().startswith(("for ", "parallel ", "when ", "otherwise")):
             shade = _SHADES[level % len(_SHADES)]
             made.append(f'<div style="background:{shade};color:#222;border:1px solid '

@@ -97,9 +97,9 @@ struct BuildOptions<'a> {
 /// it. `feature_names` are the object's, for files without names.
 #[pyfunction]
 #[pyo3(signature = (
-    model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both", missing = None,
-    base_margin = false, iterations = "all", lock = None, locked = false, frozen = true, encoded = vec![], probes = false,
-    as_release = None, feature_names = vec![]
+    model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both",
+    missing = None, base_margin = false, iterations = "all", lock = None, locked = false, frozen = true,
+    encoded = vec![], probes = false, as_release = None, feature_names = vec![]
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub fn build(

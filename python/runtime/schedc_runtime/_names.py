@@ -35,7 +35,8 @@ def near(name: str, others: Sequence[str]) -> str | None:
             score = 1.0
         else:
             matcher = SequenceMatcher(None, wanted, plain)
-            score = matcher.ratio() if matcher.real_quick_ratio() >= 0.75 and matcher.quick_ratio() >= 0.75 else 0.0
+            is_near = matcher.real_quick_ratio() >= 0.75 and matcher.quick_ratio() >= 0.75
+            score = matcher.ratio() if is_near else 0.0
         if score >= 0.75 and (best is None or score > best[0]):
             best = (score, other)
     return best and best[1]

@@ -1,8 +1,8 @@
 """Predictions on Spark.
 
     predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
-    scored = schedc_runtime.spark.predict(frame, predictor)                        # Arrow batches; fastest
-    scored = frame.withColumn("p", schedc_runtime.spark.udf(predictor)(frame))     # a column beside the others
+    scored = schedc_runtime.spark.predict(frame, predictor)                      # Arrow batches; fastest
+    scored = frame.withColumn("p", schedc_runtime.spark.udf(predictor)(frame))   # a column beside others
 
 Needs pyspark on the driver, and on the workers schedc-runtime, pyarrow and, for :func:`udf`, pandas. The
 library is sent to each executor once. A call uses one thread for each core of its task (``spark.task.cpus``),

@@ -20,7 +20,7 @@ arrow = pytest.importorskip("pyarrow")
 catboost = pytest.importorskip("catboost")
 pq = pytest.importorskip("pyarrow.parquet")
 
-#: Names of categories by model, as the page has them: text, whole numbers, truth values, whole numbers from 0 on in order.
+#: Names of categories by model, as in the page: text, whole numbers, truth values, and 0, 1, 2 in order.
 NAMES = {"T": ["red", "green", "blue"], "N": [10, 20, 30], "B": [False, True], "0": [0, 1, 2]}
 
 #: Inputs that are refused, for the trainers whose names have types.

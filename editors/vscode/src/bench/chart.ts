@@ -93,7 +93,9 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
         element('text', { class: 'calls', x: left - GAP, y: y + 12.5 }, [label]),
         element('path', {
             class: 'spread',
-            d: `M${at(low)} ${middle}H${at(high)}M${at(low)} ${y + 4}V${y + BAR - 4}M${at(high)} ${y + 4}V${y + BAR - 4}`,
+            d:
+                `M${at(low)} ${middle}H${at(high)}M${at(low)} ${y + 4}V${y + BAR - 4}` +
+                `M${at(high)} ${y + 4}V${y + BAR - 4}`,
         }),
         ...(plain === undefined
             ? []

@@ -14,12 +14,16 @@ const KIND = 'schedc.nest';
 /** Milliseconds without a keystroke after which the picture is requested again. */
 const PAUSE = 40;
 
-const BODY = `<header><span id="file"></span><button id="follow" aria-pressed="true" title="Show the nest after the directive at the cursor">at the cursor</button><span id="facts"></span><span id="state" role="status"></span></header>
+const BODY = `<header><span id="file"></span><button id="follow" aria-pressed="true"
+    title="Show the nest after the directive at the cursor">at the cursor</button><span
+    id="facts"></span><span id="state" role="status"></span></header>
 <main id="picture"></main>
 <ul id="problems" aria-label="Problems" hidden></ul>
-<footer><div id="order"></div><div id="legend" aria-hidden="true"><span class="row">rows</span><span class="tree">trees</span></div></footer>
+<footer><div id="order"></div><div id="legend" aria-hidden="true"><span
+    class="row">rows</span><span class="tree">trees</span></div></footer>
 <div id="hint" role="status" hidden></div>
-<div id="fonts" aria-hidden="true"><i id="font-name"></i><i id="font-range"></i><i id="font-condition"></i><i id="font-badge"></i><i id="font-note"></i></div>`;
+<div id="fonts" aria-hidden="true"><i id="font-name"></i><i id="font-range"></i><i
+    id="font-condition"></i><i id="font-badge"></i><i id="font-note"></i></div>`;
 
 const isSchedule = (document: vscode.TextDocument): boolean => document.languageId === 'sched';
 

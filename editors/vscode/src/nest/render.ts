@@ -99,7 +99,8 @@ function loopItem(
 /** The left edge of a box with its round corners. */
 const spine = (x: number, y: number, height: number): string => {
     const arc = `A${CORNER} ${CORNER} 0 0 0`;
-    return `M${x + CORNER} ${y}${arc} ${x} ${y + CORNER}V${y + height - CORNER}${arc} ${x + CORNER} ${y + height}`;
+    const top = `M${x + CORNER} ${y}${arc} ${x} ${y + CORNER}`;
+    return `${top}V${y + height - CORNER}${arc} ${x + CORNER} ${y + height}`;
 };
 
 /** Four small cells at the left edge. Dragging them sideways chooses the size of a tile. */

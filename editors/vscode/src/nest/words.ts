@@ -64,11 +64,15 @@ export function figures(loop: Loop, near: number | null): string | null {
     const bytes =
         loop.bytes === null || loop.walk
             ? []
-            : [
-                  `≥ ${size(loop.bytes)} of ${what}${near === null ? '' : loop.bytes > near ? `, more than the cache has: ${size(near)}` : ` (cache: ${size(near)})`}`,
-              ];
+            : [`≥ ${size(loop.bytes)} of ${what}${besideCache(loop.bytes, near)}`];
     const idle =
         loop.idle === null ? [] : [`${loop.idle.idle} of ${loop.idle.lanes} lanes idle in the last vector`];
     const all = [...bytes, ...idle];
     return all.length === 0 ? null : all.join(' · ');
+}
+
+/** The comparison of a working set with the cache; empty if the cache is unknown. */
+function besideCache(bytes: number, near: number | null): string {
+    if (near === null) return '';
+    return bytes > near ? `, more than the cache has: ${size(near)}` : ` (cache: ${size(near)})`;
 }

@@ -52,7 +52,8 @@ function words(grammar: IGrammar, text: string): Record<string, string> {
 test('a header', () => {
     const found = words(
         sched,
-        'sched 1\nmodel "m.json" // one\ntarget cpu(x86-64-v3)\nparam ROWS = 64 in {16, 32}\nconst HALF = ceildiv(N_t, 2)',
+        'sched 1\nmodel "m.json" // one\ntarget cpu(x86-64-v3)\n' +
+            'param ROWS = 64 in {16, 32}\nconst HALF = ceildiv(N_t, 2)',
     );
     assert.equal(found['sched'], 'keyword.control.header');
     assert.equal(found['1'], 'constant.numeric.edition');
@@ -70,7 +71,8 @@ test('a header', () => {
 test('directives', () => {
     const found = words(
         sched,
-        'tile(batch, b0, b1, ROWS/2); reorder(b0, tree)\n  gpuDimension(b0, grid.x)\nrepresentation(sparse) # allow(S0091)',
+        'tile(batch, b0, b1, ROWS/2); reorder(b0, tree)\n  gpuDimension(b0, grid.x)\n' +
+            'representation(sparse) # allow(S0091)',
     );
     for (const name of ['tile', 'reorder', 'gpuDimension', 'representation']) {
         assert.equal(found[name], 'entity.name.function.directive', name);
