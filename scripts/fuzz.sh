@@ -13,7 +13,8 @@ fi
 target=$1 seconds=$2
 cd "$(dirname "$0")/../fuzz"
 [ -f "fuzz_targets/$target.rs" ] || {
-    echo "error: there is no target \`$target\`, but $(cd fuzz_targets && ls | sed 's/\.rs$//' | paste -sd' ')" >&2
+    targets=$(cd fuzz_targets && ls | sed 's/\.rs$//' | paste -sd' ')
+    echo "error: there is no target \`$target\`; targets are $targets" >&2
     exit 2
 }
 words=("-max_total_time=$seconds" -timeout=25 -rss_limit_mb=4096)

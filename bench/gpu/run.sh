@@ -155,8 +155,7 @@ for model in $(models); do
         if [ -f "$text" ]; then
             awk -v model="$model" -v schedule="$schedule" '$1 == "sum" {
                 printf "{\"part\":\"predicted\",\"model\":\"%s\",\"schedule\":\"%s\",", model, schedule
-                printf "\"shared_wavefronts\":%d,\"global_sectors\":%d,\"not_counted\":%d}\n",
-                    model, schedule, $3, $6, $9 }' "$text" >>"$lines"
+                printf "\"shared_wavefronts\":%d,\"global_sectors\":%d,\"not_counted\":%d}\n", $3, $6, $9 }' "$text" >>"$lines"
         fi
         [ -n "$ncu" ] || continue
         if [ "$(left "$(after 85)")" -lt 5 ]; then left_out ncu "no time" "$model $schedule"; continue; fi
@@ -222,8 +221,8 @@ for model in $([ -z "$sanitizer" ] || models); do
 done
 
 {
-    printf '{"format":1,"date":"%s","rows":%s,"seed":%s,"seconds":%s,"failures":%s,"lines":[\n' "$(date -u +%FT%TZ)" "$rows" \
-        "$seed" "$(($(date +%s) - start))" "$failures"
+    printf '{"format":1,"date":"%s","rows":%s,"seed":%s,"seconds":%s,"failures":%s,"lines":[\n' \
+        "$(date -u +%FT%TZ)" "$rows" "$seed" "$(($(date +%s) - start))" "$failures"
     sed '$!s/$/,/' "$lines"
     echo ']}'
 } >"$result"
@@ -237,23 +236,34 @@ function get(key,    found) {
     return found
 }
 { part = get("part"); key = get("model") " " get("schedule"); batch = get("batch") }
-part == "device" && get("name") { printf "%s, sm_%s, driver %s\n", get("name"), get("capability"),
-    get("driver") }
-part == "bandwidth" { printf "GB/s: device %s, fill %s, up %s, down %s\n", get("device_gb_s"),
-    get("fill_gb_s"), get("up_gb_s"), get("down_gb_s") }
-part == "launch" && get("us_back_to_back") { printf "launch: %s us in a row, %s us with a wait\n",
-    get("us_back_to_back"), get("us_with_wait") }
+part == "device" && get("name") {
+    printf "%s, sm_%s, driver %s\n", get("name"), get("capability"), get("driver")
+}
+part == "bandwidth" {
+    printf "GB/s: device %s, fill %s, up %s, down %s\n",
+        get("device_gb_s"), get("fill_gb_s"), get("up_gb_s"), get("down_gb_s")
+}
+part == "launch" && get("us_back_to_back") {
+    printf "launch: %s us in a row, %s us with a wait\n", get("us_back_to_back"), get("us_with_wait")
+}
 get("schedule") && !(key in seen) { seen[key] = 1; keys[++count] = key; verdict[key] = "not checked" }
 get("left_out") && part != "check" && part != "time" { out[++outs] = part " " get("of") ": " get("left_out") }
 part == "check" && get("ok") == "true" && verdict[key] != "WRONG" {
     verdict[key] = get("exact") == "true" ? "equal" : "close" }
 part == "check" && get("ok") == "false" { verdict[key] = "WRONG" }
-get("failed") && key in seen { if (verdict[key] != "WRONG") verdict[key] = "FAILED" ;
-    failed[key] = failed[key] " " part }
-part == "time" && get("us") { time[key, get("what"), batch] = get("us"); if (!(batch in known)) {
-    known[batch] = 1; batches[++num] = batch } }
-part == "tuned" { searched[get("strategy"), batch] = get("seconds"); counted[get("strategy"),
-    batch] = get("predicted_us"); searches++ }
+get("failed") && key in seen {
+    if (verdict[key] != "WRONG") verdict[key] = "FAILED"
+    failed[key] = failed[key] " " part
+}
+part == "time" && get("us") {
+    time[key, get("what"), batch] = get("us")
+    if (!(batch in known)) { known[batch] = 1; batches[++num] = batch }
+}
+part == "tuned" {
+    searched[get("strategy"), batch] = get("seconds")
+    counted[get("strategy"), batch] = get("predicted_us")
+    searches++
+}
 part == "predicted" { predicted[key] = (get("not_counted") + 0 ? ">=" : "") get("shared_wavefronts") }
 part == "ncu" && get("kernel") { measured[key] += get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
     issued[key] += get("smsp__inst_executed.sum") }
@@ -263,7 +273,9 @@ END {
     split("kernel resident host", whats, " ")
     for (w = 1; w <= 3; w++) {
         printf "\nmicroseconds of a call, %s\n%-44s %-11s",
-            whats[w] == "kernel" ? "kernels alone" : whats[w] == "resident" ? "rows on the device, with a wait" : "host to host", "model schedule", "margins"
+            whats[w] == "kernel" ? "kernels alone" : \
+            whats[w] == "resident" ? "rows on the device, with a wait" : "host to host",
+            "model schedule", "margins"
         for (b = 1; b <= num; b++) printf " %11s", batches[b]
         print ""
         for (i = 1; i <= count; i++) {
@@ -295,8 +307,8 @@ END {
             }
             if (found == "") continue
             printf "%9s  %-12s %10.2f %10.2f %10.2f %7.1f%% %9s  %s\n", batches[b], strategy,
-                counted[strategy, batches[b]], found, least, 100 * (found / least - 1), searched[strategy,
-                batches[b]], fastest
+                counted[strategy, batches[b]], found, least, 100 * (found / least - 1),
+                searched[strategy, batches[b]], fastest
         }
     }
     for (key in failed) printf "FAILED: %s:%s\n", key, failed[key]
