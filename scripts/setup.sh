@@ -98,7 +98,8 @@ if [ ${#packages[@]} -eq 0 ]; then
 fi
 
 [ -z "${LLVM_SYS_191_PREFIX:-}" ] || has_llvm ||
-    fail "LLVM_SYS_191_PREFIX is $LLVM_SYS_191_PREFIX, which lacks LLVM 19.1 with its headers" 'correct or unset it'
+    fail "LLVM_SYS_191_PREFIX is $LLVM_SYS_191_PREFIX, which lacks LLVM 19.1 with headers" \
+        'correct or unset it'
 by_hand='install LLVM 19.1 with headers and a C++ compiler, and set LLVM_SYS_191_PREFIX to its folder'
 command -v apt-get >/dev/null || fail "missing: ${packages[*]}, and this system has no apt-get" "$by_hand"
 if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then

@@ -29,7 +29,9 @@ cd "$(dirname "$0")/.."
 
 # The version of a Python that can create environments.
 version() {
-    "$1" -c 'import ensurepip, sys; assert sys.version_info >= (3, 10); print("%d.%d" % sys.version_info[:2])' \
+    "$1" -c 'import ensurepip, sys
+assert sys.version_info >= (3, 10)
+print("%d.%d" % sys.version_info[:2])' \
         2>/dev/null
 }
 pythons=()

@@ -92,7 +92,8 @@ predict_counts() {
         awk '$1 == "launch" || $1 == "shared" || $1 == "global" { print }
              $1 == "in" && $2 == "all" { print; shared += $3; global += $6; launches++ }
              END { if (!launches) exit 1
-                   printf "sum shared %.0f wavefronts, global %.0f sectors, without %d\n", shared, global, 0 }'
+                   printf "sum shared %.0f wavefronts, global %.0f sectors, without %d\n",
+                       shared, global, 0 }'
 }
 
 scratch=$(mktemp -d)

@@ -155,7 +155,8 @@ for model in $(models); do
         if [ -f "$text" ]; then
             awk -v model="$model" -v schedule="$schedule" '$1 == "sum" {
                 printf "{\"part\":\"predicted\",\"model\":\"%s\",\"schedule\":\"%s\",", model, schedule
-                printf "\"shared_wavefronts\":%d,\"global_sectors\":%d,\"not_counted\":%d}\n", $3, $6, $9 }' "$text" >>"$lines"
+                printf "\"shared_wavefronts\":%d,\"global_sectors\":%d,\"not_counted\":%d}\n", $3, $6, $9
+            }' "$text" >>"$lines"
         fi
         [ -n "$ncu" ] || continue
         if [ "$(left "$(after 85)")" -lt 5 ]; then left_out ncu "no time" "$model $schedule"; continue; fi
@@ -187,8 +188,8 @@ done
 
 # Results of the searches by tune.sh.
 if [ -f "$work/packed/tuned.txt" ]; then
-    awk '{ printf "{\"part\":\"tuned\",\"strategy\":\"%s\",\"batch\":%d,\"seconds\":%s,\"predicted_us\":%s}\n",
-                  $1, $2, $3, $4 }' \
+    awk '{ printf "{\"part\":\"tuned\",\"strategy\":\"%s\",\"batch\":%d,", $1, $2
+           printf "\"seconds\":%s,\"predicted_us\":%s}\n", $3, $4 }' \
         "$work/packed/tuned.txt" >>"$lines"
 fi
 
@@ -215,7 +216,8 @@ for model in $([ -z "$sanitizer" ] || models); do
                 --artefact "$work/packed/$model/$schedule.so" --expected "$work/small" \
                 --magnitude "$(magnitude "$model")"
             [ "$before" -ne "$failures" ] ||
-                printf '{"part":"%s","model":"%s","schedule":"%s","ok":true}\n' "$tool" "$model" "$schedule" >>"$lines"
+                printf '{"part":"%s","model":"%s","schedule":"%s","ok":true}\n' \
+                    "$tool" "$model" "$schedule" >>"$lines"
         done
     done
 done
@@ -290,10 +292,10 @@ END {
     for (i = 1; i <= count; i++) printf "%-44s %14s %14s %14s\n", keys[i],
         predicted[keys[i]] == "" ? "-" : predicted[keys[i]],
         measured[keys[i]] == "" ? "-" : measured[keys[i]], issued[keys[i]] == "" ? "-" : issued[keys[i]]
-    print "(shared-memory wavefronts as the simulator predicts them and as the device counts them; instructions of warps;"
+    print "(shared-memory wavefronts, predicted by the simulator and counted by the device; instructions of warps;"
     print ">= where the simulator lists only the dearest accesses)"
     if (searches) {
-        print "\nmicroseconds of the kernels under what schedc tune found by counts, and under the fastest of all schedules here"
+        print "\nmicroseconds of kernels: the schedules of schedc tune by counts, and the fastest schedule here"
         printf "%9s  %-12s %10s %10s %10s %8s %9s  %s\n", "rows", "strategy", "predicted", "measured",
             "fastest", "slower", "search s", "fastest schedule"
         split("neighbours silvanforge", strategies, " ")

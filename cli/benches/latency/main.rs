@@ -105,7 +105,9 @@ fn greet(program: &[String]) -> Result<Client> {
     let (first, rest) = program.split_first().ok_or("no program is named")?;
     let mut client = Client::start(Command::new(first).args(rest))?;
     client.initialize(json!({
-        "capabilities": { "textDocument": { "completion": { "completionItem": { "snippetSupport": true } } } },
+        "capabilities": {
+            "textDocument": { "completion": { "completionItem": { "snippetSupport": true } } }
+        },
     }));
     Ok(client)
 }

@@ -204,7 +204,7 @@ function M.attach(buffer)
   if vim.fn.executable(config.path) == 0 then
     if not warned then
       warned = true
-      local message = "schedc: %s is no program. Install schedc, or set require('schedc').setup({ path = ... })"
+      local message = "schedc: %s is no program. Install it, or set require('schedc').setup({ path = ... })"
       vim.notify(message:format(config.path), vim.log.levels.WARN)
     end
     return

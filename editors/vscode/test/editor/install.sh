@@ -17,7 +17,8 @@ if ! command -v chromium >/dev/null && [ -z "${CHROMIUM:-}" ]; then
     as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
     apt() {
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null
     }
     apt update || say 'the lists of packages could not be updated: trying those that are there'
     apt install -y --no-install-recommends chromium >/dev/null
