@@ -27,4 +27,4 @@ with pq.ParquetWriter("rows.parquet", table.schema, compression="none", use_dict
 END
 size=$(stat -c %s rows.parquet)
 (ulimit -v "$limit"; "$schedc" predict model.so -i rows.parquet -o out.npy --threads 1)
-echo "predicted $((size >> 20)) MiB of rows in $((limit >> 10)) MiB of memory; wrote $(stat -c %s out.npy) bytes"
+echo "predicted $((size >> 20)) MiB of rows in $((limit >> 10)) MiB; wrote $(stat -c %s out.npy) bytes"

@@ -292,10 +292,10 @@ END {
     for (i = 1; i <= count; i++) printf "%-44s %14s %14s %14s\n", keys[i],
         predicted[keys[i]] == "" ? "-" : predicted[keys[i]],
         measured[keys[i]] == "" ? "-" : measured[keys[i]], issued[keys[i]] == "" ? "-" : issued[keys[i]]
-    print "(shared-memory wavefronts, predicted by the simulator and counted by the device; instructions of warps;"
+    print "(shared-memory wavefronts, simulated and counted by the device; instructions of warps;"
     print ">= where the simulator lists only the dearest accesses)"
     if (searches) {
-        print "\nmicroseconds of kernels: the schedules of schedc tune by counts, and the fastest schedule here"
+        print "\nmicroseconds of kernels: schedules of schedc tune by counts, and the fastest one here"
         printf "%9s  %-12s %10s %10s %10s %8s %9s  %s\n", "rows", "strategy", "predicted", "measured",
             "fastest", "slower", "search s", "fastest schedule"
         split("neighbours silvanforge", strategies, " ")
