@@ -1,6 +1,6 @@
-//! The rules of CONTRIBUTING.md's "Style" that patterns can see: how comments begin, phrases without an agent or a
-//! quantity, lines that are too long, names of types that say nothing, and names and paths in documents that do not
-//! exist.
+//! The rules of CONTRIBUTING.md's "Style" that patterns can see: how comments begin, phrases without an agent
+//! or a quantity, lines that are too long, names of types that say nothing, and names and paths in documents
+//! that do not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -24,7 +24,8 @@ const WIDEST: usize = 110;
 /// Folders without sources or documents of ours.
 const FOREIGN: &[&str] = &["target", "node_modules", ".git", "__pycache__", ".vscode-test", "dist", "out"];
 
-/// Words that may look like names of code in a document, but belong to other people's programs or are placeholders.
+/// Words that may look like names of code in a document, but belong to other people's programs or are
+/// placeholders.
 const FOREIGN_NAMES: &[&str] = &[];
 
 /// The files of the repository, by path from its root.
@@ -66,8 +67,8 @@ struct Comment {
     text: String,
 }
 
-/// The comments of a source whose comments fill whole lines after one of these marks. Neighbouring lines with the same
-/// mark are one comment.
+/// The comments of a source whose comments fill whole lines after one of these marks. Neighbouring lines with
+/// the same mark are one comment.
 fn comments(source: &str, marks: &[&str]) -> Vec<Comment> {
     let mut all: Vec<Comment> = Vec::new();
     let mut last: Option<&str> = None;
@@ -185,7 +186,9 @@ fn comments_begin_with_their_subject() -> Result<()> {
 fn quantities_have_names_and_somebody_acts() -> Result<()> {
     let mut problems = Vec::new();
     let own = Path::new(file!()).file_name().ok_or("this test is a file")?;
-    for (path, text) in texts(&["rs", "lalrpop", "c", "h", "in", "py", "ts", "sh", "lua", "yml", "md", "json"])? {
+    for (path, text) in
+        texts(&["rs", "lalrpop", "c", "h", "in", "py", "ts", "sh", "lua", "yml", "md", "json"])?
+    {
         if path.ends_with(own) || path.ends_with("package-lock.json") {
             continue;
         }
@@ -222,7 +225,8 @@ fn open_names_stand_for_one_type_at_most() -> Result<()> {
     for (path, source) in texts(&["rs"])? {
         for (number, line) in source.lines().enumerate() {
             let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-            for pair in words.windows(2).filter(|pair| ["struct", "enum", "type", "trait"].contains(&pair[0])) {
+            for pair in words.windows(2).filter(|pair| ["struct", "enum", "type", "trait"].contains(&pair[0]))
+            {
                 if let Some(name) = OPEN_NAMES.iter().find(|name| **name == pair[1]) {
                     homes.entry(name).or_default().push(format!("{}:{}", path.display(), number + 1));
                 }
@@ -230,7 +234,8 @@ fn open_names_stand_for_one_type_at_most() -> Result<()> {
         }
     }
     let several = homes.iter().filter(|(_, homes)| homes.len() > 1);
-    let problems: Vec<String> = several.map(|(name, homes)| format!("{name}: {}", homes.join(", "))).collect();
+    let problems: Vec<String> =
+        several.map(|(name, homes)| format!("{name}: {}", homes.join(", "))).collect();
     assert_none(&problems);
     Ok(())
 }
@@ -278,7 +283,9 @@ fn prescribed(glossary: &str) -> String {
 
 #[test]
 fn names_and_paths_in_documents_exist() -> Result<()> {
-    let sources = texts(&["rs", "lalrpop", "c", "h", "in", "py", "ts", "sh", "toml", "json", "lua", "sched", "md", "svg"])?;
+    let sources = texts(&[
+        "rs", "lalrpop", "c", "h", "in", "py", "ts", "sh", "toml", "json", "lua", "sched", "md", "svg",
+    ])?;
     let parts = trailing_parts(files()?.into_iter());
     let top: BTreeSet<String> = sources
         .keys()
@@ -291,7 +298,8 @@ fn names_and_paths_in_documents_exist() -> Result<()> {
     }
     let mut problems = Vec::new();
     let mut checked = 0;
-    for (path, document) in sources.iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "md")) {
+    for (path, document) in sources.iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "md"))
+    {
         if path.ends_with("CHANGELOG.md") {
             continue;
         }
