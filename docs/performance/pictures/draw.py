@@ -2,8 +2,8 @@
 
     python3 docs/performance/pictures/draw.py
 
-Boxes bring their own background, so that their text is readable on a light and on a dark page; lines and free text
-have a grey that both leave enough contrast for.
+Boxes bring their own background, so that their text is readable on a light and on a dark page. Lines and free
+text have a grey with enough contrast to both.
 """
 
 from pathlib import Path
@@ -22,7 +22,8 @@ class Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
             f' height="{height}" role="img"\n     aria-labelledby="title description" font-size="13"\n    '
             " font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\">\n  <title"
-            f' id="title">{escape(title)}</title>\n  <desc id="description">{escape(description)}</desc>\n  <defs>\n '
+            f' id="title">{escape(title)}</title>\n'
+            f'  <desc id="description">{escape(description)}</desc>\n  <defs>\n '
             '   <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
             f' orient="auto">\n      <path d="M0 0 8 4 0 8z" fill="{GREY}"/>\n    </marker>\n  </defs>\n'
         )
@@ -40,11 +41,14 @@ class Picture:
     def boxes(self, x, y, width, height, texts, fill=PLAIN):
         """Boxes side by side; a fill for all of them, or one for each."""
         for number, text in enumerate(texts):
-            self.box(x + number * width, y, width, height, text, fill if isinstance(fill, str) else fill[number])
+            one = fill if isinstance(fill, str) else fill[number]
+            self.box(x + number * width, y, width, height, text, one)
 
     def text(self, x, y, text, anchor="start", bold=False):
         weight = ' font-weight="600"' if bold else ""
-        self.parts.append(f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="{GREY}"{weight}>{escape(text)}</text>')
+        self.parts.append(
+            f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="{GREY}"{weight}>{escape(text)}</text>'
+        )
 
     def arrow(self, *points, tip=True, dashed=False):
         path = "M" + "L".join(f"{x} {y}" for x, y in points)
@@ -82,8 +86,8 @@ def caching():
         640,
         210,
         "Rows outside or trees outside",
-        "On the left each row visits all trees before the next row. On the right a block of rows visits one tree"
-        " before the next tree, so that a tree is read from the first-level cache.",
+        "On the left each row visits all trees before the next row. On the right a block of rows visits one"
+        " tree before the next tree, so that a tree is read from the first-level cache.",
     )
     for left, title, block in ((20, "row by row", False), (340, "a block of rows, tree by tree", True)):
         p.text(left, 20, title, bold=True)
@@ -105,7 +109,8 @@ def interleaving():
         640,
         230,
         "One walk at a time and four interleaved walks",
-        "A single walk waits for each load. Four interleaved walks fill that time with the loads of the others.",
+        "A single walk waits for each load. Four interleaved walks fill that time with the loads of the"
+        " others.",
     )
     p.text(10, 20, "one walk: load, wait, test, load, wait, test", bold=True)
     for step in range(3):
@@ -133,8 +138,8 @@ def row_vectors():
         640,
         240,
         "Rows in lanes with gathers",
-        "Eight lanes hold the current nodes of eight rows. Thresholds, features and values are gathered from memory,"
-        " one load per lane, and one comparison makes eight decisions.",
+        "Eight lanes hold the current nodes of eight rows. Thresholds, features and values are gathered"
+        " from memory, one load per lane, and one comparison makes eight decisions.",
     )
     p.text(10, 36, "row")
     p.boxes(110, 20, 60, 24, range(8), PLAIN)
@@ -159,8 +164,8 @@ def level_lookup():
         640,
         190,
         "A level of nodes as a table in a register",
-        "The four thresholds of level 2 lie in a register. Each lane's decisions so far are the index, and a shuffle"
-        " selects the threshold of each lane without touching memory.",
+        "The four thresholds of level 2 lie in a register. Each lane's decisions so far are the index, and"
+        " a shuffle selects the threshold of each lane without touching memory.",
     )
     p.text(10, 36, "level 2, in a register")
     p.boxes(150, 20, 60, 24, ["t4", "t5", "t6", "t7"], GREEN)
@@ -182,8 +187,8 @@ def transposed():
         640,
         190,
         "A block of rows and its transposed copy",
-        "The input has the features of a row side by side. The copy has the values of one feature of all rows side by"
-        " side, so that a vector load reads one feature of all lanes.",
+        "The input has the features of a row side by side. The copy has the values of one feature of all"
+        " rows side by side, so that a vector load reads one feature of all lanes.",
     )
     fills = [BLUE, GREEN, ORANGE, PLAIN]
     p.text(20, 20, "input: row by row", bold=True)
@@ -204,8 +209,8 @@ def quantization():
         640,
         220,
         "Values become bins",
-        "The distinct thresholds of a feature cut the number line into bins. A value becomes the number of thresholds"
-        " that it is right of, a threshold its position, and both compare as before.",
+        "The distinct thresholds of a feature cut the number line into bins. A value becomes the number of"
+        " thresholds that it is right of, a threshold its position, and both compare as before.",
     )
     p.text(20, 20, "distinct thresholds of one feature", bold=True)
     p.arrow((30, 80), (620, 80))
@@ -230,8 +235,8 @@ def node_sweep():
         640,
         240,
         "All nodes tested by all rows",
-        "A tree with nodes in preorder, and a table of which rows stand at each node when it is tested. Rows that are"
-        " elsewhere are masked off.",
+        "A tree with nodes in preorder, and a table of which rows stand at each node when it is tested."
+        " Rows that are elsewhere are masked off.",
     )
     leaves = {3: "L0", 4: "L1", 5: "L2", 6: "L3"}
     names = ["n0", "n1", "n2"] + [leaves[number] for number in range(3, 7)]
@@ -249,7 +254,8 @@ def node_sweep():
     for number, (name, row, changed) in enumerate(states):
         y = 70 + 34 * number
         p.text(250, y + 16, name)
-        p.boxes(340, y, 44, 24, [f"L{leaf}" for leaf in row], [ORANGE if at in changed else PLAIN for at in range(6)])
+        fills = [ORANGE if at in changed else PLAIN for at in range(6)]
+        p.boxes(340, y, 44, 24, [f"L{leaf}" for leaf in row], fills)
     p.text(250, 228, "orange: the row stood at the node and went right")
     p.save()
 
@@ -260,8 +266,8 @@ def test_masks():
         640,
         230,
         "All tests of a tree become the bits of a word",
-        "A single row makes all tests of a tree at once. The results are bits of a word. The path follows bit n of"
-        " the word from node n to node 2n or 2n + 1.",
+        "A single row makes all tests of a tree at once. The results are bits of a word. The path follows"
+        " bit n of the word from node n to node 2n or 2n + 1.",
     )
     names = [1, 2, 3, 4, 5, 6, 7]
     right = {1: 1, 2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 0}
@@ -293,8 +299,8 @@ def tree_vectors():
         640,
         200,
         "One row, a tree in each lane",
-        "Eight trees are walked by the same row, one in each lane. Their leaf values are added lane by lane, in the"
-        " order of the trees.",
+        "Eight trees are walked by the same row, one in each lane. Their leaf values are added lane by"
+        " lane, in the order of the trees.",
     )
     p.box(20, 77, 70, 30, "one row", ORANGE)
     for lane in range(8):
@@ -317,8 +323,8 @@ def node_tiles():
         640,
         240,
         "A tile of nodes is passed in one step",
-        "Seven nodes of a tree form a tile. All seven tests are one vector comparison. The bits are an index into a"
-        " table for the tile's shape that says which child tile follows.",
+        "Seven nodes of a tree form a tile. All seven tests are one vector comparison. The bits are an"
+        " index into a table for the tile's shape that says which child tile follows.",
     )
     p.box(20, 30, 240, 150, "", BLUE)
     tree(p, 140, 55, 100, ["a", "b", "c", "d", "e", "f", "g"])
@@ -346,8 +352,8 @@ def unroll_and_jam():
         640,
         200,
         "The same number of vectors, from rows or from trees",
-        "With many rows, four vectors of rows walk one tree together. With few rows, two vectors of rows walk two"
-        " trees together.",
+        "With many rows, four vectors of rows walk one tree together. With few rows, two vectors of rows"
+        " walk two trees together.",
     )
     p.text(20, 20, "64 rows: four vectors, one tree", bold=True)
     p.text(340, 20, "32 rows: two vectors, two trees", bold=True)
@@ -385,8 +391,8 @@ def sparse_nodes():
         640,
         150,
         "A sparse node as one word",
-        "A node of 64 bits: threshold or leaf value in the low half, feature and the number of the left child in the"
-        " high half. One gather of 64-bit elements fetches it.",
+        "A node of 64 bits: threshold or leaf value in the low half, feature and the number of the left"
+        " child in the high half. One gather of 64-bit elements fetches it.",
     )
     p.text(20, 20, "three gathers of 32 bits", bold=True)
     p.boxes(20, 32, 95, 26, ["threshold"], BLUE)
@@ -405,8 +411,8 @@ def parallel():
         640,
         200,
         "Threads share rows, or trees",
-        "On the left, two threads have half of the rows each and all trees. On the right, two threads have all rows"
-        " and half of the trees each, and their partial sums are added at the end.",
+        "On the left, two threads have half of the rows each and all trees. On the right, two threads have"
+        " all rows and half of the trees each, and their partial sums are added at the end.",
     )
     for left, title, by_rows in ((20, "threads share rows", True), (340, "threads share trees", False)):
         p.text(left, 20, title, bold=True)
@@ -426,8 +432,8 @@ def compile_time():
         640,
         150,
         "Code in proportion to the schedule",
-        "If-else code grows with the nodes of a model. Here nodes are tables, and the code is one loop for all"
-        " trees.",
+        "If-else code grows with the nodes of a model. Here nodes are tables, and the code is one loop for"
+        " all trees.",
     )
     p.text(20, 20, "if-else code: grows with the model", bold=True)
     p.boxes(20, 32, 60, 26, [f"tree {number}" for number in range(9)] + ["..."], RED)
