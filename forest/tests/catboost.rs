@@ -144,8 +144,9 @@ fn damaged_models_are_errors() {
 #[test]
 fn small_faults_have_their_codes() {
     let text = r#"{"features_info":{"float_features":[{"feature_index":0,"flat_feature_index":0,
-        "nan_value_treatment":"AsTrue"}]},"oblivious_trees":[{"splits":[{"split_type":"FloatFeature","border":0.5,
-        "float_feature_index":0}],"leaf_values":[1,2]}],"scale_and_bias":[2,[1]]}"#;
+        "nan_value_treatment":"AsTrue"}]},"oblivious_trees":[{"splits":[
+        {"split_type":"FloatFeature","border":0.5,"float_feature_index":0}],
+        "leaf_values":[1,2]}],"scale_and_bias":[2,[1]]}"#;
     let forest = read(text.as_bytes()).unwrap();
     let mut out = [0.0; 3];
     predict_margins(&forest, &[0.5, 0.75, f64::NAN], &mut out).unwrap();

@@ -328,7 +328,8 @@ fn chain(depth: usize) -> String {
     let list = |f: &dyn Fn(usize) -> String| (0..depth).map(f).collect::<Vec<_>>().join(" ");
     let right = |at: usize| if at + 1 < depth { (at + 1).to_string() } else { format!("-{}", depth + 1) };
     format!(
-        "tree\nversion=v4\nnum_class=1\nmax_feature_idx=0\nfeature_names=a\n\nTree=0\nnum_leaves={}\nnum_cat=0\n\
+        "tree\nversion=v4\nnum_class=1\nmax_feature_idx=0\nfeature_names=a\n\n\
+         Tree=0\nnum_leaves={}\nnum_cat=0\n\
          split_feature={}\nthreshold={}\nleft_child={}\nright_child={}\nleaf_value=0 {}\n\nend of trees\n",
         depth + 1,
         list(&|_| "0".into()),

@@ -397,8 +397,10 @@ fn chain(depth: usize) -> String {
     let inner = |at: usize| at.is_multiple_of(2) && at + 1 < count;
     let list = |f: &dyn Fn(usize) -> String| (0..count).map(f).collect::<Vec<_>>().join(",");
     format!(
-        r#"{{"version":[3,2,0],"learner":{{"learner_model_param":{{"base_score":"0","num_class":"0","num_feature":"1"}},
-        "objective":{{"name":"reg:squarederror"}},"gradient_booster":{{"name":"gbtree","model":{{"tree_info":[0],
+        r#"{{"version":[3,2,0],"learner":{{
+        "learner_model_param":{{"base_score":"0","num_class":"0","num_feature":"1"}},
+        "objective":{{"name":"reg:squarederror"}},
+        "gradient_booster":{{"name":"gbtree","model":{{"tree_info":[0],
         "trees":[{{"left_children":[{}],"right_children":[{}],"split_indices":[{}],"split_conditions":[{}],
         "default_left":[{}]}}]}}}}}}}}"#,
         list(&|at| if inner(at) { (at + 2).to_string() } else { "-1".into() }),

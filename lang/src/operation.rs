@@ -187,7 +187,9 @@ macro_rules! operations {
             pub(crate) fn shape(op: Op, args: &[Arg]) -> Option<Operation> {
                 let mut args = args.iter();
                 let operation = match op {
-                    $(Op::$shape => Operation::$shape($(<held!($role) as ArgumentValue>::take(&mut args)?),*),)*
+                    $(Op::$shape => {
+                        Operation::$shape($(<held!($role) as ArgumentValue>::take(&mut args)?),*)
+                    })*
                     _ => return None,
                 };
                 args.as_slice().is_empty().then_some(operation)

@@ -5,6 +5,7 @@
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
+use serde_json::de::SliceRead;
 
 /// Most containers inside each other, as in serde_json.
 const MAX_NESTING: u32 = 128;
@@ -146,7 +147,7 @@ impl<'de> Reader<'de> {
     /// Reads a value that is no container, by way of serde_json.
     fn read<T>(
         &mut self,
-        read: impl FnOnce(&mut serde_json::Deserializer<serde_json::de::SliceRead<'de>>) -> serde_json::Result<T>,
+        read: impl FnOnce(&mut serde_json::Deserializer<SliceRead<'de>>) -> serde_json::Result<T>,
     ) -> Result<T, Error> {
         let bytes = self.scalar()?;
         let begin = self.position - bytes.len();

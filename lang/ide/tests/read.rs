@@ -421,7 +421,8 @@ fn lines_of_stages_come_of_directives() {
                otherwise:\n  result[..] = base\n  parallel b0 in 0..n_rows step 256 \
                {\n    cache1 = bins of rows[b0 + 0..256] {\n      \
                for tree in 0..100 {\n        for b1 in 0..256 by 64 lanes \
-               {\n          v = walk quantized trees[tree], cache1[b0 + b1]\n        }\n      }\n    }\n  }\n";
+               {\n          v = walk quantized trees[tree], cache1[b0 + b1]\n        \
+               }\n      }\n    }\n  }\n";
     let wanted = "\
 when n_rows <= 8:
   parallel batch in 0..n_rows {                             parallel(batch)
@@ -460,11 +461,14 @@ kernel.raw:
 \t# outside of the loops
 \tpushq\t%rbp
 \t# b0: copies                                               tile(batch, b0, b1, 256); parallel(b0); cache(b0)
-\tmovl\t%eax, %ebx                                            tile(batch, b0, b1, 256); parallel(b0); cache(b0)
+\tmovl\t%eax, %ebx                                            tile(batch, b0, b1, 256); parallel(b0); \
+            cache(b0)
 .LBB0_1:
-\t# b1                                                       tile(batch, b0, b1, 256); representation(quantized); vectorize(b1, 64)
+\t# b1                                                       tile(batch, b0, b1, 256); \
+            representation(quantized); vectorize(b1, 64)
 \t.p2align\t4
-\tvpermb\t%zmm0, %zmm1, %zmm2                                 tile(batch, b0, b1, 256); representation(quantized); vectorize(b1, 64)
+\tvpermb\t%zmm0, %zmm1, %zmm2                                 tile(batch, b0, b1, 256); \
+            representation(quantized); vectorize(b1, 64)
 \t# tree, n_rows <= 8                                        representation(levels); interleave(tree, 4)
 \tretq                                                       representation(levels); interleave(tree, 4)
 ";

@@ -98,7 +98,8 @@ formats! {
     /// Complete trees in level order, a record for each node.
     CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
     /// Complete trees of one depth, a record per node, with the same node of all trees side by side.
-    ReorgRecords "complete trees of one depth, the same node of all side by side, records" [Reorg: _] Reorg::new;
+    ReorgRecords "complete trees of one depth, the same node of all side by side, records"
+        [Reorg: _] Reorg::new;
     /// Existing nodes breadth first, a record with a child number for each.
     ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
     /// Tiles of existing nodes, a record for each tile.

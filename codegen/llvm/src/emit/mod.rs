@@ -10,12 +10,14 @@
 //!
 //! | files | type | knows |
 //! |---|---|---|
-//! | `ir`, `arithmetic`, `vector`, `intrinsics`, `math`, `exp`, `imports`, `annotations` | [`ir::IrBuilder`] | constants and instructions of LLVM |
+//! | `ir`, `arithmetic`, `vector`, `intrinsics` | [`ir::IrBuilder`] | constants and instructions of LLVM |
+//! | `math`, `exp`, `imports`, `annotations` | [`ir::IrBuilder`] | library functions, metadata of accesses |
 //! | `device/` | [`device::Device`] | the parts of launches that depend on the machine |
 //! | `frame`, `operands` | [`operands::Operands`] | LIR's values and buffers |
-//! | `memory`, `gather`, `table` | [`memory::Memory`] | loads and stores, aliases, gathers, look-ups through memory |
+//! | `memory`, `gather`, `table` | [`memory::Memory`] | loads and stores, aliases, gathers, look-ups |
 //! | `x86/`, `nvptx/` | [`isa::Isa`] | operations in the machine's own form |
-//! | `function`, `operations`, `control`, `alloc`, `parallel`, `launch_call` | [`function::Emitter`] | statements |
+//! | `function`, `operations`, `control` | [`function::Emitter`] | statements |
+//! | `alloc`, `parallel`, `launch_call` | [`function::Emitter`] | memory, parallel loops, calls of launches |
 //! | `launch`, `artefact` | | modules |
 
 mod alloc;
