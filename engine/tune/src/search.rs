@@ -155,8 +155,8 @@ fn one_size(
     field.remember(state);
     let Some((_, least)) = field.best() else {
         return Err(Failure::usage(
-            "no schedule was timed: the budget was spent before, or no schedule can be compiled",
-            "give it more with --budget, and try `schedc bench MODEL`",
+            "no schedule was timed: the budget ran out first, or none compiles",
+            "raise --budget; if that does not help, see what `schedc bench MODEL` reports",
         ));
     };
     let tried = field.entrants.len();
