@@ -38,7 +38,7 @@ struct Wish {
 /// A line that a program prints.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Answer {
+enum Reply {
     Text(String),
     Error(String),
 }
@@ -131,11 +131,11 @@ async fn answer(
     };
     // A program that fails is gone, and the next wish starts another.
     let line = exchange(&mut program, wish).await.map_err(|error| format!("schedc ended: {error}"))?;
-    let answer: Answer = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+    let reply: Reply = serde_json::from_str(&line).map_err(|error| error.to_string())?;
     programs.insert(wish.model.clone(), program);
-    match answer {
-        Answer::Text(text) => Ok(text),
-        Answer::Error(error) => Err(error),
+    match reply {
+        Reply::Text(text) => Ok(text),
+        Reply::Error(error) => Err(error),
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         return;
     }
     if dimension.level == GpuLevel::Block {
-        block(builder, id, step, &outer, limits, problems);
+        check_block_loop(builder, id, step, &outer, limits, problems);
     }
 }
 
@@ -62,7 +62,7 @@ fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, pr
 }
 
 /// Checks a loop over threads.
-fn block(
+fn check_block_loop(
     builder: &NestBuilder,
     id: LoopId,
     step: DirectiveIndex,
