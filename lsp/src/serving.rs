@@ -35,7 +35,7 @@ struct Wish {
     answer: oneshot::Sender<Result<String, String>>,
 }
 
-/// A line that a program prints.
+/// Reply of `schedc ir --serve`, one JSON object per line.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Reply {
@@ -52,16 +52,17 @@ struct Program {
 }
 
 impl Serving {
-    /// Nothing runs yet.
+    /// Creates the state without programs. The first request starts one.
     pub fn new(jobs: Jobs) -> Serving {
         Serving { jobs, wishes: OnceLock::new() }
     }
 
-    /// A stage of a schedule with a model. What nobody waits for any more is not begun.
+    /// Compiles a schedule with a model, and returns the text of a stage. A request whose caller has given up
+    /// before its turn is dropped.
     ///
     /// # Errors
     ///
-    /// What the program says is wrong, or why it could not be run, as a text for users.
+    /// The program's error message, or the reason why it could not run, as a text for users.
     pub async fn stage(&self, model: PathBuf, text: String, stage: &'static str) -> Result<String, String> {
         self.ask(model, text, (stage, None)).await
     }
@@ -94,7 +95,7 @@ impl Serving {
     }
 }
 
-/// Answers one wish after the other.
+/// Serves requests one after the other.
 async fn serve(jobs: Jobs, mut wanted: mpsc::UnboundedReceiver<Wish>) {
     let mut programs: HashMap<PathBuf, Program> = HashMap::new();
     loop {

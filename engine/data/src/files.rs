@@ -278,7 +278,7 @@ fn put_in_place(files: Vec<(Finished, PathBuf)>) -> Result<(), (usize, io::Error
     done
 }
 
-/// Why nothing can be written there.
+/// The error for a path that cannot be written, with advice by the kind of the cause.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> DataError {
     let (message, help) = match error.kind() {
         io::ErrorKind::NotFound => {

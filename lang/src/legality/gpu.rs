@@ -61,7 +61,8 @@ fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, pr
     }
 }
 
-/// Checks a loop over threads.
+/// Checks a loop mapped to a block dimension: it is inside a grid loop, its length is constant, and the block
+/// has not too many threads.
 fn check_block_loop(
     builder: &NestBuilder,
     id: LoopId,

@@ -42,7 +42,7 @@ pub trait Sweep {
         lanes: u16,
     ) -> SweptNode;
 
-    /// Leaf positions of vectors of rows after a node.
+    /// Applies a node's test to vectors of rows. Returns their new leaf positions, one value per vector.
     fn apply(
         &self,
         b: &mut Builder,
