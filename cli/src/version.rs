@@ -1,7 +1,7 @@
 //! The text of `schedc --version --verbose`: the parts that the program was built from, and the processor
 //! that it runs on.
 
-use sched_llvm::{Cpu, about, host_name};
+use sched_llvm::{Cpu, host_name, llvm_info};
 use sched_machines::Level;
 use std::ffi::OsString;
 
@@ -21,7 +21,7 @@ pub fn is_asked_for(arguments: impl Iterator<Item = OsString>) -> bool {
 
 /// The version in detail.
 pub fn details() -> String {
-    let about = about();
+    let about = llvm_info();
     let llvm = if about.is_static { "in the program" } else { "the system's library" };
     let linker = match about.has_linker {
         true => format!("LLD {}, in the program", about.llvm),

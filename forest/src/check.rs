@@ -16,7 +16,7 @@ use sched_categories::Names;
 pub struct ForestParts {
     /// Trees in the model's order.
     pub trees: Vec<Tree>,
-    /// Columns of a row, at least one.
+    /// Number of features, at least one.
     pub num_features: usize,
     /// Margins per row, at least one.
     pub num_margins: usize,

@@ -47,7 +47,7 @@ impl Profile {
     /// Walks every row down every tree and counts.
     ///
     /// # Errors
-    /// [`WalkError::Ragged`] if the values are no whole number of rows.
+    /// [`WalkError::Ragged`] if the values do not fill whole rows.
     pub fn count<X: Real>(forest: &Forest, rows: &[X]) -> Result<Profile, WalkError> {
         let features = forest.num_features;
         if !rows.len().is_multiple_of(features) {

@@ -137,9 +137,9 @@ pub enum MissingDirections {
 pub enum MissingValues {
     /// NaN.
     Nan,
-    /// At some nodes also values that are [nearly zero](crate::is_nearly_zero).
+    /// NaN everywhere; at some nodes also values that are [nearly zero](crate::is_nearly_zero).
     NanAndSomeZeros,
-    /// Also values that are nearly zero, at all nodes that compare.
+    /// NaN everywhere; at all nodes that compare also values that are nearly zero.
     NanAndZeros,
 }
 

@@ -68,7 +68,7 @@ impl fmt::Display for WalkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WalkError::Ragged { values, features } => {
-                write!(f, "{values} values are no whole number of rows of {features} features")
+                write!(f, "{values} values do not fill whole rows of {features} features")
             }
             WalkError::OutputSize { given, needed } => {
                 write!(f, "the results need room for {needed} values, not {given}")

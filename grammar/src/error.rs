@@ -178,7 +178,7 @@ impl SyntaxError {
                 "the arguments of a directive need parentheses".to_owned()
             }
             SyntaxErrorKind::MissingKeyword(name) => {
-                format!("a named number needs `param` or `const` before `{name}`")
+                format!("to define `{name}`, write `param {name} = ...` or `const {name} = ...`")
             }
             SyntaxErrorKind::MissingSeparator => {
                 "two statements on one line need a `;` between them".to_owned()

@@ -101,7 +101,7 @@ impl<'s> LayoutPass<'s> {
             return block.open.to(close.span());
         }
         let last =
-            self.stream.read().iter().rfind(|token| !matches!(token.kind, Raw::Newline | Raw::Semicolon));
+            self.stream.consumed().iter().rfind(|token| !matches!(token.kind, Raw::Newline | Raw::Semicolon));
         let block_span = last.map_or(block.open, |last| block.open.to(last.span()));
         let here = Span { start: block_span.end, end: block_span.end };
         self.stream.report(here, SyntaxErrorKind::UnclosedBlock { opener: block.open });

@@ -58,7 +58,7 @@ impl<'s> TokenStream<'s> {
     }
 
     /// Tokens before the cursor.
-    pub fn read(&self) -> &[RawToken] {
+    pub fn consumed(&self) -> &[RawToken] {
         self.tokens.get(..self.next).unwrap_or_default()
     }
 

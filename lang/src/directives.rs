@@ -6,7 +6,7 @@ use sched_nest::Layout;
 /// Passes the table of directives to a macro.
 ///
 /// Modifiers contain the operation on a [`crate::lineage::NestBuilder`] with their arguments. Annotations
-/// state a fact about loops; parameters after `;` are optional. `on_cpus` and `on_gpus` restrict an
+/// annotate loops; parameters after `;` are optional. `on_cpus` and `on_gpus` restrict an
 /// annotation to one kind of target.
 ///
 /// A parameter is `Index` (a loop), `Indices` (one loop or more), `NewIndex` (a name for a new loop),

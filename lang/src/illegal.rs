@@ -61,7 +61,7 @@ pub enum Problem {
         /// Directive that consumed it.
         by: DirectiveIndex,
     },
-    /// The operation states a fact about an index that another one consumes.
+    /// The operation annotates an index that another one consumes.
     AnnotationLost {
         /// Directive that consumes it.
         consumer: DirectiveIndex,
@@ -158,12 +158,12 @@ pub enum Problem {
     TooManyLoops,
     /// The nest would be too deep.
     TooDeep,
-    /// The loop has a contradictory fact.
+    /// The loop has a contradictory annotation.
     Contradiction {
         /// Directive that stated it.
         earlier: DirectiveIndex,
     },
-    /// A duplicate fact.
+    /// A duplicate annotation.
     Repeated {
         /// Directive that stated it first.
         earlier: DirectiveIndex,

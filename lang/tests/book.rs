@@ -209,9 +209,9 @@ fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
 fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
     let mut text = format!("```text\n{}\n```\n\n{}\n\n", signature.usage(), signature.summary);
     let kind = if signature.shapes {
-        "A loop modifier: it changes the nest in the order written."
+        "A loop modifier. Loop modifiers apply one after the other, in the order of the text."
     } else {
-        "A fact about the final nest: facts have no order."
+        "An annotation of a loop of the final nest. Annotations have no order."
     };
     let support = match signature.lowered {
         Lowered::Everywhere => "For CPUs and GPUs.",

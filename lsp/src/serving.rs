@@ -35,10 +35,10 @@ struct Wish {
     answer: oneshot::Sender<Result<String, String>>,
 }
 
-/// A line that a program prints.
+/// Reply of `schedc ir --serve`, one JSON object per line.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Answer {
+enum Reply {
     Text(String),
     Error(String),
 }
@@ -52,16 +52,17 @@ struct Program {
 }
 
 impl Serving {
-    /// Nothing runs yet.
+    /// Creates the state without programs. The first request starts one.
     pub fn new(jobs: Jobs) -> Serving {
         Serving { jobs, wishes: OnceLock::new() }
     }
 
-    /// A stage of a schedule with a model. What nobody waits for any more is not begun.
+    /// Compiles a schedule with a model, and returns the text of a stage. A request whose caller has given up
+    /// before its turn is dropped.
     ///
     /// # Errors
     ///
-    /// What the program says is wrong, or why it could not be run, as a text for users.
+    /// The program's error message, or the reason why it could not run, as a text for users.
     pub async fn stage(&self, model: PathBuf, text: String, stage: &'static str) -> Result<String, String> {
         self.ask(model, text, (stage, None)).await
     }
@@ -94,7 +95,7 @@ impl Serving {
     }
 }
 
-/// Answers one wish after the other.
+/// Serves requests one after the other.
 async fn serve(jobs: Jobs, mut wanted: mpsc::UnboundedReceiver<Wish>) {
     let mut programs: HashMap<PathBuf, Program> = HashMap::new();
     loop {
@@ -131,11 +132,11 @@ async fn answer(
     };
     // A program that fails is gone, and the next wish starts another.
     let line = exchange(&mut program, wish).await.map_err(|error| format!("schedc ended: {error}"))?;
-    let answer: Answer = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+    let reply: Reply = serde_json::from_str(&line).map_err(|error| error.to_string())?;
     programs.insert(wish.model.clone(), program);
-    match answer {
-        Answer::Text(text) => Ok(text),
-        Answer::Error(error) => Err(error),
+    match reply {
+        Reply::Text(text) => Ok(text),
+        Reply::Error(error) => Err(error),
     }
 }
 

@@ -77,9 +77,9 @@ pub struct State {
 /// A workspace folder.
 #[derive(Clone, Debug)]
 pub struct Folder {
-    /// Its name.
+    /// URI of the folder, as the client sends it.
     pub uri: Uri,
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
     /// Its settings, if the client sends settings for each folder.
     pub settings: Option<Arc<Settings>>,

@@ -112,6 +112,6 @@ fn start_of(values: &Bound<'_, PyUntypedArray>) -> PyResult<(*const c_void, Colu
         .or_else(|| Some((start::<bool>(values)?, ColumnType::Bool)));
     found.ok_or_else(|| {
         let element = values.dtype();
-        PyTypeError::new_err(format!("columns hold values of type {element}; give numbers or truth values"))
+        PyTypeError::new_err(format!("columns hold values of type {element}; pass numbers or booleans"))
     })
 }

@@ -14,7 +14,7 @@ use schedc_driver::lock::merge::{Merged, merge, resolve};
 use schedc_driver::lock::{Entry, Lock};
 use std::path::{Path, PathBuf};
 
-/// Runs the command.
+/// Runs `schedc lock`.
 pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     if let [base, ours, theirs] = args.merge.as_slice() {
         return merge_files(base, ours, theirs, terminal);

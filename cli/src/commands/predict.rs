@@ -224,7 +224,7 @@ fn simulated(
     Ok(())
 }
 
-/// Columns of the input that are no features: the kept ones, and those of a base margin.
+/// Columns of the input that are not features: the kept ones, and those of a base margin.
 fn columns_beside(args: &Predict, origin: Option<&Origin>) -> Vec<String> {
     let base_margin = origin.map(Origin::columns).unwrap_or_default();
     args.keep.iter().chain(base_margin).cloned().collect()
@@ -251,7 +251,7 @@ fn rows<'a>(
     terminal: &Terminal,
 ) -> Result<Input<'a>, Failure> {
     if args.rows.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
-        terminal.say("note: reading rows from the terminal, up to Ctrl-D; --input names a file");
+        terminal.say("note: reading rows from the terminal until Ctrl-D; use --input FILE to read a file");
     }
     let expect = expect.by_position(args.rows.by_position);
     let beside = keep.len() - args.keep.len();

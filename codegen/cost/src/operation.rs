@@ -102,8 +102,7 @@ impl FromStr for Kind {
     }
 }
 
-/// An instruction kind and the registers that it works on; a fraction if the value is narrower than a
-/// register.
+/// Instructions of one kind, counted in registers. A value narrower than a register counts as a fraction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
     /// The kind.

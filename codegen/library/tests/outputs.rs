@@ -55,7 +55,7 @@ fn c_has_the_outputs_of_the_table() {
     let wanted: Vec<(String, i32)> =
         Kind::ALL.into_iter().map(|kind| (kind.word().to_uppercase(), kind as i32)).collect();
     let api = text("codegen/llvm/runtime/api.h");
-    let body = between(&api, "/* What a call computes for each row. */\nenum {", "};");
+    let body = between(&api, "/* Kinds of output. */\nenum {", "};");
     assert_eq!(enumerators(body, "SCHEDC_KIND_"), wanted);
     let header = text("codegen/llvm/src/header.h.in");
     assert_eq!(enumerators(between(&header, "/* Output kinds. */\nenum {", "};"), "@P@_"), wanted);

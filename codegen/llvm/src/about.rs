@@ -5,10 +5,10 @@ use crate::target::triples;
 use inkwell::support::get_llvm_version;
 use inkwell::targets::{Target, TargetTriple};
 
-/// The LLVM of this program.
+/// Version, linkage and targets of the LLVM in this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    /// Its version.
+pub struct LlvmInfo {
+    /// Version of LLVM.
     pub llvm: String,
     /// Whether it is linked into the program; otherwise the system's library is loaded.
     pub is_static: bool,
@@ -19,11 +19,11 @@ pub struct About {
 }
 
 /// Describes the LLVM of this program.
-pub fn about() -> About {
+pub fn llvm_info() -> LlvmInfo {
     options::initialise();
     let (major, minor, patch) = get_llvm_version();
     let has = |triple: &&str| Target::from_triple(&TargetTriple::create(triple)).is_ok();
-    About {
+    LlvmInfo {
         llvm: format!("{major}.{minor}.{patch}"),
         is_static: cfg!(feature = "llvm-static"),
         has_linker: cfg!(feature = "lld"),
@@ -35,8 +35,8 @@ pub fn about() -> About {
 mod tests {
     #[test]
     fn all_targets_are_there() {
-        let about = super::about();
-        assert!(about.llvm.starts_with("19.1."), "{about:?}");
-        assert_eq!(about.targets, crate::target::triples());
+        let info = super::llvm_info();
+        assert!(info.llvm.starts_with("19.1."), "{info:?}");
+        assert_eq!(info.targets, crate::target::triples());
     }
 }

@@ -1,7 +1,7 @@
 //! The parts of a model for GPUs, beside its code for the host: the code of its launches, and their
 //! description for the runtime.
 
-use crate::emit::{LaunchInfo, launches};
+use crate::emit::{LaunchInfo, launch_infos};
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::hsaco::code_object;
@@ -54,7 +54,7 @@ impl DeviceCode {
                 bytes.push(0);
                 let mut code = DeviceCode::of_image(bytes, gpu);
                 code.shared =
-                    launches(module).into_iter().map(|launch| (launch.name, launch.shared)).collect();
+                    launch_infos(module).into_iter().map(|launch| (launch.name, launch.shared)).collect();
                 Ok(code)
             }
         }
@@ -155,7 +155,7 @@ impl DeviceTables {
         cpu_needs: u64,
         kernel: impl Fn(KernelKind) -> Option<KernelFn>,
     ) -> Result<DeviceTables, LlvmError> {
-        let infos = launches(module);
+        let infos = launch_infos(module);
         let name = |info: &LaunchInfo| {
             CString::new(info.name.as_str()).map_err(|_| LlvmError::ill_formed("a name contains a NUL"))
         };

@@ -43,7 +43,7 @@ mod text;
 mod tools;
 mod transfer;
 
-pub use about::{About, about};
+pub use about::{LlvmInfo, llvm_info};
 pub use aot::{ArtefactName, ArtefactOptions, Emit, Version, build, build_named, build_versions};
 pub use device::DeviceCode;
 pub use entry_info::EntryInfo;

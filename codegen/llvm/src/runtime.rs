@@ -146,7 +146,7 @@ pub struct ColumnsDescriptor {
     pub num_parts: i32,
     /// Index of the first of four tables of the model: parts, values, classes and bits.
     pub first_table: i32,
-    /// Number of the rule that converts values to categories.
+    /// Rule that converts values to categories, a `SCHEDC_CATEGORY_*` of `rt.h`.
     pub rule: i32,
     /// Bound of that rule.
     pub below: f64,

@@ -75,7 +75,7 @@ fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError
 pub fn launch_text(module: &lir::Module) -> String {
     let mut text = String::new();
     for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in
-        emit::launches(module)
+        emit::launch_infos(module)
     {
         let values = num_arguments as usize - buffers.len();
         let split = if is_split { ", in pieces of 65535 blocks in the directions y and z" } else { "" };

@@ -278,7 +278,7 @@ fn put_in_place(files: Vec<(Finished, PathBuf)>) -> Result<(), (usize, io::Error
     done
 }
 
-/// Why nothing can be written there.
+/// The error for a path that cannot be written, with advice by the kind of the cause.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> DataError {
     let (message, help) = match error.kind() {
         io::ErrorKind::NotFound => {
@@ -286,7 +286,7 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> DataError {
         }
         io::ErrorKind::PermissionDenied => (
             "there is no permission to write it".to_owned(),
-            "choose a place that you may write to, or change the directory's mode",
+            "write to another directory, or change this directory's permissions",
         ),
         io::ErrorKind::IsADirectory => ("this is a directory".to_owned(), "name a file in it"),
         io::ErrorKind::StorageFull => ("the disk is full".to_owned(), "make room, or choose another disk"),

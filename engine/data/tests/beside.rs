@@ -106,7 +106,7 @@ fn orders_and_other_columns_are_told() {
     let order = "rows: columns are in another order than the model's features, and found by name";
     assert_eq!(told(&["b", "o"], &["a", "t"]), None);
     assert_eq!(told(&["a", "b"], &["o", "t"]), Some(order.to_owned()));
-    assert_eq!(told(&["a", "b"], &["o"]), Some(format!("{order}; others are left out: \"t\"")));
-    let wanted = "rows: columns that are no features are left out: \"o\", \"a\", \"t\"";
+    assert_eq!(told(&["a", "b"], &["o"]), Some(format!("{order}; others are ignored: \"t\"")));
+    let wanted = "rows: ignored columns that are not features: \"o\", \"a\", \"t\"";
     assert_eq!(told(&["b"], &[]), Some(wanted.to_owned()));
 }

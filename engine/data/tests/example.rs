@@ -15,7 +15,7 @@ fn rows_of_all_formats_are_equal() -> Result<(), DataError> {
     let unnamed = Expect::unnamed(30);
     let (text, array) = (example("rows.csv", unnamed)?, example("rows.npy", unnamed)?);
     let names = text.names.clone().unwrap_or_default();
-    // As pyarrow has written it, between columns that are no features.
+    // As pyarrow has written it, between columns that are not features.
     let table = example("rows.parquet", Expect::named(&names))?;
     assert_eq!((text.rows, array.rows, table.rows), (171, 171, 171));
     assert_eq!(names.first().map(String::as_str), Some("mean radius"));

@@ -4,7 +4,7 @@ use crate::field::{Field, Watch};
 use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
 use crate::{Best, SearchResult, State, Task};
 use sched_nest::Variants;
-use schedc_driver::choice::{Candidate, CandidateCode, Chosen, Evaluator, Priced, SIZES, crossing};
+use schedc_driver::choice::{Candidate, CandidateCode, Chosen, Evaluator, Priced, SIZES, last_where};
 use schedc_driver::{CodeDestination, Failure, machines};
 use std::time::{Duration, Instant};
 
@@ -109,7 +109,7 @@ impl PricedCandidates<'_> {
             let at = cost(code, best.rows) / best.rows as f64;
             cost(code, rows) * time / at
         };
-        crossing((few.rows, many.rows), |rows| curve(&a, few, rows) <= curve(&b, many, rows))
+        last_where((few.rows, many.rows), |rows| curve(&a, few, rows) <= curve(&b, many, rows))
     }
 }
 
@@ -155,8 +155,8 @@ fn one_size(
     field.remember(state);
     let Some((_, least)) = field.best() else {
         return Err(Failure::usage(
-            "no schedule was timed: the budget was spent before, or no schedule can be compiled",
-            "give it more with --budget, and try `schedc bench MODEL`",
+            "no schedule was timed: the budget ran out first, or none compiles",
+            "raise --budget; if that does not help, see what `schedc bench MODEL` reports",
         ));
     };
     let tried = field.entrants.len();

@@ -63,20 +63,20 @@ pub(super) struct CategoricalFeature {
 }
 
 impl FloatFeature {
-    /// The name; empty if there is none.
+    /// Name of the feature: `feature_name`, else `feature_id`; empty if both are.
     pub(super) fn name(&self) -> &String {
         named(&self.feature_name, &self.feature_id)
     }
 }
 
 impl CategoricalFeature {
-    /// The name; empty if there is none.
+    /// Name of the feature: `feature_name`, else `feature_id`; empty if both are.
     pub(super) fn name(&self) -> &String {
         named(&self.feature_name, &self.feature_id)
     }
 }
 
-/// The name of a feature that has one in either place.
+/// The first of two names that is not empty.
 fn named<'a>(name: &'a String, id: &'a String) -> &'a String {
     if name.is_empty() { id } else { name }
 }

@@ -42,11 +42,12 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
         })?;
     let mut notes = Vec::new();
     let version = version(&document.model_info);
-    let forest = forest(document, bytes.len(), &options.iterations, &mut notes)?;
+    let forest = build_forest(document, bytes.len(), &options.iterations, &mut notes)?;
     Ok(Loaded { forest, version, notes, source: Source::default() })
 }
 
-fn forest(
+/// Builds the forest of a document of `bytes` bytes, and appends to `notes`.
+fn build_forest(
     document: Document,
     bytes: usize,
     iterations: &Iterations,

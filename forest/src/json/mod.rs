@@ -15,7 +15,7 @@ use crate::error::ModelError;
 use crate::ubjson;
 use bare::without_position;
 
-const RETRAIN: &str = "the file was probably damaged or cut short; copy it again or save the model again";
+const DAMAGED: &str = "the file was probably damaged or cut short; copy it again or save the model again";
 const STRUCTURE: &str =
     "the file was changed by hand or by another program; save the model again with XGBoost";
 
@@ -79,7 +79,7 @@ fn json_syntax(bytes: &[u8], message: &str, offset: usize) -> ModelError {
     }
     ModelError::new(codes::SYNTAX, format!("the JSON cannot be read: {message}"))
         .at(Place::Byte(offset))
-        .help(RETRAIN)
+        .help(DAMAGED)
 }
 
 /// The error for names in another encoding.
@@ -112,7 +112,7 @@ pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelE
     if !error.is_data {
         return Err(ModelError::new(codes::SYNTAX, format!("the UBJSON cannot be read: {}", error.message))
             .at(Place::Byte(reader.position()))
-            .help(RETRAIN));
+            .help(DAMAGED));
     }
     let located = serde_path_to_error::deserialize::<_, T>(&mut ubjson::Reader::new(bytes));
     let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();

@@ -64,7 +64,9 @@ fn in_arguments(analysis: Here, stmt: &Stmt, directive: &Directive, offset: usiz
         (Some(Role::Index) | None, ExprKind::Path(path)) => number::in_brackets(analysis, path, offset)
             .or_else(|| index::used(analysis, stmt, at, path, offset)),
         (Some(Role::NewIndex), ExprKind::Path(path)) => index::made(analysis, stmt, path),
-        (Some(Role::Keyword(words)), ExprKind::Path(path)) => word(signature?, words, path, analysis),
+        (Some(Role::Keyword(words)), ExprKind::Path(path)) => {
+            keyword_hover(signature?, words, path, analysis)
+        }
         (Some(Role::Number), _) => number::argument(analysis, stmt, at, expr, offset),
         _ => None,
     }
@@ -82,8 +84,8 @@ pub(super) fn parameter(
     signature.parameters.get(at)
 }
 
-/// A word of a directive, such as `sparse` or `grid.x`.
-fn word(signature: &Signature, words: &[&str], path: &Path, analysis: Here) -> Option<Hover> {
+/// Hover of a keyword argument, such as `sparse` or `grid.x`.
+fn keyword_hover(signature: &Signature, words: &[&str], path: &Path, analysis: Here) -> Option<Hover> {
     let text = analysis.text(path.span);
     if !words.contains(&text) {
         return None;

@@ -90,10 +90,10 @@ pub struct Annotations {
     pub speculate_walk: Option<u32>,
 }
 
-/// The value of a fact about a loop.
+/// The value of an annotation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnnotationValue {
-    /// The fact holds.
+    /// The annotation has no number.
     Flag,
     /// A number.
     Number(u32),

@@ -1,4 +1,4 @@
-//! Attaches the facts of a text to the loops of the final nest.
+//! Attaches the annotations of a text to the loops of the final nest.
 
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
@@ -9,7 +9,7 @@ use crate::resolve::{Arg, Call};
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
-/// Attaches all facts, in any order.
+/// Attaches all annotations, in any order.
 pub(super) fn attach<'c>(
     calls: impl Iterator<Item = &'c Call>,
     builder: &mut NestBuilder,
@@ -79,7 +79,7 @@ fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener
     }
 }
 
-/// States a fact about each copy of the named loop.
+/// Annotates each copy of the named loop.
 fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
     let Some((at, select)) = call.selects().next() else { return };
     let ids = match builder.select(call.step, at, select) {
@@ -128,7 +128,7 @@ fn unverified(
     report.illegal(builder, &Illegal::argument(call.step, at, Problem::Unverified { what }, ids));
 }
 
-/// The fact of a directive about one loop; `None` if its number is unknown.
+/// The annotation of one loop by a directive; `None` if its number is unknown.
 fn annotation(call: &Call, id: LoopId, builder: &NestBuilder) -> Result<Option<Annotation>, Problem> {
     let count = |op: Op| -> Result<Option<Annotation>, Problem> {
         let Some(sym) = call.number(1) else { return Ok(None) };
@@ -163,7 +163,7 @@ fn with_run_depth(sym: &Sym, id: LoopId, builder: &NestBuilder) -> Result<Sym, P
     sym.substitute(&known).map_err(|_| Problem::RunDepthUnknown)
 }
 
-/// A number of a fact; `None` if it is unknown.
+/// A number of an annotation; `None` if it is unknown.
 fn number(sym: &Sym) -> Result<Option<u32>, Problem> {
     let Some(value) = sym.as_int() else { return Ok(None) };
     match u32::try_from(value) {

@@ -24,13 +24,13 @@ pub struct InsertionPoint<'p> {
     limits: Limits,
     /// Limits of an operation that maps a loop to a GPU.
     gpu: Limits,
-    /// The nest at the position, without facts.
+    /// The nest at the position, without annotations.
     here: NestBuilder,
-    /// The final nest with its facts; `None` if it is too large.
+    /// The final nest with its annotations; `None` if it is too large.
     whole: Option<NestBuilder>,
     /// Problems of the schedule as it is.
     known: ProblemCounter,
-    /// Names of loops used by modifiers after the position, or by facts anywhere.
+    /// Names of loops used by modifiers after the position, or by annotations anywhere.
     named: HashSet<&'p str>,
 }
 
@@ -67,7 +67,7 @@ impl<'p> InsertionPoint<'p> {
         point
     }
 
-    /// The nest at the position, without facts.
+    /// The nest at the position, without annotations.
     pub fn nest(&self) -> &NestBuilder {
         &self.here
     }
@@ -146,7 +146,7 @@ impl<'p> InsertionPoint<'p> {
         !found.has_new() && (is_whole || found.left() == 0)
     }
 
-    /// Whether a fact fits. Facts apply to the final nest and can be taken back.
+    /// Whether an annotation fits. Annotations apply to the final nest and can be taken back.
     fn holds(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let Some(whole) = &mut self.whole else { return false };
         work.spend(1 + whole.loop_count() / 2);
@@ -159,8 +159,8 @@ impl<'p> InsertionPoint<'p> {
         is_annotated && !found.has_new()
     }
 
-    /// Applies the later modifiers, attaches all facts and judges the nest, until the listener has enough.
-    /// Returns false if that is impossible.
+    /// Applies the later modifiers, attaches all annotations and judges the nest, until the listener has
+    /// enough. Returns false if that is impossible.
     fn finish(&self, builder: &mut NestBuilder, limits: &Limits, listener: &mut dyn Listener) -> bool {
         if listener.has_enough() || !modifiers::apply(self.after.iter().copied(), builder, listener) {
             return false;

@@ -23,7 +23,7 @@ const FEW_LOOPS: usize = 400;
 /// Largest number of fixes that are tried at once. Further ones are offered untried.
 const MOST_FIXES: usize = 32;
 
-/// Verdict of a check.
+/// Result of a check without the nests: header, target, params and diagnostics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The header.

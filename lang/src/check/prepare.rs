@@ -70,7 +70,7 @@ pub(super) fn prepare_part(
 }
 
 impl Prepared {
-    /// The nest of the directives that end at `at` or before it, with their facts.
+    /// The nest of the directives that end at `at` or before it, with their annotations.
     pub fn until(&self, at: usize) -> NestBuilder {
         let calls = self.calls_before(at);
         let mut builder = NestBuilder::new(self.model.clone());

@@ -6,7 +6,7 @@ use sched_grammar::ast::Span;
 use super::{Diagnostic, Severity};
 use sched_diagnostics::Place;
 
-/// Diagnostics with the lines of the source.
+/// Renders diagnostics as text for people. A diagnostic placed in the source shows the lines around it.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic], color: bool) -> String {
     let mut cache = (path, Source::from(source));
     let mut out = Vec::new();

@@ -3,7 +3,7 @@
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::LoopId;
 
-/// The operation that stated a fact for which `test` holds, with its value.
+/// The operation that made an annotation for which `test` holds, with its value.
 pub(super) fn find<T>(
     builder: &NestBuilder,
     id: LoopId,

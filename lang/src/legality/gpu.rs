@@ -48,7 +48,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         return;
     }
     if dimension.level == GpuLevel::Block {
-        block(builder, id, step, &outer, limits, problems);
+        check_block_loop(builder, id, step, &outer, limits, problems);
     }
 }
 
@@ -61,8 +61,9 @@ fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, pr
     }
 }
 
-/// Checks a loop over threads.
-fn block(
+/// Checks a loop mapped to a block dimension: it is inside a grid loop, its length is constant, and the block
+/// has not too many threads.
+fn check_block_loop(
     builder: &NestBuilder,
     id: LoopId,
     step: DirectiveIndex,

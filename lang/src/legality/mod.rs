@@ -1,4 +1,4 @@
-//! Whether the facts fit the final nest: one file for each family of directives.
+//! Whether the annotations fit the final nest: one file for each family of directives.
 
 mod find;
 mod gpu;

@@ -1,4 +1,4 @@
-//! `interleave` and `vectorize`: facts about leaf loops.
+//! `interleave` and `vectorize`: annotations of leaf loops.
 
 use super::find::find;
 use crate::illegal::{Illegal, Problem};

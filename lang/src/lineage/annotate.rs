@@ -73,7 +73,7 @@ impl NestBuilder {
         }
     }
 
-    /// Takes back every fact that an operation stated.
+    /// Takes back every annotation of an operation.
     pub fn forget(&mut self, step: DirectiveIndex) {
         for node in &mut self.nodes {
             node.annotations.retain(|(_, by)| *by != step);
@@ -82,10 +82,10 @@ impl NestBuilder {
         self.tile_trees = self.tile_trees.filter(|(_, by)| *by != step);
     }
 
-    /// States a fact about a live loop. Equal facts are kept once.
+    /// Annotates a live loop. Equal annotations are kept once.
     ///
     /// # Errors
-    /// When the loop already has a fact that contradicts it.
+    /// When the loop already has an annotation that contradicts it.
     pub fn state(&mut self, step: DirectiveIndex, id: LoopId, annotation: Annotation) -> Result<(), Illegal> {
         annotation.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
         let node = self.node_mut(id);

@@ -1,8 +1,8 @@
 //! The lineage of index variables: a typed builder of loop nests that refuses what is illegal.
 //!
 //! A [`NestBuilder`] starts as `batch` around `tree`. It has one method for each loop modifier.
-//! [`NestBuilder::state`] attaches facts once the shape is final. Text is one front end of it. Every refusal
-//! comes back as plain data ([`Illegal`]), without formatting.
+//! [`NestBuilder::state`] attaches annotations once the shape is final. Text is one front end of it. Every
+//! refusal comes back as plain data ([`Illegal`]), without formatting.
 //!
 //! Index variables are never removed: consumed ones stay in the arena. So later messages can name the
 //! directive that made an index and the one that consumed it.

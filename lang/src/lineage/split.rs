@@ -210,7 +210,7 @@ impl LoopNode {
             split_by_depth: part.number.map(|_| step),
             is_part: true,
             specialized_by: self.specialized_by,
-            // Runs keep the facts of the loop, halves do not.
+            // Runs keep the annotations of the loop, halves do not.
             annotations: if part.number.is_some() { self.annotations.clone() } else { Vec::new() },
             sums: SmallVec::new(),
             tainted: self.tainted,

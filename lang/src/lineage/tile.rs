@@ -166,7 +166,7 @@ impl NestBuilder {
         }
     }
 
-    /// Refuses loops whose body depends on their iterations, and loops with facts, which would have no
+    /// Refuses loops whose body depends on their iterations, and loops with annotations, which would have no
     /// effect.
     pub(super) fn check_reshapable(&self, step: DirectiveIndex, v: LoopId) -> Result<(), Illegal> {
         let node = self.node(v);

@@ -31,7 +31,7 @@ pub struct Call {
     pub step: DirectiveIndex,
     /// The directive.
     pub op: Op,
-    /// Whether it is a modifier; otherwise it is a fact about loops of the final nest.
+    /// Whether it is a modifier; otherwise it is an annotation of loops of the final nest.
     pub shapes: bool,
     /// Arguments in order.
     pub args: Vec<Arg>,

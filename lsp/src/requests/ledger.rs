@@ -208,7 +208,7 @@ fn label(line: &Value, table: &Value, is_last: bool) -> String {
 fn tooltip(line: &Value, table: &Value) -> String {
     let text = line["text"].as_str().unwrap_or_default();
     let calls = format!("{} rows a call, {}", table["batch"], threads(&table["threads"]));
-    let spread = |at: usize| line["spread"][at].as_f64().map(micros);
+    let spread = |at: usize| line["spread"][at].as_f64().map(three_digits);
     let (Some(time), Some(low), Some(high)) = (line["us_per_row"].as_f64(), spread(0), spread(1)) else {
         let why = line["why"].as_str().unwrap_or("it was not measured");
         return format!("`{text}`: {why} ({calls})");
@@ -216,13 +216,13 @@ fn tooltip(line: &Value, table: &Value) -> String {
     let times = |key: &str, than: &str| {
         line[key].as_f64().map_or(String::new(), |gain| format!(", {gain:.2} times as fast as {than}"))
     };
-    let (gain, over_plain) = (times("gain", "before it"), times("over_plain", "the plain nest"));
+    let (gain, over_plain) = (times("gain", "without this directive"), times("over_plain", "the plain nest"));
     let state = match line["state"].as_str() {
         Some("waits") => " It waits for a loop that a later line makes.",
         Some("same") => " It changes nothing that is compiled.",
         _ => "",
     };
-    format!("After `{text}`: {} a row ({low} to {high}){gain}{over_plain}. {calls}.{state}", micros(time))
+    format!("After `{text}`: {} per row ({low} to {high}){gain}{over_plain}. {calls}.{state}", micros(time))
 }
 
 fn threads(count: &Value) -> String {
@@ -233,10 +233,15 @@ fn threads(count: &Value) -> String {
     }
 }
 
-/// A time in microseconds, to three significant digits.
+/// A time in microseconds with its unit, to three significant digits.
 fn micros(value: f64) -> String {
+    format!("{} µs", three_digits(value))
+}
+
+/// A positive number to three significant digits.
+fn three_digits(value: f64) -> String {
     let digits = 2 - value.max(1e-9).log10().floor() as i32;
-    format!("{value:.*} µs", usize::try_from(digits.clamp(0, 6)).unwrap_or(0))
+    format!("{value:.*}", usize::try_from(digits.clamp(0, 6)).unwrap_or(0))
 }
 
 /// The text that schedc's own schedule would replace: all directives, or an empty span at the end.
@@ -281,7 +286,9 @@ mod tests {
         assert_eq!((labels[0].0, &*labels[0].1), (2, "1.00× · waits"));
         assert_eq!(labels[1].1, "6.30× = 0.0541 µs, schedc's own 0.0692 µs");
         assert!(
-            labels[1].2.contains("1.23 µs a row (1.20 µs to 1.30 µs), 6.30 times as fast as before it"),
+            labels[1]
+                .2
+                .contains("1.23 µs per row (1.20 to 1.30), 6.30 times as fast as without this directive"),
             "{labels:?}"
         );
         assert!(labels[0].2.contains("1024 rows a call, 1 thread"));

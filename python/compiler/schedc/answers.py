@@ -25,7 +25,7 @@ class Answers:
     classes: Array | None = None
     """The labels of the classes, in the order of the columns of probabilities."""
     leaves: str = "int32"
-    """The type of leaf numbers."""
+    """The type of leaf indices."""
 
     kind: Literal["regressor", "classifier", "outlier_detector"] = "regressor"
 

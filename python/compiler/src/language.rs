@@ -8,7 +8,7 @@ use sched_nest::show::{nests_json, show_nests};
 use schedc_driver::{Failure, Model, ScheduleValues, Source};
 use std::path::Path;
 
-/// A schedule with the values for its check.
+/// A schedule to check, the model if there is one, and the caller's values (params, target, batch size).
 struct ScheduleCheck {
     source: Source,
     model: Option<Model>,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const MOST_ROWS: usize = 8192;
 /// Most rows of the only block for slow code.
 const FEW_ROWS: usize = 192;
-/// Most values of a block, and most leaf numbers of its results.
+/// Most values of a block, and most leaf indices of its results.
 const MOST_NUMBERS: usize = 1 << 22;
 
 /// Code to verify, and the rules of the comparison.

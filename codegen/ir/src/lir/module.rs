@@ -16,13 +16,13 @@ pub enum KernelKind {
     Leaf,
     /// Rows to leaf values, one per tree.
     Tree,
-    /// Rows to predictions, on devices: margins are transformed before they are stored.
+    /// Rows to predictions, on GPUs: margins are transformed before they are stored.
     Direct,
-    /// Rows to bins, on the host, for a [`BinTransfer`].
+    /// Rows to quantized rows, on the host, for a [`BinTransfer`].
     Quantize,
-    /// Bins to margins, on devices.
+    /// Quantized rows to margins, on GPUs.
     RawOfBins,
-    /// Bins to predictions, on devices.
+    /// Quantized rows to predictions, on GPUs.
     DirectOfBins,
 }
 

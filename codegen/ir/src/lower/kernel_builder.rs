@@ -73,8 +73,8 @@ impl KernelBuilder<'_> {
     }
 
     /// Exclusive end of a loop.
-    pub fn stop(&mut self, iter: &Iter) -> Value {
-        self.scope.stop(&mut self.b, iter)
+    pub fn loop_end(&mut self, iter: &Iter) -> Value {
+        self.scope.loop_end(&mut self.b, iter)
     }
 
     /// Number of iterations of a loop, at least 0.

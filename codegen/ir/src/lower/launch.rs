@@ -33,7 +33,7 @@ pub(super) fn mapped(k: &mut KernelBuilder, this: &Loop, mapping: Mapping) {
     if !mapping.guarded || seeded(Fault::GuardDropped) {
         return body(k);
     }
-    let stop = k.stop(&this.iter);
+    let stop = k.loop_end(&this.iter);
     let exists = k.b.cmp(Cmp::Lt, bound.value, stop);
     k.when(exists, body);
 }
@@ -53,7 +53,7 @@ pub(super) fn guarded<'a>(
             }
             Guard::Exists(iter) => {
                 let value = k.variable(iter.var);
-                let stop = k.stop(iter);
+                let stop = k.loop_end(iter);
                 k.b.cmp(Cmp::Lt, value, stop)
             }
         };

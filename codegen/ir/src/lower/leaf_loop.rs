@@ -72,7 +72,7 @@ fn rows_at_once(k: &KernelBuilder, walks: &Walks) -> Option<i64> {
 /// so the thread's sums can be in registers. If some rows are missing, each row is walked alone.
 fn written_out(k: &mut KernelBuilder, context: &WalkContext, rows: i64) {
     let Iter { start, step, .. } = context.walks.iter;
-    let stop = k.stop(&context.walks.iter);
+    let stop = k.loop_end(&context.walks.iter);
     let at = |k: &mut KernelBuilder, row: i64| k.b.int(start + row * step);
     let last = at(k, rows - 1);
     let all = k.b.cmp(Cmp::Lt, last, stop);
@@ -127,7 +127,7 @@ fn constant(k: &mut KernelBuilder, context: &WalkContext, trips: i64, mut sum: O
 /// masks, the last vector of each group may be partial.
 fn unknown(k: &mut KernelBuilder, context: &WalkContext, mut sum: Option<Value>) {
     let walks = context.walks;
-    let stop = k.stop(&walks.iter);
+    let stop = k.loop_end(&walks.iter);
     let mut at = k.b.int(walks.iter.start);
     let masked = masked(context, sum.is_some());
     let most = k.ports.most(&walks.iter).map(|end| end - walks.iter.start);

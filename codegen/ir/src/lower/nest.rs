@@ -59,7 +59,7 @@ impl Emit for Loop {
 }
 
 fn serial(k: &mut KernelBuilder, this: &Loop) {
-    let (lo, hi) = (k.b.int(this.iter.start), k.stop(&this.iter));
+    let (lo, hi) = (k.b.int(this.iter.start), k.loop_end(&this.iter));
     k.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
         k.with_var(this.iter.var, InScope::value(value), |k| this.body.emit(k));
         Vec::new()
@@ -76,7 +76,7 @@ fn parallel(k: &mut KernelBuilder, this: &Loop) {
 
 /// Emits each iteration as code of its own, guarded if the end is not a constant.
 fn unrolled(k: &mut KernelBuilder, this: &Loop) {
-    let stop = k.stop(&this.iter);
+    let stop = k.loop_end(&this.iter);
     let end = constant_stop(&this.iter);
     let mut at = this.iter.start;
     while at < end {

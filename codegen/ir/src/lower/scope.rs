@@ -156,7 +156,7 @@ impl Scope {
     }
 
     /// Exclusive end of a loop.
-    pub fn stop(&self, b: &mut Builder, iter: &Iter) -> Value {
+    pub fn loop_end(&self, b: &mut Builder, iter: &Iter) -> Value {
         let mut least = None;
         for bound in &iter.stops {
             let value = self.bound(b, bound);
@@ -179,7 +179,7 @@ impl Scope {
 
     /// Number of iterations of a loop, at least 0.
     pub fn trip(&self, b: &mut Builder, iter: &Iter) -> Value {
-        let stop = self.stop(b, iter);
+        let stop = self.loop_end(b, iter);
         let length = b.add_int(stop, iter.step - 1 - iter.start);
         let step = b.int(iter.step);
         let trip = b.bin(Bin::IDiv, length, step);

@@ -133,7 +133,7 @@ fn each_row<'a>(
     body: &mut dyn FnMut(&mut KernelBuilder<'a>, i64),
 ) {
     let Some((iter, inner)) = loops.split_first() else { return body(k, place) };
-    let stop = k.stop(iter);
+    let stop = k.loop_end(iter);
     let most = k.ports.most(iter).unwrap_or(iter.start);
     let mut at = iter.start;
     while at < most {
@@ -168,7 +168,7 @@ fn begin_rows(
     target: &SumTarget,
 ) {
     if let Some((iter, inner)) = loops.split_first() {
-        let (lo, hi) = (k.b.int(iter.start), k.stop(iter));
+        let (lo, hi) = (k.b.int(iter.start), k.loop_end(iter));
         k.for_loop((lo, hi, iter.step), &[], |k, value, _| {
             k.with_var(iter.var, InScope::value(value), |k| begin_rows(k, sums, inner, opening, target));
             Vec::new()

@@ -64,7 +64,7 @@ impl Emit for TreeLoop<'_> {
         let walks = self.walks;
         let lanes = i64::from(walks.lanes);
         let in_group = i64::from(walks.group) * lanes;
-        let stop = k.stop(&walks.iter);
+        let stop = k.loop_end(&walks.iter);
         let most = k.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         let mut at = k.b.int(walks.iter.start);
         // A sweep takes so long per tree that masks hardly matter: one row of the last vector is enough.
@@ -110,7 +110,7 @@ impl TreeLoop<'_> {
         let TreeLoop { this, before, walks, buffers, .. } = self;
         let start = k.b.int(walks.iter.start);
         let in_group = i64::from(walks.group) * i64::from(walks.lanes);
-        let trees = (k.b.int(this.iter.start), k.stop(&this.iter), this.iter.step);
+        let trees = (k.b.int(this.iter.start), k.loop_end(&this.iter), this.iter.step);
         k.for_loop(trees, &[], |k, tree, _| {
             k.with_var(this.iter.var, InScope::value(tree), |k| {
                 before.emit(k);
@@ -131,7 +131,7 @@ impl TreeLoop<'_> {
     fn remainder(&self, k: &mut KernelBuilder, vectors: Vectors) {
         let (this, walks) = (self.this, self.walks);
         let trees = i64::from(walks.group) / vectors.count;
-        let stop = k.stop(&this.iter);
+        let stop = k.loop_end(&this.iter);
         let step = this.iter.step;
         let start = k.b.int(this.iter.start);
         let end = k.b.add_int(stop, step - step * trees);

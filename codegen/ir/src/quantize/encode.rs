@@ -6,6 +6,7 @@
 //! one feature, or, if these are too many, features of one row, whose thresholds are gathered.
 
 use super::bins::{BinMap, SEARCH_WIDTH, SearchGroup};
+use super::levels::{FeatureThresholds, Nodes, ThresholdLevels};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
 use crate::rows::transpose::{RowBlock, Transpose};
 use crate::rows::{CopiedRows, RowPlacement, Team, lanes_below};
@@ -17,14 +18,6 @@ const FEATURES: u16 = 16;
 /// Rows of a block that are quantized together. More rows would need more registers than values of 4
 /// bytes can use; blocks of bins may have more rows.
 pub(super) const ROWS: u32 = 16;
-/// Entries of the table that holds the first levels of thresholds together; deeper levels have their
-/// own tables.
-const FIRST: u32 = 16;
-/// Largest level (in thresholds) that stays in registers during a loop over rows; larger ones are
-/// loaded for each block.
-const LARGEST_HOISTED: u32 = 32;
-/// Largest level (in thresholds) that is looked up in registers; larger ones are gathered.
-const LARGEST: u32 = 128;
 
 /// Tables for the quantization of rows, as table numbers or as declared buffers.
 #[derive(Clone, Copy, Debug)]
@@ -119,23 +112,6 @@ struct QuantizeBlock<'a> {
     rows: u32,
     /// Rows of a block.
     width: u32,
-}
-
-/// Thresholds of one feature in a table of all features.
-#[derive(Clone, Copy)]
-pub(super) struct FeatureThresholds {
-    pub(super) table: BufferId,
-    /// Index of the feature's first entry.
-    pub(super) first: Value,
-}
-
-/// A vector of nodes of one level of a feature's tree of thresholds.
-#[derive(Clone, Copy)]
-struct Nodes {
-    node: Value,
-    level: u32,
-    /// Levels of the tree.
-    depth: u32,
 }
 
 impl Quantizer<'_> {
@@ -290,7 +266,7 @@ impl Quantizer<'_> {
             let first = b.add_int(first, group.first_threshold as i64);
             let run = FeatureThresholds { table: self.tables.thresholds, first };
             let bin = self.search(b, group.depth, x, |b, node, level| {
-                self.look_up(b, run, Nodes { node, level, depth: group.depth })
+                ThresholdLevels::of(self.bins).look_up(b, run, Nodes { node, level, depth: group.depth })
             });
             for (column, bin) in self.bins_to_store(b, group, x, bin) {
                 let column = b.add_int(nth, column);
@@ -378,80 +354,6 @@ impl Quantizer<'_> {
                 mask.into_iter().for_each(|mask| b.store_masked(at, bin, mask));
             }
         });
-    }
-
-    /// Thresholds that a vector of rows is compared with, one per lane, for nodes of a level.
-    fn look_up(&self, b: &mut Builder, run: FeatureThresholds, nodes: Nodes) -> Value {
-        let table = self.level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
-        self.look_up_in(b, run, table, nodes)
-    }
-
-    /// Thresholds of a level as a value: the root's for all lanes, or a look-up table. `None` if the
-    /// level must be gathered.
-    fn level(
-        &self,
-        b: &mut Builder,
-        run: FeatureThresholds,
-        (level, depth): (u32, u32),
-        lanes: u16,
-    ) -> Option<Value> {
-        let FeatureThresholds { table: buffer, first } = run;
-        let (element, size) = (self.bins.compared(), 1u32 << level);
-        let stride = element.bytes();
-        if size > LARGEST {
-            return None;
-        }
-        if size == 1 {
-            let root = b.load(Ty::of(element), Address { buffer, index: first, stride, offset: stride });
-            return Some(b.splat(root, lanes));
-        }
-        let (start, length) = if size < FIRST { (0, FIRST.min(1 << depth)) } else { (size, size) };
-        let at = b.beyond(Address { buffer, index: first, stride, offset: 0 }, start.into());
-        Some(b.load(Ty::vector(element, length as u16), at))
-    }
-
-    /// Thresholds of nodes of a level, from the value of [`Quantizer::level`].
-    fn look_up_in(
-        &self,
-        b: &mut Builder,
-        run: FeatureThresholds,
-        level: Option<Value>,
-        nodes: Nodes,
-    ) -> Value {
-        let FeatureThresholds { table: buffer, first } = run;
-        let element = self.bins.compared();
-        let Some(table) = level else {
-            let (index, stride) = (nodes.node, element.bytes());
-            return b.gather(element, Gather { buffer, base: first, index, stride, offset: 0, mask: None });
-        };
-        if nodes.level == 0 { table } else { b.lookup(table, nodes.node) }
-    }
-
-    /// Loads the first levels of a feature's thresholds before a loop over rows. Deeper levels would
-    /// not stay in registers, so the loop loads them.
-    pub(super) fn hoisted_levels(
-        &self,
-        b: &mut Builder,
-        run: FeatureThresholds,
-        (depth, lanes): (u32, u16),
-    ) -> Vec<Value> {
-        let levels = (0..depth).take_while(|level| 1 << level <= LARGEST_HOISTED);
-        levels.filter_map(|level| self.level(b, run, (level, depth), lanes)).collect()
-    }
-
-    /// Thresholds of nodes of a level, from the levels that were loaded before the loop if possible.
-    pub(super) fn look_up_hoisted(
-        &self,
-        b: &mut Builder,
-        run: FeatureThresholds,
-        near: &[Value],
-        (node, level, depth): (Value, u32, u32),
-    ) -> Value {
-        let nodes = Nodes { node, level, depth };
-        match near.get(level as usize) {
-            Some(table) => self.look_up_in(b, run, Some(*table), nodes),
-            None => self.look_up(b, run, nodes),
-        }
     }
 
     /// Number of a feature's ordered thresholds that a value goes right of, as an index.

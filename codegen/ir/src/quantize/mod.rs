@@ -7,6 +7,7 @@
 pub mod bins;
 pub mod encode;
 pub mod fetch;
+mod levels;
 pub mod of_columns;
 pub mod offsets;
 pub mod sets;

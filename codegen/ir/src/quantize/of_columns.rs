@@ -1,7 +1,8 @@
 //! Quantization of a call's columns into a copy of column-major blocks. The thresholds of a feature are
 //! loaded once for all rows.
 
-use super::encode::{FeatureThresholds, Quantizer};
+use super::encode::Quantizer;
+use super::levels::{FeatureThresholds, ThresholdLevels};
 use crate::lir::{Address, BufferId, Build, Builder, Value};
 use crate::quantize::bins::SearchGroup;
 use crate::quantize::encode::ROWS;
@@ -44,7 +45,7 @@ impl Quantizer<'_> {
         let first = b.mul_int(nth, 1 << group.depth);
         let first = b.add_int(first, group.first_threshold as i64);
         let run = FeatureThresholds { table: self.tables.thresholds, first };
-        let near = self.hoisted_levels(b, run, (group.depth, lanes as u16));
+        let near = ThresholdLevels::of(self.bins).hoisted_levels(b, run, (group.depth, lanes as u16));
         let zero = b.int(0);
         b.for_loop((zero, rows.held, i64::from(to.width)), &[], |b, block, _| {
             let before = b.mul_int(block, self.bins.columns().into());
@@ -55,7 +56,7 @@ impl Quantizer<'_> {
                 from.prefetch(b, next, left.first, lanes);
                 let x = from.rows(b, start, left, lanes as u16);
                 let bin = self.search(b, group.depth, x, |b, node, level| {
-                    self.look_up_hoisted(b, run, &near, (node, level, group.depth))
+                    ThresholdLevels::of(self.bins).look_up_hoisted(b, run, &near, (node, level, group.depth))
                 });
                 for (column, bin) in self.bins_to_store(b, group, x, bin) {
                     let column = b.add_int(nth, column);

@@ -1,7 +1,7 @@
 //! The part of an artefact for GPUs: `schedc_gpu` of `runtime/rt.h`.
 
 use super::artefact::{ArtefactBuilder, TablePlacement};
-use super::launch_info::{LaunchInfo, launches};
+use super::launch_info::{LaunchInfo, launch_infos};
 use super::types;
 use crate::device::{DeviceCode, DeviceImage, ranges};
 use crate::runtime::RunRange;
@@ -20,7 +20,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
         cpu_needs: u64,
         kernel: &impl Fn(KernelKind) -> BasicValueEnum<'ctx>,
     ) -> PointerValue<'ctx> {
-        let infos = launches(source);
+        let infos = launch_infos(source);
         let images = self.all("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
         let bytes = source.tables.iter().map(|table| self.long(table.bytes.len() as i64)).collect::<Vec<_>>();
         let range = |range: &RunRange| {

@@ -48,7 +48,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// A counted loop, with a test before the first iteration and one at the end of each.
     pub(super) fn for_loop(&mut self, stmt: &For) -> Result<(), LlvmError> {
         let (lo, hi) = (self.operands.index(stmt.lo)?, self.operands.index(stmt.hi)?);
-        let before = self.ir().block()?;
+        let before = self.ir().current_block()?;
         let (body, after) = (self.new_block("for"), self.new_block("for.end"));
         let enter = self.ir().builder.build_int_compare(IntPredicate::SLT, lo, hi, "")?;
         self.ir().builder.build_conditional_branch(enter, body, after)?;
@@ -62,7 +62,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.block(&stmt.body)?;
 
         self.mark(stmt.iv);
-        let latch = self.ir().block()?;
+        let latch = self.ir().current_block()?;
         let step = lo.get_type().const_int(stmt.step as u64, true);
         let BasicValueEnum::IntValue(counter) = counter else {
             return Err(LlvmError::ill_formed("a loop counter is no integer"));
@@ -91,7 +91,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A loop with a test before each iteration.
     pub(super) fn while_loop(&mut self, stmt: &While) -> Result<(), LlvmError> {
-        let before = self.ir().block()?;
+        let before = self.ir().current_block()?;
         let (test, body, after) =
             (self.new_block("while"), self.new_block("while.do"), self.new_block("while.end"));
         self.ir().builder.build_unconditional_branch(test)?;
@@ -103,7 +103,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
         self.ir().builder.position_at_end(body);
         self.block(&stmt.body)?;
-        let latch = self.ir().block()?;
+        let latch = self.ir().current_block()?;
         self.ir().builder.build_unconditional_branch(test)?;
         for (c, phi) in stmt.carried.iter().zip(&phis) {
             self.incoming(*phi, c.next, latch)?;
@@ -125,7 +125,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut branch = |start, block| -> Result<BasicBlock<'ctx>, LlvmError> {
             self.ir().builder.position_at_end(start);
             self.block(block)?;
-            let end = self.ir().block()?;
+            let end = self.ir().current_block()?;
             self.ir().builder.build_unconditional_branch(after)?;
             Ok(end)
         };

@@ -33,13 +33,13 @@ impl<'a, 'ctx> IrBuilder<'a, 'ctx> {
     }
 
     /// Returns the block at whose end instructions are added.
-    pub(super) fn block(&self) -> Result<BasicBlock<'ctx>, LlvmError> {
+    pub(super) fn current_block(&self) -> Result<BasicBlock<'ctx>, LlvmError> {
         self.builder.get_insert_block().ok_or_else(|| LlvmError::ill_formed("code outside a block"))
     }
 
     /// Returns the function that instructions are added to.
     pub(super) fn function(&self) -> Result<FunctionValue<'ctx>, LlvmError> {
-        self.block()?.get_parent().ok_or_else(|| LlvmError::ill_formed("a block outside a function"))
+        self.current_block()?.get_parent().ok_or_else(|| LlvmError::ill_formed("a block outside a function"))
     }
 
     /// An integer constant, in every lane of the type.

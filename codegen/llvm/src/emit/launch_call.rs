@@ -1,7 +1,7 @@
 //! The host's side of a launch: a call of the runtime.
 
 use super::function::Emitter;
-use super::launch_info::{LaunchParameters, kernel_symbol, launches};
+use super::launch_info::{LaunchParameters, kernel_symbol, launch_infos};
 use super::types;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
@@ -11,7 +11,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Emits a call of the runtime, with the addresses of the kernel's arguments.
     pub(super) fn launch(&mut self, launch: &Launch) -> Result<(), LlvmError> {
         let name = kernel_symbol(self.operands.source, launch);
-        let launch_number = launches(self.model).iter().position(|info| info.name == name);
+        let launch_number = launch_infos(self.model).iter().position(|info| info.name == name);
         let launch_number =
             launch_number.ok_or_else(|| LlvmError::ill_formed("a launch of another module"))?;
         let parameters = LaunchParameters::of(self.operands.source, launch);

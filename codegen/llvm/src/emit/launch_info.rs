@@ -69,7 +69,7 @@ pub(crate) struct LaunchInfo {
 }
 
 /// All launches of a module, in the order of their numbers.
-pub(crate) fn launches(module: &lir::Module) -> Vec<LaunchInfo> {
+pub(crate) fn launch_infos(module: &lir::Module) -> Vec<LaunchInfo> {
     let of = |function: &lir::Function| {
         let info = |launch: &&Launch| {
             let parameters = LaunchParameters::of(function, launch);

@@ -59,7 +59,7 @@ pub(crate) use artefact::{ArtefactVersion, TablePlacement, emit_artefact};
 pub(crate) use exports::{ENCODE, EXPORTS, INTERFACE};
 pub(crate) use function::kernel_name;
 pub(crate) use launch::LaunchKernel;
-pub(crate) use launch_info::{LaunchInfo, launches};
+pub(crate) use launch_info::{LaunchInfo, launch_infos};
 pub(crate) use marks::mark_assembly;
 
 use crate::error::LlvmError;

@@ -2,7 +2,7 @@
 
 import { allLoops, type NestView, type Position, type Range } from './view';
 
-/** The effects of the directive at the cursor: the loops that it made, and the facts that it stated. */
+/** The effects of the directive at the cursor: the loops that it made, and its annotations. */
 export interface Marked {
     readonly loops: ReadonlySet<number>;
     /** Keys made by `badgeKey`. */

@@ -16,7 +16,7 @@ export const BADGE_KINDS = [
 ] as const;
 export type BadgeKind = (typeof BADGE_KINDS)[number];
 
-/** A fact about a loop. */
+/** An annotation of a loop. */
 export interface Badge {
     readonly kind: BadgeKind;
     readonly text: string;

@@ -124,7 +124,7 @@ export const SPEED: readonly Step[] = [
         async ({ bench }) => {
             await bench.goTo(5, 1);
             await bench.key('End');
-            const spread = bench.hover.filter({ hasText: /µs a row \([\d.]+ µs to [\d.]+ µs\)/ });
+            const spread = bench.hover.filter({ hasText: /µs per row \([\d.]+ to [\d.]+\)/ });
             await bench.insist(() => bench.command('Show or Focus Hover'), spread);
             await bench.shot('ledger-spread');
             await bench.key('Escape');

@@ -293,11 +293,11 @@ impl<R: Read> Records<R> {
         }
         match expect.names_to_match() {
             Some(_) => {
-                "leave out columns that are no features, such as a label, or put the model's feature names \
+                "leave out columns that are not features, such as a label, or put the model's feature names \
                  on the first \
                  line: columns are then chosen by name"
             }
-            None => "leave out columns that are no features, such as a label or an identifier",
+            None => "leave out columns that are not features, such as a label or an identifier",
         }
     }
 

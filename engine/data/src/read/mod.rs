@@ -234,7 +234,7 @@ pub struct Rows {
     pub columns: usize,
     /// The columns' names, where the file has some.
     pub names: Option<Vec<String>>,
-    /// Notes on doubtful first lines of CSV text, as sentences for the user.
+    /// Warnings for the user if it is unclear whether the first CSV line is a header.
     pub notes: Vec<String>,
 }
 

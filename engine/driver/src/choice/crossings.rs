@@ -99,7 +99,7 @@ impl Crossings<'_> {
     fn crossing(&self, few: &Part, many: &Part) -> usize {
         let size = |n: usize| SIZES.get(n).copied().unwrap_or(usize::MAX);
         let (below, above) = (size(few.end - 1), size(few.end));
-        crossing((below, above), |rows| self.cost(few, rows) <= self.cost(many, rows))
+        last_where((below, above), |rows| self.cost(few, rows) <= self.cost(many, rows))
     }
 
     fn cost(&self, part: &Part, rows: usize) -> f64 {
@@ -109,9 +109,9 @@ impl Crossings<'_> {
     }
 }
 
-/// The largest number of rows at which a property holds that holds at the first of two numbers, fails at the
-/// second one, and changes once between them.
-pub fn crossing((mut below, mut above): (usize, usize), holds: impl Fn(usize) -> bool) -> usize {
+/// Bisects for the largest number at which `holds` is true. It must hold at `below`, fail at `above`, and
+/// change once.
+pub fn last_where((mut below, mut above): (usize, usize), holds: impl Fn(usize) -> bool) -> usize {
     while below + 1 < above {
         let middle = below.midpoint(above);
         if holds(middle) {

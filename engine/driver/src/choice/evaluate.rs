@@ -33,7 +33,7 @@ pub struct Priced {
 pub struct CandidateCode {
     candidate: Candidate,
     max_rows: Option<usize>,
-    /// Whether rows come as columns, and the code reads them.
+    /// Whether rows arrive column-major and the kernel reads them so, without a transposition.
     columns: bool,
     module: Module,
 }

@@ -17,7 +17,7 @@ mod sizes;
 
 pub use candidate::{Candidate, Form};
 pub use chosen::Chosen;
-pub use crossings::crossing;
+pub use crossings::last_where;
 pub use destination::CodeDestination;
 pub use evaluate::{CandidateCode, Evaluator, Priced};
 pub use sizes::SIZES;

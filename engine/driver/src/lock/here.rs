@@ -1,7 +1,7 @@
 //! This machine and this day, as entries record them.
 
 use crate::machines::cache_sizes;
-use sched_llvm::{Cpu, about, host_name};
+use sched_llvm::{Cpu, host_name, llvm_info};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The properties of this machine that decide whether an entry fits.
@@ -21,7 +21,7 @@ impl Here {
     /// This machine, for code that is made for `cpu`.
     pub fn of(cpu: Cpu) -> Here {
         Here {
-            triple: about().targets.first().map_or_else(|| "unknown".to_string(), ToString::to_string),
+            triple: llvm_info().targets.first().map_or_else(|| "unknown".to_string(), ToString::to_string),
             processor: host_name(),
             features: cpu.features().into_iter().map(String::from).collect(),
             caches: cache_sizes().into_iter().map(|bytes| bytes as u64).collect(),

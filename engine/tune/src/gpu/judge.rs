@@ -222,8 +222,8 @@ impl<'a> Judge<'a> {
         }
         let nothing = || {
             Failure::usage(
-                "no schedule was looked at: the budget was spent before, or none can be compiled",
-                "give it more with --budget, and try `schedc build MODEL --target gpu`",
+                "no schedule was compared: the budget ran out first, or none compiles",
+                "raise --budget; if that does not help, see what `schedc build MODEL --target gpu` reports",
             )
         };
         let best = self.best().filter(|best| self.us(*best).is_finite()).ok_or_else(nothing)?;

@@ -13,8 +13,8 @@ use crate::{Best, SearchResult, State, Task};
 use judge::Judge;
 use sched_llvm::Gpu;
 use schedc_driver::Failure;
-use schedc_driver::choice::crossing;
 use schedc_driver::choice::gpu::{Pricer, chosen_for};
+use schedc_driver::choice::last_where;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use strategy::Setting;
@@ -111,5 +111,5 @@ fn bound(task: &Task, pricer: &Pricer, pair: &[Best]) -> usize {
         (Some(few), Some(many)) => few <= many,
         _ => at < 1 << (BISECTIONS - 1),
     };
-    step(crossing((0, 1 << BISECTIONS), is_better))
+    step(last_where((0, 1 << BISECTIONS), is_better))
 }

@@ -157,7 +157,7 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
     let detail = match (on_gpu, signature.shapes) {
         (true, _) => "for GPUs only",
         (false, true) => "shapes the nest",
-        (false, false) => "states a fact",
+        (false, false) => "annotates the nest",
     };
     let caution = if on_gpu { " The schedule is for a GPU then." } else { "" };
     let documentation = format!(

@@ -93,7 +93,7 @@ struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// Whether a loop is in one of them only, or has another name, another place or other facts.
+    /// Whether a loop is in one of them only, or has another name, another place or other annotations.
     fn concern(&self, id: &LoopId) -> bool {
         let (Some(before), Some(after)) = (self.before.get(id), self.after.get(id)) else { return true };
         let (old, new) = (self.old.node(*id), self.new.node(*id));
@@ -107,7 +107,7 @@ fn names<'a>(nest: &'a Nest, ids: &[LoopId]) -> HashMap<LoopId, &'a str> {
     ids.iter().copied().zip(nest.loops.iter().map(|this| this.name.as_str())).collect()
 }
 
-/// The loops of which a fact is stated.
+/// The loops that a directive annotates.
 fn annotations(whole: &NestBuilder, step: DirectiveIndex) -> Option<String> {
     let (nest, ids) = whole.nest();
     let has = |id: &LoopId| whole.node(*id).annotations.iter().any(|(_, by)| *by == step);

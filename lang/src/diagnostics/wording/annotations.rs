@@ -1,4 +1,4 @@
-//! Words for facts that do not fit the nest.
+//! Words for annotations that do not fit the nest.
 
 use super::context::{Context, Wording, use_one_of};
 use crate::diagnostics::Applicability;

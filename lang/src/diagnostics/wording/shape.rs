@@ -77,7 +77,7 @@ pub(super) fn reorder_fork(context: &Context, outer: &str, inside: &[String]) ->
     let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
     Wording::new(message, "not perfectly nested")
         .help(format!(
-            "Reorder above the directive that copies the loop. `{outer}` contains {}.",
+            "Move `reorder` to a line before the directive that copies the loop. `{outer}` contains {}.",
             list(inside)
         ))
         .fix(context.reorder_before_split())
@@ -240,7 +240,7 @@ pub(super) fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym
         (Some(start), Some(stop)) if stop.saturating_sub(start) > 1 => {
             format!("Choose a value between {} and {}.", start.saturating_add(1), stop - 1)
         }
-        (Some(_), Some(_)) => "The loop has only one value.".to_owned(),
+        (Some(_), Some(_)) => format!("`{first}` has only one iteration and cannot be split."),
         _ => format!("Choose a value above {start} and below {stop}."),
     };
     Wording::new(

@@ -290,7 +290,7 @@ impl Sweep for Preorder {
         SweptNode { here, right, threshold_bin, threshold_bins, column }
     }
 
-    fn pass(
+    fn apply(
         &self,
         b: &mut Builder,
         buffers: &Buffers,

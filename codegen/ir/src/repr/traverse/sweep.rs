@@ -42,8 +42,8 @@ pub trait Sweep {
         lanes: u16,
     ) -> SweptNode;
 
-    /// Leaf positions of vectors of rows after a node.
-    fn pass(
+    /// Applies a node's test to vectors of rows. Returns their new leaf positions, one value per vector.
+    fn apply(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -129,7 +129,7 @@ impl Pass<'_> {
                 let standing =
                     |lane: &usize| SweepVector { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
                 let vectors: Vec<SweepVector> = lanes.iter().map(standing).collect();
-                let passed = self.layout.pass(b, self.buffers, node, &vectors);
+                let passed = self.layout.apply(b, self.buffers, node, &vectors);
                 lanes.into_iter().zip(passed).for_each(|(lane, leaf)| leaves[lane] = leaf);
             }
             leaves

@@ -130,7 +130,7 @@ fn choose(
         let index = names.iter().any(|name| name.starts_with("__index_level_"));
         let help = match index {
             true => "leave out the index that pandas writes, with to_parquet(..., index=False)",
-            false => "leave out columns that are no features; those that --keep names may stay",
+            false => "leave out columns that are not features; those that --keep names may stay",
         };
         return Err(named.error(codes::COLUMNS, message).help(help));
     };

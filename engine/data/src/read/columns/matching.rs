@@ -217,8 +217,8 @@ pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usiz
     match (order, named.is_empty()) {
         ("", true) => None,
         (order, true) => Some(order.to_owned()),
-        ("", false) => Some(format!("columns that are no features are left out: {}{more}", named.join(", "))),
-        (order, false) => Some(format!("{order}; others are left out: {}{more}", named.join(", "))),
+        ("", false) => Some(format!("ignored columns that are not features: {}{more}", named.join(", "))),
+        (order, false) => Some(format!("{order}; others are ignored: {}{more}", named.join(", "))),
     }
 }
 

@@ -1,0 +1,53 @@
+//! Memory of a call, and the regions of its buffers.
+
+use super::fault::Fault;
+use super::memory::Region;
+use crate::lir::{Function, Space, Table};
+
+/// Memory of a call. Input and output do not overlap.
+#[derive(Debug)]
+pub struct Memory<'m> {
+    /// Value of [`Op::Rows`](crate::lir::Op::Rows).
+    pub rows: i64,
+    /// The bytes of [`Space::Input`].
+    pub input: &'m [u8],
+    /// Bytes of [`Space::Output`], all of which the function must write before it reads them.
+    pub output: &'m mut [u8],
+    /// The tables, by the number in [`Space::Model`].
+    pub tables: &'m [Table],
+}
+
+/// Content of [`Space::Order`]. Columns are in descending order, so that a kernel that ignores the
+/// order reads wrong features.
+fn order(function: &Function, memory: &Memory, columns: bool) -> Vec<u8> {
+    let input = function.buffers.iter().find(|buffer| buffer.space == Space::Input);
+    let element = input.map_or(1, |buffer| buffer.element.bytes() as usize);
+    let rows = usize::try_from(memory.rows).unwrap_or(0);
+    let features = if columns && rows > 0 { memory.input.len() / (element * rows) } else { 0 };
+    let starts = (0..features).rev().map(|column| (column * rows) as i64);
+    std::iter::once(i64::from(columns)).chain(starts).flat_map(i64::to_le_bytes).collect()
+}
+
+/// Regions of a function's buffers; private ones are empty until they are allocated.
+pub(super) fn regions<'m>(
+    function: &Function,
+    memory: Memory<'m>,
+    columns: bool,
+) -> Result<Vec<Region<'m>>, Fault> {
+    let order = order(function, &memory, columns);
+    let mut output = Some(memory.output);
+    let mut regions = Vec::with_capacity(function.buffers.len());
+    for buffer in &function.buffers {
+        regions.push(match buffer.space {
+            Space::Input => Region::constant(memory.input),
+            Space::Order => Region::read_only(order.clone()),
+            Space::Output => Region::borrowed(output.take().unwrap_or_default()),
+            Space::Private | Space::Shared => Region::constant(&[]),
+            Space::Model(n) => match memory.tables.get(n as usize) {
+                Some(table) => Region::constant(&table.bytes),
+                None => return Err(Fault::NoTable { buffer: buffer.name.clone(), table: n }),
+            },
+        });
+    }
+    Ok(regions)
+}

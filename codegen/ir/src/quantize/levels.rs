@@ -1,0 +1,117 @@
+//! Look-ups of a feature's thresholds, level by level of the complete tree that a search walks down.
+
+use super::bins::BinMap;
+use crate::lir::{Address, BufferId, Builder, Gather, Ty, Value};
+
+/// Entries of the table that holds the first levels of thresholds together; deeper levels have their
+/// own tables.
+const FIRST: u32 = 16;
+/// Largest level (in thresholds) that stays in registers during a loop over rows; larger ones are
+/// loaded for each block.
+const LARGEST_HOISTED: u32 = 32;
+/// Largest level (in thresholds) that is looked up in registers; larger ones are gathered.
+const LARGEST: u32 = 128;
+
+/// Thresholds of one feature in a table of all features.
+#[derive(Clone, Copy)]
+pub(super) struct FeatureThresholds {
+    pub(super) table: BufferId,
+    /// Index of the feature's first entry.
+    pub(super) first: Value,
+}
+
+/// A vector of nodes of one level of a feature's tree of thresholds.
+#[derive(Clone, Copy)]
+pub(super) struct Nodes {
+    pub node: Value,
+    pub level: u32,
+    /// ThresholdLevels of the tree.
+    pub depth: u32,
+}
+
+/// ThresholdLevels of the trees of thresholds of some bins.
+#[derive(Clone, Copy)]
+pub(super) struct ThresholdLevels<'a> {
+    bins: &'a BinMap,
+}
+
+impl<'a> ThresholdLevels<'a> {
+    /// The levels of these bins.
+    pub fn of(bins: &'a BinMap) -> ThresholdLevels<'a> {
+        ThresholdLevels { bins }
+    }
+
+    /// Thresholds that a vector of rows is compared with, one per lane, for nodes of a level.
+    pub fn look_up(&self, b: &mut Builder, run: FeatureThresholds, nodes: Nodes) -> Value {
+        let table = self.level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
+        self.look_up_in(b, run, table, nodes)
+    }
+
+    /// Thresholds of a level as a value: the root's for all lanes, or a look-up table. `None` if the
+    /// level must be gathered.
+    fn level(
+        &self,
+        b: &mut Builder,
+        run: FeatureThresholds,
+        (level, depth): (u32, u32),
+        lanes: u16,
+    ) -> Option<Value> {
+        let FeatureThresholds { table: buffer, first } = run;
+        let (element, size) = (self.bins.compared(), 1u32 << level);
+        let stride = element.bytes();
+        if size > LARGEST {
+            return None;
+        }
+        if size == 1 {
+            let root = b.load(Ty::of(element), Address { buffer, index: first, stride, offset: stride });
+            return Some(b.splat(root, lanes));
+        }
+        let (start, length) = if size < FIRST { (0, FIRST.min(1 << depth)) } else { (size, size) };
+        let at = b.beyond(Address { buffer, index: first, stride, offset: 0 }, start.into());
+        Some(b.load(Ty::vector(element, length as u16), at))
+    }
+
+    /// Thresholds of nodes of a level, from the value of [`ThresholdLevels::level`].
+    fn look_up_in(
+        &self,
+        b: &mut Builder,
+        run: FeatureThresholds,
+        level: Option<Value>,
+        nodes: Nodes,
+    ) -> Value {
+        let FeatureThresholds { table: buffer, first } = run;
+        let element = self.bins.compared();
+        let Some(table) = level else {
+            let (index, stride) = (nodes.node, element.bytes());
+            return b.gather(element, Gather { buffer, base: first, index, stride, offset: 0, mask: None });
+        };
+        if nodes.level == 0 { table } else { b.lookup(table, nodes.node) }
+    }
+
+    /// Loads the first levels of a feature's thresholds before a loop over rows. Deeper levels would
+    /// not stay in registers, so the loop loads them.
+    pub fn hoisted_levels(
+        &self,
+        b: &mut Builder,
+        run: FeatureThresholds,
+        (depth, lanes): (u32, u16),
+    ) -> Vec<Value> {
+        let levels = (0..depth).take_while(|level| 1 << level <= LARGEST_HOISTED);
+        levels.filter_map(|level| self.level(b, run, (level, depth), lanes)).collect()
+    }
+
+    /// Thresholds of nodes of a level, from the levels that were loaded before the loop if possible.
+    pub fn look_up_hoisted(
+        &self,
+        b: &mut Builder,
+        run: FeatureThresholds,
+        near: &[Value],
+        (node, level, depth): (Value, u32, u32),
+    ) -> Value {
+        let nodes = Nodes { node, level, depth };
+        match near.get(level as usize) {
+            Some(table) => self.look_up_in(b, run, Some(*table), nodes),
+            None => self.look_up(b, run, nodes),
+        }
+    }
+}
