@@ -223,8 +223,8 @@ impl SetNumbers {
 }
 
 impl Prepared {
-    /// Makes the columns of a row, whose values have the original forest's input type.
-    pub fn row(&self, original: &Forest, row: &[f64], out: &mut Vec<f64>) {
+    /// Appends the columns of `row` to `out`. The values of `row` have the original forest's input type.
+    pub fn prepare_row(&self, original: &Forest, row: &[f64], out: &mut Vec<f64>) {
         let value = |feature: u32| row.get(feature as usize).copied().unwrap_or(f64::NAN);
         out.extend(self.columns.iter().map(|column| self.value(original, column, value(column.feature))));
     }

@@ -196,7 +196,7 @@ fn tested(predicate: Predicate, missing_left: bool, rule: CategoryRule) -> impl 
         let walked = margins(&forest, &[value, 0.0])[0] == 10.0;
         if let Some(prepared) = &prepared {
             let mut row = Vec::new();
-            prepared.row(&forest, &[value.into(), 0.0], &mut row);
+            prepared.prepare_row(&forest, &[value.into(), 0.0], &mut row);
             let mut margin = [0.0];
             predict_margins(&prepared.forest, &row, &mut margin).unwrap();
             assert_eq!(margin[0] == 10.0, walked, "{value}");
@@ -250,7 +250,7 @@ fn features_with_many_sets_have_classes() {
     for value in [0.0, 1.0, 7.5, 8.0, 255.0, 499.0, 500.0, 511.0, 600.0, -0.5, -1.0, f32::NAN, f32::INFINITY]
     {
         let mut row = Vec::new();
-        prepared.row(&forest, &[value.into(), value.into()], &mut row);
+        prepared.prepare_row(&forest, &[value.into(), value.into()], &mut row);
         let class = bit(row[0], row[1]);
         let sum: u32 = prepared.forest.trees[..9]
             .iter()

@@ -250,9 +250,9 @@ macro_rules! operations {
                         let ($builder, $step) = (builder, step);
                         $apply
                     })*
-                    Operation::Layout(layout) => builder.state_layout(step, *layout),
+                    Operation::Layout(layout) => builder.set_layout(step, *layout),
                     Operation::TileTrees(nodes) => {
-                        builder.state_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
+                        builder.set_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
                     }
                     Operation::State(v, annotation) => {
                         let loops = builder.select(step, 0, v)?;

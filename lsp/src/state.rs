@@ -204,7 +204,7 @@ impl Shared {
             let _ = self.to_read.send(model);
         }
         snapshot.transpose().map_err(|InternalError| Error {
-            message: "schedc has made a mistake in checking this text; please report it".into(),
+            message: "internal error in checking this text; please report this bug".into(),
             ..Error::internal_error()
         })
     }

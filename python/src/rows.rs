@@ -109,7 +109,9 @@ fn placed<'py, T: numpy::Element>(
 ) -> PyResult<Option<Rows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
     if columns != features {
-        return Err(PyValueError::new_err(format!("rows have {columns} columns, and the model {features}")));
+        return Err(PyValueError::new_err(format!(
+            "rows have {columns} columns, but the model has {features} features"
+        )));
     }
     let bytes = size_of::<T>() as isize;
     let [by_row, by_column] = [array.strides()[0], array.strides()[1]];

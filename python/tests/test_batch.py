@@ -135,7 +135,7 @@ def test_arrays_count_by_position(predictor, tumours, expected):
     rows = numpy.stack(list(tumours.values()), axis=1)
     assert numpy.array_equal(predictor.predict(rows)["prediction"], expected)
     assert numpy.array_equal(predictor.values(rows.astype("float64")), expected)
-    with pytest.raises(ValueError, match="29 columns, and the model 30"):
+    with pytest.raises(ValueError, match="29 columns, but the model has 30"):
         predictor.predict(rows[:, 1:])
     with pytest.raises(ValueError, match="give a table"):
         BatchPredictor(predictor.model, {"worst area": None}).predict(rows)
@@ -165,7 +165,7 @@ def test_columns_of_other_names(predictor, tumours, expected):
     by_place = BatchPredictor(predictor.model, by_position=True, keep=["id"])
     shuffled = {"id": expected, **{str(at): values for at, values in enumerate(tumours.values())}}
     assert numpy.array_equal(by_place.predict(shuffled)["prediction"], expected)
-    with pytest.raises(ValueError, match="31 columns, and the model 30"):
+    with pytest.raises(ValueError, match="31 columns, but the model has 30"):
         by_place.predict({"id": expected, "x": expected, **tumours})
 
 

@@ -121,7 +121,7 @@ def test_out(model, rows):
 def test_what_is_no_rows(model, rows):
     for wrong, error, words in [
         (rows[0], ValueError, "reshape"),
-        (rows[:, :29], ValueError, "29 columns, and the model 30"),
+        (rows[:, :29], ValueError, "29 columns, but the model has 30"),
         (rows.astype(str), TypeError, "give numbers"),
         (rows.astype("complex64"), TypeError, "give numbers"),
         (numpy.zeros((2, 2, 2)), ValueError, "two dimensions"),

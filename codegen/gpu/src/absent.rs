@@ -25,7 +25,7 @@ impl<'a> Resident<'a> {
     /// Puts packed rows into the memory of the first GPU.
     ///
     /// # Errors
-    /// Always: this build uses none.
+    /// Always: this build lacks the feature `cuda`.
     pub fn new(_model: &'a Jit, _rows: &[f32]) -> Result<Resident<'a>, GpuError> {
         Err(GpuError::NotBuiltIn)
     }

@@ -128,7 +128,7 @@ impl VoteList {
     ) -> Result<LeafValues, ModelError> {
         let twice = || {
             unsupported(
-                "a leaf votes twice for the same class or target, of which ONNX Runtime counts one or both",
+                "a leaf has two votes for one class or target; ONNX Runtime may count one or both",
                 "add the weights of such votes",
             )
         };

@@ -23,7 +23,7 @@ pub(super) fn attach<'c>(
             Op::TileTrees => whole_trees(call, builder, report),
             Op::Representation if call.args.len() == 1 => {
                 if let Some(layout) = layout(call.args.first()) {
-                    let result = builder.state_layout(call.step, layout);
+                    let result = builder.set_layout(call.step, layout);
                     report_result(result, builder, report);
                 }
             }
@@ -69,7 +69,7 @@ fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener
     let Some(sym) = call.number(0) else { return };
     match number(sym) {
         Ok(Some(nodes)) => {
-            let result = builder.state_tile_trees(call.step, TileTrees { nodes, by_probability });
+            let result = builder.set_tile_trees(call.step, TileTrees { nodes, by_probability });
             report_result(result, builder, report);
         }
         Ok(None) => unverified(call, 0, sym, Vec::new(), builder, report),

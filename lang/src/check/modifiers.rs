@@ -74,7 +74,8 @@ fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) 
     }
 }
 
-/// Makes the loops of a modifier with an unknown number, so that later directives can name them.
+/// Makes and marks the loops of a `tile` or `split` whose size or split point is unknown or refused. Later
+/// directives can then name them. `None` for other modifiers.
 fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> {
     match (call.op, call.args.as_slice()) {
         (Op::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {

@@ -33,10 +33,10 @@ impl NestBuilder {
     /// Sets the layout of trees for loops without an annotation.
     ///
     /// # Errors
-    /// When it has been chosen before.
-    pub fn state_layout(&mut self, step: DirectiveIndex, layout: Layout) -> Result<(), Illegal> {
+    /// If an earlier directive set the layout.
+    pub fn set_layout(&mut self, step: DirectiveIndex, layout: Layout) -> Result<(), Illegal> {
         let earlier = self.layout;
-        Self::state_once(step, earlier, layout)?;
+        Self::check_unset(step, earlier, layout)?;
         self.layout = Some((layout, step));
         Ok(())
     }
@@ -44,8 +44,8 @@ impl NestBuilder {
     /// Groups nodes of trees into tiles.
     ///
     /// # Errors
-    /// When that has been said before, and for sizes out of range.
-    pub fn state_tile_trees(&mut self, step: DirectiveIndex, tiles: TileTrees) -> Result<(), Illegal> {
+    /// If an earlier directive set the tiles, or the size is out of range.
+    pub fn set_tile_trees(&mut self, step: DirectiveIndex, tiles: TileTrees) -> Result<(), Illegal> {
         if tiles.nodes < 1 {
             return Err(Illegal::argument(step, 0, Problem::TooSmall { value: 0 }, Vec::new()));
         }
@@ -54,12 +54,12 @@ impl NestBuilder {
             return Err(Illegal::argument(step, 0, problem, Vec::new()));
         }
         let earlier = self.tile_trees;
-        Self::state_once(step, earlier, tiles)?;
+        Self::check_unset(step, earlier, tiles)?;
         self.tile_trees = Some((tiles, step));
         Ok(())
     }
 
-    fn state_once<T: PartialEq>(
+    fn check_unset<T: PartialEq>(
         step: DirectiveIndex,
         earlier: Option<(T, DirectiveIndex)>,
         now: T,

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-/// One level of copying: a half of a `split`, or an iteration of a specialized loop.
+/// A qualifier in a loop copy's name: a half of a `split`, a run of `splitByDepth`, or an iteration of a
+/// specialized loop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {
-    /// The half or the specialized loop.
+    /// Name of the half, of the loop split by depth, or of the specialized loop.
     pub name: Arc<str>,
     /// The iteration or run.
     pub number: Option<u32>,

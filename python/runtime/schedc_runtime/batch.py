@@ -343,7 +343,7 @@ class BatchPredictor:
         if self._options["columns"] is not None:
             raise ValueError("columns are names, and an array of two dimensions has none; give a table")
         if len(names) != self._model.num_features:
-            raise ValueError(f"rows have {len(names)} columns, and the model {self._model.num_features}")
+            raise ValueError(f"rows have {len(names)} columns, but the model has {self._model.num_features}")
         return list(range(len(names)))
 
     def _find(self, names: list[str]) -> list[int | None]:
@@ -353,7 +353,7 @@ class BatchPredictor:
             places: list[int | None] = [at for at, name in enumerate(names)
                                         if name not in self._options["keep"]]
             if len(places) != count:
-                raise ValueError(f"the table has {len(places)} columns, and the model {count} features")
+                raise ValueError(f"the table has {len(places)} columns, but the model has {count} features")
             return places
         if self._wanted is None:
             wanted_columns(None, count, None)

@@ -55,7 +55,7 @@ impl Library {
             Failure::new(sched_llvm::codes::LOADING, why, help).of(path.display())
         };
         let Symbols { prefix, soname, needs } = symbols(object_in(bytes))
-            .map_err(|_| foreign("it is damaged: its table of symbols cannot be read"))?;
+            .map_err(|_| foreign("it is damaged: its symbol table cannot be read"))?;
         let prefix = prefix.ok_or_else(|| foreign("it has no predict function"))?;
         let versions = texts(bytes);
         if versions.is_empty() {

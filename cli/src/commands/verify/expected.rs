@@ -95,7 +95,7 @@ impl Expected {
         if forest.is_classifier() {
             predict_classes(forest, rows, &mut expected.classes)?;
         }
-        let size = 1e-6 * raw_factor(forest);
+        let size = 1e-6 * margin_difference_factor(forest);
         for row in rows.chunks_exact(forest.num_features.max(1)) {
             expected.slack.extend(magnitudes(forest, row).into_iter().map(|sum| sum * size));
         }
@@ -104,7 +104,7 @@ impl Expected {
 }
 
 /// The factor by which the steps between sums and margins enlarge differences.
-fn raw_factor(forest: &Forest) -> f64 {
+fn margin_difference_factor(forest: &Forest) -> f64 {
     let factor = |step: &Transform| match step {
         Transform::Scale { factor, .. } => factor.abs(),
         Transform::Divide { by } => 1.0 / by.abs(),

@@ -26,7 +26,7 @@ pub struct Report {
     /// Versions of a library for other processors.
     pub versions: Vec<Version>,
     /// Rows of each type.
-    pub rows: Vec<RowsOf>,
+    pub rows: Vec<RowSummary>,
     /// The results of the calls.
     pub outcome: Outcome,
     /// The outputs that were compared.
@@ -41,8 +41,8 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// Rows of one type.
-pub struct RowsOf {
+/// Counts and coverage of the rows of one float type.
+pub struct RowSummary {
     /// `f32` or `f64`.
     pub float: &'static str,
     /// Number of solved rows.
@@ -74,7 +74,7 @@ impl Report {
     pub fn to_json(&self) -> Value {
         let compared = |kind: Kind| (kind.word().to_owned(), self.outcome.compared[kind as usize].into());
         let compared: Map<String, Value> = kinds().into_iter().map(compared).collect();
-        let rows: Vec<Value> = self.rows.iter().map(RowsOf::to_json).collect();
+        let rows: Vec<Value> = self.rows.iter().map(RowSummary::to_json).collect();
         let unreachable: Vec<Value> = self
             .unreachable
             .iter()
@@ -185,7 +185,7 @@ fn rows_type(found: &ExplainedDifference) -> &'static str {
     if found.difference.shape.doubles { "the f64 rows" } else { "the f32 rows" }
 }
 
-impl RowsOf {
+impl RowSummary {
     fn to_json(&self) -> Value {
         let Coverage {
             nodes,

@@ -3,7 +3,7 @@
 use super::calls::{Calls, Difference, Outcome, PerKind, Shape};
 use super::expected::Expected;
 use super::found::ExplainedDifference;
-use super::report::RowsOf;
+use super::report::RowSummary;
 use crate::commands::predict::Predictor;
 use sched_forest::{Boundary, BoundaryOptions, Float, Forest};
 use sched_llvm::runtime::{Kind, Needs};
@@ -39,7 +39,7 @@ pub struct VerifyRun<'a> {
 #[derive(Default)]
 pub struct Verified {
     /// Rows of each type.
-    pub rows: Vec<RowsOf>,
+    pub rows: Vec<RowSummary>,
     /// The results of the calls.
     pub outcome: Outcome,
     /// Unreachable leaves: tree and leaf, by the model's numbers.
@@ -78,7 +78,7 @@ impl VerifyRun<'_> {
         for (number, (float, until)) in parts.into_iter().enumerate() {
             let mut boundary = Boundary::new(self.forest, BoundaryOptions { rows: float, finite: false });
             let mut rows =
-                RowsOf { float: type_name(float), solved: 0, given: 0, coverage: boundary.coverage() };
+                RowSummary { float: type_name(float), solved: 0, given: 0, coverage: boundary.coverage() };
             self.solved(&mut boundary, float, until, &mut rows, &mut verified, progress)?;
             for values in
                 given.iter().filter(|values| matches!(values, Values::F64(_)) == (float == Float::F64))
@@ -114,7 +114,7 @@ impl VerifyRun<'_> {
         boundary: &mut Boundary,
         float: Float,
         until: Instant,
-        rows: &mut RowsOf,
+        rows: &mut RowSummary,
         verified: &mut Verified,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), String> {

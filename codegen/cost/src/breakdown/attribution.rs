@@ -85,7 +85,8 @@ impl Attribution {
         of.cycles.add(Limit::Latency, longer.max(0.0) - far);
     }
 
-    /// Notes an access of the piece of code that is noted next. Stores do not wait for their lines.
+    /// Adds the cycles of an access's cache lines to its origin. Call it before [`Attribution::note`] for the
+    /// same piece of code. Stores do not wait for cache lines.
     pub fn note_access(
         &mut self,
         origin: Option<usize>,

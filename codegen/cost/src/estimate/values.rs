@@ -7,7 +7,7 @@ use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Keep, Module, Op, Space, 
 /// Bits of a distance by which a 64-bit integer can be shifted.
 const SHIFT_MASK: i64 = 63;
 
-/// The states of a function's values during the walk.
+/// States of a function's LIR values while the estimator visits its statements.
 pub struct Values<'a> {
     module: &'a Module,
     function: &'a Function,

@@ -144,7 +144,7 @@ impl RowColumns {
     pub fn rows(&self, rows: &[f64]) -> Vec<f64> {
         let mut columns = Vec::new();
         for row in rows.chunks(self.source.num_features) {
-            self.prepared.row(&self.source, row, &mut columns);
+            self.prepared.prepare_row(&self.source, row, &mut columns);
         }
         columns
     }

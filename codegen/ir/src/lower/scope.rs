@@ -32,7 +32,7 @@ impl InScope {
     }
 }
 
-/// Rows of a window.
+/// First row and number of rows of a MIR `Window`, as LIR values.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowRows {
     /// First row.
@@ -187,7 +187,7 @@ impl Scope {
         b.bin(Bin::Max, trip, zero)
     }
 
-    /// Rows of a window.
+    /// First row and number of rows of a MIR `Window`, as LIR values.
     pub fn window(&self, b: &mut Builder, window: &Window) -> WindowRows {
         let base = self.affine(b, &window.base);
         let first = b.add_int(base, window.low);

@@ -159,7 +159,8 @@ pub(super) fn trees_unknown(context: &Context) -> Wording {
 pub(super) fn position_unknown(context: &Context, outer: &str) -> Wording {
     let first = context.first();
     let message = format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
-    Wording::new(message, "trees unknown").help(format!("Split `{outer}` by depth, or specialize it first."))
+    Wording::new(message, "trees unknown")
+        .help(format!("Specialize `{outer}` first, or split `{outer}` by depth instead."))
 }
 
 pub(super) fn too_many_loops() -> Wording {
