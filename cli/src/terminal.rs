@@ -17,7 +17,7 @@ pub struct Terminal {
     /// Colours on standard output.
     color_out: bool,
     interactive: bool,
-    /// How findings are kept.
+    /// The format of findings.
     format: Format,
     /// Whether findings are the command's result and go to standard output.
     to_output: bool,
@@ -87,7 +87,7 @@ impl Terminal {
         }
     }
 
-    /// How findings are kept.
+    /// The format of findings.
     pub fn format(&self) -> Format {
         self.format
     }

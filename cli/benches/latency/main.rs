@@ -1,5 +1,5 @@
-//! How long editors wait: `bench/lsp.sh` builds and runs it. It drives the program over its standard input
-//! and output, as editors do, and prints the table of `docs/lsp.md`.
+//! Response times for editors. `bench/lsp.sh` builds and runs this benchmark, which drives the program over
+//! its standard input and output, as editors do, and prints the table of `docs/lsp.md`.
 //!
 //! Arguments: the server's program with its arguments, and after `--` a model from which one of 100 MB is
 //! made.

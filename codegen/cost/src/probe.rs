@@ -11,8 +11,8 @@ use sched_ir::lir::{
 use sched_nest::Variants;
 
 /// Independent chains of a throughput probe. They must exceed the latency of an operation times the
-/// operations that a core starts in a cycle. On Zen 5, which has four vector units, six chains were too few.
-/// They made an operation look as if it took 0.46 cycles instead of 0.25. More chains would spill registers.
+/// operations that a core starts in a cycle. On Zen 5, which has four vector units, six chains measured
+/// 0.46 cycles an operation instead of 0.25. More chains would spill registers.
 const CHAINS: u32 = 12;
 /// Operations of a chain in one iteration: enough to make the loop's own instructions negligible.
 const STEPS: u32 = 4;

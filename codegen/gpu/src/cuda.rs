@@ -15,8 +15,8 @@ use std::time::Duration;
 const BEYOND_CACHES: usize = 256 << 20;
 /// The widest numbers of rows and margins.
 const WIDEST: usize = 8;
-/// How often [`BEYOND_CACHES`] bytes are filled before calls are timed: that takes the device as long as it
-/// takes the host to put the calls behind it.
+/// Number of times that [`BEYOND_CACHES`] bytes are filled before timed calls, so that the host has queued
+/// the calls before the device reaches them.
 const FILLS: usize = 8;
 
 fn failed(error: CudaError) -> GpuError {

@@ -43,7 +43,7 @@ pub struct Model {
     pub source: Source,
     /// Remarks for the user.
     pub notes: Vec<String>,
-    /// How many rows of a sample end at each of its leaves, if they were counted.
+    /// Counts of sample rows by leaf, if there is a profile.
     pub profile: Option<Profile>,
     /// Whether rows are known to come as columns. Schedules are chosen for that.
     pub by_columns: bool,
@@ -212,7 +212,7 @@ fn category_features(forest: &Forest) -> usize {
     nodes.filter(tests_set).map(|node| node.feature).collect::<BTreeSet<_>>().len()
 }
 
-/// How many leaves a tree has at each depth.
+/// The number of leaves of a tree at each depth.
 fn leaves(tree: &sched_forest::Tree) -> Vec<u32> {
     let mut counts: Vec<u32> = Vec::new();
     tree.for_each_leaf(|_, depth| {

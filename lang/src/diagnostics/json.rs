@@ -7,7 +7,7 @@
 //! - in a document with `element`,
 //! - in an unreadable file with `byte`, where reading failed.
 //!
-//! It is null for a file as a whole. `path` is null for diagnostics without a file.
+//! `place` is null for a file as a whole. `path` is null for diagnostics without a file.
 
 use sched_diagnostics::{Place, Span};
 use serde_json::{Value, json};
