@@ -111,7 +111,7 @@ local function run()
       return #errors() == 1
     end)
     local found = errors()[1]
-    expect("message", found.message, "`parallel` is about `batch`")
+    expect("message", found.message, "`parallel(batch)`: `tile` replaced `batch`")
     assert(found.lnum == 3, found.lnum)
     local code = found.code or found.user_data.lsp.code
     expect("code", code, "S0041")
@@ -265,7 +265,7 @@ local function run()
     vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(batch)" })
     vim.cmd("SchedcBuild")
     until_seen("the finding", function()
-      return table.concat(told, "\n"):find("S0041: `parallel` is about `batch`", 1, true) ~= nil
+      return table.concat(told, "\n"):find("S0041: `parallel(batch)`: `tile` replaced `batch`", 1, true) ~= nil
     end)
     vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(block)" })
     until_seen("a text without errors", function()

@@ -29,7 +29,7 @@ pub enum RowTypes {
 pub struct Model {
     /// Its file; empty if there is none.
     pub path: PathBuf,
-    /// Its trees.
+    /// Its trees. [`Model::with_forest`] replaces them together with everything that is made from them.
     pub forest: Arc<Forest>,
     /// The forests that kernels walk, which compilations share.
     forests: KernelForests,
@@ -116,6 +116,12 @@ impl Model {
         }
     }
 
+    /// The model with other trees, for rows of the same type.
+    pub fn with_forest(self, forest: Forest) -> Model {
+        let forest = Arc::new(forest);
+        Model { forests: Arc::clone(&forest).into(), forest, facts: OnceLock::new(), ..self }
+    }
+
     /// The model with a profile from a file, if one is named.
     ///
     /// # Errors
@@ -163,6 +169,7 @@ impl Model {
 
     /// The forests that kernels walk, prepared once for all compilations.
     pub fn forests(&self) -> &KernelForests {
+        debug_assert!(Arc::ptr_eq(self.forests.source(), &self.forest), "the forests are of other trees");
         &self.forests
     }
 

@@ -16,7 +16,6 @@ use schedc_driver::compile::RowRules;
 use schedc_driver::versions::{Served, artefact, header_of, versions};
 use schedc_driver::{CodeDestination, Failure, Job, LockUse, Lookup, Model, RowTypes, Source};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Prefix of the functions of a library.
 const PREFIX: &str = "schedc";
@@ -187,14 +186,15 @@ fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure
     let values = values.checked()?;
     let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
     if !encoded.is_empty() {
-        let forest = Arc::unwrap_or_clone(model.forest).of_encoded(&encoded);
-        model.forest = Arc::new(forest.map_err(|error| Failure::model(Path::new(name), error))?);
+        let forest = Forest::clone(&model.forest).of_encoded(&encoded);
+        model = model.with_forest(forest.map_err(|error| Failure::model(Path::new(name), error))?);
         model.source.trainer = "scikit-learn";
     }
     if model.forest.feature_names.is_empty() && names.len() == model.forest.num_features {
-        let mut parts = Arc::unwrap_or_clone(model.forest).into_parts();
+        let mut parts = Forest::clone(&model.forest).into_parts();
         parts.feature_names = names;
-        model.forest = Arc::new(Forest::new(parts).map_err(|error| Failure::model(Path::new(name), error))?);
+        let forest = Forest::new(parts).map_err(|error| Failure::model(Path::new(name), error))?;
+        model = model.with_forest(forest);
     }
     let probes = probes.then(|| {
         let float = if rows == RowTypes::F32 { Float::F32 } else { model.own_rows };

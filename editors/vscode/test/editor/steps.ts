@@ -60,7 +60,7 @@ export const STEPS: readonly Step[] = [
             await bench.goTo(4, 11);
             const peek = bench.page
                 .locator('.marker-widget')
-                .filter({ hasText: '`parallel` is about `batch`' });
+                .filter({ hasText: '`parallel(batch)`: `tile` replaced `batch`' });
             await bench.insist(() => bench.key('F8'), peek);
             await bench.sees(peek, 'S0041');
             await bench.shot('problem');
@@ -303,7 +303,7 @@ export const STEPS: readonly Step[] = [
             await bench.shot('nest-partial');
             await bench.focusText();
             await bench.command('schedc: Build a Library');
-            const refused = bench.notifications.filter({ hasText: 'S0041: `parallel` is about `batch`' });
+            const refused = bench.notifications.filter({ hasText: 'S0041: `parallel(batch)`: `tile` replaced `batch`' });
             await refused.waitFor();
             assert.doesNotMatch((await refused.textContent()) ?? '', /[│╭╰─]/, 'a message is no drawing');
             await bench.sees(refused.locator('.monaco-button'), 'Explain S0041');
