@@ -265,7 +265,8 @@ local function run()
     vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(batch)" })
     vim.cmd("SchedcBuild")
     until_seen("the finding", function()
-      return table.concat(told, "\n"):find("S0041: `parallel(batch)`: `tile` replaced `batch`", 1, true) ~= nil
+      local message = "S0041: `parallel(batch)`: `tile` replaced `batch`"
+      return table.concat(told, "\n"):find(message, 1, true) ~= nil
     end)
     vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(block)" })
     until_seen("a text without errors", function()

@@ -303,7 +303,8 @@ export const STEPS: readonly Step[] = [
             await bench.shot('nest-partial');
             await bench.focusText();
             await bench.command('schedc: Build a Library');
-            const refused = bench.notifications.filter({ hasText: 'S0041: `parallel(batch)`: `tile` replaced `batch`' });
+            const hasText = 'S0041: `parallel(batch)`: `tile` replaced `batch`';
+            const refused = bench.notifications.filter({ hasText });
             await refused.waitFor();
             assert.doesNotMatch((await refused.textContent()) ?? '', /[│╭╰─]/, 'a message is no drawing');
             await bench.sees(refused.locator('.monaco-button'), 'Explain S0041');
