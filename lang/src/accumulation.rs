@@ -49,13 +49,14 @@ enum Execution {
 
 /// The order of accumulation of the nest as it stands.
 pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
-    if builder.order == TreeOrder::ByDepth {
+    if builder.tree_order() == TreeOrder::ByDepth {
         return Accumulation::Reassociated("`sortTrees` changes the order of the trees.".to_owned());
     }
-    let mut stack: Vec<(LoopId, Path)> = builder.roots.iter().map(|id| (*id, Path::default())).collect();
+    let mut stack: Vec<(LoopId, Path)> =
+        builder.tree().roots().iter().map(|id| (*id, Path::default())).collect();
     while let Some((id, mut path)) = stack.pop() {
         let node = builder.node(id);
-        let several = node.axis == Axis::Tree && (builder.trips(id) != Some(1) || node.is_part);
+        let several = node.axis == Axis::Tree && (builder.node(id).trips() != Some(1) || node.is_part);
         if several {
             if let Some(outer) = path.outer
                 && builder.node(outer).place > node.place
@@ -81,7 +82,7 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
                 }
             },
         };
-        stack.extend(node.inside.children().map(|child| (child, path)));
+        stack.extend(builder.tree().inside(id).children().map(|child| (child, path)));
     }
     Accumulation::Exact
 }
@@ -130,7 +131,7 @@ fn enter_loop(
     } else {
         !path.repeated && !path.repeated_in_grid
     };
-    let ends = node.inside.children().next().is_none();
+    let ends = builder.tree().inside(id).children().next().is_none();
     match path.trees.filter(|_| ends && !in_order) {
         Some(trees) => Err(trees),
         None => Ok(path),

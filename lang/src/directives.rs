@@ -17,25 +17,25 @@ macro_rules! directives {
             modifiers {
                 Tile "tile" { v: Index, outer: NewIndex, inner: NewIndex, size: Number }
                     "Block the loop: `outer` takes its place, `inner` contains its body."
-                    |builder, step| builder.tile(step, v, outer, inner, size);
+                    |builder, step| builder.modify(step, &Tile::new(v, outer, inner, Some(size)));
                 Split "split" { v: Index, first: NewIndex, second: NewIndex, at: Number }
                     "Cut the loop at a value; each half has a copy of the body."
-                    |builder, step| builder.split(step, v, first, second, at);
+                    |builder, step| builder.modify(step, &Split::new(v, first, second, Some(at)));
                 SplitByDepth "splitByDepth" { v: Index }
                     "Cut the tree loop into runs of trees of the same depth: `v[0]`, `v[1]`, and so on."
-                    |builder, step| builder.split_by_depth(step, v);
+                    |builder, step| builder.modify(step, &SplitByDepth::new(v));
                 Reorder "reorder" { v: Indices }
                     "Permute loops of one perfectly nested chain."
-                    |builder, step| builder.reorder(step, v);
+                    |builder, step| builder.modify(step, &Reorder::new(v));
                 Specialize "specialize" { v: Index }
                     "Give each iteration its own copy of the body: `v[k].name`."
-                    |builder, step| builder.specialize(step, v);
+                    |builder, step| builder.modify(step, &Specialize::new(v));
                 Unroll "unroll" { v: Index }
                     "Expand the loop completely."
-                    |builder, step| builder.unroll(step, v);
+                    |builder, step| builder.modify(step, &Unroll::new(v));
                 SortTrees "sortTrees" { key: Keyword(SORT_KEYS) }
                     "Sort the trees stably, shallowest first."
-                    |builder, step| builder.sort_trees(step);
+                    |builder, step| builder.modify(step, &SortTrees);
             }
             annotations {
                 Parallel "parallel" on_cpus { v: Index }

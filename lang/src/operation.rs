@@ -5,7 +5,10 @@ use std::slice::Iter;
 
 use crate::directives::{Op, SIGNATURES, Signature, directives};
 use crate::illegal::Illegal;
-use crate::lineage::{Annotation, DirectiveIndex, NestBuilder, Select, TileTrees};
+use crate::lineage::{
+    Annotation, DirectiveIndex, NestBuilder, Reorder, Select, SortTrees, Specialize, Split, SplitByDepth,
+    Tile, TileTrees, Unroll,
+};
 use crate::resolve::Arg;
 use sched_nest::Layout;
 use sched_nest::sym::Sym;
@@ -250,13 +253,13 @@ macro_rules! operations {
                         let ($builder, $step) = (builder, step);
                         $apply
                     })*
-                    Operation::Layout(layout) => builder.set_layout(step, *layout),
+                    Operation::Layout(layout) => builder.forest_mut().set_layout(step, *layout),
                     Operation::TileTrees(nodes) => {
-                        builder.set_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
+                        builder.forest_mut().set_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
                     }
                     Operation::State(v, annotation) => {
                         let loops = builder.select(step, 0, v)?;
-                        loops.into_iter().try_for_each(|id| builder.state(step, id, *annotation))
+                        loops.into_iter().try_for_each(|id| builder.annotate(step, id, *annotation))
                     }
                 }
             }

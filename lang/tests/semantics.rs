@@ -7,6 +7,7 @@ use sched_lang::diagnostics::codes;
 use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
+use sched_lang::operation::Operation;
 use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
 use sched_nest::visit::visit;
 use sched_nest::{Accumulation, TreeOrder};
@@ -85,20 +86,23 @@ fn typed_operations_mean_what_text_means() {
     let model = sched_testing::options("trees=100 depth=6").model.expect("a model");
     let mut builder = NestBuilder::new(Some(model.clone()));
     let b1 = Select::all("b1");
-    builder.tile(DirectiveIndex(0), &Select::all("batch"), "b0", "b1", &64.into()).expect("legal");
-    builder.reorder(DirectiveIndex(1), &["b0", "tree", "b1"].map(Select::all)).expect("legal");
+    let tile = |v: &str, outer: &str, inner: &str, size: i64| {
+        Operation::Tile(Select::all(v), outer.to_owned(), inner.to_owned(), size.into())
+    };
+    let reorder = |order: &[&str]| Operation::Reorder(order.iter().copied().map(Select::all).collect());
+    tile("batch", "b0", "b1", 64).apply(DirectiveIndex(0), &mut builder).expect("legal");
+    reorder(&["b0", "tree", "b1"]).apply(DirectiveIndex(1), &mut builder).expect("legal");
     let id = builder.select(DirectiveIndex(2), 0, &b1).expect("known")[0];
-    builder.state(DirectiveIndex(2), id, Annotation::Interleave(Some(8))).expect("no contradiction");
+    builder.annotate(DirectiveIndex(2), id, Annotation::Interleave(Some(8))).expect("no contradiction");
     assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
     let checked = check(text, &Options { model: Some(model), ..Options::default() });
     assert_eq!(Some(&builder.nest().0), checked.nest());
 
     let before = builder.nest();
-    let illegal =
-        builder.reorder(DirectiveIndex(3), &["b0", "b1"].map(Select::all)).expect_err("not contiguous");
+    let illegal = reorder(&["b0", "b1"]).apply(DirectiveIndex(3), &mut builder).expect_err("not contiguous");
     assert_eq!(illegal.problem.code(), Some(codes::REORDER_GAP));
-    let illegal = builder.tile(DirectiveIndex(4), &b1, "x", "y", &0.into()).expect_err("lost");
+    let illegal = tile("b1", "x", "y", 0).apply(DirectiveIndex(4), &mut builder).expect_err("lost");
     assert_eq!(
         (illegal.step, illegal.problem),
         (DirectiveIndex(2), Problem::AnnotationLost { consumer: DirectiveIndex(4) })

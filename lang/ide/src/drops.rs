@@ -79,10 +79,10 @@ fn moves(point: &mut InsertionPoint, line: &InsertedLine, work: &mut Work) -> Ve
                 } else {
                     order.rotate_left(1)
                 }
-                let order = order.iter().map(|id| point.nest().select_of(*id)).collect();
+                let order = order.iter().map(|id| point.nest().names().select_of(*id)).collect();
                 let operation = Operation::Reorder(order);
                 if point.fits(&operation, work) {
-                    let name = |id: &LoopId| point.nest().select_of(*id).to_string();
+                    let name = |id: &LoopId| point.nest().names().select_of(*id).to_string();
                     let written = line.written(&operation);
                     all.push(Move { from: name(moved), onto: name(other), written });
                 }
@@ -99,8 +99,8 @@ fn tiles(
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Tiled> {
     let mut all = Vec::new();
-    for id in point.nest().loops() {
-        let v = point.nest().select_of(id);
+    for id in point.nest().tree().loops() {
+        let v = point.nest().names().select_of(id);
         let forms = candidates::about(Op::Tile, point.nest(), &v, id, is_taken);
         let mut sizes: Vec<(i64, Written)> = Vec::new();
         for form in forms.into_iter().flatten() {
@@ -123,9 +123,9 @@ fn tiles(
 
 /// The longest runs of loops that are alone in each other.
 fn chains(nest: &NestBuilder) -> Vec<Vec<LoopId>> {
-    let only = |id: LoopId| nest.node(id).inside.only();
-    let is_first = |id: &LoopId| nest.node(*id).parent.is_none_or(|parent| only(parent) != Some(*id));
-    let heads = nest.loops().into_iter().filter(is_first);
+    let only = |id: LoopId| nest.tree().inside(id).only();
+    let is_first = |id: &LoopId| nest.tree().parent(*id).is_none_or(|parent| only(parent) != Some(*id));
+    let heads = nest.tree().loops().into_iter().filter(is_first);
     let chain = |head: LoopId| std::iter::successors(Some(head), |id| only(*id)).take(MOST_LOOPS).collect();
     heads.map(chain).filter(|chain: &Vec<LoopId>| chain.len() > 1).collect()
 }

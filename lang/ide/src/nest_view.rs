@@ -185,7 +185,7 @@ fn view(here: Here, builder: &NestBuilder) -> NestView {
         roots: positions(&nest.roots),
         loops,
         accumulation: AccumulationView { order, why },
-        representation: builder.layout().map(|layout| layout.word().to_owned()),
+        representation: builder.forest().layout().map(|layout| layout.word().to_owned()),
         tree_order: match nest.tree_order {
             TreeOrder::Model => "model",
             TreeOrder::ByDepth => "by_depth",
@@ -232,7 +232,7 @@ fn loop_view(
 ) -> LoopView {
     let this = nest.get(LoopId(id as u32));
     let annotations = &builder.node(from).annotations;
-    let chosen = builder.annotations(from);
+    let chosen = builder.node(from).effective_annotations();
     let mut badges: Vec<Badge> = annotations
         .iter()
         .map(|(annotation, step)| {
@@ -247,8 +247,8 @@ fn loop_view(
         axis: show::axis_name(this.axis),
         range: show::range(&this.start, &this.stop, &this.step),
         condition: show::condition(nest, constraints),
-        iterations: builder.trips(from),
-        origin: builder.made_by(from).and_then(|step| spans.of(step)),
+        iterations: builder.node(from).trips(),
+        origin: builder.node(from).made_by.and_then(|step| spans.of(step)),
         inside: match &this.body {
             Body::Walk => Inside::Walk,
             Body::Seq(list) => Inside::Children(positions(list)),
@@ -256,7 +256,7 @@ fn loop_view(
         },
         badges,
         bytes: working_set(builder, from),
-        idle: idle(builder.trips(from), chosen.vectorize),
+        idle: idle(builder.node(from).trips(), chosen.vectorize),
     }
 }
 

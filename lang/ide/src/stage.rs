@@ -70,10 +70,10 @@ impl Facts {
         let layouts = steps.filter(|(step, _)| is_layout(*step)).map(|(_, span)| span).collect();
         let mut facts =
             Facts { head, loops: HashMap::new(), layouts, copies: Vec::new(), shared: Vec::new() };
-        for id in builder.loops() {
+        for id in builder.tree().loops() {
             let span = |step: &DirectiveIndex| prepared.span(*step);
-            let mut spans = Loop { is_leaf: builder.node(id).inside.is_leaf(), ..Loop::default() };
-            spans.own.extend(builder.made_by(id).as_ref().and_then(span));
+            let mut spans = Loop { is_leaf: builder.tree().inside(id).is_leaf(), ..Loop::default() };
+            spans.own.extend(builder.node(id).made_by.as_ref().and_then(span));
             for (annotation, step) in &builder.node(id).annotations {
                 let Some(span) = span(step) else { continue };
                 facts.state(annotation, span, &mut spans);
@@ -104,8 +104,8 @@ impl Facts {
 
     /// Passes annotations of walks on to all loops inside.
     fn inherit(&mut self, builder: &NestBuilder) {
-        for id in builder.loops() {
-            let Some(parent) = builder.node(id).parent else { continue };
+        for id in builder.tree().loops() {
+            let Some(parent) = builder.tree().parent(id) else { continue };
             let above = self.loops.get(&builder.name(parent)).map(|above| above.walks.clone());
             if let (Some(above), Some(own)) = (above, self.loops.get_mut(&builder.name(id))) {
                 own.walks.extend(above);

@@ -23,7 +23,7 @@ pub(super) fn attach<'c>(
             Op::TileTrees => whole_trees(call, builder, report),
             Op::Representation if call.args.len() == 1 => {
                 if let Some(layout) = layout(call.args.first()) {
-                    let result = builder.set_layout(call.step, layout);
+                    let result = builder.forest_mut().set_layout(call.step, layout);
                     report_result(result, builder, report);
                 }
             }
@@ -62,14 +62,14 @@ fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener
         return;
     }
     let by_probability = matches!(call.args.get(1), Some(Arg::Word("probability")));
-    if by_probability && !builder.model.as_ref().is_some_and(|model| model.profiled) {
+    if by_probability && !builder.model().is_some_and(|model| model.profiled) {
         let illegal = Illegal::argument(call.step, 1, Problem::NoProfile, Vec::new());
         report.illegal(builder, &illegal);
     }
     let Some(sym) = call.number(0) else { return };
     match number(sym) {
         Ok(Some(nodes)) => {
-            let result = builder.set_tile_trees(call.step, TileTrees { nodes, by_probability });
+            let result = builder.forest_mut().set_tile_trees(call.step, TileTrees { nodes, by_probability });
             report_result(result, builder, report);
         }
         Ok(None) => unverified(call, 0, sym, Vec::new(), builder, report),
@@ -98,7 +98,7 @@ fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
     for id in ids {
         match annotation(call, id, builder) {
             Ok(Some(annotation)) => {
-                let result = builder.state(call.step, id, annotation);
+                let result = builder.annotate(call.step, id, annotation);
                 report_result(result, builder, report);
             }
             Ok(None) => {
@@ -155,8 +155,10 @@ fn with_run_depth(sym: &Sym, id: LoopId, builder: &NestBuilder) -> Result<Sym, P
     if !sym.mentions(&|property| property == Property::RunDepth) {
         return Ok(sym.clone());
     }
-    let depth = builder.run_depth(id);
-    if depth.is_none() && !builder.has_uncounted_copies() {
+    let around = builder.tree().path(id).into_iter().rev();
+    // Depth of the trees at a loop inside a copy of a `splitByDepth`.
+    let depth = around.filter_map(|on| builder.node(on).run_depth).next();
+    if depth.is_none() && !builder.names().has_uncounted_copies() {
         return Err(Problem::RunDepthUnknown);
     }
     let known = |property| depth.filter(|_| property == Property::RunDepth).map(i64::from);

@@ -92,7 +92,9 @@ impl<'p> InsertionPoint<'p> {
         let on_threads =
             |id: LoopId| whole.node(id).annotations.iter().any(|(a, _)| *a == Annotation::Parallel);
         let loops = operation.loops().iter().flat_map(|v| whole.select(NEW, 0, v).unwrap_or_default());
-        loops.into_iter().any(|id| whole.path(id).into_iter().chain(whole.subtree(id)).any(on_threads))
+        loops
+            .into_iter()
+            .any(|id| whole.tree().path(id).into_iter().chain(whole.tree().subtree(id)).any(on_threads))
     }
 
     /// Number of loops that an operation would copy. If they exceed the remaining work, the schedule would
@@ -101,15 +103,15 @@ impl<'p> InsertionPoint<'p> {
         let Operation::Specialize(v) = operation else { return 0 };
         let ids = self.here.select(NEW, 0, v).unwrap_or_default();
         let copied = |id: LoopId| {
-            let trips = self.here.trips(id).and_then(|trips| usize::try_from(trips).ok()).unwrap_or(0);
-            trips.saturating_mul(self.here.subtree(id).len())
+            let trips = self.here.node(id).trips().and_then(|trips| usize::try_from(trips).ok()).unwrap_or(0);
+            trips.saturating_mul(self.here.tree().subtree(id).len())
         };
         ids.into_iter().map(copied).fold(0, usize::saturating_add)
     }
 
     /// Number of runs of trees of the same depth, in the order of the nest; 0 if unknown.
     fn runs(&self) -> usize {
-        match (&self.here.model, self.here.order) {
+        match (self.here.model(), self.here.tree_order()) {
             (Some(model), TreeOrder::Model) => model.depths.changes(),
             _ => 0,
         }
@@ -133,12 +135,12 @@ impl<'p> InsertionPoint<'p> {
     /// Whether a modifier fits.
     fn shapes(&self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let mut trial = self.here.clone();
-        work.spend(trial.nodes.len() / 2);
-        let loops = trial.nodes.len();
+        work.spend(trial.indices().iter().len() / 2);
+        let loops = trial.indices().iter().len();
         if operation.apply(NEW, &mut trial).is_err() {
             return false;
         }
-        work.spend(trial.nodes.len() - loops);
+        work.spend(trial.indices().iter().len() - loops);
         let mut found = Trial::with(&self.known, work.whole);
         modifiers::report_remarks(operation.op(), &mut trial, &mut found);
         let is_whole = self.finish(&mut trial, limits, &mut found);
@@ -149,7 +151,7 @@ impl<'p> InsertionPoint<'p> {
     /// Whether an annotation fits. Annotations apply to the final nest and can be taken back.
     fn holds(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let Some(whole) = &mut self.whole else { return false };
-        work.spend(1 + whole.loop_count() / 2);
+        work.spend(1 + whole.tree().loop_count() / 2);
         let mut found = Trial::new(&self.known);
         let is_annotated = operation.apply(NEW, whole).is_ok();
         if is_annotated {
@@ -166,7 +168,7 @@ impl<'p> InsertionPoint<'p> {
             return false;
         }
         annotate::attach(self.before.iter().chain(&self.after).copied(), builder, listener);
-        listener.spend(builder.loop_count() / 2);
+        listener.spend(builder.tree().loop_count() / 2);
         if !listener.has_enough() {
             judge(builder, limits, listener);
         }

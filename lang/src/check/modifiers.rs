@@ -2,7 +2,7 @@
 
 use crate::directives::{self, Op, Role, Signature};
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{NestBuilder, RemarkKind};
+use crate::lineage::{NestBuilder, RemarkKind, Split, Tile};
 use crate::listener::Listener;
 use crate::operation::Operation;
 use crate::resolve::{Arg, Call};
@@ -19,7 +19,7 @@ pub(super) fn apply<'c>(
     report: &mut dyn Listener,
 ) -> bool {
     for call in calls.filter(|call| call.shapes) {
-        let loops = builder.nodes.len();
+        let loops = builder.indices().iter().len();
         let result = apply_one(call, builder, report);
         if let Err(illegal) = result {
             report.illegal(builder, &illegal);
@@ -29,7 +29,7 @@ pub(super) fn apply<'c>(
             recover(call, &illegal, builder, report);
         }
         report_remarks(call.op, builder, report);
-        report.spend(1 + builder.nodes.len() - loops);
+        report.spend(1 + builder.indices().iter().len() - loops);
         if report.has_enough() {
             return false;
         }
@@ -79,10 +79,10 @@ fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) 
 fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> {
     match (call.op, call.args.as_slice()) {
         (Op::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {
-            Some(builder.tile_or_guess(call.step, v, outer, inner, None))
+            Some(builder.modify(call.step, &Tile::new(v, outer, inner, None)))
         }
         (Op::Split, [Arg::Index(v), Arg::New(first), Arg::New(second), _]) => {
-            Some(builder.split_or_guess(call.step, v, first, second, None))
+            Some(builder.modify(call.step, &Split::new(v, first, second, None)))
         }
         _ => None,
     }
@@ -102,13 +102,13 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &m
     }
     let new_loops = directives::of(call.op).map_or(0, Signature::new_loops);
     for name in call.new_names() {
-        builder.poison(name);
+        builder.names_mut().poison(name);
     }
     if call.new_names().count() < new_loops {
-        builder.poison_unknown();
+        builder.names_mut().poison_unknown();
     }
     if matches!(call.op, Op::Specialize | Op::SplitByDepth) {
-        call.selects().for_each(|(_, select)| builder.poison_copies(&select.name));
+        call.selects().for_each(|(_, select)| builder.names_mut().poison_copies(&select.name));
     }
     let reshapes = (new_loops > 0 || call.op == Op::Reorder) && illegal.problem != Problem::ReorderFew;
     if reshapes {

@@ -70,7 +70,7 @@ impl Outcome {
         options: &Options,
         finding: &Diagnostic,
     ) -> Vec<Fix> {
-        let loops: usize = self.variants().map(|variant| variant.builder.nodes.len()).sum();
+        let loops: usize = self.variants().map(|variant| variant.builder.indices().iter().len()).sum();
         if loops > FEW_LOOPS {
             return finding.fixes.clone();
         }
@@ -167,7 +167,7 @@ impl Outcome {
 
     /// Lineage of one of the schedules.
     pub fn lineage(&self, source: &str, file: &File, at: usize) -> Lineage {
-        let indices = self.variant(at).builder.record();
+        let indices = crate::lineage::record(&self.variant(at).builder);
         let part = parts(file).into_iter().nth(at);
         let events = part.map(|part| Report::new(source, &part.file, false).events());
         Lineage { indices, events: events.unwrap_or_default() }

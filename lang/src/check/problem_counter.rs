@@ -73,7 +73,7 @@ impl Listener for Trial<'_> {
 fn problem(builder: &NestBuilder, illegal: &Illegal) -> Option<(DirectiveIndex, Code)> {
     let code = illegal.problem.code()?;
     let is_consequence =
-        illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id));
+        illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.node(*id).tainted);
     let severity = code.severity();
     (!is_consequence && severity >= Severity::Warning).then_some((illegal.step, code))
 }

@@ -47,7 +47,7 @@ impl Variant {
             let (mut nest, _) = self.builder.nest();
             nest.batch_size = self.batch_size;
             nest.shared_memory = self.shared_memory;
-            nest.representation = self.builder.layout();
+            nest.representation = self.builder.forest().layout();
             nest
         })
     }
@@ -120,7 +120,7 @@ impl<'a> ResolvedPart<'a> {
 /// Reports unknown facts in a nest that is to be compiled.
 fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnostic> {
     let unknown = unknown_facts(variant.nest());
-    if unknown.is_empty() && !variant.builder.has_uncounted_copies() {
+    if unknown.is_empty() && !variant.builder.names().has_uncounted_copies() {
         return None;
     }
     if unknown == [Property::BatchSize] {

@@ -38,7 +38,8 @@ impl Listener for Words<'_, '_> {
     /// Reports a problem, unless it follows from an earlier one.
     fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         let Some(code) = illegal.problem.code() else { return };
-        if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.is_tainted(*id)) {
+        if illegal.problem.may_be_a_consequence() && illegal.loops.iter().any(|id| builder.node(*id).tainted)
+        {
             return;
         }
         if !self.seen.insert((illegal.step, code)) || self.report.is_full(code) {
@@ -89,7 +90,7 @@ impl<'r, 'a> Words<'r, 'a> {
         const LABELS: usize = 4;
         let mut makers: Vec<(DirectiveIndex, Vec<String>)> = Vec::new();
         for id in &illegal.loops {
-            let Some(step) = builder.made_by(*id).filter(|step| *step != illegal.step) else { continue };
+            let Some(step) = builder.node(*id).made_by.filter(|step| *step != illegal.step) else { continue };
             let name = format!("`{}`", builder.name(*id));
             match makers.iter_mut().find(|(known, _)| *known == step) {
                 Some((_, names)) if names.len() < LABELS => names.push(name),
@@ -109,7 +110,7 @@ impl<'r, 'a> Words<'r, 'a> {
         }
         let about_loops =
             !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
-        if about_loops && self.nests < SHOWN_NESTS && builder.loop_count() <= SHOWN_LOOPS {
+        if about_loops && self.nests < SHOWN_NESTS && builder.tree().loop_count() <= SHOWN_LOOPS {
             self.nests += 1;
             let (nest, origin) = builder.nest();
             let marks: Vec<LoopId> = (0..origin.len() as u32)

@@ -65,7 +65,7 @@ pub fn about(
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Forms> {
     let state = |annotation: Annotation| Operation::State(v.clone(), annotation);
-    let deepest = builder.deepest;
+    let deepest = builder.deepest();
     match op {
         Op::Tile => vec![tiles(builder, v, id, is_taken)],
         Op::Split => vec![splits(builder, v, id, is_taken)],
@@ -105,7 +105,7 @@ fn shapes(
     about: Option<(&Select, LoopId)>,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Option<Forms> {
-    let axis = about.map_or(Axis::Tree, |(_, id)| builder.axis(id));
+    let axis = about.map_or(Axis::Tree, |(_, id)| builder.node(id).axis);
     let mut new = <[String; 2]>::from(fresh(builder, axis, is_taken)).map(Arg::New).into_iter();
     let mut all: Vec<Vec<Arg>> = vec![Vec::new()];
     for parameter in directives::of(op)?.parameters {
@@ -127,7 +127,7 @@ fn shapes(
 /// All live names, and their copies if there are several.
 pub fn names(builder: &NestBuilder) -> Vec<NamedLoop> {
     let mut all: Vec<NamedLoop> = Vec::new();
-    let loops = builder.loops();
+    let loops = builder.tree().loops();
     let mut seen = std::collections::HashMap::new();
     for id in &loops {
         let bare = &*builder.node(*id).name;
@@ -140,7 +140,7 @@ pub fn names(builder: &NestBuilder) -> Vec<NamedLoop> {
     for id in &loops {
         let copies = seen.get(&*builder.node(*id).name).copied().unwrap_or(0);
         if (2..=MOST_COPIES).contains(&copies) {
-            all.push((builder.select_of(*id), *id));
+            all.push((builder.names().select_of(*id), *id));
         }
     }
     all
@@ -149,7 +149,7 @@ pub fn names(builder: &NestBuilder) -> Vec<NamedLoop> {
 /// Two unused neighbouring names: `b2` and `b3`.
 pub fn fresh(builder: &NestBuilder, axis: Axis, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
     let letter = if axis == Axis::Row { 'b' } else { 't' };
-    let is_free = |name: &String| !builder.is_declared(name) && !is_taken(name);
+    let is_free = |name: &String| !builder.names().is_declared(name) && !is_taken(name);
     let pairs = (0..100_000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
     let free = pairs.into_iter().find(|(a, b)| is_free(a) && is_free(b));
     free.unwrap_or_else(|| (format!("{letter}_outer"), format!("{letter}_inner")))
@@ -221,22 +221,23 @@ fn reorders(builder: &NestBuilder) -> Vec<Forms> {
             all.push(form);
         }
     };
-    let chains: Vec<Vec<LoopId>> = builder.loops().into_iter().map(|id| chain_from(builder, id)).collect();
+    let chains: Vec<Vec<LoopId>> =
+        builder.tree().loops().into_iter().map(|id| chain_from(builder, id)).collect();
     for chain in &chains {
         if let [outer, inner, other] = chain[..]
-            && builder.axis(outer) == builder.axis(inner)
-            && builder.axis(inner) != builder.axis(other)
+            && builder.node(outer).axis == builder.node(inner).axis
+            && builder.node(inner).axis != builder.node(other).axis
         {
             let order = [outer, other, inner];
             add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
-            add(order.iter().map(|id| builder.select_of(*id)).collect());
+            add(order.iter().map(|id| builder.names().select_of(*id)).collect());
         }
     }
     for chain in chains {
         for length in 2..=chain.len() {
             for order in orders(&chain[..length]) {
                 add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
-                add(order.iter().map(|id| builder.select_of(*id)).collect());
+                add(order.iter().map(|id| builder.names().select_of(*id)).collect());
             }
         }
     }
@@ -248,7 +249,7 @@ fn chain_from(builder: &NestBuilder, id: LoopId) -> Vec<LoopId> {
     let mut chain = vec![id];
     let mut last = id;
     while chain.len() < SMALL_CHAIN
-        && let Some(only) = builder.node(last).inside.only()
+        && let Some(only) = builder.tree().inside(last).only()
     {
         chain.push(only);
         last = only;

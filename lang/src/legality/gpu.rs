@@ -25,7 +25,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
     if let Some((_, parallel)) = parallel {
         problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu: step }, vec![id]));
     }
-    let path = builder.path(id);
+    let path = builder.tree().path(id);
     let outer: Vec<(LoopId, GpuDimension, DirectiveIndex)> = path
         .iter()
         .filter(|on| **on != id)
@@ -40,7 +40,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         GpuLevel::Grid => limits.grid_axis(dimension.axis),
         GpuLevel::Block => limits.block_axis(dimension.axis),
     };
-    if let Some(count) = builder.trips(id).filter(|trips| *trips > most)
+    if let Some(count) = builder.node(id).trips().filter(|trips| *trips > most)
         && (dimension.level == GpuLevel::Grid || most < limits.gpu.threads)
     {
         let problem = Problem::DimensionTooLarge { dimension, count, limit: most };
@@ -55,7 +55,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
 /// Refuses a parallel loop around or inside loops on the GPU. Launches run one after the other, and GPU
 /// threads cannot start CPU threads.
 fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, problems: &mut Vec<Illegal>) {
-    let mut others = builder.path(id).into_iter().chain(builder.subtree(id));
+    let mut others = builder.tree().path(id).into_iter().chain(builder.tree().subtree(id));
     if let Some((other, gpu)) = others.find_map(|on| mapped(builder, on).map(|(_, gpu)| (on, gpu))) {
         problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu }, vec![id, other]));
     }
@@ -71,7 +71,7 @@ fn check_block_loop(
     limits: &Limits,
     problems: &mut Vec<Illegal>,
 ) {
-    let below = builder.subtree(id);
+    let below = builder.tree().subtree(id);
     let is_grid = |dimension: &GpuDimension| dimension.level == GpuLevel::Grid;
     let grid_below =
         below.iter().find(|on| mapped(builder, **on).is_some_and(|(dimension, _)| is_grid(&dimension)));
@@ -84,7 +84,7 @@ fn check_block_loop(
         return;
     }
     let node = builder.node(id);
-    let Some(own) = builder.trips(id) else {
+    let Some(own) = builder.node(id).trips() else {
         let at_run_time = [&node.start, &node.stop, &node.step]
             .iter()
             .any(|s| s.mentions(&|property| property == Property::Rows));
@@ -102,7 +102,7 @@ fn check_block_loop(
         return;
     }
     let blocks = outer.iter().filter(|(_, dimension, _)| dimension.level == GpuLevel::Block);
-    let around: i64 = blocks.filter_map(|(on, ..)| builder.trips(*on)).fold(1, i64::saturating_mul);
+    let around: i64 = blocks.filter_map(|(on, ..)| builder.node(*on).trips()).fold(1, i64::saturating_mul);
     let threads = own.saturating_mul(around);
     let limit = limits.gpu.threads;
     if threads > limit {

@@ -15,11 +15,13 @@ pub(super) fn check(
     problems: &mut Vec<Illegal>,
 ) {
     only_oblivious(builder, loops, problems);
-    let Some((_, tiles)) = builder.tile_trees.filter(|(tiles, _)| tiles.nodes > 1) else { return };
+    let Some((_, tiles)) = builder.forest().tile_trees().filter(|(tiles, _)| tiles.nodes > 1) else { return };
     let mut refuse = |step: DirectiveIndex, ids: Vec<LoopId>, problem: Problem| {
         problems.push(Illegal::at(step, problem, ids));
     };
-    if let Some((layout, step)) = builder.layout.filter(|(layout, _)| holds_single_nodes(*layout, target)) {
+    if let Some((layout, step)) =
+        builder.forest().layout_setting().filter(|(layout, _)| holds_single_nodes(*layout, target))
+    {
         refuse(step, Vec::new(), Problem::LayoutNeedsSingleNodes { layout, tiles });
     }
     for id in loops {
@@ -42,23 +44,22 @@ pub(super) fn check(
 
 /// Refuses layouts of oblivious trees for other trees. Each `representation` reports the first such tree.
 fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
-    let Some(model) = builder.model.as_ref().filter(|model| model.oblivious.len() == model.depths.len())
-    else {
+    let Some(model) = builder.model().filter(|model| model.oblivious.len() == model.depths.len()) else {
         return;
     };
     let oblivious = |layout: Layout| layout.shapes() == Shapes::Oblivious;
     let asks = |annotation: &Annotation| {
         matches!(annotation, Annotation::Layout(layout) if oblivious(*layout)).then_some(())
     };
-    let asked =
-        builder.layout().is_some_and(oblivious) || loops.iter().any(|id| find(builder, *id, asks).is_some());
+    let asked = builder.forest().layout().is_some_and(oblivious)
+        || loops.iter().any(|id| find(builder, *id, asks).is_some());
     if !asked || model.oblivious.iter().all(|tree| *tree) {
         return;
     }
-    let order = order(model, builder.order);
+    let order = order(model, builder.tree_order());
     let depths: Vec<u32> = order.iter().map(|tree| model.depths[*tree]).collect();
     let (nest, origin) = builder.nest();
-    let layout = builder.layout().unwrap_or(Layout::Sparse);
+    let layout = builder.forest().layout().unwrap_or(Layout::Sparse);
     let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
     let mut said = Vec::new();
     for (leaf, leaf_loop) in leaf_loops.iter().filter(|(_, leaf_loop)| oblivious(leaf_loop.layout)) {

@@ -13,15 +13,15 @@ use sched_nest::{Layout, LoopId, ModelInfo, Nodes, TileTrees, TreeOrder};
 type LeafLoops = BTreeMap<LoopId, LeafLoop>;
 
 pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
-    let (Some(model), Some(deepest)) = (&builder.model, builder.deepest) else { return };
-    let tiles = builder.tile_trees.map(|(tiles, _)| tiles).filter(|tiles| tiles.nodes > 1);
-    let trees = Trees { model, order: order(model, builder.order), tiles };
+    let (Some(model), Some(deepest)) = (builder.model(), builder.deepest()) else { return };
+    let tiles = builder.forest().tile_trees().map(|(tiles, _)| tiles).filter(|tiles| tiles.nodes > 1);
+    let trees = Trees { model, order: order(model, builder.tree_order()), tiles };
     if !may_be_large(builder, loops, &trees, deepest) {
         return;
     }
     let (nest, origin) = builder.nest();
     // Without an annotation, the compiler chooses a layout that fits.
-    let layout = builder.layout().unwrap_or(Layout::Sparse);
+    let layout = builder.forest().layout().unwrap_or(Layout::Sparse);
     let depths: Vec<u32> = (0..trees.order.len()).map(|at| trees.depth(at)).collect();
     let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
     // Another rule refuses complete trees with tiles.
@@ -156,7 +156,7 @@ fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest:
             _ => false,
         })
     };
-    builder.layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
+    builder.forest().layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
 }
 
 /// Whether each tree is complete by itself. Trees of straight layouts are padded to one depth, and counted
@@ -183,7 +183,7 @@ pub(super) fn representation_of(
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::Layout(_)).then_some(());
     innermost(builder, leaf, asks)
         .map(|(id, step)| (vec![id], step))
-        .or_else(|| builder.layout.map(|(_, step)| (Vec::new(), step)))
+        .or_else(|| builder.forest().layout_setting().map(|(_, step)| (Vec::new(), step)))
 }
 
 fn innermost(
@@ -191,6 +191,6 @@ fn innermost(
     leaf: LoopId,
     asks: impl Fn(&Annotation) -> Option<()>,
 ) -> Option<(LoopId, DirectiveIndex)> {
-    let path = builder.path(leaf);
+    let path = builder.tree().path(leaf);
     path.iter().rev().find_map(|id| find(builder, *id, &asks).map(|((), step)| (*id, step)))
 }

@@ -21,7 +21,7 @@ use crate::options::TargetKind;
 /// All problems of the final nest, as plain data. Empty means that it is legal for the target.
 pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let target = limits.kind;
-    let loops = builder.loops();
+    let loops = builder.tree().loops();
     let mut problems = Vec::new();
     for id in &loops {
         walks::check(builder, *id, target, &mut problems);

@@ -13,15 +13,15 @@ const SUM: u64 = 4;
 
 pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Illegal>) {
     outside_launch(builder, problems);
-    if builder.model.is_none() {
+    if builder.model().is_none() {
         return;
     }
     // Each outermost loop is a launch. Copies of a loop share memory.
-    for root in &builder.roots {
+    for root in builder.tree().roots() {
         let mut uses: BTreeMap<DirectiveIndex, (u64, LoopId)> = BTreeMap::new();
-        for id in builder.subtree(*root) {
+        for id in builder.tree().subtree(*root) {
             for (annotation, step) in &builder.node(id).annotations {
-                let bytes = match (annotation, builder.axis(id)) {
+                let bytes = match (annotation, builder.node(id).axis) {
                     (Annotation::Cache, _) if !in_launch(builder, id) => None,
                     (Annotation::Cache, _) => working_set(builder, id),
                     (Annotation::SharedReduce, Axis::Tree) => partial_sums(builder, id),
@@ -56,7 +56,7 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
 }
 
 fn outside_launch(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
-    for id in builder.loops() {
+    for id in builder.tree().loops() {
         let cached = find(builder, id, |annotation| matches!(annotation, Annotation::Cache).then_some(()));
         if let Some(((), step)) = cached.filter(|_| !in_launch(builder, id)) {
             problems.push(Illegal::argument(step, 0, Problem::CacheOutsideLaunch, vec![id]));
@@ -67,8 +67,8 @@ fn outside_launch(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
 /// Smallest number of bytes that one iteration of `id` uses: rows of a row loop, trees of a tree loop. On a
 /// GPU, all threads of the block count. `None` if unknown.
 pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
-    let model = builder.model.as_ref()?;
-    let axis = builder.axis(id);
+    let model = builder.model()?;
+    let axis = builder.node(id).axis;
     let count = values(builder, id, axis)?;
     Some(match axis {
         Axis::Row => count.saturating_mul(least(builder, id, |layout| model.copied_bytes(layout))),
@@ -79,8 +79,11 @@ pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
 
 /// Smallest value of `bytes` over the layouts of the walks below a loop.
 fn least(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
-    let leaves =
-        builder.subtree(id).into_iter().filter(|on| builder.node(*on).inside.children().next().is_none());
+    let leaves = builder
+        .tree()
+        .subtree(id)
+        .into_iter()
+        .filter(|on| builder.tree().inside(*on).children().next().is_none());
     // Without an annotation, the compiler chooses a layout whose nodes are records.
     leaves.map(|leaf| bytes(layout_of(builder, leaf).unwrap_or(Layout::Sparse))).min().unwrap_or(0)
 }
@@ -91,12 +94,12 @@ fn layout_of(builder: &NestBuilder, leaf: LoopId) -> Option<Layout> {
         Annotation::Layout(layout) => Some(*layout),
         _ => None,
     };
-    let innermost = builder.path(leaf).into_iter().rev().find_map(|on| find(builder, on, said));
-    innermost.map(|(layout, _)| layout).or_else(|| builder.layout())
+    let innermost = builder.tree().path(leaf).into_iter().rev().find_map(|on| find(builder, on, said));
+    innermost.map(|(layout, _)| layout).or_else(|| builder.forest().layout())
 }
 
 fn in_launch(builder: &NestBuilder, id: LoopId) -> bool {
-    builder.path(id).into_iter().any(|on| level(builder, on) == Some(GpuLevel::Grid))
+    builder.tree().path(id).into_iter().any(|on| level(builder, on) == Some(GpuLevel::Grid))
 }
 
 fn level(builder: &NestBuilder, id: LoopId) -> Option<GpuLevel> {
@@ -110,8 +113,8 @@ fn level(builder: &NestBuilder, id: LoopId) -> Option<GpuLevel> {
 /// Number of rows or trees of all threads of a block in one iteration of `id`; `None` if unknown.
 fn values(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<u64> {
     let mut sums = most_below(builder, id, axis)?;
-    for on in builder.path(id) {
-        if builder.axis(on) == axis && level(builder, on) == Some(GpuLevel::Block) {
+    for on in builder.tree().path(id) {
+        if builder.node(on).axis == axis && level(builder, on) == Some(GpuLevel::Block) {
             sums = sums.and(builder, on)?;
         }
     }
@@ -131,7 +134,7 @@ impl SumBounds {
     fn and(self, builder: &NestBuilder, id: LoopId) -> Option<SumBounds> {
         Some(SumBounds {
             span: self.span.checked_add(last_offset(builder, id)?)?,
-            combinations: self.combinations.saturating_mul(builder.trips(id)?.max(1)),
+            combinations: self.combinations.saturating_mul(builder.node(id).trips()?.max(1)),
         })
     }
 
@@ -144,13 +147,13 @@ impl SumBounds {
 fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<SumBounds> {
     let mut most = SumBounds::ONE;
     let mut stack: Vec<(LoopId, SumBounds)> =
-        builder.node(id).inside.children().map(|child| (child, SumBounds::ONE)).collect();
+        builder.tree().inside(id).children().map(|child| (child, SumBounds::ONE)).collect();
     while let Some((at, mut sums)) = stack.pop() {
-        if builder.axis(at) == axis {
+        if builder.node(at).axis == axis {
             sums = sums.and(builder, at)?;
         }
         most = most.max(sums);
-        stack.extend(builder.node(at).inside.children().map(|child| (child, sums)));
+        stack.extend(builder.tree().inside(at).children().map(|child| (child, sums)));
     }
     Some(most)
 }
@@ -158,32 +161,32 @@ fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<SumBounds
 /// Distance from a loop's first value to its last one.
 fn last_offset(builder: &NestBuilder, id: LoopId) -> Option<i64> {
     let stride = builder.node(id).step.as_int()?;
-    builder.trips(id)?.checked_sub(1)?.max(0).checked_mul(stride)
+    builder.node(id).trips()?.checked_sub(1)?.max(0).checked_mul(stride)
 }
 
 /// Bytes of partial sums: one slot for each iteration of the tree loops over threads, row of the block and
 /// output.
 fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
-    let model = builder.model.as_ref()?;
+    let model = builder.model()?;
     let on_block =
-        |on: &LoopId| builder.axis(*on) == Axis::Tree && level(builder, *on) == Some(GpuLevel::Block);
+        |on: &LoopId| builder.node(*on).axis == Axis::Tree && level(builder, *on) == Some(GpuLevel::Block);
     let shares = |on: &LoopId| {
         let is = |annotation: &Annotation| matches!(annotation, Annotation::SharedReduce).then_some(());
         *on != id && on_block(on) && find(builder, *on, is).is_some()
     };
-    if builder.path(id).iter().any(shares) {
+    if builder.tree().path(id).iter().any(shares) {
         // The outer loop has slots for both.
         return None;
     }
-    let around = builder.path(id).into_iter().filter(on_block);
+    let around = builder.tree().path(id).into_iter().filter(on_block);
     let mut slots = 1_u64;
     for on in around {
-        slots = slots.saturating_mul(u64::try_from(builder.trips(on)?).ok()?);
+        slots = slots.saturating_mul(u64::try_from(builder.node(on).trips()?).ok()?);
     }
-    let below = builder.subtree(id).into_iter().filter(|on| *on != id && on_block(on));
-    let inner: Option<Vec<u64>> = below.map(|on| u64::try_from(builder.trips(on)?).ok()).collect();
+    let below = builder.tree().subtree(id).into_iter().filter(|on| *on != id && on_block(on));
+    let inner: Option<Vec<u64>> = below.map(|on| u64::try_from(builder.node(on).trips()?).ok()).collect();
     slots = slots.saturating_mul(inner?.into_iter().max().unwrap_or(1));
-    let grid = builder.path(id).into_iter().rev();
+    let grid = builder.tree().path(id).into_iter().rev();
     let outer = grid.clone().find(|on| level(builder, *on) == Some(GpuLevel::Grid))?;
     let rows = values(builder, outer, Axis::Row)?;
     let outputs = u64::from(model.num_classes.max(1));

@@ -51,7 +51,7 @@ pub(crate) fn is_large(builder: &NestBuilder) -> bool {
 fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {
     let mut size = Size::default();
     let mut largest: Option<(u64, DirectiveIndex, LoopId)> = None;
-    let mut stack: Vec<CodeSize> = builder.roots.iter().map(|id| CodeSize::new(*id)).collect();
+    let mut stack: Vec<CodeSize> = builder.tree().roots().iter().map(|id| CodeSize::new(*id)).collect();
     while let Some(mut around) = stack.pop() {
         let id = around.id;
         let outside = around.copies;
@@ -63,13 +63,12 @@ fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {
         if around.copies == outside {
             size.loops = size.loops.saturating_add(outside);
         }
-        let node = builder.node(id);
-        if node.inside.is_leaf() {
+        if builder.tree().inside(id).is_leaf() {
             size.walks = size.walks.saturating_add(around.walks());
             size.instructions = size.instructions.saturating_add(around.instructions());
-            size.loops = size.loops.saturating_add(around.loops_of_walks(builder.deepest));
+            size.loops = size.loops.saturating_add(around.loops_of_walks(builder.deepest()));
         }
-        stack.extend(node.inside.children().map(|id| CodeSize { id, ..around }));
+        stack.extend(builder.tree().inside(id).children().map(|id| CodeSize { id, ..around }));
     }
     (size, largest.map(|(_, step, id)| (step, id)))
 }
@@ -96,7 +95,7 @@ impl CodeSize {
     /// Adds the annotations of the loop itself. Returns the largest factor and its directive.
     fn enter(&mut self, builder: &NestBuilder) -> Option<(u64, DirectiveIndex)> {
         let node = builder.node(self.id);
-        let mut largest = match (&node.inside, node.specialized_by) {
+        let mut largest = match (builder.tree().inside(self.id), node.specialized_by) {
             (Inside::Cases(cases), Some(by)) => Some((cases.len() as u64, by)),
             _ => None,
         };
@@ -111,17 +110,17 @@ impl CodeSize {
 
     /// Adds an annotation. Returns its factor, if there is one.
     fn take(&mut self, annotation: &Annotation, builder: &NestBuilder) -> Option<u64> {
-        let known = |n: u32| u64::from(builder.deepest.unwrap_or(STEPS_UNKNOWN).min(n));
-        let seq = matches!(builder.node(self.id).inside, Inside::Seq(_));
+        let known = |n: u32| u64::from(builder.deepest().unwrap_or(STEPS_UNKNOWN).min(n));
+        let seq = matches!(builder.tree().inside(self.id), Inside::Seq(_));
         Some(match annotation {
             Annotation::Unroll if seq => {
-                let trips = builder.trips(self.id).and_then(|trips| u64::try_from(trips).ok());
+                let trips = builder.node(self.id).trips().and_then(|trips| u64::try_from(trips).ok());
                 let factor = trips.unwrap_or(1).max(1);
                 self.copies = self.copies.saturating_mul(factor);
                 factor
             }
             Annotation::Interleave(_) => {
-                self.group = builder.annotations(self.id).interleave.unwrap_or(1).into();
+                self.group = builder.node(self.id).effective_annotations().interleave.unwrap_or(1).into();
                 self.group
             }
             Annotation::UnrollWalk(n) => {

@@ -8,7 +8,7 @@ use sched_nest::{Axis, LoopId};
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollAndJam).then_some(());
     let Some(((), step)) = find(builder, id, asks) else { return };
-    let problem = match builder.axis(id) {
+    let problem = match builder.node(id).axis {
         Axis::Row => Some(Problem::NotTrees),
         Axis::Tree => need(builder, id).map(Problem::CannotUnrollAndJam),
     };
@@ -17,14 +17,15 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
 
 /// Unmet need of a loop over trees.
 fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
-    let inside = &builder.node(id).inside;
+    let inside = &builder.tree().inside(id);
     let leaf = inside.only().filter(|leaf| {
-        let over_rows = builder.axis(*leaf) == Axis::Row && builder.node(*leaf).inside.is_leaf();
+        let over_rows = builder.node(*leaf).axis == Axis::Row && builder.tree().inside(*leaf).is_leaf();
         over_rows && matches!(inside, Inside::Seq(_))
     });
     let Some(leaf) = leaf else {
-        let below = builder.subtree(id).into_iter();
-        let rows = below.filter(|id| builder.axis(*id) == Axis::Row && builder.node(*id).inside.is_leaf());
+        let below = builder.tree().subtree(id).into_iter();
+        let rows =
+            below.filter(|id| builder.node(*id).axis == Axis::Row && builder.tree().inside(*id).is_leaf());
         return Some(UnrollAndJamNeeds::Rows { leaves: rows.take(4).map(|id| builder.name(id)).collect() });
     };
     let name = builder.name(leaf);
@@ -39,7 +40,7 @@ fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
     if let Some(stride) = builder.node(leaf).step.as_int().filter(|step| *step != 1) {
         return Some(UnrollAndJamNeeds::Adjacent { leaf: name, stride });
     }
-    let stated = builder.annotations(leaf);
+    let stated = builder.node(leaf).effective_annotations();
     let vectors = stated.vectorize.is_some_and(|lanes| lanes > 1);
     let several = stated.interleave.is_some_and(|vectors| vectors > 1);
     (!vectors || !several).then_some(UnrollAndJamNeeds::Vectors { leaf: name, vectors, several })

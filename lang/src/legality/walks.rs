@@ -12,10 +12,10 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, target: TargetKind, probl
         if !matches!(annotation, Annotation::Interleave(_) | Annotation::Vectorize(_)) {
             continue;
         }
-        if !node.inside.is_leaf() {
-            let below = builder.subtree(id);
+        if !builder.tree().inside(id).is_leaf() {
+            let below = builder.tree().subtree(id);
             let leaves: Vec<LoopId> =
-                below.into_iter().filter(|id| builder.node(*id).inside.is_leaf()).take(4).collect();
+                below.into_iter().filter(|id| builder.tree().inside(*id).is_leaf()).take(4).collect();
             let names = leaves.iter().map(|id| builder.name(*id)).collect();
             problems.push(Illegal::argument(*step, 0, Problem::NotLeaf { leaves: names }, vec![id]));
         }
@@ -34,8 +34,8 @@ fn gpu_lanes(builder: &NestBuilder, id: LoopId) -> Option<u32> {
         Annotation::Layout(layout) => Some(*layout),
         _ => None,
     };
-    let path = builder.path(id);
+    let path = builder.tree().path(id);
     let named = path.iter().rev().find_map(|on| find(builder, *on, layout).map(|(layout, _)| layout));
-    let lanes = named.or(builder.layout()).map_or(1, Layout::gpu_lanes);
-    (builder.axis(id) == Axis::Row && lanes > 1).then_some(lanes)
+    let lanes = named.or(builder.forest().layout()).map_or(1, Layout::gpu_lanes);
+    (builder.node(id).axis == Axis::Row && lanes > 1).then_some(lanes)
 }

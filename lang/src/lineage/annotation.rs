@@ -1,6 +1,7 @@
 //! Annotations of loops, as one table. The enum and the common functions of all annotations derive from it.
 
 use crate::directives::{self, Op};
+use crate::illegal::Problem;
 use sched_nest::{Annotations, GpuDimension, Layout, Reduce};
 
 /// Largest number of walks advanced together, and widest vector in lanes.
@@ -205,5 +206,20 @@ impl Annotation {
             matches!(a, Annotation::Parallel | Annotation::Unroll | Annotation::UnrollAndJam)
         };
         (self.same_kind(other) || (runs(self) && runs(other))) && self != other
+    }
+
+    /// Refuses a number that is out of range.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let (Some(value), Some(limit)) = (self.number(), self.limit()) else { return Ok(()) };
+        if value < 1 {
+            return Err(Problem::TooSmall { value: value.into() });
+        }
+        if matches!(self, Annotation::VectorReduce(_)) && !value.is_power_of_two() {
+            return Err(Problem::NotPowerOfTwo { width: value.into() });
+        }
+        if value > limit {
+            return Err(Problem::TooLarge { value: value.into(), limit: limit.into() });
+        }
+        Ok(())
     }
 }

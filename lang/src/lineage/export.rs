@@ -1,88 +1,82 @@
-//! From the builder's arena to the plain [`Nest`].
+//! From the builder to the plain [`Nest`].
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::names::bare;
 use super::{Inside, LoopNode, Loops, NestBuilder};
 use crate::accumulation;
 use sched_nest::sym::Sym;
-use sched_nest::{Annotations, Body, Constraint, Loop, LoopId, Nest};
+use sched_nest::{Body, Constraint, Loop, LoopId, Nest};
 
-impl NestBuilder {
-    /// The current nest, and the index variable of each of its loops.
-    pub fn nest(&self) -> (Nest, Vec<LoopId>) {
-        let order = self.loops();
-        let ids: HashMap<LoopId, LoopId> =
-            order.iter().enumerate().map(|(at, id)| (*id, LoopId(at as u32))).collect();
-        let renumber =
-            |list: &[LoopId]| list.iter().filter_map(|id| ids.get(id).copied()).collect::<Vec<_>>();
-        let counts = self.count_names(&order);
-        let loops = order.iter().map(|id| self.export(*id, &counts, &renumber)).collect();
-        let nest = Nest {
-            loops,
-            roots: renumber(&self.roots),
-            constraints: self.constraints(&order, &renumber),
-            tree_order: self.order,
-            representation: None,
-            tile_trees: self.tile_trees.map(|(tiles, _)| tiles),
-            accumulation: accumulation::infer(self),
-            batch_size: None,
-            shared_memory: None,
-        };
-        (nest, order)
-    }
+/// Builds the nest, and the index variable of each of its loops.
+pub(super) fn export(builder: &NestBuilder) -> (Nest, Vec<LoopId>) {
+    let order = builder.tree().loops();
+    let export = Export::new(builder, &order);
+    let nest = Nest {
+        loops: order.iter().map(|id| export.loop_of(*id)).collect(),
+        roots: export.renumber(builder.tree().roots()),
+        constraints: export.constraints(&order),
+        tree_order: builder.tree_order(),
+        representation: None,
+        tile_trees: builder.forest().tile_trees().map(|(tiles, _)| tiles),
+        accumulation: accumulation::infer(builder),
+        batch_size: None,
+        shared_memory: None,
+    };
+    (nest, order)
+}
 
-    fn count_names(&self, order: &[LoopId]) -> HashMap<(&str, Option<u32>), usize> {
+/// A nest that is exported.
+struct Export<'a> {
+    builder: &'a NestBuilder,
+    /// Positions of index variables in the plain nest.
+    ids: HashMap<LoopId, LoopId>,
+    /// Number of loops of each name, copies of `splitByDepth` apart.
+    counts: HashMap<(&'a str, Option<u32>), usize>,
+}
+
+impl<'a> Export<'a> {
+    fn new(builder: &'a NestBuilder, order: &[LoopId]) -> Self {
+        let ids = order.iter().enumerate().map(|(at, id)| (*id, LoopId(at as u32))).collect();
         let mut counts = HashMap::new();
         for id in order {
-            let node = self.node(*id);
+            let node = builder.node(*id);
             *counts.entry((&*node.name, node.number)).or_insert(0) += 1;
         }
-        counts
+        Export { builder, ids, counts }
     }
 
-    fn export(
-        &self,
-        id: LoopId,
-        counts: &HashMap<(&str, Option<u32>), usize>,
-        renumber: &dyn Fn(&[LoopId]) -> Vec<LoopId>,
-    ) -> Loop {
-        let node = self.node(id);
-        let body = match &node.inside {
+    /// Positions of these loops in the plain nest.
+    fn renumber(&self, loops: &[LoopId]) -> Vec<LoopId> {
+        loops.iter().filter_map(|id| self.ids.get(id).copied()).collect()
+    }
+
+    fn loop_of(&self, id: LoopId) -> Loop {
+        let node = self.builder.node(id);
+        let body = match self.builder.tree().inside(id) {
             Inside::Seq(list) if list.is_empty() => Body::Walk,
-            Inside::Seq(list) => Body::Seq(renumber(list)),
-            Inside::Cases(cases) => Body::Cases(cases.iter().map(|case| renumber(case)).collect()),
+            Inside::Seq(list) => Body::Seq(self.renumber(list)),
+            Inside::Cases(cases) => Body::Cases(cases.iter().map(|case| self.renumber(case)).collect()),
         };
-        let unique = counts.get(&(&*node.name, node.number)).is_none_or(|count| *count == 1);
+        let is_unique = self.counts.get(&(&*node.name, node.number)).is_none_or(|count| *count == 1);
         Loop {
-            name: if unique { plain_name(node) } else { self.name(id) },
+            name: if is_unique { bare(node).to_string() } else { self.builder.name(id) },
             axis: node.axis,
             start: node.start.clone(),
             stop: node.stop.clone(),
             step: node.step.clone(),
             body,
-            annotations: self.annotations(id),
+            annotations: node.effective_annotations(),
         }
-    }
-
-    /// Annotations of a loop, with the checker's defaults.
-    pub fn annotations(&self, id: LoopId) -> Annotations {
-        let mut annotations = Annotations::default();
-        let trips = || self.trips(id);
-        for (annotation, _) in &self.node(id).annotations {
-            annotation.export(trips, &mut annotations);
-        }
-        annotations
     }
 
     /// Sums that the loops' own ranges do not imply, each once.
-    fn constraints(&self, order: &[LoopId], renumber: &dyn Fn(&[LoopId]) -> Vec<LoopId>) -> Vec<Constraint> {
-        let mut indices: Vec<u32> = order.iter().flat_map(|id| self.node(*id).sums.iter().copied()).collect();
-        indices.sort_unstable();
-        indices.dedup();
+    fn constraints(&self, order: &[LoopId]) -> Vec<Constraint> {
         let mut seen: HashMap<Loops, Vec<&Sym>> = HashMap::new();
         let mut found = Vec::new();
-        for index in indices {
-            let sum = &self.sums[index as usize];
+        let sums = self.builder.constraints();
+        for index in sums.of_any(order) {
+            let sum = sums.get(index);
             if self.is_implied(&sum.loops, &sum.bound) {
                 continue;
             }
@@ -91,7 +85,7 @@ impl NestBuilder {
             let bounds = seen.entry(key).or_default();
             if !bounds.contains(&&sum.bound) {
                 bounds.push(&sum.bound);
-                let mut loops = renumber(&sum.loops);
+                let mut loops = self.renumber(&sum.loops);
                 // Numbers grow from the outside inwards.
                 loops.sort_unstable();
                 found.push(Constraint { loops, bound: sum.bound.clone() });
@@ -105,8 +99,8 @@ impl NestBuilder {
         let mut most = Some(0_i64);
         let mut by_stop = false;
         for id in loops {
-            let node = self.node(*id);
-            match self.last(node) {
+            let node = self.builder.node(*id);
+            match last(node) {
                 Some(last) => most = most.and_then(|sum| sum.checked_add(last)),
                 None if node.stop == *bound && !by_stop => by_stop = true,
                 None => return false,
@@ -118,18 +112,10 @@ impl NestBuilder {
             _ => false,
         }
     }
-
-    /// The last value of a loop with known bounds; its start if it has none.
-    fn last(&self, node: &LoopNode) -> Option<i64> {
-        let (start, stop, step) = (node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?);
-        let trips = super::trips(start, stop, step)?;
-        start.checked_add(step.checked_mul((trips - 1).max(0))?)
-    }
 }
 
-fn plain_name(node: &LoopNode) -> String {
-    match node.number {
-        Some(number) => format!("{}[{number}]", node.name),
-        None => node.name.to_string(),
-    }
+/// The last value of a loop with known bounds; its start if it has none.
+fn last(node: &LoopNode) -> Option<i64> {
+    let (start, _, step) = node.range()?;
+    start.checked_add(step.checked_mul((node.trips()? - 1).max(0))?)
 }

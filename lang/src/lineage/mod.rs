@@ -1,110 +1,106 @@
-//! The lineage of index variables: a typed builder of loop nests that refuses what is illegal.
+//! The lineage of index variables: a builder of loop nests that refuses what is illegal.
 //!
-//! A [`NestBuilder`] starts as `batch` around `tree`. It has one method for each loop modifier.
-//! [`NestBuilder::state`] attaches annotations once the shape is final. Text is one front end of it. Every
-//! refusal comes back as plain data ([`Illegal`]), without formatting.
+//! A [`NestBuilder`] starts as `batch` around `tree`. Its function `modify` applies one loop modifier, and
+//! [`NestBuilder::annotate`] attaches an annotation once the shape is final. Text is one front end of it.
+//! Every refusal comes back as plain data ([`crate::illegal::Illegal`]), without formatting.
 //!
-//! Index variables are never removed: consumed ones stay in the arena. So later messages can name the
+//! Index variables are never removed: consumed ones stay in the table. So later messages can name the
 //! directive that made an index and the one that consumed it.
+//!
+//! | module | knows |
+//! |---|---|
+//! | `tree` | the loop around each loop, and the loops inside it |
+//! | `index` | each index variable: name, range, makers and successors, annotations |
+//! | `name_table`, `scopes`, `missing_names` | copies of each name, their qualifiers, refused names |
+//! | `select`, `names` | written names, and the live copies that they mean |
+//! | `constraints` | sums of index variables with a bound |
+//! | `positions` | the order of the trees, the first operation that depends on it, and `sortTrees` |
+//! | `annotation`, `forest_annotations` | annotations of a loop, and of the whole forest |
+//! | `remark` | remarks on legal operations |
+//! | `modifier` | the common form of the rules of modifiers |
+//! | `tile`, `split`, `split_by_depth`, `reorder`, `specialize`, `unroll` | the rules of one modifier |
+//! | `checks`, `copies`, `fission`, `depth_scan` | steps of several modifiers |
+//! | `export`, `record` | the nest and the lineage as plain data |
 
-mod annotate;
 mod annotation;
+mod checks;
+mod constraints;
 mod copies;
-mod depth;
+mod depth_scan;
 mod export;
+mod fission;
+mod forest_annotations;
+mod index;
+mod missing_names;
+mod modifier;
+mod name_table;
 mod names;
-mod node;
+mod positions;
 mod record;
+mod remark;
 mod reorder;
 mod scopes;
 mod select;
 mod specialize;
 mod split;
+mod split_by_depth;
 mod step;
 mod tile;
+mod tree;
+mod unroll;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use foldhash::{HashMap, HashMapExt};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
-use crate::illegal::{Illegal, Problem};
-use crate::obligation::Obligation;
+use crate::illegal::Illegal;
 use sched_nest::sym::{Property, Sym};
-use sched_nest::{Axis, Layout, LoopId, ModelInfo, TreeOrder};
+use sched_nest::{Axis, LoopId, ModelInfo, Nest, TreeOrder};
 
 pub use annotation::{Annotation, MAX_STEPS};
-pub(crate) use node::Sum;
-pub use node::{Inside, LoopNode, Loops};
-pub use record::Index;
+pub(crate) use constraints::{Constraints, Sum};
+pub use forest_annotations::ForestAnnotations;
+pub use index::{IndexTable, LoopNode};
+pub(crate) use modifier::Modifier;
+use name_table::NameTable;
+pub use names::Names;
+pub(crate) use positions::SortTrees;
+use positions::TreePositions;
+pub use record::{Index, record};
+use remark::Remarks;
+pub use remark::{Remark, RemarkKind};
+pub(crate) use reorder::Reorder;
 pub use sched_nest::TileTrees;
-use scopes::{ScopeId, Scopes};
+use scopes::ScopeId;
 pub use select::{Select, Tag};
+pub(crate) use specialize::Specialize;
+pub(crate) use split::Split;
+pub(crate) use split_by_depth::SplitByDepth;
 pub use step::DirectiveIndex;
+pub(crate) use tile::Tile;
+pub use tree::{Inside, LoopTree, Loops};
+pub(crate) use unroll::Unroll;
 
 /// Deepest accepted nest, in loops.
 pub const MAX_DEPTH: usize = 40;
 /// Largest number of loops in one nest.
 pub const MAX_LOOPS: usize = 20_000;
-/// Largest number of mentions of loops in constraints. It bounds memory if long chains of tiles are copied
-/// often.
-const MAX_MENTIONS: usize = 2_000_000;
 /// Largest number of iterations of a loop that `specialize` or `unroll` expands.
 pub const MAX_EXPANSION: i64 = 1024;
 
-/// A remark on a legal operation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Remark {
-    /// The operation.
-    pub step: DirectiveIndex,
-    /// Its loop.
-    pub index: LoopId,
-    /// Kind of the remark.
-    pub kind: RemarkKind,
-}
-
-/// Kinds of remarks.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RemarkKind {
-    /// An obligation that needs a model.
-    Unverified(Obligation),
-    /// A tile that does not divide its loop: extent and size, both in index values.
-    PartialTile(i64, i64),
-    /// A tile that is larger than its loop: extent and size, both in index values.
-    TileBeyond(i64, i64),
-    /// A tile of one iteration.
-    TileOfOne,
-}
-
-/// Builds a loop nest by legal operations.
+/// Builds a loop nest by legal operations. Tree, indices and constraints share the ids of loops.
 #[derive(Clone, Debug)]
 pub struct NestBuilder {
-    pub(crate) nodes: Vec<LoopNode>,
-    pub(crate) roots: Loops,
-    pub(crate) sums: Vec<Sum>,
-    /// All copies of a name, consumed ones included.
-    pub(crate) names: HashMap<Arc<str>, Loops>,
-    scopes: Scopes,
-    /// Names whose declaration was refused.
-    poisoned: HashSet<String>,
-    /// Names whose number of copies is unknown without a model.
-    uncounted: HashSet<String>,
-    /// Whether a refused operation would have made loops with unknown names.
-    lacks_names: bool,
-    /// Loops in the nest.
-    live: usize,
-    mentions: usize,
-    pub(crate) order: TreeOrder,
-    /// First operation that depends on tree positions.
-    positions_fixed_by: Option<DirectiveIndex>,
-    sorted_by: Option<DirectiveIndex>,
-    pub(crate) model: Option<Arc<ModelInfo>>,
+    tree: LoopTree,
+    indices: IndexTable,
+    names: NameTable,
+    constraints: Constraints,
+    positions: TreePositions,
+    forest: ForestAnnotations,
+    remarks: Remarks,
+    model: Option<Arc<ModelInfo>>,
     /// Depth of the deepest tree, if there is a model.
-    pub(crate) deepest: Option<u32>,
-    remarks: Vec<Remark>,
-    pub(crate) layout: Option<(Layout, DirectiveIndex)>,
-    pub(crate) tile_trees: Option<(TileTrees, DirectiveIndex)>,
+    deepest: Option<u32>,
 }
 
 impl NestBuilder {
@@ -116,302 +112,182 @@ impl NestBuilder {
     /// [`NestBuilder::new`] with room for `operations` operations.
     pub(crate) fn with_room(model: Option<Arc<ModelInfo>>, operations: usize) -> Self {
         let room = 2 + operations.min(MAX_LOOPS);
-        let mut builder = NestBuilder {
-            nodes: Vec::with_capacity(2 * room),
-            roots: Loops::new(),
-            sums: Vec::with_capacity(room),
-            names: HashMap::with_capacity(2 * room),
-            scopes: Scopes::new(),
-            poisoned: HashSet::new(),
-            uncounted: HashSet::new(),
-            lacks_names: false,
-            live: 0,
-            mentions: 0,
-            order: TreeOrder::Model,
-            positions_fixed_by: None,
-            sorted_by: None,
-            deepest: model.as_ref().map(|model| model.max_depth()),
-            model,
-            remarks: Vec::new(),
-            layout: None,
-            tile_trees: None,
-        };
-        let trees = match &builder.model {
+        let trees = match &model {
             Some(model) => Sym::Int(i64::from(model.num_trees)),
             None => Sym::Property(Property::NumTrees),
         };
-        let batch = builder.add_root("batch", Axis::Row, Sym::Property(Property::Rows));
-        let tree = builder.add_root("tree", Axis::Tree, trees);
-        builder.roots.push(batch);
-        builder.node_mut(batch).inside = Inside::Seq(smallvec![tree]);
-        builder.node_mut(tree).parent = Some(batch);
+        let mut builder = NestBuilder {
+            tree: LoopTree::with_room(2 * room),
+            indices: IndexTable::with_room(2 * room),
+            names: NameTable::with_room(2 * room),
+            constraints: Constraints::with_room(room),
+            positions: TreePositions::new(),
+            forest: ForestAnnotations::default(),
+            remarks: Remarks::default(),
+            deepest: model.as_ref().map(|model| model.max_depth()),
+            model,
+        };
+        let batch = builder.add(LoopNode::root("batch", Axis::Row, Sym::Property(Property::Rows)));
+        let tree = builder.add(LoopNode::root("tree", Axis::Tree, trees));
+        for root in [batch, tree] {
+            builder.constraints.add(smallvec![root], builder.node(root).stop.clone());
+        }
+        builder.tree.set_root(batch);
+        builder.tree.set_inside(batch, Inside::Seq(smallvec![tree]));
         builder
     }
 
-    fn add_root(&mut self, name: &str, axis: Axis, stop: Sym) -> LoopId {
-        let node = LoopNode {
-            name: name.into(),
-            number: None,
-            scope: ScopeId::default(),
-            axis,
-            start: Sym::Int(0),
-            stop: stop.clone(),
-            step: Sym::Int(1),
-            parent: None,
-            inside: Inside::Seq(Loops::new()),
-            made_by: None,
-            consumed_by: None,
-            successors: Loops::new(),
-            place: Vec::new(),
-            run_depth: None,
-            split_by_depth: None,
-            is_part: false,
-            specialized_by: None,
-            annotations: Vec::new(),
-            sums: SmallVec::new(),
-            tainted: false,
-        };
-        let id = self.add(node);
-        self.add_sum(smallvec![id], stop);
-        id
+    /// Applies a modifier: first its checks on all loops, then its rewrites.
+    ///
+    /// # Errors
+    /// Whatever the rules of the modifier forbid. The loops have not changed then, unless the nest has become
+    /// too large.
+    pub(crate) fn modify<M: Modifier>(&mut self, step: DirectiveIndex, modifier: &M) -> Result<(), Illegal> {
+        for rewrite in modifier.plan(self, step)? {
+            modifier.rewrite(self, step, rewrite)?;
+        }
+        Ok(())
+    }
+
+    /// Annotates a live loop. Equal annotations are kept once.
+    ///
+    /// # Errors
+    /// When the loop already has the annotation or one that contradicts it, or a number is out of range.
+    pub fn annotate(
+        &mut self,
+        step: DirectiveIndex,
+        id: LoopId,
+        annotation: Annotation,
+    ) -> Result<(), Illegal> {
+        self.indices.annotate(step, id, annotation)
+    }
+
+    /// Removes every annotation of an operation.
+    pub fn forget(&mut self, step: DirectiveIndex) {
+        self.indices.forget(step);
+        self.forest.forget(step);
+    }
+
+    /// The loops of the nest by parent and body.
+    pub fn tree(&self) -> &LoopTree {
+        &self.tree
+    }
+
+    /// All index variables, in the nest or consumed.
+    pub fn indices(&self) -> &IndexTable {
+        &self.indices
     }
 
     /// The index variable with this id, which must exist.
     pub fn node(&self, id: LoopId) -> &LoopNode {
-        &self.nodes[id.0 as usize]
+        self.indices.node(id)
     }
 
-    /// The index variable with this id, in the nest or consumed; `None` if no operation has made it.
-    pub fn index(&self, id: LoopId) -> Option<&LoopNode> {
-        self.nodes.get(id.0 as usize)
+    /// Names of the index variables.
+    pub fn names(&self) -> Names<'_> {
+        Names::new(&self.names, &self.indices)
     }
 
-    /// All index variables in the order in which they were made.
-    pub fn indices(&self) -> impl Iterator<Item = (LoopId, &LoopNode)> {
-        self.nodes.iter().enumerate().map(|(at, node)| (LoopId(at as u32), node))
+    /// The written name of one copy: bare if that is enough, else with its innermost qualifiers.
+    pub fn name(&self, id: LoopId) -> String {
+        self.names().select_of(id).to_string()
     }
 
-    /// All copies of a name, consumed ones included.
-    pub fn copies(&self, name: &str) -> &[LoopId] {
-        self.names.get(name).map_or(&[], |copies| copies.as_slice())
+    /// Live loops of `select`, at least one.
+    ///
+    /// # Errors
+    /// When there is no such index, when it has been consumed, or when the qualifiers mean no copy.
+    pub fn select(
+        &self,
+        step: DirectiveIndex,
+        argument: usize,
+        select: &Select,
+    ) -> Result<Vec<LoopId>, Illegal> {
+        self.names().select(step, argument, select).map(Loops::into_vec)
     }
 
-    pub(crate) fn node_mut(&mut self, id: LoopId) -> &mut LoopNode {
-        &mut self.nodes[id.0 as usize]
+    /// Constraints on sums of index variables.
+    pub(crate) fn constraints(&self) -> &Constraints {
+        &self.constraints
     }
 
-    /// Adds a live node and registers its name. The caller links it into the nest.
-    fn add(&mut self, node: LoopNode) -> LoopId {
-        let id = LoopId(self.nodes.len() as u32);
-        self.names.entry(Arc::clone(&node.name)).or_default().push(id);
-        self.scopes.enter(node.scope, id);
-        self.nodes.push(node);
-        self.live += 1;
-        id
+    /// Order of the trees.
+    pub fn tree_order(&self) -> TreeOrder {
+        self.positions.order()
     }
 
-    fn add_sum(&mut self, loops: Loops, bound: Sym) {
-        let index = self.sums.len() as u32;
-        self.mentions += loops.len();
-        for id in &loops {
-            self.node_mut(*id).sums.push(index);
-        }
-        self.sums.push(Sum { loops, bound });
+    /// Annotations of the whole forest.
+    pub fn forest(&self) -> &ForestAnnotations {
+        &self.forest
     }
 
-    /// Replaces `old` by `new` in every sum that mentions it.
-    fn replace_in_sums(&mut self, old: LoopId, new: &[LoopId]) {
-        let sums = std::mem::take(&mut self.node_mut(old).sums);
-        for &index in &sums {
-            let loops = &mut self.sums[index as usize].loops;
-            let Some(at) = loops.iter().position(|id| *id == old) else { continue };
-            replace(loops, at, new);
-            self.mentions += new.len() - 1;
-            for id in new {
-                self.nodes[id.0 as usize].sums.push(index);
-            }
-        }
+    /// Annotations of the whole forest, to be set.
+    pub fn forest_mut(&mut self) -> &mut ForestAnnotations {
+        &mut self.forest
     }
 
-    fn consume(&mut self, id: LoopId, by: DirectiveIndex, successors: Loops) {
-        let node = self.node_mut(id);
-        node.consumed_by = Some(by);
-        node.successors = successors;
-        node.inside = Inside::Seq(Loops::new());
-        self.live -= 1;
+    /// The model, if there is one.
+    pub fn model(&self) -> Option<&Arc<ModelInfo>> {
+        self.model.as_ref()
     }
 
-    /// Replaces the entry at `at` by `new`.
-    fn replace_in_nest(&mut self, old: LoopId, new: &[LoopId]) {
-        let parent = self.node(old).parent;
-        for id in new {
-            self.node_mut(*id).parent = parent;
-        }
-        let put = |list: &mut Loops| {
-            if let Some(at) = position(list, old) {
-                replace(list, at, new);
-            }
-        };
-        match parent {
-            None => put(&mut self.roots),
-            Some(parent) => match &mut self.node_mut(parent).inside {
-                Inside::Seq(list) => put(list),
-                Inside::Cases(cases) => cases.iter_mut().for_each(put),
-            },
-        }
+    /// Depth of the deepest tree, if there is a model.
+    pub fn deepest(&self) -> Option<u32> {
+        self.deepest
     }
 
-    fn set_parent(&mut self, children: &[LoopId], parent: LoopId) {
-        for child in children {
-            self.node_mut(*child).parent = Some(parent);
-        }
+    /// The current nest, and the index variable of each of its loops.
+    pub fn nest(&self) -> (Nest, Vec<LoopId>) {
+        export::export(self)
     }
 
-    /// Moves the body of `from` to `to`.
-    fn move_body(&mut self, from: LoopId, to: LoopId) {
-        let body = std::mem::replace(&mut self.node_mut(from).inside, Inside::Seq(Loops::new()));
-        for child in body.children() {
-            self.node_mut(child).parent = Some(to);
-        }
-        self.node_mut(to).inside = body;
-    }
-
-    fn remark(&mut self, step: DirectiveIndex, index: LoopId, kind: RemarkKind) {
-        self.remarks.push(Remark { step, index, kind });
-    }
-
-    /// Takes out the remarks of the operations so far.
+    /// Removes and returns the remarks on the operations so far.
     pub fn take_remarks(&mut self) -> Vec<Remark> {
-        std::mem::take(&mut self.remarks)
-    }
-
-    /// Whether a refused operation named this loop, so that further problems of it are consequences.
-    pub fn is_tainted(&self, id: LoopId) -> bool {
-        self.node(id).tainted
+        self.remarks.take()
     }
 
     /// Marks loops that a refused operation named.
-    pub fn taint(&mut self, ids: &[LoopId]) {
+    pub(crate) fn taint(&mut self, ids: &[LoopId]) {
         for id in ids {
-            self.node_mut(*id).tainted = true;
+            self.indices.edit(*id).tainted = true;
         }
     }
 
-    /// Declares `name` as a refused index. Its uses are refused as [`Problem::Poisoned`], which needs no
-    /// message.
-    pub fn poison(&mut self, name: &str) {
-        if !self.names.contains_key(name) {
-            self.poisoned.insert(name.to_owned());
+    /// The table of names, to declare refused ones.
+    pub(crate) fn names_mut(&mut self) -> &mut NameTable {
+        &mut self.names
+    }
+
+    /// Adds a live index variable and registers its name. The caller links its loop into the nest.
+    fn add(&mut self, node: LoopNode) -> LoopId {
+        let id = self.tree.add();
+        self.names.enter(&node, id);
+        self.indices.add(node);
+        id
+    }
+
+    /// Marks an index variable as replaced by others.
+    fn consume(&mut self, id: LoopId, by: DirectiveIndex, successors: Loops) {
+        let node = self.indices.edit(id);
+        node.consumed_by = Some(by);
+        node.successors = successors;
+        self.tree.remove(id);
+    }
+
+    /// Moves these loops into the copy `tag`.
+    fn tag(&mut self, loops: &[LoopId], tag: &Tag) {
+        self.names.tag(&mut self.indices, loops, tag);
+    }
+
+    /// Scope of the loops that replace `v`.
+    fn scope_of_successors(&mut self, v: LoopId) -> ScopeId {
+        self.names.scope_of_successors(self.indices.node(v))
+    }
+
+    /// Records that an operation on a tree loop depends on tree positions.
+    fn fix_positions(&mut self, step: DirectiveIndex, v: LoopId) {
+        if self.node(v).axis == Axis::Tree {
+            self.positions.fix(step);
         }
     }
-
-    /// Declares all unknown names as refused. A refused directive would have made loops without naming all of
-    /// them.
-    pub(crate) fn poison_unknown(&mut self) {
-        self.lacks_names = true;
-    }
-
-    /// Declares refused numbered copies of `name`, like [`NestBuilder::poison`].
-    pub fn poison_copies(&mut self, name: &str) {
-        self.uncounted.insert(name.to_owned());
-    }
-
-    /// The operation that made this index, unless it is a root.
-    pub fn made_by(&self, id: LoopId) -> Option<DirectiveIndex> {
-        self.node(id).made_by
-    }
-
-    /// Rows or trees.
-    pub fn axis(&self, id: LoopId) -> Axis {
-        self.node(id).axis
-    }
-
-    /// Number of loops of the nest.
-    pub fn loop_count(&self) -> usize {
-        self.live
-    }
-
-    /// Whether the number of copies of `splitByDepth` or `specialize` is unknown without a model.
-    pub fn has_uncounted_copies(&self) -> bool {
-        !self.uncounted.is_empty()
-    }
-
-    /// All loops in the nest in execution order, outer ones first.
-    pub fn loops(&self) -> Vec<LoopId> {
-        let mut order = Vec::with_capacity(self.live);
-        let mut stack: Vec<LoopId> = self.roots.iter().rev().copied().collect();
-        while let Some(id) = stack.pop() {
-            order.push(id);
-            stack.extend(self.node(id).inside.children().rev());
-        }
-        order
-    }
-
-    /// Number of iterations of a loop, as far as its own range determines it.
-    pub fn trips(&self, id: LoopId) -> Option<i64> {
-        let node = self.node(id);
-        trips(node.start.as_int()?, node.stop.as_int()?, node.step.as_int()?)
-    }
-
-    /// The loops from the outermost one down to `id`.
-    pub fn path(&self, id: LoopId) -> Vec<LoopId> {
-        let mut path = vec![id];
-        while let Some(parent) = self.node(path[path.len() - 1]).parent {
-            path.push(parent);
-        }
-        path.reverse();
-        path
-    }
-
-    /// All loops at or below `id`, outer ones first.
-    pub(crate) fn subtree(&self, id: LoopId) -> Vec<LoopId> {
-        let mut order = Vec::new();
-        let mut stack = vec![id];
-        while let Some(id) = stack.pop() {
-            order.push(id);
-            stack.extend(self.node(id).inside.children().rev());
-        }
-        order
-    }
-
-    /// Refuses a nest that would grow beyond what can be compiled.
-    fn check_growth(
-        &self,
-        step: DirectiveIndex,
-        at: LoopId,
-        more_loops: usize,
-        more_mentions: usize,
-    ) -> Result<(), Illegal> {
-        if self.live.saturating_add(more_loops) > MAX_LOOPS
-            || self.mentions.saturating_add(more_mentions) > MAX_MENTIONS
-        {
-            return Err(Illegal::at(step, Problem::TooManyLoops, vec![at]));
-        }
-        Ok(())
-    }
-}
-
-/// Position of `id` in a list that may be very long. Compares whole blocks at once, starting at the end.
-fn position(list: &[LoopId], id: LoopId) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let has = |block: &[LoopId]| block.iter().fold(false, |found, on| found | (*on == id));
-    let (block, on) = list.chunks(BLOCK).enumerate().rev().find(|(_, block)| has(block))?;
-    on.iter().position(|on| *on == id).map(|at| block * BLOCK + at)
-}
-
-/// Replaces the entry at `at` by `new`.
-fn replace(list: &mut Loops, at: usize, new: &[LoopId]) {
-    if let ([first, rest @ ..], Some(old)) = (new, list.get_mut(at)) {
-        *old = *first;
-        list.insert_many(at + 1, rest.iter().copied());
-    }
-}
-
-/// Number of iterations of `[start, stop)` by `step`; `None` if it does not fit.
-pub fn trips(start: i64, stop: i64, step: i64) -> Option<i64> {
-    if step < 1 {
-        return None;
-    }
-    let extent = stop.checked_sub(start)?;
-    if extent <= 0 { Some(0) } else { Some((extent - 1) / step + 1) }
 }

@@ -1,7 +1,8 @@
 //! The lineage as plain data: all index variables of a schedule with the directives that made and consumed
 //! them.
 
-use super::{DirectiveIndex, LoopNode, NestBuilder, Select};
+use super::names::bare;
+use super::{DirectiveIndex, LoopNode, Names, NestBuilder};
 use sched_nest::Axis;
 use sched_nest::sym::Sym;
 
@@ -28,18 +29,15 @@ pub struct Index {
     pub successors: Vec<usize>,
 }
 
-impl NestBuilder {
-    /// All index variables in the order in which they were made; the two roots come first.
-    pub fn record(&self) -> Vec<Index> {
-        self.nodes.iter().map(|node| index(self, node)).collect()
-    }
+/// All index variables of a nest in the order in which they were made; the two roots come first.
+pub fn record(nest: &NestBuilder) -> Vec<Index> {
+    nest.indices().iter().map(|(_, node)| index(nest.names(), node)).collect()
 }
 
-fn index(builder: &NestBuilder, node: &LoopNode) -> Index {
-    let name = Select { scope: Vec::new(), name: node.name.to_string(), number: node.number };
+fn index(names: Names<'_>, node: &LoopNode) -> Index {
     Index {
-        name: name.to_string(),
-        path: Select { scope: builder.scopes.path(node.scope), ..name }.to_string(),
+        name: bare(node).to_string(),
+        path: names.full(node).to_string(),
         axis: node.axis,
         start: node.start.clone(),
         stop: node.stop.clone(),

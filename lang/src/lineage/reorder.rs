@@ -10,31 +10,58 @@ use std::collections::HashMap;
 
 use smallvec::smallvec;
 
+use super::modifier::Modifier;
 use super::{DirectiveIndex, Inside, NestBuilder, Select};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
-impl NestBuilder {
-    /// Permutes loops of one contiguous, perfectly nested chain, on each path that contains a copy of all of
-    /// them.
-    ///
-    /// # Errors Names that are unknown or consumed; fewer than two loops, or one twice; loops that do not
-    /// form such a chain. Nothing has changed then.
-    pub fn reorder(&mut self, step: DirectiveIndex, order: &[Select]) -> Result<(), Illegal> {
-        let mut wanted: HashMap<LoopId, usize> = HashMap::new();
-        for (argument, select) in order.iter().enumerate() {
-            for id in self.select(step, argument, select)? {
+/// Permutes loops of one contiguous, perfectly nested chain, on each path that contains a copy of all of
+/// them. Refuses names that are unknown or consumed; fewer than two loops, or one twice; loops that do not
+/// form such a chain.
+pub(crate) struct Reorder<'a> {
+    order: &'a [Select],
+}
+
+impl<'a> Reorder<'a> {
+    /// A `reorder` with these arguments, the new outermost loop first.
+    pub fn new(order: &'a [Select]) -> Self {
+        Reorder { order }
+    }
+
+    /// Copies of the loops, each with its position in the new order.
+    fn wanted(&self, nest: &NestBuilder, step: DirectiveIndex) -> Result<Wanted, Illegal> {
+        let mut wanted = Wanted::new();
+        for (argument, select) in self.order.iter().enumerate() {
+            for id in nest.select(step, argument, select)? {
                 if wanted.insert(id, argument).is_some() {
-                    let problem = Problem::ReorderTwice { name: self.name(id) };
-                    return Err(Illegal { argument: Some(argument), ..Illegal::at(step, problem, vec![id]) });
+                    let problem = Problem::ReorderTwice { name: nest.name(id) };
+                    return Err(Illegal::argument(step, argument, problem, vec![id]));
                 }
             }
         }
-        if order.len() < 2 {
+        Ok(wanted)
+    }
+}
+
+/// Loops with their positions in the new order.
+type Wanted = HashMap<LoopId, usize>;
+
+/// Loops of a chain, from the outermost one inwards.
+pub(crate) struct Permutation {
+    chain: Vec<LoopId>,
+    order: Vec<LoopId>,
+}
+
+impl Modifier for Reorder<'_> {
+    type Rewrite = Permutation;
+
+    fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<Permutation>, Illegal> {
+        let wanted = self.wanted(nest, step)?;
+        if self.order.len() < 2 {
             let loops = wanted.into_keys().collect();
             return Err(Illegal::at(step, Problem::ReorderFew, loops));
         }
-        let chains = self.chains(&wanted, order.len());
+        let chains = chains(nest, &wanted, self.order.len());
         if chains.is_empty() {
             let mut loops: Vec<LoopId> = wanted.into_keys().collect();
             loops.sort_unstable();
@@ -42,93 +69,89 @@ impl NestBuilder {
             return Err(Illegal::at(step, Problem::ReorderNoPath, loops));
         }
         for chain in &chains {
-            self.check_chain(step, chain, &wanted)?;
+            check_chain(nest, step, chain, &wanted)?;
         }
-        for chain in chains {
-            self.permute(chain, &wanted);
-        }
-        Ok(())
+        let permutation = |chain: Vec<LoopId>| {
+            let mut order = chain.clone();
+            order.sort_by_key(|id| wanted.get(id).copied());
+            Permutation { chain, order }
+        };
+        Ok(chains.into_iter().map(permutation).collect())
     }
 
-    /// For each path with all wanted loops, these loops from the outermost one inwards.
-    fn chains(&self, wanted: &HashMap<LoopId, usize>, count: usize) -> Vec<Vec<LoopId>> {
-        let mut chains: Vec<Vec<LoopId>> = Vec::new();
-        for id in wanted.keys() {
-            let chain: Vec<LoopId> =
-                self.path(*id).into_iter().filter(|on| wanted.contains_key(on)).collect();
-            let mut names: Vec<usize> = chain.iter().map(|on| wanted[on]).collect();
-            names.sort_unstable();
-            names.dedup();
-            // Each path is found once, with `id` as the innermost loop.
-            if names.len() == count && chain.len() == count {
-                chains.push(chain);
-            }
-        }
-        chains.sort_unstable();
-        chains
-    }
-
-    fn check_chain(
+    fn rewrite(
         &self,
-        step: DirectiveIndex,
-        chain: &[LoopId],
-        wanted: &HashMap<LoopId, usize>,
+        nest: &mut NestBuilder,
+        _: DirectiveIndex,
+        rewrite: Permutation,
     ) -> Result<(), Illegal> {
-        let refuse = |problem, loops| Err(Illegal::at(step, problem, loops));
-        for pair in chain.windows(2) {
-            let (outer, inner) = (pair[0], pair[1]);
-            let node = self.node(outer);
-            if let (Inside::Cases(_), Some(by)) = (&node.inside, node.specialized_by) {
-                let argument = wanted.get(&outer).copied();
-                return Err(Illegal {
-                    argument,
-                    ..Illegal::at(step, Problem::Specialized { by }, vec![outer])
-                });
-            }
-            let only = node.inside.only();
-            if only == Some(inner) {
-                continue;
-            }
-            if only.is_none() {
-                let inside = node.inside.children().take(4).map(|id| self.name(id)).collect();
-                let problem = Problem::ReorderFork { outer: self.name(outer), inside };
-                return refuse(problem, chain.to_vec());
-            }
-            let path = self.path(inner);
-            let from = path.iter().position(|id| *id == outer).map_or(0, |at| at + 1);
-            let between: Vec<LoopId> = path[from..path.len() - 1].to_vec();
-            let names = between.iter().map(|id| self.name(*id)).collect();
-            let problem =
-                Problem::ReorderGap { outer: self.name(outer), inner: self.name(inner), between: names };
-            return refuse(problem, chain.to_vec());
+        let Permutation { chain, order } = rewrite;
+        let body = nest.tree.inside(chain[chain.len() - 1]).clone();
+        nest.tree.replace(chain[0], &order[..1]);
+        for pair in order.windows(2) {
+            nest.tree.set_inside(pair[0], Inside::Seq(smallvec![pair[1]]));
         }
-        let innermost = chain[chain.len() - 1];
-        let node = self.node(innermost);
-        let moves = wanted.get(&innermost).is_some_and(|place| place + 1 != chain.len());
-        if let (Inside::Cases(_), Some(by), true) = (&node.inside, node.specialized_by, moves) {
-            let argument = wanted.get(&innermost).copied();
-            return Err(Illegal {
-                argument,
-                ..Illegal::at(step, Problem::Specialized { by }, vec![innermost])
-            });
-        }
+        nest.tree.set_inside(order[order.len() - 1], body);
         Ok(())
     }
+}
 
-    fn permute(&mut self, chain: Vec<LoopId>, wanted: &HashMap<LoopId, usize>) {
-        let (outermost, innermost) = (chain[0], chain[chain.len() - 1]);
-        let body = self.node(innermost).inside.clone();
-        let mut order = chain;
-        order.sort_by_key(|id| wanted.get(id).copied());
-        let (first, last) = (order[0], order[order.len() - 1]);
-        self.replace_in_nest(outermost, &[first]);
-        for pair in order.windows(2) {
-            self.node_mut(pair[0]).inside = Inside::Seq(smallvec![pair[1]]);
-            self.node_mut(pair[1]).parent = Some(pair[0]);
+/// For each path with all wanted loops, these loops from the outermost one inwards.
+fn chains(nest: &NestBuilder, wanted: &Wanted, count: usize) -> Vec<Vec<LoopId>> {
+    let mut chains: Vec<Vec<LoopId>> = Vec::new();
+    for id in wanted.keys() {
+        let chain: Vec<LoopId> =
+            nest.tree.path(*id).into_iter().filter(|on| wanted.contains_key(on)).collect();
+        let mut names: Vec<usize> = chain.iter().map(|on| wanted[on]).collect();
+        names.sort_unstable();
+        names.dedup();
+        // Each path is found once, with `id` as the innermost loop.
+        if names.len() == count && chain.len() == count {
+            chains.push(chain);
         }
-        for child in body.children() {
-            self.node_mut(child).parent = Some(last);
-        }
-        self.node_mut(last).inside = body;
     }
+    chains.sort_unstable();
+    chains
+}
+
+/// Refuses a chain with other loops between, and one in which a specialized loop would change its body.
+fn check_chain(
+    nest: &NestBuilder,
+    step: DirectiveIndex,
+    chain: &[LoopId],
+    wanted: &Wanted,
+) -> Result<(), Illegal> {
+    let check_body = |id: LoopId| match (nest.tree.inside(id), nest.node(id).specialized_by) {
+        (Inside::Cases(_), Some(by)) => {
+            let illegal = Illegal::at(step, Problem::Specialized { by }, vec![id]);
+            Err(Illegal { argument: wanted.get(&id).copied(), ..illegal })
+        }
+        _ => Ok(()),
+    };
+    for pair in chain.windows(2) {
+        let (outer, inner) = (pair[0], pair[1]);
+        check_body(outer)?;
+        if nest.tree.inside(outer).only() != Some(inner) {
+            return Err(Illegal::at(step, interruption(nest, outer, inner), chain.to_vec()));
+        }
+    }
+    let innermost = chain[chain.len() - 1];
+    match wanted.get(&innermost) {
+        Some(place) if place + 1 != chain.len() => check_body(innermost),
+        _ => Ok(()),
+    }
+}
+
+/// Other loops beside or around `inner` in the body of `outer`.
+fn interruption(nest: &NestBuilder, outer: LoopId, inner: LoopId) -> Problem {
+    let body = nest.tree.inside(outer);
+    let outer_name = nest.name(outer);
+    if body.only().is_none() {
+        let inside = body.children().take(4).map(|id| nest.name(id)).collect();
+        return Problem::ReorderFork { outer: outer_name, inside };
+    }
+    let path = nest.tree.path(inner);
+    let from = path.iter().position(|id| *id == outer).map_or(0, |at| at + 1);
+    let between = path[from..path.len() - 1].iter().map(|id| nest.name(*id)).collect();
+    Problem::ReorderGap { outer: outer_name, inner: nest.name(inner), between }
 }

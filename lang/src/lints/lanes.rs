@@ -18,14 +18,15 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         Annotation::Vectorize(Some(lanes)) => Some((*lanes, *step)),
         _ => None,
     });
-    let (Some((lanes, step)), true) = (lanes, node.axis == Axis::Row && node.inside.is_leaf()) else {
+    let (Some((lanes, step)), true) = (lanes, node.axis == Axis::Row && builder.tree().inside(id).is_leaf())
+    else {
         return;
     };
     let Some((_, chosen)) = layout(builder, id).filter(|(layout, _)| layout.is_coded()) else { return };
-    let known = builder.model.as_ref().map_or(0, |model| model.bin_bytes);
+    let known = builder.model().map_or(0, |model| model.bin_bytes);
     let bin_bytes = if known == 0 { LARGEST_BIN } else { known };
     let full = bits / 8 / bin_bytes;
-    let has_rows = builder.trips(id).is_none_or(|trips| trips >= full.into())
+    let has_rows = builder.node(id).trips().is_none_or(|trips| trips >= full.into())
         && limits.max_rows.is_none_or(|rows| rows > FEW_VECTORS * u64::from(full));
     if lanes < full && has_rows {
         let problem = Problem::NarrowVector { lanes, full, bin_bytes, chosen };
@@ -41,5 +42,5 @@ fn layout(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)>
             _ => None,
         })
     };
-    builder.path(id).into_iter().rev().find_map(on).or(builder.layout)
+    builder.tree().path(id).into_iter().rev().find_map(on).or(builder.forest().layout_setting())
 }

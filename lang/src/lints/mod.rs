@@ -27,7 +27,7 @@ pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report
 /// Lints of the loops of a legal nest, as plain data.
 pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     let mut problems = Vec::new();
-    let loops = builder.loops();
+    let loops = builder.tree().loops();
     for id in loops.iter().copied() {
         walks::check(builder, id, &mut problems);
         lanes::check(builder, id, limits, &mut problems);
@@ -53,10 +53,10 @@ fn unused(scope: &Scope, report: &mut Report) {
 
 /// Reports `trees_to_depth` as a position unless shallow trees come first.
 fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
-    let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), &builder.model) else { return };
+    let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), builder.model()) else { return };
     let count = usize::try_from(model.trees_to_depth(depth)).unwrap_or(0);
     let is_prefix = model.depths.iter().take(count).all(|d| i64::from(*d) <= depth);
-    if builder.order == TreeOrder::ByDepth || is_prefix {
+    if builder.tree_order() == TreeOrder::ByDepth || is_prefix {
         return;
     }
     let message = format!(

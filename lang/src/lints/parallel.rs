@@ -15,7 +15,7 @@ const WORTH_SHARING: u64 = 512;
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let Some(step) = parallel(builder, id) else { return };
-    let path = builder.path(id);
+    let path = builder.tree().path(id);
     let outer = path.iter().filter(|on| **on != id).find_map(|on| {
         let step = parallel(builder, *on)?;
         fills_the_machine(builder, *on).then_some((*on, step))
@@ -44,7 +44,7 @@ pub(super) fn one_blocks(builder: &NestBuilder, loops: &[LoopId], limits: &Limit
 /// A problem if the loop has one iteration, always or in all calls.
 fn one_block(builder: &NestBuilder, id: LoopId, limits: &Limits) -> Option<Problem> {
     let node = builder.node(id);
-    if let Some(trips) = builder.trips(id) {
+    if let Some(trips) = builder.node(id).trips() {
         return (trips == 1).then_some(Problem::OneBlock { rows: None });
     }
     let (most, step) = (limits.max_rows?, node.step.as_int()?);
@@ -65,7 +65,7 @@ fn parallel(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
 /// Whether all threads have work: many iterations, or an unlimited number of blocks of a few rows.
 fn fills_the_machine(builder: &NestBuilder, id: LoopId) -> bool {
     let node = builder.node(id);
-    match builder.trips(id) {
+    match builder.node(id).trips() {
         Some(trips) => trips >= PLENTY,
         None => {
             node.stop.mentions(&|property| property == Property::Rows)

@@ -15,10 +15,10 @@ pub(super) fn many_copies(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illega
     if loops.iter().all(|id| unroll_of(builder, *id).is_none()) {
         return problems;
     }
-    let mut stack: Vec<(LoopId, i64)> = builder.roots.iter().map(|id| (*id, 1)).collect();
+    let mut stack: Vec<(LoopId, i64)> = builder.tree().roots().iter().map(|id| (*id, 1)).collect();
     while let Some((id, around)) = stack.pop() {
         let (mut copies, unrolled) = (around, unroll_of(builder, id));
-        if let (Some(_), Some(trips)) = (unrolled, builder.trips(id)) {
+        if let (Some(_), Some(trips)) = (unrolled, builder.node(id).trips()) {
             copies = around.saturating_mul(trips.max(1));
         }
         match unrolled {
@@ -27,7 +27,7 @@ pub(super) fn many_copies(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illega
             }
             _ => {}
         }
-        stack.extend(builder.node(id).inside.children().map(|child| (child, copies)));
+        stack.extend(builder.tree().inside(id).children().map(|child| (child, copies)));
     }
     if !problems.is_empty() && is_large_code(builder) {
         problems.clear();

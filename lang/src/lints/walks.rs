@@ -5,11 +5,11 @@ use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::{Axis, Layout, LoopId, RowVectors};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
-    let deepest = builder.deepest;
+    let deepest = builder.deepest();
     for (annotation, step) in &builder.node(id).annotations {
         let problem = match (annotation, deepest) {
             (Annotation::Interleave(Some(1)), _) => Problem::InterleaveOfOne,
-            (Annotation::Vectorize(Some(lanes)), _) => match builder.trips(id) {
+            (Annotation::Vectorize(Some(lanes)), _) => match builder.node(id).trips() {
                 Some(trips) if trips < i64::from(*lanes) => Problem::EmptyLanes { lanes: *lanes, trips },
                 _ => continue,
             },
@@ -51,19 +51,19 @@ fn node_sweep_of(builder: &NestBuilder, id: LoopId) -> Option<(Layout, Directive
             _ => None,
         })
     };
-    let around = builder.path(id).into_iter().rev().find_map(on).or(builder.layout);
+    let around = builder.tree().path(id).into_iter().rev().find_map(on).or(builder.forest().layout_setting());
     let mut chosen = None;
     let mut stack = vec![(id, around)];
     while let Some((id, around)) = stack.pop() {
         let layout = on(id).or(around);
         let node = builder.node(id);
-        if node.inside.is_leaf() {
+        if builder.tree().inside(id).is_leaf() {
             let in_vectors =
                 node.annotations.iter().any(|(annotation, _)| matches!(annotation, Annotation::Vectorize(_)));
             let of_rows = in_vectors && node.axis == Axis::Row;
             chosen = Some(layout.filter(|(layout, _)| of_rows && layout.row_vectors() == RowVectors::Sweep)?);
         }
-        stack.extend(node.inside.children().map(|child| (child, layout)));
+        stack.extend(builder.tree().inside(id).children().map(|child| (child, layout)));
     }
     chosen
 }
@@ -85,8 +85,8 @@ fn peel(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
         })
     };
     let Some((peeled, step)) = peels(id) else { return };
-    let peeled = builder.deepest.map_or(peeled, |deepest| peeled.min(deepest));
-    let around = builder.path(id).into_iter().rev().find_map(steps);
+    let peeled = builder.deepest().map_or(peeled, |deepest| peeled.min(deepest));
+    let around = builder.tree().path(id).into_iter().rev().find_map(steps);
     let mut unroll = None;
     let mut stack = vec![(id, around)];
     while let Some((on, around)) = stack.pop() {
@@ -94,13 +94,13 @@ fn peel(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
             continue;
         }
         let around = steps(on).or(around);
-        if builder.node(on).inside.is_leaf() {
+        if builder.tree().inside(on).is_leaf() {
             match around {
                 Some((n, by)) if n >= peeled => unroll = Some(by),
                 _ => return,
             }
         }
-        stack.extend(builder.node(on).inside.children().map(|child| (child, around)));
+        stack.extend(builder.tree().inside(on).children().map(|child| (child, around)));
     }
     if let Some(unroll) = unroll {
         problems.push(Illegal::argument(step, 1, Problem::PeelPointless { unroll }, vec![id]));

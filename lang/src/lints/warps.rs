@@ -11,17 +11,17 @@ const WARP: i64 = 32;
 /// threads along the earlier axes fill warps.
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let (Some(step), Some(own)) = (builder.node(id).specialized_by, on_block(builder, id)) else { return };
-    if builder.trips(id).is_none_or(|trips| trips < 2) {
+    if builder.node(id).trips().is_none_or(|trips| trips < 2) {
         return;
     }
-    let path = builder.path(id);
+    let path = builder.tree().path(id);
     let Some(launch) = path.iter().find(|on| is_mapped(builder, **on)) else { return };
-    let inside = builder.subtree(*launch);
+    let inside = builder.tree().subtree(*launch);
     // Threads are numbered along x first.
     let before = (0..own.axis as usize).map(|axis| {
         let along =
             inside.iter().filter(|on| on_block(builder, **on).is_some_and(|d| d.axis as usize == axis));
-        along.filter_map(|on| builder.trips(*on)).max().unwrap_or(1)
+        along.filter_map(|on| builder.node(*on).trips()).max().unwrap_or(1)
     });
     let together = before.fold(1, i64::saturating_mul);
     if together % WARP != 0 {

@@ -201,9 +201,8 @@ impl<'a> ArgumentPlace<'a> {
     /// The loop before the one directly around it, or the one inside before it.
     fn swapped(&self, (select, id): &NamedLoop) -> Option<Vec<Select>> {
         let nest = self.point.nest();
-        let node = nest.node(*id);
-        let only = |id: LoopId| nest.node(id).inside.only();
-        let outer = node.parent.filter(|parent| only(*parent) == Some(*id));
+        let only = |id: LoopId| nest.tree().inside(id).only();
+        let outer = nest.tree().parent(*id).filter(|parent| only(*parent) == Some(*id));
         let other = outer.or_else(|| only(*id))?;
         Some(vec![select.clone(), self.like(select, other)])
     }
@@ -214,7 +213,7 @@ impl<'a> ArgumentPlace<'a> {
         if select.scope.is_empty() && select.number.is_none() {
             Select::all(&nest.node(id).name)
         } else {
-            nest.select_of(id)
+            nest.names().select_of(id)
         }
     }
 
@@ -223,11 +222,13 @@ impl<'a> ArgumentPlace<'a> {
         let nest = self.point.nest();
         let mut ids = vec![*id];
         for select in given {
-            let on_path = |other: &LoopId| nest.path(*id).contains(other) || nest.path(*other).contains(id);
+            let on_path = |other: &LoopId| {
+                nest.tree().path(*id).contains(other) || nest.tree().path(*other).contains(id)
+            };
             ids.push(nest.select(DirectiveIndex(0), 0, select).ok()?.into_iter().find(on_path)?);
         }
-        let innermost = ids.iter().copied().max_by_key(|id| nest.path(*id).len())?;
-        let path = nest.path(innermost);
+        let innermost = ids.iter().copied().max_by_key(|id| nest.tree().path(*id).len())?;
+        let path = nest.tree().path(innermost);
         let from = path.iter().position(|on| ids.contains(on))?;
         let mut order = given.to_vec();
         order.push(select.clone());

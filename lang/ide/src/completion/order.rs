@@ -77,13 +77,13 @@ impl<'a> Ranker<'a> {
     /// Whether the schedule has a directive already.
     fn is_done(&self, op: Op) -> bool {
         let nest = self.whole;
-        let loops = nest.loops();
+        let loops = nest.tree().loops();
         match op {
-            Op::Tile => loops.iter().filter(|id| nest.axis(**id) == Axis::Row).count() > 1,
+            Op::Tile => loops.iter().filter(|id| nest.node(**id).axis == Axis::Row).count() > 1,
             Op::Reorder => {
-                loops.iter().any(|id| nest.axis(*id) == Axis::Row && nest.node(*id).inside.is_leaf())
+                loops.iter().any(|id| nest.node(*id).axis == Axis::Row && nest.tree().inside(*id).is_leaf())
             }
-            Op::Representation if nest.layout().is_some() => true,
+            Op::Representation if nest.forest().layout().is_some() => true,
             _ => {
                 loops.iter().any(|id| nest.node(*id).annotations.iter().any(|(stated, _)| stated.op() == op))
             }
@@ -94,9 +94,9 @@ impl<'a> Ranker<'a> {
     fn within(&self, operation: &Operation, nest: &NestBuilder) -> Option<usize> {
         let find = |v: &Select| first(nest, v);
         match operation {
-            Operation::Tile(v, ..) => (nest.axis(find(v)?) == Axis::Row).then_some(0),
+            Operation::Tile(v, ..) => (nest.node(find(v)?).axis == Axis::Row).then_some(0),
             Operation::Reorder(order) => {
-                let axes: Option<Vec<Axis>> = order.iter().map(|v| Some(nest.axis(find(v)?))).collect();
+                let axes: Option<Vec<Axis>> = order.iter().map(|v| Some(nest.node(find(v)?).axis)).collect();
                 let axes = axes?;
                 let around = axes.first() == Some(&Axis::Row) && axes.last() == Some(&Axis::Row);
                 (around && axes.contains(&Axis::Tree)).then_some(0)
@@ -104,10 +104,10 @@ impl<'a> Ranker<'a> {
             Operation::Layout(layout) => Some(self.turn(*layout)),
             Operation::State(v, annotation) => {
                 let id = find(v)?;
-                let is_row = nest.axis(id) == Axis::Row;
+                let is_row = nest.node(id).axis == Axis::Row;
                 match annotation {
                     Annotation::Parallel | Annotation::Cache => {
-                        (is_row && nest.node(id).parent.is_none()).then_some(0)
+                        (is_row && nest.tree().parent(id).is_none()).then_some(0)
                     }
                     Annotation::Vectorize(lanes) | Annotation::Interleave(lanes) => {
                         Some(lanes.is_none().into())
@@ -148,13 +148,13 @@ impl<'a> Ranker<'a> {
         match form {
             Operation::Tile(v, ..) => {
                 let id = first(nest, v)?;
-                let is_whole = nest.axis(id) == Axis::Row && nest.trips(id).is_none();
+                let is_whole = nest.node(id).axis == Axis::Row && nest.node(id).trips().is_none();
                 is_whole.then_some(if bits < LONG_REGISTER { SCALAR_BLOCK } else { VECTOR_BLOCK })
             }
             Operation::State(v, Annotation::Vectorize(_)) => {
                 let id = first(nest, v)?;
-                let lanes = bits / 8 / self.element_bytes(nest.axis(id));
-                let most = nest.trips(id).unwrap_or(i64::MAX).max(1);
+                let lanes = bits / 8 / self.element_bytes(nest.node(id).axis);
+                let most = nest.node(id).trips().unwrap_or(i64::MAX).max(1);
                 let fits = if i64::from(lanes) <= most { i64::from(lanes) } else { 1 << most.ilog2() };
                 Some(fits)
             }
@@ -166,9 +166,9 @@ impl<'a> Ranker<'a> {
     /// Vectors that the iterations of a loop fill, if the schedule states their lanes.
     fn vectors(&self, id: LoopId, nest: &NestBuilder) -> Option<i64> {
         let name = nest.name(id);
-        let stated = self.whole.loops().into_iter().find(|on| self.whole.name(*on) == name)?;
-        let lanes = self.whole.annotations(stated).vectorize?;
-        let vectors = nest.trips(id)? / i64::from(lanes.max(1));
+        let stated = self.whole.tree().loops().into_iter().find(|on| self.whole.name(*on) == name)?;
+        let lanes = self.whole.node(stated).effective_annotations().vectorize?;
+        let vectors = nest.node(id).trips()? / i64::from(lanes.max(1));
         (vectors > 1).then(|| vectors.min(MOST_VECTORS))
     }
 
@@ -178,8 +178,8 @@ impl<'a> Ranker<'a> {
         let is_coded =
             |stated: &Annotation| matches!(stated, Annotation::Layout(layout) if layout.is_coded());
         let on_loops =
-            nest.loops().iter().any(|id| nest.node(*id).annotations.iter().any(|(a, _)| is_coded(a)));
-        let on_bins = on_loops || nest.layout().is_some_and(Layout::is_coded);
+            nest.tree().loops().iter().any(|id| nest.node(*id).annotations.iter().any(|(a, _)| is_coded(a)));
+        let on_bins = on_loops || nest.forest().layout().is_some_and(Layout::is_coded);
         match (axis, on_bins) {
             (Axis::Row, true) => self.model.map_or(1, |model| model.bin_bytes.max(1)),
             _ => 4,

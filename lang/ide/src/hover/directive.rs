@@ -96,9 +96,9 @@ impl Changes<'_> {
     /// Whether a loop is in one of them only, or has another name, another place or other annotations.
     fn concern(&self, id: &LoopId) -> bool {
         let (Some(before), Some(after)) = (self.before.get(id), self.after.get(id)) else { return true };
-        let (old, new) = (self.old.node(*id), self.new.node(*id));
-        let is_moved = old.parent != new.parent && old.inside != new.inside;
-        before != after || is_moved || old.annotations != new.annotations
+        let (old, new) = (self.old.tree(), self.new.tree());
+        let is_moved = old.parent(*id) != new.parent(*id) && old.inside(*id) != new.inside(*id);
+        before != after || is_moved || self.old.node(*id).annotations != self.new.node(*id).annotations
     }
 }
 

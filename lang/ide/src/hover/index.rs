@@ -49,7 +49,7 @@ pub(super) fn made(analysis: Here, stmt: &Stmt, path: &Path) -> Option<Hover> {
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span)?;
     let here = prepared.until(stmt.span.end as usize);
-    let copies = here.copies(name.text.as_str());
+    let copies = here.names().copies(name.text.as_str());
     let own: Vec<LoopId> =
         copies.iter().filter(|id| here.node(**id).made_by == Some(step)).copied().collect();
     let markdown = describe(analysis, &here, &own)?;
@@ -73,13 +73,13 @@ fn select_of(path: &Path) -> Option<Select> {
 
 /// Indices of this name that are no longer there.
 fn gone(whole: &NestBuilder, select: &Select) -> Vec<LoopId> {
-    whole.copies(select.name.as_str()).to_vec()
+    whole.names().copies(select.name.as_str()).to_vec()
 }
 
 /// All about copies of one index, as they are in the nest `here`.
 fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String> {
     let id = *ids.first()?;
-    let node = here.index(id).or_else(|| analysis.whole().index(id))?;
+    let node = here.indices().get(id).or_else(|| analysis.whole().indices().get(id))?;
     let (nest, origin) = here.nest();
     let mut text = format!("```sched\n{}\n```", headers(&nest, &origin, ids, node));
     let axis = match node.axis {
@@ -116,15 +116,12 @@ fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &LoopNode) -> S
 
 /// The number of iterations of a loop, in words.
 fn iterations(node: &LoopNode, is_limited: bool) -> String {
-    let (start, stop, step) = (node.start.as_int(), node.stop.as_int(), node.step.as_int());
-    if let (Some(start), Some(stop), Some(step)) = (start, stop, step)
-        && let Some(trips) = sched_lang::lineage::trips(start, stop, step)
-    {
+    if let Some(trips) = node.trips() {
         let most = if is_limited { "at most " } else { "" };
         return format!("{most}{trips} iteration{}", if trips == 1 { "" } else { "s" });
     }
     let rows = node.stop == Sym::Property(Property::Rows);
-    match (rows, step) {
+    match (rows, node.step.as_int()) {
         (true, Some(1)) => "one iteration for each row".to_owned(),
         (true, Some(step)) => format!("one iteration for each {step} rows"),
         (true, None) => format!("one iteration for each {} rows", node.step),
@@ -151,7 +148,7 @@ fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &LoopNode) -> bo
 /// The directive that made it.
 fn maker(analysis: Here, id: LoopId) -> Option<String> {
     let whole = analysis.whole();
-    let node = whole.index(id)?;
+    let node = whole.indices().get(id)?;
     let Some(step) = node.made_by else {
         return Some(match node.axis {
             Axis::Row => {
@@ -172,7 +169,7 @@ fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
     for id in ids {
-        let node = whole.index(*id)?;
+        let node = whole.indices().get(*id)?;
         let Some(event) = node.consumed_by.and_then(|step| analysis.lineage().event(step)) else { continue };
         let next = node.successors.iter().take(LISTED);
         let into: Vec<String> = next.map(|next| format!("`{}`", plain(analysis, *next))).collect();
@@ -192,19 +189,19 @@ fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let live: Vec<LoopId> = ids
         .iter()
-        .filter(|id| whole.index(**id).is_some_and(|node| node.consumed_by.is_none()))
+        .filter(|id| whole.indices().get(**id).is_some_and(|node| node.consumed_by.is_none()))
         .copied()
         .collect();
     let id = *live.first()?;
-    let node = whole.node(id);
-    let outside = match node.parent {
+    let inside = whole.tree().inside(id);
+    let outside = match whole.tree().parent(id) {
         Some(parent) => format!("inside `{}`", whole.name(parent)),
         None => "outermost".to_owned(),
     };
-    let inside = match node.inside.only() {
-        _ if node.inside.is_leaf() => "a leaf loop: the walk happens here".to_owned(),
+    let inside = match inside.only() {
+        _ if inside.is_leaf() => "a leaf loop: the walk happens here".to_owned(),
         Some(only) => format!("around `{}`", whole.name(only)),
-        None => format!("around {} loops", node.inside.children().count()),
+        None => format!("around {} loops", inside.children().count()),
     };
     let copies =
         if live.len() > 1 { format!(" (the first of {} copies)", live.len()) } else { String::new() };
@@ -223,9 +220,9 @@ fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
         }
     };
     for id in ids {
-        let node = whole.index(*id).filter(|node| node.consumed_by.is_none())?;
+        let node = whole.indices().get(*id).filter(|node| node.consumed_by.is_none())?;
         node.annotations.iter().for_each(|(_, step)| add(*step, String::new()));
-        let path = whole.path(*id);
+        let path = whole.tree().path(*id);
         let own =
             |annotation: &Annotation| node.annotations.iter().any(|(known, _)| known.same_kind(annotation));
         for outer in path.iter().rev().skip(1) {
@@ -275,10 +272,10 @@ fn plain<'a>(analysis: Here<'a>, id: LoopId) -> &'a str {
 
 /// The index that it was made from; copies share it.
 fn parent(whole: &NestBuilder, id: LoopId) -> Option<LoopId> {
-    let node = whole.index(id)?;
+    let node = whole.indices().get(id)?;
     let step = node.made_by?;
     let made = |at: &LoopId| whole.node(*at).name == node.name;
     let mut sources =
-        whole.indices().take(id.0 as usize).filter(|(_, source)| source.consumed_by == Some(step));
+        whole.indices().iter().take(id.0 as usize).filter(|(_, source)| source.consumed_by == Some(step));
     sources.find(|(_, source)| source.successors.iter().any(made)).map(|(source, _)| source)
 }

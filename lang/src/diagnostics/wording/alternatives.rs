@@ -15,7 +15,7 @@ const MOST: usize = 3;
 pub(crate) fn alternatives(context: &Context, limits: &Limits) -> Vec<Fix> {
     let step = context.illegal.step;
     let Some(signature) = find(context.directive()) else { return Vec::new() };
-    if context.builder.loop_count() > SMALL {
+    if context.builder.tree().loop_count() > SMALL {
         return Vec::new();
     }
     let mut builder = context.builder.clone();
@@ -45,7 +45,7 @@ fn with_names(form: Operation, written: &[&str], context: &Context) -> Operation
     let name = |at: usize| {
         let text = *written.get(at)?;
         let is_name = text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.is_empty();
-        (is_name && !context.builder.is_declared(text)).then(|| text.to_owned())
+        (is_name && !context.builder.names().is_declared(text)).then(|| text.to_owned())
     };
     match (name(1), name(2)) {
         (Some(a), Some(b)) if a != b => form.with_names([Some(a), Some(b)]),

@@ -284,13 +284,13 @@ fn interleave(context: &Context) -> String {
 impl Context<'_> {
     /// Axis of the first loop.
     fn axis(&self) -> Option<Axis> {
-        self.illegal.loops.first().map(|id| self.builder.axis(*id))
+        self.illegal.loops.first().map(|id| self.builder.node(*id).axis)
     }
 
     /// Some loops over trees.
     pub(super) fn tree_loops(&self) -> Vec<String> {
-        let loops = self.builder.loops();
-        let trees = loops.into_iter().filter(|id| self.builder.axis(*id) == Axis::Tree);
+        let loops = self.builder.tree().loops();
+        let trees = loops.into_iter().filter(|id| self.builder.node(*id).axis == Axis::Tree);
         trees.take(4).map(|id| self.builder.name(id)).collect()
     }
 

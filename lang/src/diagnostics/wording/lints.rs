@@ -30,7 +30,7 @@ pub(super) fn repeated(context: &Context, earlier: DirectiveIndex) -> Wording {
 
 pub(super) fn unverified(context: &Context, what: &Obligation) -> Wording {
     let needs_model = what.mentions(&|property| property != Property::BatchSize);
-    let (missing, help) = match (&context.builder.model, needs_model) {
+    let (missing, help) = match (context.builder.model(), needs_model) {
         (None, true) if what.mentions(&|property| property == Property::BatchSize) => {
             ("a model and a batch size", BOTH)
         }

@@ -40,7 +40,8 @@ impl Context<'_> {
         let id = *self.illegal.loops.first()?;
         let node = self.builder.node(id);
         let letter = if node.axis == Axis::Row { 'b' } else { 't' };
-        let is_free = |name: &String| !self.builder.is_declared(name) && !self.report.is_declared(name);
+        let is_free =
+            |name: &String| !self.builder.names().is_declared(name) && !self.report.is_declared(name);
         let pairs = (0..1000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
         let (outer, inner) = pairs.into_iter().find(|(a, b)| is_free(a) && is_free(b))?;
         let size = node.step.as_int()?.checked_mul(4)?;
@@ -53,20 +54,20 @@ impl Context<'_> {
         let &[first] = self.illegal.loops.as_slice() else { return None };
         let mut chain = Vec::new();
         let mut at = first;
-        while let Some(inner) = self.builder.node(at).inside.only() {
+        while let Some(inner) = self.builder.tree().inside(at).only() {
             chain.push(self.builder.name(inner));
             at = inner;
         }
         let reorder = format!("reorder({}, {})", chain.join(", "), self.builder.name(first));
-        (!chain.is_empty() && self.builder.node(at).inside.is_leaf()).then_some(reorder)
+        (!chain.is_empty() && self.builder.tree().inside(at).is_leaf()).then_some(reorder)
     }
 
     /// The loop of which `id` was a half, and the directive that cut it.
     fn whole(&self, id: LoopId) -> Option<(String, DirectiveIndex)> {
-        let by = self.builder.made_by(id)?;
+        let by = self.builder.node(id).made_by?;
         let is_whole =
             |node: &&crate::lineage::LoopNode| node.consumed_by == Some(by) && node.successors.contains(&id);
-        let node = self.builder.nodes.iter().find(is_whole)?;
+        let node = self.builder.indices().iter().map(|(_, node)| node).find(is_whole)?;
         Some((node.name.to_string(), by))
     }
 
@@ -84,6 +85,6 @@ impl Context<'_> {
     /// The directive that specialized a loop inside the first one.
     pub(super) fn specialized_inside(&self) -> Option<DirectiveIndex> {
         let first = *self.illegal.loops.first()?;
-        self.builder.subtree(first).into_iter().find_map(|id| self.builder.node(id).specialized_by)
+        self.builder.tree().subtree(first).into_iter().find_map(|id| self.builder.node(id).specialized_by)
     }
 }

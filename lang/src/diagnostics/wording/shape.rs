@@ -174,7 +174,7 @@ pub(super) fn too_deep() -> Wording {
 }
 
 pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
-    let mut known = context.builder.live_names();
+    let mut known = context.builder.names().live();
     known.sort_unstable();
     let wording = Wording::new(format!("no loop is called `{name}`"), "unknown");
     let step = context.illegal.step;
@@ -202,7 +202,7 @@ pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
 
 /// An unused name that resembles `name`.
 fn fresh(context: &Context, name: &str) -> String {
-    let is_free = |candidate: &String| !context.builder.is_declared(candidate);
+    let is_free = |candidate: &String| !context.builder.names().is_declared(candidate);
     (1..100).map(|n| format!("{name}_{n}")).find(is_free).unwrap_or_else(|| format!("{name}_new"))
 }
 

@@ -1,0 +1,177 @@
+//! The table of index variables: name, range, lineage and annotations of each, in the nest or consumed.
+
+use std::sync::Arc;
+
+use sched_nest::sym::Sym;
+use sched_nest::{Annotations, Axis, LoopId};
+
+use super::scopes::ScopeId;
+use super::tree::Loops;
+use super::{Annotation, DirectiveIndex};
+use crate::illegal::{Illegal, Problem};
+
+/// An index variable: one copy of one name.
+#[derive(Clone, Debug)]
+pub struct LoopNode {
+    /// Declared name.
+    pub name: Arc<str>,
+    /// Number among the copies of `splitByDepth`.
+    pub number: Option<u32>,
+    /// Scope of the copies around it.
+    pub(crate) scope: ScopeId,
+    /// Rows or trees.
+    pub axis: Axis,
+    /// First value.
+    pub start: Sym,
+    /// Exclusive end, before constraints.
+    pub stop: Sym,
+    /// Distance between values.
+    pub step: Sym,
+    /// Operation that made it; `None` for the roots.
+    pub made_by: Option<DirectiveIndex>,
+    /// Operation that replaced it by others; `None` while it is in the nest.
+    pub consumed_by: Option<DirectiveIndex>,
+    /// Loops that replaced it.
+    pub successors: Loops,
+    /// Path in the lineage. Lexicographic order of paths adds the trees in the model's order.
+    pub place: Vec<bool>,
+    /// Depth of its trees, if it comes from a `splitByDepth`.
+    pub run_depth: Option<u32>,
+    /// The `splitByDepth` from which it comes.
+    pub split_by_depth: Option<DirectiveIndex>,
+    /// Whether it is, or comes from, a part of a split loop.
+    pub is_part: bool,
+    /// The `specialize` that gave its iterations separate bodies.
+    pub specialized_by: Option<DirectiveIndex>,
+    /// Annotations of it, with their operations.
+    pub annotations: Vec<(Annotation, DirectiveIndex)>,
+    /// Whether a refused operation named it, so that further problems of its shape or range are consequences.
+    pub(crate) tainted: bool,
+}
+
+impl LoopNode {
+    /// The loop `0..stop` with which a nest starts.
+    pub(super) fn root(name: &str, axis: Axis, stop: Sym) -> Self {
+        LoopNode {
+            name: name.into(),
+            number: None,
+            scope: ScopeId::default(),
+            axis,
+            start: Sym::Int(0),
+            stop,
+            step: Sym::Int(1),
+            made_by: None,
+            consumed_by: None,
+            successors: Loops::new(),
+            place: Vec::new(),
+            run_depth: None,
+            split_by_depth: None,
+            is_part: false,
+            specialized_by: None,
+            annotations: Vec::new(),
+            tainted: false,
+        }
+    }
+
+    /// Whether it is a loop of the nest.
+    pub fn is_live(&self) -> bool {
+        self.consumed_by.is_none()
+    }
+
+    /// First value, exclusive end and distance between values, if all are known.
+    pub(super) fn range(&self) -> Option<(i64, i64, i64)> {
+        Some((self.start.as_int()?, self.stop.as_int()?, self.step.as_int()?))
+    }
+
+    /// Number of iterations, as far as its own range determines it.
+    pub fn trips(&self) -> Option<i64> {
+        let (start, stop, step) = self.range()?;
+        trips(start, stop, step)
+    }
+
+    /// Annotations, with the checker's defaults.
+    pub fn effective_annotations(&self) -> Annotations {
+        let mut annotations = Annotations::default();
+        for (annotation, _) in &self.annotations {
+            annotation.export(|| self.trips(), &mut annotations);
+        }
+        annotations
+    }
+}
+
+/// Number of iterations of `[start, stop)` by `step`; `None` if it does not fit.
+fn trips(start: i64, stop: i64, step: i64) -> Option<i64> {
+    if step < 1 {
+        return None;
+    }
+    let extent = stop.checked_sub(start)?;
+    if extent <= 0 { Some(0) } else { Some((extent - 1) / step + 1) }
+}
+
+/// All index variables in the order in which they were made. None is ever removed.
+#[derive(Clone, Debug)]
+pub struct IndexTable {
+    nodes: Vec<LoopNode>,
+}
+
+impl IndexTable {
+    /// An empty table with room for `indices` index variables.
+    pub(super) fn with_room(indices: usize) -> Self {
+        IndexTable { nodes: Vec::with_capacity(indices) }
+    }
+
+    /// The index variable with this id, in the nest or consumed; `None` if no operation has made it.
+    pub fn get(&self, id: LoopId) -> Option<&LoopNode> {
+        self.nodes.get(id.0 as usize)
+    }
+
+    /// The index variable with this id, which must exist.
+    pub(super) fn node(&self, id: LoopId) -> &LoopNode {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// All index variables with their ids; the two roots come first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (LoopId, &LoopNode)> {
+        self.nodes.iter().enumerate().map(|(at, node)| (LoopId(at as u32), node))
+    }
+
+    /// The index variable with this id, to be changed.
+    pub(super) fn edit(&mut self, id: LoopId) -> &mut LoopNode {
+        &mut self.nodes[id.0 as usize]
+    }
+
+    /// Adds an index variable. Its id is the number of those before it.
+    pub(super) fn add(&mut self, node: LoopNode) {
+        self.nodes.push(node);
+    }
+
+    /// Annotates a loop.
+    ///
+    /// # Errors
+    /// If the loop has the annotation already, or one that contradicts it, or a number is out of range.
+    pub(super) fn annotate(
+        &mut self,
+        step: DirectiveIndex,
+        id: LoopId,
+        annotation: Annotation,
+    ) -> Result<(), Illegal> {
+        annotation.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
+        let annotations = &mut self.edit(id).annotations;
+        let refuse = |problem| Err(Illegal::at(step, problem, vec![id]));
+        if let Some((_, earlier)) = annotations.iter().find(|(old, _)| old.contradicts(&annotation)) {
+            return refuse(Problem::Contradiction { earlier: *earlier });
+        }
+        if let Some((_, earlier)) = annotations.iter().find(|(old, _)| *old == annotation) {
+            return refuse(Problem::Repeated { earlier: *earlier });
+        }
+        annotations.push((annotation, step));
+        Ok(())
+    }
+
+    /// Removes every annotation of an operation.
+    pub(super) fn forget(&mut self, step: DirectiveIndex) {
+        for node in &mut self.nodes {
+            node.annotations.retain(|(_, by)| *by != step);
+        }
+    }
+}

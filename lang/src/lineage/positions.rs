@@ -1,0 +1,72 @@
+//! The order of the trees, the operations that depend on it, and `sortTrees(depth)`.
+
+use super::modifier::Modifier;
+use super::{DirectiveIndex, NestBuilder};
+use crate::illegal::{Illegal, Problem};
+use sched_nest::{ModelInfo, TreeOrder};
+
+/// Positions of the trees in the values of tree loops.
+#[derive(Clone, Debug)]
+pub(super) struct TreePositions {
+    order: TreeOrder,
+    /// First operation that depends on tree positions.
+    fixed_by: Option<DirectiveIndex>,
+    sorted_by: Option<DirectiveIndex>,
+}
+
+impl TreePositions {
+    /// Positions of the model.
+    pub fn new() -> Self {
+        TreePositions { order: TreeOrder::Model, fixed_by: None, sorted_by: None }
+    }
+
+    /// Order of the trees.
+    pub fn order(&self) -> TreeOrder {
+        self.order
+    }
+
+    /// Depths of the trees in this order.
+    pub fn depths(&self, model: &ModelInfo) -> Vec<u32> {
+        let mut depths = model.depths.to_vec();
+        if self.order == TreeOrder::ByDepth {
+            depths.sort_unstable();
+        }
+        depths
+    }
+
+    /// Records an operation that depends on tree positions.
+    pub fn fix(&mut self, step: DirectiveIndex) {
+        self.fixed_by.get_or_insert(step);
+    }
+
+    /// Sorts the trees stably by depth, shallowest first.
+    ///
+    /// # Errors
+    /// After an operation that has fixed tree positions, and when said twice.
+    pub fn sort(&mut self, step: DirectiveIndex) -> Result<(), Illegal> {
+        if let Some(earlier) = self.sorted_by {
+            return Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new()));
+        }
+        if let Some(by) = self.fixed_by {
+            return Err(Illegal::at(step, Problem::SortTooLate { by }, Vec::new()));
+        }
+        self.order = TreeOrder::ByDepth;
+        self.sorted_by = Some(step);
+        Ok(())
+    }
+}
+
+/// Sorts the trees stably by depth, shallowest first.
+pub(crate) struct SortTrees;
+
+impl Modifier for SortTrees {
+    type Rewrite = ();
+
+    fn plan(&self, _: &mut NestBuilder, _: DirectiveIndex) -> Result<Vec<()>, Illegal> {
+        Ok(vec![()])
+    }
+
+    fn rewrite(&self, nest: &mut NestBuilder, step: DirectiveIndex, (): ()) -> Result<(), Illegal> {
+        nest.positions.sort(step)
+    }
+}
