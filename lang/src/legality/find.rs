@@ -1,25 +1,20 @@
-//! Facts of a loop, with their operations.
+//! Annotations that apply to a loop because of a loop around it.
 
-use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
-use sched_nest::LoopId;
+use crate::lineage::{DirectiveIndex, LoopNode, NestBuilder};
+use sched_nest::{Layout, LoopId};
 
-/// The operation that made an annotation for which `test` holds, with its value.
-pub(super) fn find<T>(
+/// The first value of `test` on the way from a loop outwards, with its loop.
+pub(crate) fn innermost<T>(
     builder: &NestBuilder,
     id: LoopId,
-    test: impl Fn(&Annotation) -> Option<T>,
-) -> Option<(T, DirectiveIndex)> {
-    builder
-        .node(id)
-        .annotations
-        .iter()
-        .find_map(|(annotation, step)| test(annotation).map(|value| (value, *step)))
+    test: impl Fn(&LoopNode) -> Option<T>,
+) -> Option<(LoopId, T)> {
+    let outwards = builder.tree().path(id).into_iter().rev();
+    outwards.map(|on| (on, test(builder.node(on)))).find_map(|(on, value)| Some((on, value?)))
 }
 
-/// The operation that made the iterations parallel, on the CPU or a GPU.
-pub(super) fn parallel(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
-    find(builder, id, |annotation| {
-        matches!(annotation, Annotation::Parallel | Annotation::Gpu(_)).then_some(())
-    })
-    .map(|(_, step)| step)
+/// Layout of the trees of a leaf loop, if the schedule has one, and its directive.
+pub(crate) fn layout_of(builder: &NestBuilder, leaf: LoopId) -> Option<(Layout, DirectiveIndex)> {
+    let named = innermost(builder, leaf, LoopNode::layout).map(|(_, layout)| layout);
+    named.or_else(|| builder.forest().layout_setting())
 }

@@ -1,6 +1,5 @@
 //! `gpuDimension`, and its conflicts with `parallel`.
 
-use super::find::find;
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -10,10 +9,9 @@ use sched_nest::sym::Property;
 use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
-    let is_parallel = |annotation: &Annotation| matches!(annotation, Annotation::Parallel).then_some(());
-    let parallel = find(builder, id, is_parallel);
-    let Some((dimension, step)) = mapped(builder, id) else {
-        if let Some((_, parallel)) = parallel.filter(|_| limits.kind == TargetKind::Gpu) {
+    let parallel = builder.node(id).directive_of(|annotation| matches!(annotation, Annotation::Parallel));
+    let Some((dimension, step)) = builder.node(id).gpu_dimension() else {
+        if let Some(parallel) = parallel.filter(|_| limits.kind == TargetKind::Gpu) {
             beside_launch(builder, id, parallel, problems);
         }
         return;
@@ -22,14 +20,14 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         problems.push(Illegal::at(step, Problem::GpuOnCpu, vec![id]));
         return;
     }
-    if let Some((_, parallel)) = parallel {
+    if let Some(parallel) = parallel {
         problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu: step }, vec![id]));
     }
     let path = builder.tree().path(id);
     let outer: Vec<(LoopId, GpuDimension, DirectiveIndex)> = path
         .iter()
         .filter(|on| **on != id)
-        .filter_map(|on| mapped(builder, *on).map(|(dimension, step)| (*on, dimension, step)))
+        .filter_map(|on| builder.node(*on).gpu_dimension().map(|(dimension, step)| (*on, dimension, step)))
         .collect();
     if let Some((on, _, earlier)) = outer.iter().find(|(_, other, _)| *other == dimension) {
         let problem = Problem::DimensionTwice { outer: builder.name(*on), earlier: *earlier };
@@ -56,7 +54,9 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
 /// threads cannot start CPU threads.
 fn beside_launch(builder: &NestBuilder, id: LoopId, parallel: DirectiveIndex, problems: &mut Vec<Illegal>) {
     let mut others = builder.tree().path(id).into_iter().chain(builder.tree().subtree(id));
-    if let Some((other, gpu)) = others.find_map(|on| mapped(builder, on).map(|(_, gpu)| (on, gpu))) {
+    if let Some((other, gpu)) =
+        others.find_map(|on| builder.node(on).gpu_dimension().map(|(_, gpu)| (on, gpu)))
+    {
         problems.push(Illegal::at(parallel, Problem::ParallelOnGpu { gpu }, vec![id, other]));
     }
 }
@@ -73,8 +73,9 @@ fn check_block_loop(
 ) {
     let below = builder.tree().subtree(id);
     let is_grid = |dimension: &GpuDimension| dimension.level == GpuLevel::Grid;
-    let grid_below =
-        below.iter().find(|on| mapped(builder, **on).is_some_and(|(dimension, _)| is_grid(&dimension)));
+    let grid_below = below
+        .iter()
+        .find(|on| builder.node(**on).gpu_dimension().is_some_and(|(dimension, _)| is_grid(&dimension)));
     if let Some(grid) = grid_below {
         problems.push(Illegal::argument(step, 1, Problem::BlockOutsideGrid, vec![id, *grid]));
         return;
@@ -110,11 +111,4 @@ fn check_block_loop(
         loops.push(id);
         problems.push(Illegal::argument(step, 0, Problem::TooManyThreads { threads, limit }, loops));
     }
-}
-
-fn mapped(builder: &NestBuilder, id: LoopId) -> Option<(GpuDimension, DirectiveIndex)> {
-    find(builder, id, |annotation| match annotation {
-        Annotation::Gpu(dimension) => Some(*dimension),
-        _ => None,
-    })
 }

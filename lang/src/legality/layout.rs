@@ -1,7 +1,6 @@
 //! `representation` and `tileTrees`: whether layouts hold the model's trees, and whether layouts and walks
 //! support tiles.
 
-use super::find::find;
 use super::memory::{order, representation_of};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -25,18 +24,16 @@ pub(super) fn check(
         refuse(step, Vec::new(), Problem::LayoutNeedsSingleNodes { layout, tiles });
     }
     for id in loops {
-        let layout = |annotation: &Annotation| match annotation {
-            Annotation::Layout(layout) if holds_single_nodes(*layout, target) => Some(*layout),
-            _ => None,
-        };
-        if let Some((layout, step)) = find(builder, *id, layout) {
+        let node = builder.node(*id);
+        if let Some((layout, step)) = node.layout().filter(|(layout, _)| holds_single_nodes(*layout, target))
+        {
             refuse(step, vec![*id], Problem::LayoutNeedsSingleNodes { layout, tiles });
         }
         let walks = |annotation: &Annotation| {
             let single = matches!(annotation, Annotation::Vectorize(_) | Annotation::SpeculateWalk(_));
-            (single && target == TargetKind::Cpu).then_some(())
+            single && target == TargetKind::Cpu
         };
-        if let Some(((), step)) = find(builder, *id, walks) {
+        if let Some(step) = node.directive_of(walks) {
             refuse(step, vec![*id], Problem::WalkNeedsSingleNodes { tiles });
         }
     }
@@ -48,11 +45,8 @@ fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Il
         return;
     };
     let oblivious = |layout: Layout| layout.shapes() == Shapes::Oblivious;
-    let asks = |annotation: &Annotation| {
-        matches!(annotation, Annotation::Layout(layout) if oblivious(*layout)).then_some(())
-    };
-    let asked = builder.forest().layout().is_some_and(oblivious)
-        || loops.iter().any(|id| find(builder, *id, asks).is_some());
+    let asks = |id: &LoopId| builder.node(*id).layout().is_some_and(|(layout, _)| oblivious(layout));
+    let asked = builder.forest().layout().is_some_and(oblivious) || loops.iter().any(asks);
     if !asked || model.oblivious.iter().all(|tree| *tree) {
         return;
     }

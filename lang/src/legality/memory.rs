@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::find::find;
+use super::find::innermost;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder};
 use sched_nest::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};
 use sched_nest::walks::{self, LeafLoop};
 use sched_nest::{Layout, LoopId, ModelInfo, Nodes, TileTrees, TreeOrder};
@@ -171,8 +171,8 @@ fn has_complete_trees(layout: Layout) -> bool {
 
 /// The `unrollWalk` that applies to a leaf loop: the innermost around it.
 fn unroll_walk_of(builder: &NestBuilder, leaf: LoopId) -> Option<(LoopId, DirectiveIndex)> {
-    let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollWalk(_)).then_some(());
-    innermost(builder, leaf, asks)
+    let unrolls = |annotation: &Annotation| matches!(annotation, Annotation::UnrollWalk(_));
+    innermost(builder, leaf, |node| node.directive_of(unrolls))
 }
 
 /// The `representation` that applies to a leaf loop, and its loop if it names one.
@@ -180,17 +180,7 @@ pub(super) fn representation_of(
     builder: &NestBuilder,
     leaf: LoopId,
 ) -> Option<(Vec<LoopId>, DirectiveIndex)> {
-    let asks = |annotation: &Annotation| matches!(annotation, Annotation::Layout(_)).then_some(());
-    innermost(builder, leaf, asks)
-        .map(|(id, step)| (vec![id], step))
+    innermost(builder, leaf, LoopNode::layout)
+        .map(|(id, (_, step))| (vec![id], step))
         .or_else(|| builder.forest().layout_setting().map(|(_, step)| (Vec::new(), step)))
-}
-
-fn innermost(
-    builder: &NestBuilder,
-    leaf: LoopId,
-    asks: impl Fn(&Annotation) -> Option<()>,
-) -> Option<(LoopId, DirectiveIndex)> {
-    let path = builder.tree().path(leaf);
-    path.iter().rev().find_map(|id| find(builder, *id, &asks).map(|((), step)| (*id, step)))
 }

@@ -10,6 +10,7 @@ mod size;
 mod unroll_and_jam;
 mod walks;
 
+pub(crate) use find::{innermost, layout_of};
 pub use shared::working_set;
 pub(crate) use size::{is_large as is_large_code, large as large_code};
 

@@ -1,8 +1,7 @@
 //! `atomicReduce`, `vectorReduce` and `sharedReduce`: how partial sums of parallel tree loops are combined.
 
-use super::find::parallel;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Annotation, NestBuilder};
+use crate::lineage::{Annotation, LoopNode, NestBuilder};
 use sched_nest::{Axis, GpuLevel, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
@@ -12,10 +11,12 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
             Annotation::AtomicReduce | Annotation::VectorReduce(_) if node.axis != Axis::Tree => {
                 Problem::NotTrees
             }
-            Annotation::AtomicReduce | Annotation::VectorReduce(_) if parallel(builder, id).is_none() => {
+            Annotation::AtomicReduce | Annotation::VectorReduce(_) if !is_parallel(node) => {
                 Problem::NotParallel
             }
-            Annotation::SharedReduce if node.axis != Axis::Tree || !on_block(builder, id) => {
+            Annotation::SharedReduce
+                if node.axis != Axis::Tree || node.gpu_level() != Some(GpuLevel::Block) =>
+            {
                 Problem::NotBlockTrees
             }
             _ => continue,
@@ -24,10 +25,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-fn on_block(builder: &NestBuilder, id: LoopId) -> bool {
-    let is_block = |annotation: &Annotation| match annotation {
-        Annotation::Gpu(dimension) => dimension.level == GpuLevel::Block,
-        _ => false,
-    };
-    builder.node(id).annotations.iter().any(|(annotation, _)| is_block(annotation))
+/// Whether its iterations are parallel, on the CPU or a GPU.
+fn is_parallel(node: &LoopNode) -> bool {
+    node.directive_of(|annotation| matches!(annotation, Annotation::Parallel | Annotation::Gpu(_))).is_some()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::find::find;
+use super::find::layout_of;
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem, SharedMemoryUse};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -57,8 +57,8 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
 
 fn outside_launch(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
     for id in builder.tree().loops() {
-        let cached = find(builder, id, |annotation| matches!(annotation, Annotation::Cache).then_some(()));
-        if let Some(((), step)) = cached.filter(|_| !in_launch(builder, id)) {
+        let cached = builder.node(id).directive_of(|annotation| matches!(annotation, Annotation::Cache));
+        if let Some(step) = cached.filter(|_| !in_launch(builder, id)) {
             problems.push(Illegal::argument(step, 0, Problem::CacheOutsideLaunch, vec![id]));
         }
     }
@@ -85,36 +85,21 @@ fn least(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u6
         .into_iter()
         .filter(|on| builder.tree().inside(*on).children().next().is_none());
     // Without an annotation, the compiler chooses a layout whose nodes are records.
-    leaves.map(|leaf| bytes(layout_of(builder, leaf).unwrap_or(Layout::Sparse))).min().unwrap_or(0)
-}
-
-/// Layout of a leaf loop, if the schedule has one.
-fn layout_of(builder: &NestBuilder, leaf: LoopId) -> Option<Layout> {
-    let said = |annotation: &Annotation| match annotation {
-        Annotation::Layout(layout) => Some(*layout),
-        _ => None,
-    };
-    let innermost = builder.tree().path(leaf).into_iter().rev().find_map(|on| find(builder, on, said));
-    innermost.map(|(layout, _)| layout).or_else(|| builder.forest().layout())
+    leaves
+        .map(|leaf| bytes(layout_of(builder, leaf).map_or(Layout::Sparse, |(layout, _)| layout)))
+        .min()
+        .unwrap_or(0)
 }
 
 fn in_launch(builder: &NestBuilder, id: LoopId) -> bool {
-    builder.tree().path(id).into_iter().any(|on| level(builder, on) == Some(GpuLevel::Grid))
-}
-
-fn level(builder: &NestBuilder, id: LoopId) -> Option<GpuLevel> {
-    let gpu = |annotation: &Annotation| match annotation {
-        Annotation::Gpu(dimension) => Some(dimension.level),
-        _ => None,
-    };
-    find(builder, id, gpu).map(|(level, _)| level)
+    builder.tree().path(id).into_iter().any(|on| builder.node(on).gpu_level() == Some(GpuLevel::Grid))
 }
 
 /// Number of rows or trees of all threads of a block in one iteration of `id`; `None` if unknown.
 fn values(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<u64> {
     let mut sums = most_below(builder, id, axis)?;
     for on in builder.tree().path(id) {
-        if builder.node(on).axis == axis && level(builder, on) == Some(GpuLevel::Block) {
+        if builder.node(on).axis == axis && builder.node(on).gpu_level() == Some(GpuLevel::Block) {
             sums = sums.and(builder, on)?;
         }
     }
@@ -168,11 +153,12 @@ fn last_offset(builder: &NestBuilder, id: LoopId) -> Option<i64> {
 /// output.
 fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model()?;
-    let on_block =
-        |on: &LoopId| builder.node(*on).axis == Axis::Tree && level(builder, *on) == Some(GpuLevel::Block);
+    let on_block = |on: &LoopId| {
+        builder.node(*on).axis == Axis::Tree && builder.node(*on).gpu_level() == Some(GpuLevel::Block)
+    };
     let shares = |on: &LoopId| {
-        let is = |annotation: &Annotation| matches!(annotation, Annotation::SharedReduce).then_some(());
-        *on != id && on_block(on) && find(builder, *on, is).is_some()
+        let is = |annotation: &Annotation| matches!(annotation, Annotation::SharedReduce);
+        *on != id && on_block(on) && builder.node(*on).directive_of(is).is_some()
     };
     if builder.tree().path(id).iter().any(shares) {
         // The outer loop has slots for both.
@@ -187,7 +173,7 @@ fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let inner: Option<Vec<u64>> = below.map(|on| u64::try_from(builder.node(on).trips()?).ok()).collect();
     slots = slots.saturating_mul(inner?.into_iter().max().unwrap_or(1));
     let grid = builder.tree().path(id).into_iter().rev();
-    let outer = grid.clone().find(|on| level(builder, *on) == Some(GpuLevel::Grid))?;
+    let outer = grid.clone().find(|on| builder.node(*on).gpu_level() == Some(GpuLevel::Grid))?;
     let rows = values(builder, outer, Axis::Row)?;
     let outputs = u64::from(model.num_classes.max(1));
     Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(SUM))

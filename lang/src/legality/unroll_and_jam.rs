@@ -1,13 +1,12 @@
 //! `unrollAndJam`: a loop over trees around vectors of rows that advance together.
 
-use super::find::find;
 use crate::illegal::{Illegal, Problem, UnrollAndJamNeeds};
 use crate::lineage::{Annotation, Inside, NestBuilder};
 use sched_nest::{Axis, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
-    let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollAndJam).then_some(());
-    let Some(((), step)) = find(builder, id, asks) else { return };
+    let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollAndJam);
+    let Some(step) = builder.node(id).directive_of(asks) else { return };
     let problem = match builder.node(id).axis {
         Axis::Row => Some(Problem::NotTrees),
         Axis::Tree => need(builder, id).map(Problem::CannotUnrollAndJam),
@@ -30,11 +29,13 @@ fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
     };
     let name = builder.name(leaf);
     // Such a leaf loop runs in parts. The sums of other trees must not be added between them.
-    let parts = |annotation: &Annotation| match annotation {
-        Annotation::Parallel | Annotation::Unroll | Annotation::Cache | Annotation::Gpu(_) => Some(()),
-        _ => None,
+    let parts = |annotation: &Annotation| {
+        matches!(
+            annotation,
+            Annotation::Parallel | Annotation::Unroll | Annotation::Cache | Annotation::Gpu(_)
+        )
     };
-    if let Some(((), by)) = find(builder, leaf, parts) {
+    if let Some(by) = builder.node(leaf).directive_of(parts) {
         return Some(UnrollAndJamNeeds::Whole { leaf: name, by });
     }
     if let Some(stride) = builder.node(leaf).step.as_int().filter(|step| *step != 1) {

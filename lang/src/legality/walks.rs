@@ -1,10 +1,10 @@
 //! `interleave` and `vectorize`: annotations of leaf loops.
 
-use super::find::find;
+use super::find::layout_of;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, NestBuilder};
 use crate::options::TargetKind;
-use sched_nest::{Axis, Layout, LoopId};
+use sched_nest::{Axis, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, target: TargetKind, problems: &mut Vec<Illegal>) {
     let node = builder.node(id);
@@ -30,12 +30,6 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, target: TargetKind, probl
 
 /// Rows of a vector on a GPU, whose bins share a register; `None` if the loop has no such vectors.
 fn gpu_lanes(builder: &NestBuilder, id: LoopId) -> Option<u32> {
-    let layout = |annotation: &Annotation| match annotation {
-        Annotation::Layout(layout) => Some(*layout),
-        _ => None,
-    };
-    let path = builder.tree().path(id);
-    let named = path.iter().rev().find_map(|on| find(builder, *on, layout).map(|(layout, _)| layout));
-    let lanes = named.or(builder.forest().layout()).map_or(1, Layout::gpu_lanes);
+    let lanes = layout_of(builder, id).map_or(1, |(layout, _)| layout.gpu_lanes());
     (builder.node(id).axis == Axis::Row && lanes > 1).then_some(lanes)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sched_nest::sym::Sym;
-use sched_nest::{Annotations, Axis, LoopId};
+use sched_nest::{Annotations, Axis, GpuDimension, GpuLevel, Layout, LoopId};
 
 use super::scopes::ScopeId;
 use super::tree::Loops;
@@ -87,6 +87,37 @@ impl LoopNode {
     pub fn trips(&self) -> Option<i64> {
         let (start, stop, step) = self.range()?;
         trips(start, stop, step)
+    }
+
+    /// The first annotation for which `test` has a value: this value and the directive.
+    pub fn find<T>(&self, test: impl Fn(&Annotation) -> Option<T>) -> Option<(T, DirectiveIndex)> {
+        self.annotations.iter().find_map(|(annotation, step)| test(annotation).map(|value| (value, *step)))
+    }
+
+    /// The directive of the first annotation for which `test` holds.
+    pub fn directive_of(&self, test: impl Fn(&Annotation) -> bool) -> Option<DirectiveIndex> {
+        self.find(|annotation| test(annotation).then_some(())).map(|((), step)| step)
+    }
+
+    /// Its own layout, with the directive.
+    pub fn layout(&self) -> Option<(Layout, DirectiveIndex)> {
+        self.find(|annotation| match annotation {
+            Annotation::Layout(layout) => Some(*layout),
+            _ => None,
+        })
+    }
+
+    /// The dimension of the GPU launch to which it is mapped, with the directive.
+    pub fn gpu_dimension(&self) -> Option<(GpuDimension, DirectiveIndex)> {
+        self.find(|annotation| match annotation {
+            Annotation::Gpu(dimension) => Some(*dimension),
+            _ => None,
+        })
+    }
+
+    /// The level of that dimension.
+    pub fn gpu_level(&self) -> Option<GpuLevel> {
+        self.gpu_dimension().map(|(dimension, _)| dimension.level)
     }
 
     /// Annotations, with the checker's defaults.

@@ -12,13 +12,10 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
     if limits.kind != TargetKind::Cpu {
         return;
     }
-    let annotations = &builder.node(id).annotations;
-    let Some((_, step)) = annotations.iter().find(|(annotation, _)| matches!(annotation, Annotation::Cache))
-    else {
-        return;
-    };
+    let caches = |annotation: &Annotation| matches!(annotation, Annotation::Cache);
+    let Some(step) = builder.node(id).directive_of(caches) else { return };
     if let Some(bytes) = working_set(builder, id).filter(|bytes| *bytes > limits.l2) {
         let problem = Problem::CacheTooLarge { bytes, limit: limits.l2 };
-        problems.push(Illegal::argument(*step, 0, problem, vec![id]));
+        problems.push(Illegal::argument(step, 0, problem, vec![id]));
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::legality::layout_of;
+use crate::lineage::{Annotation, NestBuilder};
 use crate::options::TargetKind;
-use sched_nest::{Axis, Layout, LoopId};
+use sched_nest::{Axis, LoopId};
 
 /// Largest bin in bytes, assumed without a model.
 const LARGEST_BIN: u32 = 2;
@@ -14,15 +15,15 @@ const FEW_VECTORS: u64 = 2;
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
     let Some(bits) = limits.vector_bits.filter(|_| limits.kind == TargetKind::Cpu) else { return };
     let node = builder.node(id);
-    let lanes = node.annotations.iter().find_map(|(annotation, step)| match annotation {
-        Annotation::Vectorize(Some(lanes)) => Some((*lanes, *step)),
+    let lanes = node.find(|annotation| match annotation {
+        Annotation::Vectorize(lanes) => *lanes,
         _ => None,
     });
     let (Some((lanes, step)), true) = (lanes, node.axis == Axis::Row && builder.tree().inside(id).is_leaf())
     else {
         return;
     };
-    let Some((_, chosen)) = layout(builder, id).filter(|(layout, _)| layout.is_coded()) else { return };
+    let Some((_, chosen)) = layout_of(builder, id).filter(|(layout, _)| layout.is_coded()) else { return };
     let known = builder.model().map_or(0, |model| model.bin_bytes);
     let bin_bytes = if known == 0 { LARGEST_BIN } else { known };
     let full = bits / 8 / bin_bytes;
@@ -32,15 +33,4 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         let problem = Problem::NarrowVector { lanes, full, bin_bytes, chosen };
         problems.push(Illegal::argument(step, 1, problem, vec![id]));
     }
-}
-
-/// Layout of the trees of a leaf loop, and its directive.
-fn layout(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
-    let on = |id: LoopId| {
-        builder.node(id).annotations.iter().find_map(|(annotation, step)| match annotation {
-            Annotation::Layout(layout) => Some((*layout, *step)),
-            _ => None,
-        })
-    };
-    builder.tree().path(id).into_iter().rev().find_map(on).or(builder.forest().layout_setting())
 }

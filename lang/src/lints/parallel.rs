@@ -55,11 +55,7 @@ fn one_block(builder: &NestBuilder, id: LoopId, limits: &Limits) -> Option<Probl
 }
 
 fn parallel(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
-    let annotations = &builder.node(id).annotations;
-    annotations
-        .iter()
-        .find(|(annotation, _)| matches!(annotation, Annotation::Parallel))
-        .map(|(_, step)| *step)
+    builder.node(id).directive_of(|annotation| matches!(annotation, Annotation::Parallel))
 }
 
 /// Whether all threads have work: many iterations, or an unlimited number of blocks of a few rows.

@@ -36,6 +36,5 @@ pub(super) fn many_copies(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illega
 }
 
 fn unroll_of(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
-    let annotations = &builder.node(id).annotations;
-    annotations.iter().find(|(annotation, _)| matches!(annotation, Annotation::Unroll)).map(|(_, step)| *step)
+    builder.node(id).directive_of(|annotation| matches!(annotation, Annotation::Unroll))
 }

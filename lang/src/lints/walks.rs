@@ -1,7 +1,8 @@
 //! Pointless facts about walks.
 
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::legality::{innermost, layout_of};
+use crate::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder};
 use sched_nest::{Axis, Layout, LoopId, RowVectors};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
@@ -45,22 +46,15 @@ fn no_steps(
 
 /// Layout and directive, if vectors of rows that test all nodes of a tree make all walks in a loop.
 fn node_sweep_of(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
-    let on = |id: LoopId| {
-        builder.node(id).annotations.iter().find_map(|(annotation, step)| match annotation {
-            Annotation::Layout(layout) => Some((*layout, *step)),
-            _ => None,
-        })
-    };
-    let around = builder.tree().path(id).into_iter().rev().find_map(on).or(builder.forest().layout_setting());
+    let around = layout_of(builder, id);
     let mut chosen = None;
     let mut stack = vec![(id, around)];
     while let Some((id, around)) = stack.pop() {
-        let layout = on(id).or(around);
         let node = builder.node(id);
+        let layout = node.layout().or(around);
         if builder.tree().inside(id).is_leaf() {
-            let in_vectors =
-                node.annotations.iter().any(|(annotation, _)| matches!(annotation, Annotation::Vectorize(_)));
-            let of_rows = in_vectors && node.axis == Axis::Row;
+            let in_vectors = node.directive_of(|annotation| matches!(annotation, Annotation::Vectorize(_)));
+            let of_rows = in_vectors.is_some() && node.axis == Axis::Row;
             chosen = Some(layout.filter(|(layout, _)| of_rows && layout.row_vectors() == RowVectors::Sweep)?);
         }
         stack.extend(builder.tree().inside(id).children().map(|child| (child, layout)));
@@ -70,30 +64,28 @@ fn node_sweep_of(builder: &NestBuilder, id: LoopId) -> Option<(Layout, Directive
 
 /// A `peelWalk` of steps that an `unrollWalk` makes straight-line in every walk that it concerns.
 fn peel(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
-    let steps = |on: LoopId| {
-        let annotations = &builder.node(on).annotations;
-        annotations.iter().find_map(|(annotation, step)| match annotation {
-            Annotation::UnrollWalk(n) => Some((*n, *step)),
+    let unrolls = |node: &LoopNode| {
+        node.find(|annotation| match annotation {
+            Annotation::UnrollWalk(n) => Some(*n),
             _ => None,
         })
     };
     let peels = |on: LoopId| {
-        let annotations = &builder.node(on).annotations;
-        annotations.iter().find_map(|(annotation, step)| match annotation {
-            Annotation::PeelWalk(n) => Some((*n, *step)),
+        builder.node(on).find(|annotation| match annotation {
+            Annotation::PeelWalk(n) => Some(*n),
             _ => None,
         })
     };
     let Some((peeled, step)) = peels(id) else { return };
     let peeled = builder.deepest().map_or(peeled, |deepest| peeled.min(deepest));
-    let around = builder.tree().path(id).into_iter().rev().find_map(steps);
+    let around = innermost(builder, id, unrolls).map(|(_, unroll)| unroll);
     let mut unroll = None;
     let mut stack = vec![(id, around)];
     while let Some((on, around)) = stack.pop() {
         if on != id && peels(on).is_some() {
             continue;
         }
-        let around = steps(on).or(around);
+        let around = unrolls(builder.node(on)).or(around);
         if builder.tree().inside(on).is_leaf() {
             match around {
                 Some((n, by)) if n >= peeled => unroll = Some(by),

@@ -1,7 +1,7 @@
 //! Threads of a warp that run different code.
 
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Annotation, NestBuilder};
+use crate::lineage::NestBuilder;
 use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
 /// Number of threads that a GPU runs in step.
@@ -15,7 +15,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
         return;
     }
     let path = builder.tree().path(id);
-    let Some(launch) = path.iter().find(|on| is_mapped(builder, **on)) else { return };
+    let Some(launch) = path.iter().find(|on| builder.node(**on).gpu_dimension().is_some()) else { return };
     let inside = builder.tree().subtree(*launch);
     // Threads are numbered along x first.
     let before = (0..own.axis as usize).map(|axis| {
@@ -29,17 +29,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-fn dimension(builder: &NestBuilder, id: LoopId) -> Option<GpuDimension> {
-    builder.node(id).annotations.iter().find_map(|(annotation, _)| match annotation {
-        Annotation::Gpu(dimension) => Some(*dimension),
-        _ => None,
-    })
-}
-
-fn is_mapped(builder: &NestBuilder, id: LoopId) -> bool {
-    dimension(builder, id).is_some()
-}
-
 fn on_block(builder: &NestBuilder, id: LoopId) -> Option<GpuDimension> {
-    dimension(builder, id).filter(|dimension| dimension.level == GpuLevel::Block)
+    let dimension = builder.node(id).gpu_dimension().map(|(dimension, _)| dimension);
+    dimension.filter(|dimension| dimension.level == GpuLevel::Block)
 }
