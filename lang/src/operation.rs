@@ -255,7 +255,8 @@ macro_rules! operations {
                     })*
                     Operation::Layout(layout) => builder.forest_mut().set_layout(step, *layout),
                     Operation::TileTrees(nodes) => {
-                        builder.forest_mut().set_tile_trees(step, TileTrees { nodes: *nodes, by_probability: false })
+                        let tiles = TileTrees { nodes: *nodes, by_probability: false };
+                        builder.forest_mut().set_tile_trees(step, tiles)
                     }
                     Operation::State(v, annotation) => {
                         let loops = builder.select(step, 0, v)?;

@@ -5,7 +5,7 @@ use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::obligation::Obligation;
 use crate::options::TargetKind;
-use sched_nest::sym::Property;
+use sched_nest::sym::{Property, Sym};
 use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
@@ -84,17 +84,8 @@ fn check_block_loop(
         problems.push(Illegal::argument(step, 1, Problem::BlockOutsideGrid, vec![id]));
         return;
     }
-    let node = builder.node(id);
     let Some(own) = builder.node(id).trips() else {
-        let at_run_time = [&node.start, &node.stop, &node.step]
-            .iter()
-            .any(|s| s.mentions(&|property| property == Property::Rows));
-        let problem = if at_run_time {
-            Problem::BlockNotConstant
-        } else {
-            Problem::Unverified { what: Obligation::Threads { name: builder.name(id) }.into() }
-        };
-        problems.push(Illegal::argument(step, 0, problem, vec![id]));
+        problems.push(Illegal::argument(step, 0, unknown_length(builder, id), vec![id]));
         return;
     };
     let repeats = |at: usize| outer[..at].iter().any(|(_, earlier, _)| *earlier == outer[at].1);
@@ -110,5 +101,16 @@ fn check_block_loop(
         let mut loops: Vec<LoopId> = outer.iter().map(|(on, ..)| *on).collect();
         loops.push(id);
         problems.push(Illegal::argument(step, 0, Problem::TooManyThreads { threads, limit }, loops));
+    }
+}
+
+/// Problem of a loop over threads whose number of iterations is not known.
+fn unknown_length(builder: &NestBuilder, id: LoopId) -> Problem {
+    let node = builder.node(id);
+    let is_of_rows = |bound: &Sym| bound.mentions(&|property| property == Property::Rows);
+    if [&node.start, &node.stop, &node.step].into_iter().any(is_of_rows) {
+        Problem::BlockNotConstant
+    } else {
+        Problem::Unverified { what: Obligation::Threads { name: builder.name(id) }.into() }
     }
 }

@@ -210,6 +210,14 @@ fn in_order(args: &[Expr], misplaced: Option<usize>) -> impl Iterator<Item = &Ex
     rest.chain(misplaced.and_then(|at| args.get(at)))
 }
 
+/// Words an argument of another kind than the parameter.
+fn wrong_kind(expr: &Expr, parameter: &Parameter, signature: &Signature, expected: &str) -> Diagnostic {
+    let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
+    Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message)
+        .label(format!("not {expected}"))
+        .help(format!("Call it as `{}`.", signature.usage()))
+}
+
 fn size_comes_last(signature: &Signature, directive: &Directive, at: usize, report: &mut Report) {
     let place = directive.args[at].span;
     let mut texts = report.texts(&directive.args);
@@ -241,11 +249,7 @@ fn argument(
     }
     let wrong = |expected: &str, report: &mut Report| {
         if !quiet {
-            let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
-            let diagnostic = Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message)
-                .label(format!("not {expected}"))
-                .help(format!("Call it as `{}`.", signature.usage()));
-            report.push(diagnostic);
+            report.push(wrong_kind(expr, parameter, signature, expected));
         }
         Arg::Bad
     };

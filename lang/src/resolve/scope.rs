@@ -3,9 +3,10 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use foldhash::{HashMap, HashMapExt, HashSet};
-use sched_grammar::ast::{BinOp, Expr, ExprKind, File, Ident, Span, StmtKind};
+use sched_grammar::ast::{BinOp, Directive, Expr, ExprKind, File, Ident, Span, StmtKind};
 
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
+use crate::directives;
 use crate::options::Options;
 use crate::report::Report;
 use crate::schedule::Param;
@@ -91,31 +92,38 @@ pub(crate) fn scope<'a>(
                 scope.declare(name, value, false, report);
             }
             StmtKind::Directive(directive) => {
-                let Some(signature) = crate::directives::find(&directive.name.text) else { continue };
-                for (parameter, arg) in signature.parameters.iter().zip(&directive.args) {
-                    if parameter.role == crate::directives::Role::NewIndex
-                        && let ExprKind::Path(path) = &arg.kind
-                    {
-                        scope.indices.extend(path.as_ident().map(|name| name.text.as_str()));
-                    }
-                }
+                scope.indices.extend(new_indices(directive));
             }
             _ => {}
         }
     }
-    for (name, _) in &options.sets {
-        if !params.iter().any(|param: &Param| param.name == *name) {
-            let known: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
-            let help = match nearest(name, known.iter().copied()) {
-                Some(near) => format!("Did you mean `{near}`?"),
-                None if known.is_empty() => "This schedule has no params.".to_owned(),
-                None => format!("This schedule has the params {}.", list(&known)),
-            };
-            let message = format!("the schedule has no param `{name}`");
-            report.push(Diagnostic::new(codes::NO_SUCH_PARAM, Span::default(), message).help(help));
-        }
-    }
+    report_unknown_params(options, &params, report);
     (scope, params)
+}
+
+/// Names of the loops that a directive makes.
+fn new_indices(directive: &Directive) -> impl Iterator<Item = &str> {
+    let parameters = directives::find(&directive.name.text).map_or(&[][..], |signature| signature.parameters);
+    let arguments = parameters.iter().zip(&directive.args);
+    let new = arguments.filter(|(parameter, _)| parameter.role == directives::Role::NewIndex);
+    new.filter_map(|(_, argument)| match &argument.kind {
+        ExprKind::Path(path) => path.as_ident().map(|name| name.text.as_str()),
+        _ => None,
+    })
+}
+
+/// Reports values from outside for params that the schedule does not declare.
+fn report_unknown_params(options: &Options, params: &[Param], report: &mut Report) {
+    let known: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+    for (name, _) in options.sets.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
+        let help = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("Did you mean `{near}`?"),
+            None if known.is_empty() => "This schedule has no params.".to_owned(),
+            None => format!("This schedule has the params {}.", list(&known)),
+        };
+        let message = format!("the schedule has no param `{name}`");
+        report.push(Diagnostic::new(codes::NO_SUCH_PARAM, Span::default(), message).help(help));
+    }
 }
 
 /// `` `a`, `b` and `c` ``
