@@ -57,14 +57,18 @@ impl Modifier for Reorder<'_> {
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<Permutation>, Illegal> {
         let wanted = self.wanted(nest, step)?;
+        // Copies are in no order in a map, and messages name them in the order in which they were made.
+        let in_order = |wanted: Wanted| {
+            let mut loops: Vec<LoopId> = wanted.into_keys().collect();
+            loops.sort_unstable();
+            loops
+        };
         if self.order.len() < 2 {
-            let loops = wanted.into_keys().collect();
-            return Err(Illegal::at(step, Problem::ReorderFew, loops));
+            return Err(Illegal::at(step, Problem::ReorderFew, in_order(wanted)));
         }
         let chains = chains(nest, &wanted, self.order.len());
         if chains.is_empty() {
-            let mut loops: Vec<LoopId> = wanted.into_keys().collect();
-            loops.sort_unstable();
+            let mut loops = in_order(wanted);
             loops.truncate(16);
             return Err(Illegal::at(step, Problem::ReorderNoPath, loops));
         }
