@@ -17,22 +17,22 @@ macro_rules! directives {
             modifiers {
                 Tile "tile" { v: Index, outer: NewIndex, inner: NewIndex, size: Number }
                     "Block the loop: `outer` takes its place, `inner` contains its body."
-                    |builder, step| builder.modify(step, &Tile::new(v, outer, inner, Some(size)));
+                    |builder, step| builder.modify(step, &TileLoop::new(v, outer, inner, Some(size)));
                 Split "split" { v: Index, first: NewIndex, second: NewIndex, at: Number }
                     "Cut the loop at a value; each half has a copy of the body."
-                    |builder, step| builder.modify(step, &Split::new(v, first, second, Some(at)));
+                    |builder, step| builder.modify(step, &SplitLoop::new(v, first, second, Some(at)));
                 SplitByDepth "splitByDepth" { v: Index }
                     "Cut the tree loop into runs of trees of the same depth: `v[0]`, `v[1]`, and so on."
-                    |builder, step| builder.modify(step, &SplitByDepth::new(v));
+                    |builder, step| builder.modify(step, &SplitLoopByDepth::new(v));
                 Reorder "reorder" { v: Indices }
                     "Permute loops of one perfectly nested chain."
-                    |builder, step| builder.modify(step, &Reorder::new(v));
+                    |builder, step| builder.modify(step, &ReorderLoops::new(v));
                 Specialize "specialize" { v: Index }
                     "Give each iteration its own copy of the body: `v[k].name`."
-                    |builder, step| builder.modify(step, &Specialize::new(v));
+                    |builder, step| builder.modify(step, &SpecializeLoop::new(v));
                 Unroll "unroll" { v: Index }
                     "Expand the loop completely."
-                    |builder, step| builder.modify(step, &Unroll::new(v));
+                    |builder, step| builder.modify(step, &UnrollLoop::new(v));
                 SortTrees "sortTrees" { key: Keyword(SORT_KEYS) }
                     "Sort the trees stably, shallowest first."
                     |builder, step| builder.modify(step, &SortTrees);

@@ -6,8 +6,8 @@ use std::slice::Iter;
 use crate::directives::{Op, SIGNATURES, Signature, directives};
 use crate::illegal::Illegal;
 use crate::lineage::{
-    Annotation, DirectiveIndex, NestBuilder, Reorder, Select, SortTrees, Specialize, Split, SplitByDepth,
-    Tile, TileTrees, Unroll,
+    Annotation, DirectiveIndex, NestBuilder, ReorderLoops, Select, SortTrees, SpecializeLoop, SplitLoop,
+    SplitLoopByDepth, TileLoop, TileTrees, UnrollLoop,
 };
 use crate::resolve::Arg;
 use sched_nest::Layout;

@@ -7,7 +7,7 @@ use super::predict::Predictor;
 use crate::terminal::Terminal;
 use sched_diagnostics::internal;
 use sched_forest::Forest;
-use sched_ir::interp::{Fault, LaunchCost, Memory, Options, count_launches};
+use sched_ir::interp::{InterpreterError, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
 use sched_llvm::runtime::{Element, Kind, Needs};
 use sched_llvm::{Extras, Output as Results, Rows};
@@ -30,7 +30,7 @@ pub struct Simulator {
     /// The accumulated costs of launches.
     costs: RefCell<Vec<LaunchCost>>,
     /// The fault that stopped a run.
-    fault: RefCell<Option<Fault>>,
+    fault: RefCell<Option<InterpreterError>>,
 }
 
 impl Simulator {
@@ -62,7 +62,7 @@ impl Simulator {
     pub fn failure(&self) -> Option<Failure> {
         let fault = self.fault.borrow();
         let wrong = fault.as_ref().filter(|fault| {
-            use Fault::{Malformed, OutOfBounds, Race, ReadOnly, Uninitialised};
+            use InterpreterError::{Malformed, OutOfBounds, Race, ReadOnly, Uninitialised};
             matches!(fault, Malformed(_) | OutOfBounds(_) | Race(_) | ReadOnly(_) | Uninitialised(_))
         });
         wrong.map(|fault| Failure::new(internal::SIMULATED, fault, internal::REPORT))

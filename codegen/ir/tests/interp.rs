@@ -3,7 +3,7 @@
 // Clippy's leave for tests does not reach the functions that they share.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use sched_ir::interp::{Fault, Memory, Options, Race, Touch, run, run_with};
+use sched_ir::interp::{InterpreterError, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,
     Table, Ty, Value, WalkSteps,
@@ -38,7 +38,12 @@ fn byte(b: &mut Builder, buffer: BufferId, offset: u32) -> Address {
 
 const ROWS: i64 = 7;
 
-fn call_with(f: &Function, input: &[u8], output: usize, options: &Options) -> Result<Vec<u8>, Fault> {
+fn call_with(
+    f: &Function,
+    input: &[u8],
+    output: usize,
+    options: &Options,
+) -> Result<Vec<u8>, InterpreterError> {
     let tables = [Table { name: "table".to_string(), bytes: (0..16).collect() }];
     let mut output = vec![0xaa; output];
     let memory = Memory { rows: ROWS, input, output: &mut output, tables: &tables };
@@ -46,23 +51,23 @@ fn call_with(f: &Function, input: &[u8], output: usize, options: &Options) -> Re
     Ok(output)
 }
 
-fn call(f: &Function, input: &[u8], output: usize) -> Result<Vec<u8>, Fault> {
+fn call(f: &Function, input: &[u8], output: usize) -> Result<Vec<u8>, InterpreterError> {
     call_with(f, input, output, &Options::default())
 }
 
-fn fault(f: &Function) -> Fault {
+fn fault(f: &Function) -> InterpreterError {
     call(f, &[0; 16], 64).unwrap_err()
 }
 
 /// Runs the kernel in many orders of iterations, which must agree on the outcome.
-fn in_many_orders(f: &Function) -> Result<Vec<u8>, Fault> {
+fn in_many_orders(f: &Function) -> Result<Vec<u8>, InterpreterError> {
     let with = |seed| call_with(f, &[0; 16], 64, &Options { seed, ..Options::default() });
     let first = with(0);
     for seed in 1..20 {
         let other = with(seed);
         match (&first, &other) {
             (Ok(a), Ok(b)) => assert_eq!(a, b),
-            (Err(Fault::Race(_)), Err(Fault::Race(_))) => {}
+            (Err(InterpreterError::Race(_)), Err(InterpreterError::Race(_))) => {}
             _ => panic!("the outcome depends on the order: {first:?}, {other:?}"),
         }
     }
@@ -71,7 +76,7 @@ fn in_many_orders(f: &Function) -> Result<Vec<u8>, Fault> {
 
 fn race(f: &Function) -> Race {
     match in_many_orders(f) {
-        Err(Fault::Race(race)) => *race,
+        Err(InterpreterError::Race(race)) => *race,
         other => panic!("no race was found: {other:?}"),
     }
 }
@@ -475,7 +480,7 @@ fn accesses_outside_a_buffer_are_faults() {
             let index = b.int(index);
             b.load(F32, at(input, index, stride));
         });
-        let Fault::OutOfBounds(access) = fault(&f) else { panic!("expected a fault at {index}") };
+        let InterpreterError::OutOfBounds(access) = fault(&f) else { panic!("expected a fault at {index}") };
         assert_eq!((access.buffer.as_str(), access.size, access.bytes), ("in", 16, bytes));
         assert_eq!(access.statement, format!("%1 = load in[{index}:{stride}]: f32"));
     }
@@ -498,7 +503,7 @@ fn stores_to_read_only_memory_are_faults() {
                 let to = byte(b, buffers[buffer], 8);
                 if atomic { b.atomic_add(to, value) } else { b.store(to, value) }
             });
-            let Fault::ReadOnly(access) = fault(&f) else { panic!("expected a fault") };
+            let InterpreterError::ReadOnly(access) = fault(&f) else { panic!("expected a fault") };
             assert_eq!((access.buffer.as_str(), access.bytes), (["in", "out", "table"][buffer], 8..12));
         }
     }
@@ -512,7 +517,7 @@ fn reads_of_uninitialised_memory_are_faults() {
         b.store(part, value);
         b.load(Ty::I64, whole);
     });
-    let Fault::Uninitialised(access) = fault(&f) else { panic!("expected a fault") };
+    let InterpreterError::Uninitialised(access) = fault(&f) else { panic!("expected a fault") };
     assert_eq!((access.buffer.as_str(), access.bytes), ("out", 0..1));
 
     let f = kernel(|b, [_, out, _]| {
@@ -520,7 +525,7 @@ fn reads_of_uninitialised_memory_are_faults() {
         let to = byte(b, out, 0);
         b.atomic_add(to, value);
     });
-    assert!(matches!(fault(&f), Fault::Uninitialised(_)));
+    assert!(matches!(fault(&f), InterpreterError::Uninitialised(_)));
 }
 
 #[test]
@@ -545,7 +550,7 @@ fn temporary_memory_is_fresh_each_time() {
             vec![]
         });
     });
-    let Fault::Uninitialised(access) = fault(&f) else { panic!("expected a fault") };
+    let InterpreterError::Uninitialised(access) = fault(&f) else { panic!("expected a fault") };
     assert_eq!((access.buffer.as_str(), access.bytes), ("tmp", 0..8));
 }
 
@@ -557,7 +562,7 @@ fn memory_of_a_senseless_size_is_a_fault() {
             b.alloc("tmp", Scalar::I8, size, |_, _| {});
         });
         let left = Options::default().memory;
-        assert_eq!(fault(&f), Fault::Allocation { buffer: "tmp".to_string(), bytes, left });
+        assert_eq!(fault(&f), InterpreterError::Allocation { buffer: "tmp".to_string(), bytes, left });
     }
 }
 
@@ -573,7 +578,7 @@ fn memory_is_returned_for_the_next_use() {
     let options = Options { memory: 100, ..Options::default() };
     assert_eq!(call_with(&f, &[], 0, &options), Ok(vec![]));
     let options = Options { memory: 99, ..options };
-    assert!(matches!(call_with(&f, &[], 0, &options), Err(Fault::Allocation { left: 99, .. })));
+    assert!(matches!(call_with(&f, &[], 0, &options), Err(InterpreterError::Allocation { left: 99, .. })));
 }
 
 #[test]
@@ -592,7 +597,7 @@ fn endless_loops_are_stopped() {
         b.parallel(end, |_, _| {});
     });
     for f in [forever, long, wide] {
-        assert_eq!(call_with(&f, &[], 0, &options), Err(Fault::TooLong { steps: 1000 }));
+        assert_eq!(call_with(&f, &[], 0, &options), Err(InterpreterError::TooLong { steps: 1000 }));
     }
 }
 
@@ -600,7 +605,7 @@ fn endless_loops_are_stopped() {
 fn tables_that_are_not_passed_are_faults() {
     let mut b = Builder::new("k");
     b.buffer("t", Space::Model(3), Scalar::I8);
-    assert_eq!(fault(&b.finish()), Fault::NoTable { buffer: "t".to_string(), table: 3 });
+    assert_eq!(fault(&b.finish()), InterpreterError::NoTable { buffer: "t".to_string(), table: 3 });
 }
 
 #[test]
@@ -609,7 +614,7 @@ fn malformed_functions_do_not_run() {
         let unknown = Value(99);
         b.store(at(out, unknown, 1), unknown);
     });
-    assert!(matches!(fault(&f), Fault::Malformed(_)));
+    assert!(matches!(fault(&f), InterpreterError::Malformed(_)));
 }
 
 #[test]
@@ -977,7 +982,7 @@ fn messages_name_the_statement_the_bytes_and_the_iterations() {
     let race = race(&f);
     let (first, second) = (race.other_iteration, race.iteration);
     assert_eq!(
-        Fault::Race(Box::new(race)).to_string(),
+        InterpreterError::Race(Box::new(race)).to_string(),
         format!(
             "race on bytes 8..16 of `out`: iteration {first} writes them and iteration {second} writes \
              them, and \
@@ -1123,7 +1128,7 @@ fn only_active_lanes_touch_memory() {
         })
     };
     assert!(call(&masked(2), &[], 64).is_ok());
-    let Fault::OutOfBounds(access) = fault(&masked(3)) else { panic!("no fault") };
+    let InterpreterError::OutOfBounds(access) = fault(&masked(3)) else { panic!("no fault") };
     assert_eq!((access.buffer.as_str(), access.bytes), ("table", 20..24));
 
     let stored = |lanes: i64| {
@@ -1133,7 +1138,7 @@ fn only_active_lanes_touch_memory() {
             b.store_masked(to, zeros, mask);
         })
     };
-    let Fault::OutOfBounds(access) = fault(&stored(3)) else { panic!("no fault") };
+    let InterpreterError::OutOfBounds(access) = fault(&stored(3)) else { panic!("no fault") };
     assert_eq!((access.buffer.as_str(), access.bytes), ("out", 64..68));
     let out = call(&stored(1), &[], 64).unwrap();
     assert_eq!(out, [vec![0xaa; 56], vec![0; 4], vec![0xaa; 4]].concat());
@@ -1144,7 +1149,7 @@ fn only_active_lanes_touch_memory() {
         let to = byte(b, out, 0);
         b.store(to, found);
     });
-    assert!(matches!(fault(&far), Fault::OutOfBounds(_)));
+    assert!(matches!(fault(&far), InterpreterError::OutOfBounds(_)));
 }
 
 #[test]
@@ -1163,7 +1168,7 @@ fn masked_stores_initialise_only_active_lanes() {
         })
     };
     assert!(call(&function(2), &[], 64).is_ok());
-    let Fault::Uninitialised(access) = fault(&function(3)) else { panic!("no fault") };
+    let InterpreterError::Uninitialised(access) = fault(&function(3)) else { panic!("no fault") };
     assert_eq!((access.buffer.as_str(), access.bytes), ("tmp", 8..12));
 }
 

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use sched_ir::interp::{
-    Fault, Latencies, Memory, Options, Race, Sampling, count_launches, run_with, sample_launches,
+    InterpreterError, Latencies, Memory, Options, Race, Sampling, count_launches, run_with, sample_launches,
 };
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Op, Scalar, Space, Stmt, Ty, Value,
@@ -48,7 +48,7 @@ fn launch(body: impl FnOnce(&mut Builder, &Here)) -> Function {
     b.finish()
 }
 
-fn call(function: &Function, seed: u64) -> Result<Vec<i32>, Fault> {
+fn call(function: &Function, seed: u64) -> Result<Vec<i32>, InterpreterError> {
     let mut output = vec![0; 4 * ALL as usize];
     let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
     run_with(function, memory, &Options { seed, ..Options::default() })?;
@@ -56,12 +56,12 @@ fn call(function: &Function, seed: u64) -> Result<Vec<i32>, Fault> {
 }
 
 /// Outcome of the function, which must agree in many orders of blocks and threads.
-fn outcome(function: &Function) -> Result<Vec<i32>, Fault> {
+fn outcome(function: &Function) -> Result<Vec<i32>, InterpreterError> {
     let first = call(function, 0);
     for seed in 1..20 {
         match (&first, &call(function, seed)) {
             (Ok(a), Ok(b)) => assert_eq!(a, b),
-            (Err(Fault::Race(_)), Err(Fault::Race(_))) => {}
+            (Err(InterpreterError::Race(_)), Err(InterpreterError::Race(_))) => {}
             (a, b) => panic!("the outcome depends on the order: {a:?}, {b:?}"),
         }
     }
@@ -70,7 +70,7 @@ fn outcome(function: &Function) -> Result<Vec<i32>, Fault> {
 
 fn race(function: &Function) -> Race {
     match outcome(function) {
-        Err(Fault::Race(race)) => *race,
+        Err(InterpreterError::Race(race)) => *race,
         other => panic!("no race was found: {other:?}"),
     }
 }
@@ -155,9 +155,9 @@ fn without_a_barrier_they_race_or_read_nothing() {
     for seed in 0..20 {
         match call(&function, seed) {
             // A thread that comes first reads uninitialised memory.
-            Err(Fault::Uninitialised(_)) => {}
-            Err(Fault::Race(race)) => {
-                let text = Fault::Race(race).to_string();
+            Err(InterpreterError::Uninitialised(_)) => {}
+            Err(InterpreterError::Race(race)) => {
+                let text = InterpreterError::Race(race).to_string();
                 assert!(text.contains(" of block ") && text.contains("`launch work of 4 x 1 x 1"), "{text}");
             }
             other => panic!("{other:?}"),
@@ -418,11 +418,11 @@ fn memory_and_time_are_limited() {
         let bytes = b.int(1 << 30);
         b.alloc_in(Space::Shared, "large", Scalar::I32, bytes, |_, _| {});
     });
-    assert!(matches!(call(&large, 0), Err(Fault::Allocation { .. })));
+    assert!(matches!(call(&large, 0), Err(InterpreterError::Allocation { .. })));
     let mut b = Builder::with_index("k", Scalar::I32);
     let many = b.int(1 << 30);
     b.launch("many", [many; 3], [1; 3], |_| {});
-    assert!(matches!(call(&b.finish(), 0), Err(Fault::TooLong { .. })));
+    assert!(matches!(call(&b.finish(), 0), Err(InterpreterError::TooLong { .. })));
 }
 
 #[test]

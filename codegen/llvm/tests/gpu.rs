@@ -241,7 +241,11 @@ fn margins(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<u8> {
     simulated(compiled, forest, rows).unwrap_or_else(|fault| panic!("{fault}\n{}", compiled.lir))
 }
 
-fn simulated(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Result<Vec<u8>, interp::Fault> {
+fn simulated(
+    compiled: &Compiled,
+    forest: &Forest,
+    rows: &[f64],
+) -> Result<Vec<u8>, interp::InterpreterError> {
     let (kind, kernel) = &compiled.lir.kernels[0];
     assert_eq!(*kind, KernelKind::Raw);
     let count = rows.len() / forest.num_features;

@@ -2,7 +2,7 @@
 
 use crate::directives::{self, Op, Role, Signature};
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{NestBuilder, RemarkKind, Split, Tile};
+use crate::lineage::{NestBuilder, RemarkKind, SplitLoop, TileLoop};
 use crate::listener::Listener;
 use crate::operation::Operation;
 use crate::resolve::{Arg, Call};
@@ -79,10 +79,10 @@ fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) 
 fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> {
     match (call.op, call.args.as_slice()) {
         (Op::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {
-            Some(builder.modify(call.step, &Tile::new(v, outer, inner, None)))
+            Some(builder.modify(call.step, &TileLoop::new(v, outer, inner, None)))
         }
         (Op::Split, [Arg::Index(v), Arg::New(first), Arg::New(second), _]) => {
-            Some(builder.modify(call.step, &Split::new(v, first, second, None)))
+            Some(builder.modify(call.step, &SplitLoop::new(v, first, second, None)))
         }
         _ => None,
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::names::Refusal;
+use super::names::NameRefusal;
 use super::{Inside, NestBuilder};
 use crate::illegal::Problem;
 use sched_nest::{Axis, LoopId};
@@ -34,7 +34,7 @@ impl<'a> DepthScan<'a> {
     ///
     /// # Errors
     /// If the trees are unknown, with the loops that make them so.
-    pub fn runs(mut self, v: LoopId) -> Result<Vec<DepthRun>, Refusal> {
+    pub fn runs(mut self, v: LoopId) -> Result<Vec<DepthRun>, NameRefusal> {
         let unknown = || (Problem::TreesUnknown, vec![v]);
         let position = self
             .known_position(v)

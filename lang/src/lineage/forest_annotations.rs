@@ -8,13 +8,13 @@ use sched_nest::{Layout, TileTrees};
 const MAX_TILE_NODES: u32 = 8;
 
 /// A value with the directive that set it.
-type Setting<T> = Option<(T, DirectiveIndex)>;
+type ForestSetting<T> = Option<(T, DirectiveIndex)>;
 
 /// Annotations of the whole forest.
 #[derive(Clone, Debug, Default)]
 pub struct ForestAnnotations {
-    layout: Setting<Layout>,
-    tile_trees: Setting<TileTrees>,
+    layout: ForestSetting<Layout>,
+    tile_trees: ForestSetting<TileTrees>,
 }
 
 impl ForestAnnotations {
@@ -62,7 +62,7 @@ impl ForestAnnotations {
 }
 
 /// Sets a value, unless an earlier directive did.
-fn set<T: PartialEq>(setting: &mut Setting<T>, step: DirectiveIndex, value: T) -> Result<(), Illegal> {
+fn set<T: PartialEq>(setting: &mut ForestSetting<T>, step: DirectiveIndex, value: T) -> Result<(), Illegal> {
     let problem = match setting {
         None => {
             *setting = Some((value, step));

@@ -63,23 +63,23 @@ pub use forest_annotations::ForestAnnotations;
 pub use index::{IndexTable, LoopNode};
 pub(crate) use modifier::Modifier;
 use name_table::NameTable;
-pub use names::Names;
+pub use names::IndexNames;
 pub(crate) use positions::SortTrees;
 use positions::TreePositions;
 pub use record::{Index, record};
 use remark::Remarks;
 pub use remark::{Remark, RemarkKind};
-pub(crate) use reorder::Reorder;
+pub(crate) use reorder::ReorderLoops;
 pub use sched_nest::TileTrees;
 use scopes::ScopeId;
 pub use select::{Select, Tag};
-pub(crate) use specialize::Specialize;
-pub(crate) use split::Split;
-pub(crate) use split_by_depth::SplitByDepth;
+pub(crate) use specialize::SpecializeLoop;
+pub(crate) use split::SplitLoop;
+pub(crate) use split_by_depth::SplitLoopByDepth;
 pub use step::DirectiveIndex;
-pub(crate) use tile::Tile;
+pub(crate) use tile::TileLoop;
 pub use tree::{Inside, LoopTree, Loops};
-pub(crate) use unroll::Unroll;
+pub(crate) use unroll::UnrollLoop;
 
 /// Deepest accepted nest, in loops.
 pub const MAX_DEPTH: usize = 40;
@@ -184,8 +184,8 @@ impl NestBuilder {
     }
 
     /// Names of the index variables.
-    pub fn names(&self) -> Names<'_> {
-        Names::new(&self.names, &self.indices)
+    pub fn names(&self) -> IndexNames<'_> {
+        IndexNames::new(&self.names, &self.indices)
     }
 
     /// The written name of one copy: bare if that is enough, else with its innermost qualifiers.

@@ -11,7 +11,7 @@ use super::scopes::{ScopeId, Scopes};
 use super::select::Tag;
 use super::tree::Loops;
 
-/// Names of index variables. [`super::Names`] looks them up.
+/// Names of index variables. [`super::IndexNames`] looks them up.
 #[derive(Clone, Debug)]
 pub(crate) struct NameTable {
     /// All copies of a name, consumed ones included.

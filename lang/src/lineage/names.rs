@@ -11,18 +11,18 @@ use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
 /// A problem with a name, and the loops that it concerns.
-pub(super) type Refusal = (Problem, Vec<LoopId>);
+pub(super) type NameRefusal = (Problem, Vec<LoopId>);
 
 /// The names of a nest's index variables.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'n> {
+pub struct IndexNames<'n> {
     table: &'n NameTable,
     indices: &'n IndexTable,
 }
 
-impl<'n> Names<'n> {
+impl<'n> IndexNames<'n> {
     pub(super) fn new(table: &'n NameTable, indices: &'n IndexTable) -> Self {
-        Names { table, indices }
+        IndexNames { table, indices }
     }
 
     /// Whether an index of this name was declared, legally or not.
@@ -90,7 +90,7 @@ impl<'n> Names<'n> {
         found.map_err(|(problem, loops)| Illegal::argument(step, argument, problem, loops))
     }
 
-    fn find(self, select: &Select) -> Result<Loops, Refusal> {
+    fn find(self, select: &Select) -> Result<Loops, NameRefusal> {
         let missing = self.table.missing();
         let Some(copies) = self.table.copies(&select.name) else {
             let is_refused = missing.may_be_refused(&select.name);
@@ -117,7 +117,7 @@ impl<'n> Names<'n> {
     }
 
     /// Problem of a name all of whose `fitting` copies were consumed, or that fits no copy.
-    fn without_live_copy(self, select: &Select, copies: &Loops, fitting: Loops) -> Refusal {
+    fn without_live_copy(self, select: &Select, copies: &Loops, fitting: Loops) -> NameRefusal {
         let live: Vec<LoopId> = copies.iter().copied().filter(|id| self.is_live(*id)).collect();
         let consumed = if live.is_empty() { copies.clone() } else { fitting };
         match consumed.iter().rev().find_map(|id| self.indices.node(*id).consumed_by) {

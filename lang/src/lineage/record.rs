@@ -2,7 +2,7 @@
 //! them.
 
 use super::names::bare;
-use super::{DirectiveIndex, LoopNode, Names, NestBuilder};
+use super::{DirectiveIndex, IndexNames, LoopNode, NestBuilder};
 use sched_nest::Axis;
 use sched_nest::sym::Sym;
 
@@ -34,7 +34,7 @@ pub fn record(nest: &NestBuilder) -> Vec<Index> {
     nest.indices().iter().map(|(_, node)| index(nest.names(), node)).collect()
 }
 
-fn index(names: Names<'_>, node: &LoopNode) -> Index {
+fn index(names: IndexNames<'_>, node: &LoopNode) -> Index {
     Index {
         name: bare(node).to_string(),
         path: names.full(node).to_string(),

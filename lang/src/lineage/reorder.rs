@@ -18,14 +18,14 @@ use sched_nest::LoopId;
 /// Permutes loops of one contiguous, perfectly nested chain, on each path that contains a copy of all of
 /// them. Refuses names that are unknown or consumed; fewer than two loops, or one twice; loops that do not
 /// form such a chain.
-pub(crate) struct Reorder<'a> {
+pub(crate) struct ReorderLoops<'a> {
     order: &'a [Select],
 }
 
-impl<'a> Reorder<'a> {
+impl<'a> ReorderLoops<'a> {
     /// A `reorder` with these arguments, the new outermost loop first.
     pub fn new(order: &'a [Select]) -> Self {
-        Reorder { order }
+        ReorderLoops { order }
     }
 
     /// Copies of the loops, each with its position in the new order.
@@ -52,7 +52,7 @@ pub(crate) struct Permutation {
     order: Vec<LoopId>,
 }
 
-impl Modifier for Reorder<'_> {
+impl Modifier for ReorderLoops<'_> {
     type Rewrite = Permutation;
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<Permutation>, Illegal> {

@@ -17,21 +17,21 @@ use sched_nest::LoopId;
 
 /// Gives each iteration of each copy of the loop its own copy of the loops inside, named `v[k].x`. Refuses
 /// names that are unknown or consumed; leaf loops; trip counts that are unknown or absurd.
-pub(crate) struct Specialize<'a> {
+pub(crate) struct SpecializeLoop<'a> {
     v: &'a Select,
 }
 
-impl<'a> Specialize<'a> {
+impl<'a> SpecializeLoop<'a> {
     /// A `specialize` with this argument.
     pub fn new(v: &'a Select) -> Self {
-        Specialize { v }
+        SpecializeLoop { v }
     }
 }
 
 /// A loop and its number of iterations; `None` if that needs a model.
 type Expansion = (LoopId, Option<usize>);
 
-impl Modifier for Specialize<'_> {
+impl Modifier for SpecializeLoop<'_> {
     type Rewrite = Expansion;
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<Expansion>, Illegal> {

@@ -24,18 +24,18 @@ const AT: usize = 3;
 /// Cuts each copy of the loop at the value `at`; each half has a copy of the body. Refuses names that are
 /// unknown, consumed or taken; `at` outside the open range or off the step; loops that cannot be reshaped any
 /// more.
-pub(crate) struct Split<'a> {
+pub(crate) struct SplitLoop<'a> {
     v: &'a Select,
     first: &'a str,
     second: &'a str,
     at: Option<&'a Sym>,
 }
 
-impl<'a> Split<'a> {
+impl<'a> SplitLoop<'a> {
     /// A `split` with these arguments. Without a split point, because it was refused, the halves are made and
     /// marked, so that later directives can name them.
     pub fn new(v: &'a Select, first: &'a str, second: &'a str, at: Option<&'a Sym>) -> Self {
-        Split { v, first, second, at }
+        SplitLoop { v, first, second, at }
     }
 
     /// The two parts of a loop.
@@ -52,7 +52,7 @@ impl<'a> Split<'a> {
     }
 }
 
-impl Modifier for Split<'_> {
+impl Modifier for SplitLoop<'_> {
     type Rewrite = LoopId;
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<LoopId>, Illegal> {

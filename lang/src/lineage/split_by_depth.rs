@@ -20,18 +20,18 @@ use sched_nest::{Axis, LoopId};
 /// Cuts each copy of the tree loop into runs of iterations whose trees have the same depth. The parts keep
 /// the name and are numbered. Refuses names that are unknown or consumed; row loops; loops cut by depth
 /// before; loops whose trees are not known because an outer tree loop iterates.
-pub(crate) struct SplitByDepth<'a> {
+pub(crate) struct SplitLoopByDepth<'a> {
     v: &'a Select,
 }
 
-impl<'a> SplitByDepth<'a> {
+impl<'a> SplitLoopByDepth<'a> {
     /// A `splitByDepth` with this argument.
     pub fn new(v: &'a Select) -> Self {
-        SplitByDepth { v }
+        SplitLoopByDepth { v }
     }
 }
 
-impl Modifier for SplitByDepth<'_> {
+impl Modifier for SplitLoopByDepth<'_> {
     type Rewrite = (LoopId, Vec<SplitPart>);
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<Self::Rewrite>, Illegal> {

@@ -24,22 +24,22 @@ const SIZE: usize = 3;
 /// Blocks each copy of the loop into `outer`, which takes its place, and `inner`, which gets its body.
 /// Refuses names that are unknown, consumed or taken; a size below 1 or off the loop's step; loops that
 /// cannot be reshaped any more.
-pub(crate) struct Tile<'a> {
+pub(crate) struct TileLoop<'a> {
     v: &'a Select,
     outer: &'a str,
     inner: &'a str,
     size: Option<&'a Sym>,
 }
 
-impl<'a> Tile<'a> {
+impl<'a> TileLoop<'a> {
     /// A `tile` with these arguments. Without a size, because it was refused, the loops are made and marked,
     /// so that later directives can name them.
     pub fn new(v: &'a Select, outer: &'a str, inner: &'a str, size: Option<&'a Sym>) -> Self {
-        Tile { v, outer, inner, size }
+        TileLoop { v, outer, inner, size }
     }
 }
 
-impl Modifier for Tile<'_> {
+impl Modifier for TileLoop<'_> {
     type Rewrite = LoopId;
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<LoopId>, Illegal> {

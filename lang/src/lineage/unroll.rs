@@ -8,18 +8,18 @@ use sched_nest::LoopId;
 
 /// Expands each copy of the loop completely. Refuses names that are unknown or consumed, and trip counts that
 /// are unknown or absurd.
-pub(crate) struct Unroll<'a> {
+pub(crate) struct UnrollLoop<'a> {
     v: &'a Select,
 }
 
-impl<'a> Unroll<'a> {
+impl<'a> UnrollLoop<'a> {
     /// An `unroll` with this argument.
     pub fn new(v: &'a Select) -> Self {
-        Unroll { v }
+        UnrollLoop { v }
     }
 }
 
-impl Modifier for Unroll<'_> {
+impl Modifier for UnrollLoop<'_> {
     type Rewrite = Vec<LoopId>;
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<Vec<LoopId>>, Illegal> {

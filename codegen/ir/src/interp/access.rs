@@ -2,7 +2,7 @@
 
 use super::conflict::Concurrent;
 use super::memory::{Trap, byte};
-use super::{Access, Fault, Machine, Race, fault};
+use super::{Access, InterpreterError, Machine, Race, fault};
 use crate::lir::{Address, BufferId, Stmt, Value};
 
 impl<'f> Machine<'f, '_> {
@@ -13,7 +13,12 @@ impl<'f> Machine<'f, '_> {
     }
 
     #[inline]
-    pub(super) fn store(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
+    pub(super) fn store(
+        &mut self,
+        stmt: &'f Stmt,
+        to: &Address,
+        value: Value,
+    ) -> Result<(), InterpreterError> {
         let ty = self.function.ty(value);
         let (from, start) = (self.at(value), self.start(to));
         self.count_access((stmt, 0), to.buffer, start, ty.bytes());
@@ -23,7 +28,12 @@ impl<'f> Machine<'f, '_> {
             .map_err(|trap| self.fault(stmt, to.buffer, trap))
     }
 
-    pub(super) fn atomic_add(&mut self, stmt: &'f Stmt, to: &Address, value: Value) -> Result<(), Fault> {
+    pub(super) fn atomic_add(
+        &mut self,
+        stmt: &'f Stmt,
+        to: &Address,
+        value: Value,
+    ) -> Result<(), InterpreterError> {
         let scalar = self.function.ty(value).scalar;
         let (start, lane) = (self.start(to), self.lane(value));
         self.count_access((stmt, 0), to.buffer, start, scalar.bytes());
@@ -50,7 +60,7 @@ impl<'f> Machine<'f, '_> {
 
     /// Converts a trap to a fault, with the names of buffer and statement.
     #[cold]
-    pub(super) fn fault(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> Fault {
+    pub(super) fn fault(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> InterpreterError {
         let access = |bytes| Access {
             buffer: self.function.buffer(buffer).name.clone(),
             size: self.regions[buffer.0 as usize].size(),
@@ -58,10 +68,10 @@ impl<'f> Machine<'f, '_> {
             statement: fault::text(self.function, stmt),
         };
         match trap {
-            Trap::OutOfBounds(bytes) => Fault::OutOfBounds(Box::new(access(bytes))),
-            Trap::ReadOnly(bytes) => Fault::ReadOnly(Box::new(access(bytes))),
-            Trap::Uninitialised(bytes) => Fault::Uninitialised(Box::new(access(bytes))),
-            Trap::Race(bytes, touch, conflict) => Fault::Race(Box::new(Race {
+            Trap::OutOfBounds(bytes) => InterpreterError::OutOfBounds(Box::new(access(bytes))),
+            Trap::ReadOnly(bytes) => InterpreterError::ReadOnly(Box::new(access(bytes))),
+            Trap::Uninitialised(bytes) => InterpreterError::Uninitialised(Box::new(access(bytes))),
+            Trap::Race(bytes, touch, conflict) => InterpreterError::Race(Box::new(Race {
                 access: access(bytes),
                 touch,
                 iteration: conflict.iteration,

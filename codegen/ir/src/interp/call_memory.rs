@@ -1,6 +1,6 @@
 //! Memory of a call, and the regions of its buffers.
 
-use super::fault::Fault;
+use super::fault::InterpreterError;
 use super::memory::Region;
 use crate::lir::{Function, Space, Table};
 
@@ -33,7 +33,7 @@ pub(super) fn regions<'m>(
     function: &Function,
     memory: Memory<'m>,
     columns: bool,
-) -> Result<Vec<Region<'m>>, Fault> {
+) -> Result<Vec<Region<'m>>, InterpreterError> {
     let order = order(function, &memory, columns);
     let mut output = Some(memory.output);
     let mut regions = Vec::with_capacity(function.buffers.len());
@@ -45,7 +45,7 @@ pub(super) fn regions<'m>(
             Space::Private | Space::Shared => Region::constant(&[]),
             Space::Model(n) => match memory.tables.get(n as usize) {
                 Some(table) => Region::constant(&table.bytes),
-                None => return Err(Fault::NoTable { buffer: buffer.name.clone(), table: n }),
+                None => return Err(InterpreterError::NoTable { buffer: buffer.name.clone(), table: n }),
             },
         });
     }

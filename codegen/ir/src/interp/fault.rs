@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Reason for which a run stopped.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
+pub enum InterpreterError {
     /// The function violates a rule of LIR; no statement ran.
     Malformed(String),
     /// A buffer refers to a table that the caller did not pass.
@@ -94,30 +94,30 @@ pub struct Race {
     pub threads: Option<u32>,
 }
 
-impl Display for Fault {
+impl Display for InterpreterError {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         match self {
-            Fault::Malformed(why) => write!(f, "the function is not valid LIR: {why}"),
-            Fault::NoTable { buffer, table } => {
+            InterpreterError::Malformed(why) => write!(f, "the function is not valid LIR: {why}"),
+            InterpreterError::NoTable { buffer, table } => {
                 write!(f, "buffer `{buffer}` refers to table #{table}, but the caller passed no such table")
             }
-            Fault::OutOfBounds(a) => {
+            InterpreterError::OutOfBounds(a) => {
                 write!(f, "{a} reach outside the buffer, which has {} bytes", a.size)?;
                 a.location(f)
             }
-            Fault::ReadOnly(a) => {
+            InterpreterError::ReadOnly(a) => {
                 write!(f, "{a} are written, but the buffer is read only")?;
                 a.location(f)
             }
-            Fault::Uninitialised(a) => {
+            InterpreterError::Uninitialised(a) => {
                 write!(f, "{a} are read before anything is written there")?;
                 a.location(f)
             }
-            Fault::Race(race) => race.fmt(f),
-            Fault::Allocation { buffer, bytes, left } => {
+            InterpreterError::Race(race) => race.fmt(f),
+            InterpreterError::Allocation { buffer, bytes, left } => {
                 write!(f, "buffer `{buffer}` cannot get {bytes} bytes: {left} bytes of memory are left")
             }
-            Fault::TooLong { steps } => {
+            InterpreterError::TooLong { steps } => {
                 write!(
                     f,
                     "the run was stopped after {steps} steps; it may never end, or needs a larger limit"
@@ -127,7 +127,7 @@ impl Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for InterpreterError {}
 
 impl Display for Access {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {

@@ -6,7 +6,7 @@
 
 use super::order::Order;
 use super::threads::Ids;
-use super::{Fault, Machine, Region};
+use super::{InterpreterError, Machine, Region};
 use crate::lir::{Alloc, Block, Carried, For, If, Launch, Space, Stmt, While};
 use std::mem::swap;
 
@@ -33,7 +33,7 @@ fn place(number: u64, [x, y, _]: [u64; 3]) -> [i64; 3] {
 
 impl<'f, 'm> Machine<'f, 'm> {
     /// Runs all blocks of a launch.
-    pub(super) fn launch(&mut self, launch: &'f Launch) -> Result<(), Fault> {
+    pub(super) fn launch(&mut self, launch: &'f Launch) -> Result<(), InterpreterError> {
         let extents = launch.grid.map(|extent| u64::try_from(self.int(extent)).unwrap_or(0));
         let blocks = extents.iter().fold(1, |all: u64, extent| all.saturating_mul(*extent));
         let count = u64::from(launch.threads());
@@ -47,7 +47,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
         for _ in 0..self.blocks_to_run(blocks) {
             self.spend(1)?;
-            let too_many = Fault::TooLong { steps: self.options.steps };
+            let too_many = InterpreterError::TooLong { steps: self.options.steps };
             let number = self.tasks.next_block().ok_or(too_many)?;
             threads.block = place(number as u64, extents);
             if let Some(warps) = &mut self.warps {
@@ -77,7 +77,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Runs statements that all threads reach.
-    fn in_step(&mut self, threads: &mut Threads<'m>, block: &'f Block) -> Result<(), Fault> {
+    fn in_step(&mut self, threads: &mut Threads<'m>, block: &'f Block) -> Result<(), InterpreterError> {
         let mut rest = block.as_slice();
         while let [first, others @ ..] = rest {
             if self.meets(first) {
@@ -95,13 +95,13 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Runs a statement that contains a barrier or shared memory.
-    fn stmt_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), Fault> {
+    fn stmt_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), InterpreterError> {
         match stmt {
             Stmt::Barrier => {
                 if let Some(warps) = &mut self.warps {
                     warps.barrier();
                 }
-                self.tasks.barrier().ok_or(Fault::TooLong { steps: self.options.steps })?;
+                self.tasks.barrier().ok_or(InterpreterError::TooLong { steps: self.options.steps })?;
                 Ok(())
             }
             Stmt::Alloc(stmt) if self.is_shared(stmt) => {
@@ -128,7 +128,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Allocates memory of each thread around a barrier.
-    fn own_memory(&mut self, threads: &mut Threads<'m>, stmt: &'f Alloc) -> Result<(), Fault> {
+    fn own_memory(&mut self, threads: &mut Threads<'m>, stmt: &'f Alloc) -> Result<(), InterpreterError> {
         let mut total = 0;
         for thread in &mut threads.all {
             let (buffer, size) = self.size_of(stmt)?;
@@ -141,7 +141,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    fn for_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f For) -> Result<(), Fault> {
+    fn for_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f For) -> Result<(), InterpreterError> {
         let range = |machine: &mut Self| [machine.int(stmt.lo), machine.int(stmt.hi)];
         let [lo, hi] = self.agreed_value(threads, range)?;
         self.carry(threads, &stmt.carried, Self::begin)?;
@@ -159,7 +159,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.carry(threads, &stmt.carried, Self::end)
     }
 
-    fn while_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f While) -> Result<(), Fault> {
+    fn while_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f While) -> Result<(), InterpreterError> {
         self.carry(threads, &stmt.carried, Self::begin)?;
         loop {
             self.spend(1)?;
@@ -174,7 +174,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.carry(threads, &stmt.carried, Self::end)
     }
 
-    fn if_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f If) -> Result<(), Fault> {
+    fn if_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f If) -> Result<(), InterpreterError> {
         let [holds] = self.agreed_value(threads, |machine| [machine.lane(stmt.cond) as i64])?;
         self.in_step(threads, if holds == 0 { &stmt.otherwise } else { &stmt.then })?;
         self.each(threads, |machine| {
@@ -190,7 +190,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         threads: &mut Threads<'m>,
         carried: &'f [Carried],
         step: fn(&mut Self, &[Carried]),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InterpreterError> {
         self.each(threads, |machine| {
             step(machine, carried);
             Ok(())
@@ -202,24 +202,26 @@ impl<'f, 'm> Machine<'f, 'm> {
         &mut self,
         threads: &mut Threads<'m>,
         of: impl Fn(&mut Self) -> [i64; N],
-    ) -> Result<[i64; N], Fault> {
+    ) -> Result<[i64; N], InterpreterError> {
         let mut known = None;
         self.each(threads, |machine| {
             let found = of(machine);
             if known.replace(found).is_some_and(|other| other != found) {
-                return Err(Fault::Malformed("the threads of a block disagree at a barrier".to_string()));
+                return Err(InterpreterError::Malformed(
+                    "the threads of a block disagree at a barrier".to_string(),
+                ));
             }
             Ok(())
         })?;
-        known.ok_or_else(|| Fault::Malformed("a launch without threads".to_string()))
+        known.ok_or_else(|| InterpreterError::Malformed("a launch without threads".to_string()))
     }
 
     /// Calls `run` for each thread of a block.
     fn each(
         &mut self,
         threads: &mut Threads<'m>,
-        mut run: impl FnMut(&mut Self) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut run: impl FnMut(&mut Self) -> Result<(), InterpreterError>,
+    ) -> Result<(), InterpreterError> {
         threads.runs += 1;
         let count = threads.all.len() as u64;
         let order = Order::new(self.options.seed.wrapping_add(threads.runs), count);

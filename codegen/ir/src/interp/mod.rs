@@ -22,7 +22,7 @@ mod vector;
 mod warp;
 
 pub use call_memory::Memory;
-pub use fault::{Access, Fault, Race, Touch};
+pub use fault::{Access, InterpreterError, Race, Touch};
 pub use options::Options;
 pub use pace::{BlockWork, Latencies, Sampling};
 pub use warp::{AccessCost, LaunchCost, LaunchSample};
@@ -37,13 +37,13 @@ use threads::Ids;
 use warp::Warps;
 
 /// Runs a function with the default [`Options`].
-pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), Fault> {
+pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), InterpreterError> {
     run_with(function, memory, &Options::default())
 }
 
 /// Runs a function. After a fault the output holds the values written before it.
-pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> Result<(), Fault> {
-    verify(function).map_err(Fault::Malformed)?;
+pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> Result<(), InterpreterError> {
+    verify(function).map_err(InterpreterError::Malformed)?;
     Machine::new(function, memory, options)?.block(&function.body)
 }
 
@@ -58,7 +58,7 @@ pub fn count_launches(
     memory: Memory<'_>,
     options: &Options,
     warp: u32,
-) -> Result<Vec<LaunchCost>, Fault> {
+) -> Result<Vec<LaunchCost>, InterpreterError> {
     let warps = counted(function, memory, options, Warps::new(warp))?;
     Ok(warps.costs(function, |stmt| fault::text(function, stmt)))
 }
@@ -74,21 +74,26 @@ pub fn sample_launches(
     memory: Memory<'_>,
     options: &Options,
     sampling: &Sampling,
-) -> Result<Vec<LaunchSample>, Fault> {
+) -> Result<Vec<LaunchSample>, InterpreterError> {
     let pace = Pace::new(*sampling, function.types.len());
     let warps = counted(function, memory, options, Warps::paced(sampling.warp, pace))?;
     Ok(warps.samples(function, |stmt| fault::text(function, stmt)))
 }
 
-fn counted(function: &Function, memory: Memory<'_>, options: &Options, warps: Warps) -> Result<Warps, Fault> {
-    verify(function).map_err(Fault::Malformed)?;
+fn counted(
+    function: &Function,
+    memory: Memory<'_>,
+    options: &Options,
+    warps: Warps,
+) -> Result<Warps, InterpreterError> {
+    verify(function).map_err(InterpreterError::Malformed)?;
     let mut machine = Machine::new(function, memory, options)?;
     if warps.is_sampled() {
         machine.regions.iter_mut().for_each(Region::disable_checks);
     }
     machine.warps = Some(warps);
     machine.block(&function.body)?;
-    machine.warps.ok_or_else(|| Fault::Malformed("nothing was counted".to_string()))
+    machine.warps.ok_or_else(|| InterpreterError::Malformed("nothing was counted".to_string()))
 }
 
 /// Costs of the accesses of all launches.
@@ -101,7 +106,7 @@ pub fn count_accesses(
     memory: Memory<'_>,
     options: &Options,
     warp: u32,
-) -> Result<Vec<AccessCost>, Fault> {
+) -> Result<Vec<AccessCost>, InterpreterError> {
     let launches = count_launches(function, memory, options, warp)?;
     Ok(launches.into_iter().flat_map(|launch| launch.accesses).collect())
 }
@@ -133,7 +138,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         function: &'f Function,
         memory: Memory<'m>,
         options: &'f Options,
-    ) -> Result<Machine<'f, 'm>, Fault> {
+    ) -> Result<Machine<'f, 'm>, InterpreterError> {
         let mut total = 0;
         let place = |ty: &crate::lir::Ty| {
             let first = total;
@@ -187,22 +192,22 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     #[inline]
-    fn spend(&mut self, steps: u64) -> Result<(), Fault> {
+    fn spend(&mut self, steps: u64) -> Result<(), InterpreterError> {
         match self.steps_left.checked_sub(steps) {
             Some(left) => {
                 self.steps_left = left;
                 Ok(())
             }
-            None => Err(Fault::TooLong { steps: self.options.steps }),
+            None => Err(InterpreterError::TooLong { steps: self.options.steps }),
         }
     }
 
     #[inline]
-    fn block(&mut self, block: &'f Block) -> Result<(), Fault> {
+    fn block(&mut self, block: &'f Block) -> Result<(), InterpreterError> {
         self.statements(block)
     }
 
-    fn statements(&mut self, block: &'f [Stmt]) -> Result<(), Fault> {
+    fn statements(&mut self, block: &'f [Stmt]) -> Result<(), InterpreterError> {
         for stmt in block {
             self.spend(1)?;
             self.pace_before(stmt);
@@ -227,7 +232,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     #[inline]
-    fn define(&mut self, stmt: &'f Stmt, value: Value, op: &'f Op) -> Result<(), Fault> {
+    fn define(&mut self, stmt: &'f Stmt, value: Value, op: &'f Op) -> Result<(), InterpreterError> {
         let ty = self.function.ty(value);
         let to = self.at(value);
         let count = usize::from(ty.lanes);
@@ -343,7 +348,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    fn for_loop(&mut self, stmt: &'f For) -> Result<(), Fault> {
+    fn for_loop(&mut self, stmt: &'f For) -> Result<(), InterpreterError> {
         let (lo, hi) = (self.int(stmt.lo), self.int(stmt.hi));
         self.begin(&stmt.carried);
         let mut next = Some(lo);
@@ -360,7 +365,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    fn while_loop(&mut self, stmt: &'f While) -> Result<(), Fault> {
+    fn while_loop(&mut self, stmt: &'f While) -> Result<(), InterpreterError> {
         self.begin(&stmt.carried);
         loop {
             self.spend(1)?;
@@ -408,7 +413,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
-    fn if_else(&mut self, stmt: &'f If) -> Result<(), Fault> {
+    fn if_else(&mut self, stmt: &'f If) -> Result<(), InterpreterError> {
         self.pace_branch(Some(stmt.cond));
         let holds = self.lane(stmt.cond) != 0;
         self.block(if holds { &stmt.then } else { &stmt.otherwise })?;
@@ -418,12 +423,12 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    fn parallel(&mut self, stmt: &'f Parallel) -> Result<(), Fault> {
+    fn parallel(&mut self, stmt: &'f Parallel) -> Result<(), InterpreterError> {
         let trip = u64::try_from(self.int(stmt.trip)).unwrap_or(0);
         self.tasks.enter(stmt, trip);
         for _ in 0..trip {
             self.spend(1)?;
-            let too_many = Fault::TooLong { steps: self.options.steps };
+            let too_many = InterpreterError::TooLong { steps: self.options.steps };
             let iv = self.tasks.next().ok_or(too_many)?;
             self.set_int(stmt.iv, iv);
             self.block(&stmt.body)?;
@@ -433,19 +438,19 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Buffer and size of temporary memory, which counts against the run's limit.
-    fn size_of(&mut self, stmt: &Alloc) -> Result<(usize, u64), Fault> {
+    fn size_of(&mut self, stmt: &Alloc) -> Result<(usize, u64), InterpreterError> {
         let bytes = self.int(stmt.bytes);
         let size = u64::try_from(bytes).ok().filter(|size| *size <= self.memory_left);
         let Some(size) = size else {
             let buffer = self.function.buffer(stmt.buffer).name.clone();
-            return Err(Fault::Allocation { buffer, bytes, left: self.memory_left });
+            return Err(InterpreterError::Allocation { buffer, bytes, left: self.memory_left });
         };
         self.spend(size / 64)?;
         self.memory_left -= size;
         Ok((stmt.buffer.0 as usize, size))
     }
 
-    fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), Fault> {
+    fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), InterpreterError> {
         let (buffer, size) = self.size_of(stmt)?;
         self.regions[buffer] = match self.tasks.in_launch() {
             true => Region::of_thread(size as usize),

@@ -1,7 +1,7 @@
 //! Operations whose lanes access memory separately: masked accesses, gathers and look-ups.
 
 use super::memory::byte;
-use super::{Fault, Machine, ops};
+use super::{InterpreterError, Machine, ops};
 use crate::lir::{Address, BufferId, Gather, Stmt, Ty, Value};
 
 impl<'f> Machine<'f, '_> {
@@ -20,7 +20,7 @@ impl<'f> Machine<'f, '_> {
         value: Value,
         from: &Address,
         mask: Value,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InterpreterError> {
         let (start, width) = (self.start(from), self.function.ty(value).scalar.bytes());
         for lane in 0..self.count(value) {
             let at = self.holds(mask, lane).then(|| start + lane as i128 * i128::from(width));
@@ -30,7 +30,12 @@ impl<'f> Machine<'f, '_> {
     }
 
     /// A load of each active lane from its own address.
-    pub(super) fn gather(&mut self, stmt: &'f Stmt, value: Value, gather: &Gather) -> Result<(), Fault> {
+    pub(super) fn gather(
+        &mut self,
+        stmt: &'f Stmt,
+        value: Value,
+        gather: &Gather,
+    ) -> Result<(), InterpreterError> {
         let (base, index) = (i128::from(self.int(gather.base)), self.at(gather.index));
         for lane in 0..self.count(value) {
             let active = gather.mask.is_none_or(|mask| self.holds(mask, lane));
@@ -48,7 +53,7 @@ impl<'f> Machine<'f, '_> {
         (value, lane): (Value, usize),
         buffer: BufferId,
         at: Option<i128>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InterpreterError> {
         let (ty, to) = (self.function.ty(value), self.at(value) + lane);
         let Some(at) = at else {
             self.lanes[to] = 0;
@@ -67,7 +72,7 @@ impl<'f> Machine<'f, '_> {
         to: &Address,
         value: Value,
         mask: Value,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InterpreterError> {
         let (start, ty, from) = (self.start(to), self.function.ty(value), self.at(value));
         for lane in 0..self.count(value) {
             if self.holds(mask, lane) {

@@ -43,11 +43,11 @@ pub(super) struct WalkContext<'w> {
     pub(super) sums: Option<SumTarget>,
     walker: Walker<'w>,
     /// The tree, if the loop is over rows.
-    tree: Option<LoopTree>,
+    tree: Option<SharedTree>,
 }
 
 /// A tree that all rows of a loop walk.
-struct LoopTree {
+struct SharedTree {
     number: Value,
     state: TreeState,
     top: Vec<NodeTest>,
@@ -82,7 +82,7 @@ impl<'w> WalkContext<'w> {
             let shape = WalkShape { lanes: walks.lanes as u16, steps: plan.steps.straight };
             let state = layout.load_tree(&mut k.b, buffers, number, shape);
             let top = walker.top(&mut k.b, &state);
-            LoopTree { number, state, top }
+            SharedTree { number, state, top }
         });
         let sums = ports.results.are_sums().then(|| k.sums(&walks.target));
         let table = match plan.row_table {

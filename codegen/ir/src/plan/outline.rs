@@ -1,6 +1,6 @@
 //! The decisions about a nest that come before its storage: they depend on its loops alone.
 
-use super::sums::WalkContext;
+use super::sums::LeafSurroundings;
 use super::{CopyPlan, copies, transfer};
 use crate::budget::Budget;
 use crate::error::CompileError;
@@ -20,7 +20,7 @@ pub struct Outline<'m> {
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, CopyPlan>,
     /// The leaf loops with their surroundings.
-    pub leaf_loops: Vec<(&'m Walks, WalkContext<'m>)>,
+    pub leaf_loops: Vec<(&'m Walks, LeafSurroundings<'m>)>,
     /// Rows of the longest run. `None` if runs have no limit.
     pub rows_per_run: Option<i64>,
     /// The transfer of rows as bins that this nest allows by itself.
@@ -36,7 +36,7 @@ impl<'m> Outline<'m> {
     pub fn of(hir: &Hir, mir: &'m Mir, budget: &Budget) -> Result<Outline<'m>, CompileError> {
         let (copies, rows_of_sums) = copies::all(mir, hir, budget)?;
         let mut leaf_loops = Vec::new();
-        collect(&mir.body, WalkContext::default(), &copies, &mut leaf_loops);
+        collect(&mir.body, LeafSurroundings::default(), &copies, &mut leaf_loops);
         let indexed = budget.narrow_indices.then(|| most_indexed_rows(hir));
         let rows_per_run = [mir.rows_per_run, rows_of_sums, indexed].into_iter().flatten().min();
         let walks: Vec<&Walks> = leaf_loops.iter().map(|(walks, _)| *walks).collect();
@@ -77,11 +77,11 @@ fn most_indexed_rows(hir: &Hir) -> i64 {
 /// Adds all leaf loops with their surroundings.
 fn collect<'m>(
     stmts: &'m [Stmt],
-    context: WalkContext<'m>,
+    context: LeafSurroundings<'m>,
     copies: &BTreeMap<CacheId, CopyPlan>,
-    into: &mut Vec<(&'m Walks, WalkContext<'m>)>,
+    into: &mut Vec<(&'m Walks, LeafSurroundings<'m>)>,
 ) {
-    let outside = WalkContext { tree_loop: None, ..context };
+    let outside = LeafSurroundings { tree_loop: None, ..context };
     for stmt in stmts {
         match stmt {
             Stmt::Walks(walks) => into.push((walks, context)),
@@ -89,12 +89,12 @@ fn collect<'m>(
             Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| collect(body, outside, copies, into)),
             Stmt::CacheRows(copy) => {
                 let sums = copies.get(&copy.id).is_some_and(|copy| copy.sums);
-                let inside = WalkContext { copied_sums: sums || outside.copied_sums, ..outside };
+                let inside = LeafSurroundings { copied_sums: sums || outside.copied_sums, ..outside };
                 collect(&copy.body, inside, copies, into);
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),
             Stmt::Launch(launch) => {
-                collect(&launch.body, WalkContext { in_launch: true, ..outside }, copies, into);
+                collect(&launch.body, LeafSurroundings { in_launch: true, ..outside }, copies, into);
             }
             Stmt::When(_, body) => collect(body, outside, copies, into),
             Stmt::ThreadSums(sums) => collect(&sums.body, outside, copies, into),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The surroundings of a leaf loop.
 #[derive(Clone, Copy, Default)]
-pub struct WalkContext<'m> {
+pub struct LeafSurroundings<'m> {
     /// The unroll-and-jam loop over trees that contains the leaf loop and nothing else.
     pub tree_loop: Option<&'m Loop>,
     /// Whether the sums of its rows are copied.
@@ -18,11 +18,11 @@ pub struct WalkContext<'m> {
     pub in_launch: bool,
 }
 
-impl WalkContext<'_> {
+impl LeafSurroundings<'_> {
     /// The surroundings of the statements of a loop.
-    pub fn inside<'m>(self, this: &'m Loop) -> WalkContext<'m> {
+    pub fn inside<'m>(self, this: &'m Loop) -> LeafSurroundings<'m> {
         let unroll_and_jam = this.mode == Mode::UnrollAndJam && this.only_walks().is_some();
-        WalkContext { tree_loop: unroll_and_jam.then_some(this), ..self }
+        LeafSurroundings { tree_loop: unroll_and_jam.then_some(this), ..self }
     }
 
     /// The access of a leaf loop to its sums.

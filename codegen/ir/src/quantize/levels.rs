@@ -25,11 +25,11 @@ pub(super) struct FeatureThresholds {
 pub(super) struct Nodes {
     pub node: Value,
     pub level: u32,
-    /// ThresholdLevels of the tree.
+    /// Levels of the tree.
     pub depth: u32,
 }
 
-/// ThresholdLevels of the trees of thresholds of some bins.
+/// Levels of the trees of thresholds of some bins.
 #[derive(Clone, Copy)]
 pub(super) struct ThresholdLevels<'a> {
     bins: &'a BinMap,

@@ -360,7 +360,7 @@ impl Case {
         let rows = self.num_rows() as i64;
         let memory = Memory { rows, input, output: &mut output, tables: &compiled.lir.tables };
         let options = interp::Options { seed: self.seed, ..interp::Options::default() };
-        let stopped = |fault: interp::Fault| format!("interpreter: {fault}");
+        let stopped = |fault: interp::InterpreterError| format!("interpreter: {fault}");
         if self.has_launches() && self.seed.is_multiple_of(2) {
             let warp = [1, 64, 32, 32, 32, 32, 32, 32][(self.seed / 2) as usize % 8];
             let costs = interp::count_accesses(function, memory, &options, warp).map_err(stopped)?;
