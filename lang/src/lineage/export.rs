@@ -8,22 +8,24 @@ use crate::accumulation;
 use sched_nest::sym::Sym;
 use sched_nest::{Body, Constraint, Loop, LoopId, Nest};
 
-/// Builds the nest, and the index variable of each of its loops.
-pub(super) fn export(builder: &NestBuilder) -> (Nest, Vec<LoopId>) {
-    let order = builder.tree().loops();
-    let export = Export::new(builder, &order);
-    let nest = Nest {
-        loops: order.iter().map(|id| export.loop_of(*id)).collect(),
-        roots: export.renumber(builder.tree().roots()),
-        constraints: export.constraints(&order),
-        tree_order: builder.tree_order(),
-        representation: None,
-        tile_trees: builder.forest().tile_trees().map(|(tiles, _)| tiles),
-        accumulation: accumulation::infer(builder),
-        batch_size: None,
-        shared_memory: None,
-    };
-    (nest, order)
+impl NestBuilder {
+    /// The current nest, and the index variable of each of its loops.
+    pub fn nest(&self) -> (Nest, Vec<LoopId>) {
+        let order = self.tree().loops();
+        let export = Export::new(self, &order);
+        let nest = Nest {
+            loops: order.iter().map(|id| export.loop_of(*id)).collect(),
+            roots: export.renumber(self.tree().roots()),
+            constraints: export.constraints(&order),
+            tree_order: self.tree_order(),
+            representation: None,
+            tile_trees: self.forest().tile_trees().map(|(tiles, _)| tiles),
+            accumulation: accumulation::infer(self),
+            batch_size: None,
+            shared_memory: None,
+        };
+        (nest, order)
+    }
 }
 
 /// A nest that is exported.

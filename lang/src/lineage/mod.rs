@@ -14,11 +14,11 @@
 //! | `name_table`, `scopes`, `missing_names` | copies of each name, their qualifiers, refused names |
 //! | `select`, `names` | written names, and the live copies that they mean |
 //! | `constraints` | sums of index variables with a bound |
-//! | `positions` | the order of the trees, the first operation that depends on it, and `sortTrees` |
+//! | `positions` | the order of the trees, and the first operation that depends on it |
 //! | `annotation`, `forest_annotations` | annotations of a loop, and of the whole forest |
 //! | `remark` | remarks on legal operations |
 //! | `modifier` | the common form of the rules of modifiers |
-//! | `tile`, `split`, `split_by_depth`, `reorder`, `specialize`, `unroll` | the rules of one modifier |
+//! | `tile`, `split`, `reorder`, `unroll` and so on | the rules of one modifier |
 //! | `checks`, `copies`, `fission`, `depth_scan` | steps of several modifiers |
 //! | `export`, `record` | the nest and the lineage as plain data |
 
@@ -41,6 +41,7 @@ mod remark;
 mod reorder;
 mod scopes;
 mod select;
+mod sort_trees;
 mod specialize;
 mod split;
 mod split_by_depth;
@@ -55,7 +56,7 @@ use smallvec::smallvec;
 
 use crate::illegal::Illegal;
 use sched_nest::sym::{Property, Sym};
-use sched_nest::{Axis, LoopId, ModelInfo, Nest, TreeOrder};
+use sched_nest::{Axis, LoopId, ModelInfo, TreeOrder};
 
 pub use annotation::{Annotation, MAX_STEPS};
 pub(crate) use constraints::{Constraints, Sum};
@@ -64,7 +65,6 @@ pub use index::{IndexTable, LoopNode};
 pub(crate) use modifier::Modifier;
 use name_table::NameTable;
 pub use names::IndexNames;
-pub(crate) use positions::SortTrees;
 use positions::TreePositions;
 pub use record::{Index, record};
 use remark::Remarks;
@@ -73,6 +73,7 @@ pub(crate) use reorder::ReorderLoops;
 pub use sched_nest::TileTrees;
 use scopes::ScopeId;
 pub use select::{Select, Tag};
+pub(crate) use sort_trees::SortTrees;
 pub(crate) use specialize::SpecializeLoop;
 pub(crate) use split::SplitLoop;
 pub(crate) use split_by_depth::SplitLoopByDepth;
@@ -234,11 +235,6 @@ impl NestBuilder {
     /// Depth of the deepest tree, if there is a model.
     pub fn deepest(&self) -> Option<u32> {
         self.deepest
-    }
-
-    /// The current nest, and the index variable of each of its loops.
-    pub fn nest(&self) -> (Nest, Vec<LoopId>) {
-        export::export(self)
     }
 
     /// Removes and returns the remarks on the operations so far.

@@ -1,7 +1,6 @@
-//! The order of the trees, the operations that depend on it, and `sortTrees(depth)`.
+//! The order of the trees, and the operations that depend on it.
 
-use super::modifier::Modifier;
-use super::{DirectiveIndex, NestBuilder};
+use super::DirectiveIndex;
 use crate::illegal::{Illegal, Problem};
 use sched_nest::{ModelInfo, TreeOrder};
 
@@ -53,20 +52,5 @@ impl TreePositions {
         self.order = TreeOrder::ByDepth;
         self.sorted_by = Some(step);
         Ok(())
-    }
-}
-
-/// Sorts the trees stably by depth, shallowest first.
-pub(crate) struct SortTrees;
-
-impl Modifier for SortTrees {
-    type Rewrite = ();
-
-    fn plan(&self, _: &mut NestBuilder, _: DirectiveIndex) -> Result<Vec<()>, Illegal> {
-        Ok(vec![()])
-    }
-
-    fn rewrite(&self, nest: &mut NestBuilder, step: DirectiveIndex, (): ()) -> Result<(), Illegal> {
-        nest.positions.sort(step)
     }
 }
