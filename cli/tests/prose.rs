@@ -127,7 +127,7 @@ fn begins_with(text: &str, words: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '\''))
 }
 
-/// Where a text has a phrase as a whole, whatever the case of its letters; lines count from 1.
+/// The lines, from 1, on which a text has a phrase as whole words, in upper or lower case.
 fn lines_with(text: &str, phrase: &str) -> Vec<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let has = |line: &str| {

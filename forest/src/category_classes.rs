@@ -14,7 +14,7 @@ pub struct CategoryClasses {
     pub of_categories: Vec<u32>,
 }
 
-/// Where missing values go.
+/// The default direction of a node: the child for missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Side {
     Left,

@@ -1,4 +1,4 @@
-//! Why a model cannot be used: a diagnostic with a code, a place and a way out.
+//! Errors of models: a diagnostic with a code, a place and help.
 
 use sched_diagnostics::{Code, Diagnostic, Place};
 

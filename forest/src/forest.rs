@@ -116,7 +116,7 @@ pub enum Target {
 /// One tree. Inner nodes are in depth-first order from the root: a child's index is above its parent's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
-    /// Where the walk starts; a leaf for a single-leaf tree.
+    /// The first node of each walk; a leaf for a tree of one leaf.
     pub root: NodeRef,
     /// Inner nodes.
     pub inner: Vec<Inner>,

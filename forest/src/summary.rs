@@ -77,7 +77,7 @@ pub struct ModelSummary {
     pub max_thresholds: usize,
     /// Values of leaves; `None` without trees.
     pub leaf_values: Option<LeafRange>,
-    /// Where missing values go.
+    /// The default directions of the nodes.
     pub missing: MissingDirections,
     /// Which values are missing.
     pub missing_values: MissingValues,

@@ -13,7 +13,7 @@ use serde::forward_to_deserialize_any;
 /// Maximum nesting of objects and arrays, as in the JSON reader.
 const MAX_NESTING: u32 = 128;
 
-/// Why the bytes could not be read.
+/// The reason why the bytes could not be read.
 #[derive(Debug)]
 pub(crate) struct Error {
     /// The message for the user.

@@ -40,7 +40,7 @@ impl Real for f64 {
     }
 }
 
-/// Why rows cannot be predicted.
+/// The reason why rows cannot be predicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WalkError {
     /// The number of values is no multiple of the number of features.

@@ -80,7 +80,7 @@ fn numbers_are_those_of_the_release() {
                 );
             }
         }
-        // Where releases disagree, the model says which meaning it has.
+        // If releases disagree, the reader records in the model whose rule it followed.
         if expected.releases.len() > 1 && !name.contains("dart") {
             assert_eq!(read(&path, Some(&saved_by)).unwrap().source.rules.len(), 1, "{name}");
         }

@@ -107,7 +107,7 @@ impl Jobs {
         command
     }
 
-    /// Why the program could not be run.
+    /// The message for a program that could not be run.
     pub fn cannot_run(&self, error: &std::io::Error) -> String {
         format!("{} cannot be run: {error}; install it beside the language server", self.program.display())
     }

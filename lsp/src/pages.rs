@@ -27,7 +27,7 @@ impl Pages {
         Pages { explain, folder, written: Mutex::default() }
     }
 
-    /// Where the page of a code is. Without a place to write to there are none.
+    /// The address of a code's page, which is written on first use. `None` if no folder can hold pages.
     pub fn uri(&self, code: &str) -> Option<Uri> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = written.get(code) {

@@ -56,7 +56,7 @@ impl Encoding {
 pub struct Text {
     source: Arc<str>,
     encoding: Encoding,
-    /// Where each line begins.
+    /// The start of each line, in bytes.
     starts: Vec<usize>,
     /// Whether all characters have one byte, so that nothing needs to be counted.
     is_ascii: bool,
@@ -82,7 +82,7 @@ impl Text {
         &self.source
     }
 
-    /// Where a line begins and where it ends, without the characters that end it.
+    /// Start and end of a line in bytes, without its line break.
     fn line(&self, line: usize) -> (usize, usize) {
         let start = self.starts.get(line).copied().unwrap_or(self.source.len());
         let next = self.starts.get(line + 1).copied().unwrap_or(self.source.len());
@@ -164,7 +164,8 @@ impl Text {
     }
 }
 
-/// Where the places of an older text have gone, judged by what both texts have in common at their ends.
+/// A map from positions in an older text to the present one. Text that both share at their start and at their
+/// end keeps its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Moves {
     before: usize,

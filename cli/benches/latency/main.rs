@@ -193,11 +193,11 @@ fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result
     Ok(times)
 }
 
-/// How long something took.
+/// The time of an operation, by the clock and by the processor.
 struct Time {
-    /// On the clock, from one end of the pipe to the other and back.
+    /// Wall-clock time, from a request on the pipe to its answer.
     passed: Duration,
-    /// Of the processor, in the server. A busy machine does not matter to it. Nothing where other programs do
+    /// Processor time of the server, which other load on the machine does not change. `None` if other programs do
     /// the work.
     used: Option<Duration>,
 }

@@ -24,7 +24,7 @@ pub fn blocks(lines: usize) -> String {
     text
 }
 
-/// Nothing but directives that make new loops.
+/// A schedule of `lines` splits, each of the remainder of the one before.
 fn splits(lines: usize) -> String {
     let mut text = String::new();
     let mut rest = "tree".to_owned();

@@ -18,7 +18,7 @@ pub struct Convert {
     #[command(flatten)]
     /// The model's reading.
     pub reading: ModelOptions,
-    /// Where the model goes: a .treelite or .tl file, a checkpoint of Treelite 4
+    /// The model to write: a .treelite or .tl file, a checkpoint of Treelite 4
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: PathBuf,
 }

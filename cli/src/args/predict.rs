@@ -53,7 +53,7 @@ pub struct Predict {
     /// of Arrow, rows of .npy. All parts together, in order, are the whole
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// Where predictions go: a .csv, .parquet, .arrow, .npy or .npz file, or - for standard output as CSV
+    /// The predictions to write: a .csv, .parquet, .arrow, .npy or .npz file, or - for standard output as CSV
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
     /// The kind of prediction
@@ -75,7 +75,7 @@ pub struct Predict {
     /// accesses
     #[arg(long)]
     pub simulate: bool,
-    /// Where the simulator's counts go as JSON: launches with their grids, blocks, shared memory, barriers
+    /// Write the simulator's counts as JSON: launches with their grids, blocks, shared memory, barriers
     /// and accesses
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub report: Option<PathBuf>,

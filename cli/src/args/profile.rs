@@ -20,7 +20,7 @@ pub struct Profile {
     #[command(flatten)]
     /// The rows.
     pub rows: RowOptions,
-    /// Where the profile goes, or - for standard output
+    /// The profile to write, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
 }

@@ -63,7 +63,7 @@ pub struct Tune {
     /// On GPUs, compare the simulator's counts instead of times; the default without a GPU
     #[arg(long)]
     pub by_counts: bool,
-    /// Where the schedule goes, or - for standard output
+    /// The schedule to write, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
     /// Keep the schedule in a lock; `build` and `predict` use schedc.lock beside the model

@@ -52,7 +52,7 @@ pub struct Resident<'a> {
     count: usize,
     /// Rows whose margins there is room for.
     room: usize,
-    /// Where the next call begins.
+    /// The first row of the next call.
     next: usize,
     events: [Event; 2],
     stream: Stream,

@@ -33,7 +33,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// Why a GPU could not be used.
+/// The reason why a GPU could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GpuError {
     /// schedc was built without the feature `cuda`.

@@ -43,7 +43,7 @@ pub struct Stages {
     pub hir: hir::Hir,
     /// The legalised loop nest.
     pub mir: mir::Mir,
-    /// How it runs.
+    /// The storages and the traversal of each leaf loop.
     pub plan: plan::Plan,
 }
 

@@ -65,7 +65,7 @@ fn many_trees_are_groups_for_all_small_calls() {
     };
     let all = on_gpu(&many, "gpu(sm_90)");
     assert!(all[0].1.contains("grid.y"), "{all:?}");
-    // Where slots of many classes leave no run enough rows, there are none.
+    // Slots of 2000 classes leave no run enough rows, so no candidate has any.
     let classes = ModelInfo { num_classes: 2000, ..model(8, 256) };
     assert!(on_gpu(&classes, "gpu(sm_90)").iter().all(|(_, text)| !text.contains("grid.y")));
 }

@@ -203,7 +203,8 @@ fn git_does_not_merge_two_changes_of_an_entry() -> Result<()> {
     Ok(())
 }
 
-/// Where there was no lock before, git has nothing to compare with and merges nothing; schedc does.
+/// Two branches that both create the lock have no common ancestor of it. Git alone merges no line then, and
+/// schedc merges the entries.
 #[test]
 fn locks_that_two_branches_begin_are_merged_by_entries() -> Result<()> {
     let (ours, theirs) = (lock([entry(1, LINES)]), lock([entry(64, LINES)]));

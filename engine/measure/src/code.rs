@@ -89,7 +89,7 @@ fn on_all_processors<R: Send>(drafts: &[Draft], each: impl Fn(&Draft) -> R + Syn
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(drafts.len());
     let mut all = std::thread::scope(|scope| {
         let spawn = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
-        // Where the system has no thread to give, this one does the rest.
+        // If the system refuses more threads, this thread compiles the remainder.
         let others: Vec<_> = (1..threads).filter_map(spawn).collect();
         let mut all = work();
         for other in others {

@@ -63,12 +63,12 @@ impl Default for Rule {
     }
 }
 
-/// Where a race is.
+/// The progress of a race, for display.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Samples that are taken.
+    /// Samples taken so far.
     pub samples: usize,
-    /// Samples that there will be if nobody falls behind and time suffices.
+    /// Samples at the end, if no contender falls behind and the time suffices.
     pub most: usize,
     /// The fastest contender so far, with the time of a row in microseconds.
     pub best: Option<(usize, f64)>,

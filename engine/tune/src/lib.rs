@@ -90,7 +90,7 @@ pub struct SearchResult {
     pub ended_early: bool,
 }
 
-/// Where a search is.
+/// The progress of a search, for display.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The share of the budget that is spent.

@@ -106,7 +106,7 @@ fn variants(text: &str, name: &str, options: &Options) -> Vec<String> {
     others.into_iter().filter_map(with).collect()
 }
 
-/// Where the value of a param stands that is declared from a place on, if it is a number.
+/// The range of a param's value in `text`, if it is a number. `declared` is the start of the declaration.
 fn value_of(text: &str, declared: usize) -> Option<std::ops::Range<usize>> {
     let sign = declared + text.get(declared..)?.find('=')?;
     let is_digit = |c: char| c.is_ascii_digit();

@@ -31,7 +31,7 @@ pub struct State {
 }
 
 impl State {
-    /// Nothing was timed yet.
+    /// A state without timings.
     pub fn new(fingerprint: &str, processor: &str, threads: &[i32]) -> State {
         State {
             format: FORMAT,

@@ -96,7 +96,7 @@ impl<'a> Lookup<'a> {
     /// A [`Refusal`] if the cell is no category for certain.
     pub fn code_of_untyped(&self, cell: &str, value: impl FnOnce() -> Option<f64>) -> Result<f64, Refusal> {
         let plain = cell.trim();
-        // Where numbers are codes, a name that looks like a number is not meant.
+        // If numbers are codes, a cell that looks like a number is a code and no name.
         if self.takes_codes()
             && let Ok(number) = plain.parse::<f64>()
             && !number.is_nan()

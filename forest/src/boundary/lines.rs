@@ -32,7 +32,7 @@ pub(super) struct TestedFeature {
 pub(super) enum Test {
     /// Of a feature whose tests are numeric: where it cuts, and the value that is nearest to the threshold.
     Ordered {
-        /// Where it cuts.
+        /// The position that separates values to the left from values to the right.
         cut: Cut,
         /// The threshold, rounded to the type of rows.
         near: Key,
@@ -89,7 +89,8 @@ impl Specials {
     }
 }
 
-/// Where a numeric test cuts, found by asking it.
+/// The cut of a numeric test, and its threshold in the type of rows. Tries the test itself to find the cut.
+/// `None` if the test is not numeric.
 pub(super) fn cut(forest: &Forest, node: &Inner, rows: RowKind) -> Option<(Cut, Key)> {
     let (threshold, zero_is_missing) = match node.predicate {
         Predicate::Numeric { threshold } => (threshold, false),

@@ -75,7 +75,7 @@ pub struct Boundary {
     is_tested: Vec<bool>,
     /// Features that leaves compute with.
     is_added: Vec<bool>,
-    /// Where the next row begins.
+    /// The tree with which the next row begins.
     next: usize,
     /// Values that are left of each line, while a row is made.
     domains: Vec<Domain>,

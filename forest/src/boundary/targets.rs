@@ -11,9 +11,9 @@ pub(super) struct Node {
     pub line: u32,
     /// Its test.
     pub test: Test,
-    /// Where values go that pass.
+    /// The child for values that pass the test.
     pub left: NodeRef,
-    /// Where the others go.
+    /// The child for values that fail it.
     pub right: NodeRef,
     /// Its first word of wanted values.
     first: u32,
@@ -23,7 +23,7 @@ pub(super) struct Node {
 
 /// A tree.
 pub(super) struct Targets {
-    /// Where walks start.
+    /// The first node of walks.
     pub root: NodeRef,
     /// The inner nodes.
     pub nodes: Vec<Node>,

@@ -32,7 +32,7 @@ pub(super) struct Reader<'de> {
     nesting: u32,
 }
 
-/// Why reading stopped.
+/// The reason why the reader stopped.
 #[derive(Debug)]
 pub(super) struct Error {
     /// The message for the user.

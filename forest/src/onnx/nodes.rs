@@ -185,7 +185,7 @@ fn modes(context: &Context, count: usize) -> Result<Vec<Option<Mode>>, ModelErro
 
 /// The trees of a list of nodes: each is a run of it.
 struct Runs {
-    /// Where the nodes of each tree lie.
+    /// For each tree, the range of its nodes in the list.
     ranges: Vec<Range<usize>>,
     /// The tree of each number.
     trees: HashMap<i32, u32>,

@@ -150,7 +150,8 @@ impl Nodes {
         Ok(trees)
     }
 
-    /// Where a tree starts: a tree that is one leaf has a node with twice the same leaf.
+    /// The reference to a tree's root. A tree of one leaf is stored as a node with that leaf as both children; its
+/// root is the leaf.
     fn start(&self, root: u32) -> Result<u32, ModelError> {
         let [if_true, if_false] = [self.child(root, 0)?, self.child(root, 1)?];
         Ok(if if_true == if_false && is_leaf(if_true) { if_true } else { reference(root, false) })

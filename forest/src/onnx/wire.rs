@@ -12,7 +12,7 @@ use sched_diagnostics::Place;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Message<'a> {
     bytes: &'a [u8],
-    /// Where it starts in the file.
+    /// The position of its first byte in the file.
     start: usize,
 }
 

@@ -67,7 +67,7 @@ struct Source<'a> {
     sets: Vec<Option<SetTest>>,
 }
 
-/// Where the values of leaves are.
+/// The array of a file that holds the values of leaves.
 #[derive(Clone, Copy)]
 enum Values<'a> {
     /// In `split_conditions`.

@@ -92,7 +92,7 @@ fn read_values<T: Copy, const N: usize>(path: &Path, kind: &str, value: fn([u8; 
     (0..values.len()).map(|at| values[at % columns * rows + at / columns]).collect()
 }
 
-/// How many values have different bits, and the largest difference.
+/// The number of values with different bits, and the largest difference.
 pub fn differences(left: &[f32], right: &[f32]) -> (usize, f32) {
     assert_eq!(left.len(), right.len());
     let pairs = left.iter().zip(right).filter(|(left, right)| left.to_bits() != right.to_bits());

@@ -34,7 +34,7 @@ fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
     .collect()
 }
 
-/// Where something is missing, the blanks that follow belong to the place.
+/// A span for actions. An empty span, at which something is missing, also covers the blanks that follow.
 fn widened(source: &str, span: Span) -> Span {
     let rest = source.get(span.end as usize..).unwrap_or_default();
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();

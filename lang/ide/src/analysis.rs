@@ -229,7 +229,7 @@ impl<'a> Here<'a> {
         self.analysis.is_legal().then(|| self.variant().nest())
     }
 
-    /// Where the index variables come from and what became of them, as far as the schedule is legal.
+    /// The lineage of the index variables, up to the first directive that is not legal.
     pub fn lineage(&self) -> &'a Lineage {
         let a = self.analysis;
         a.on_demand(self.at).lineage.get_or_init(|| a.outcome.lineage(&a.source, &a.parsed.file, self.at))

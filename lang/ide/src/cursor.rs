@@ -22,7 +22,7 @@ pub(crate) enum Cursor<'a> {
         /// The word being written.
         typed: Typed<'a>,
     },
-    /// Where nothing can be written.
+    /// A position at which no word can stand.
     Nowhere,
 }
 

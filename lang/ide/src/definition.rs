@@ -1,16 +1,16 @@
-//! Where what a name means is declared.
+//! Declarations of names.
 
 use sched_grammar::ast::Span;
 
 use super::Analysis;
 use super::names::NameKind;
 
-/// The way from a name to its declaration.
+/// A link from a name to its declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// The name that was asked for.
+    /// The name at the cursor.
     pub origin: Span,
-    /// Where it is declared: one place, unless the text declares it several times by mistake.
+    /// The declarations of the name: one, unless the text declares it several times by mistake.
     pub targets: Vec<Span>,
 }
 

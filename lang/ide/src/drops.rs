@@ -130,7 +130,7 @@ fn chains(nest: &NestBuilder) -> Vec<Vec<LoopId>> {
     heads.map(chain).filter(|chain: &Vec<LoopId>| chain.len() > 1).collect()
 }
 
-/// Where a line for one more directive goes.
+/// The insertion point of a line for one more directive.
 struct InsertedLine {
     /// A place in the schedule that it is for.
     inside: usize,

@@ -7,7 +7,7 @@ use super::Analysis;
 /// A place that names the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Highlight {
-    /// Where.
+    /// The highlighted text.
     pub span: Span,
     /// The kind of occurrence.
     pub kind: HighlightKind,

@@ -9,11 +9,11 @@ use super::Analysis;
 pub struct Link {
     /// The text without its quotes.
     pub span: Span,
-    /// Where it leads.
+    /// The linked file.
     pub target: LinkTarget,
 }
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkTarget {
     /// A model file, relative to the schedule.

@@ -44,9 +44,9 @@ pub(crate) struct Named {
     pub kind: NameKind,
     /// The axis of a loop, if it is known.
     pub axis: Option<Axis>,
-    /// Where it is declared: once, unless there is a mistake.
+    /// The declarations: one, unless the text has a mistake.
     pub declarations: Vec<Span>,
-    /// Where a directive first makes numbered copies of it: `splitByDepth(v)`, `specialize(v)`.
+    /// The first directive that makes numbered copies of it: `splitByDepth(v)` or `specialize(v)`.
     pub copied: Option<Span>,
 }
 
@@ -148,7 +148,7 @@ impl Names {
         }
     }
 
-    /// Where a loop or number of this name stands first.
+    /// The first occurrence of a loop or number.
     pub fn first(&self, named: &Named) -> Option<&Occurrence> {
         self.occurrences.iter().find(|occurrence| std::ptr::eq(&raw const self.named[occurrence.id], named))
     }

@@ -41,7 +41,7 @@ pub struct NestView {
 pub struct AccumulationView {
     /// `exact` or `reassociated`.
     pub order: &'static str,
-    /// Why it is reassociated, in one sentence.
+    /// The reason why it is reassociated, in one sentence.
     pub why: Option<String>,
 }
 
@@ -210,7 +210,7 @@ fn idle(trips: Option<i64>, lanes: Option<u32>) -> Option<Idle> {
     (last > 0).then_some(Idle { idle: lanes - last, lanes })
 }
 
-/// Where directives stand, looked up once each: copies share them.
+/// Spans of directives, each looked up once, since copies of a loop share their directives.
 struct Spans<'a> {
     here: Here<'a>,
     known: HashMap<DirectiveIndex, Option<Span>>,

@@ -10,7 +10,7 @@ use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
 /// A name that can be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rename {
-    /// Where it stands.
+    /// The occurrence at the cursor.
     pub span: Span,
     /// The present name.
     pub placeholder: String,

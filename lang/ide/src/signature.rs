@@ -21,7 +21,7 @@ pub struct SignatureHelp {
 /// A parameter of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterHelp {
-    /// Where it stands in the label, in bytes.
+    /// Start and end of the parameter in the label, in bytes.
     pub label: (usize, usize),
     /// The rule for its value.
     pub documentation: String,

@@ -10,7 +10,7 @@ use sched_nest::Axis;
 /// A word of the text, on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SemanticToken {
-    /// Where it stands.
+    /// The position of the word.
     pub span: Span,
     /// The kind of word.
     pub kind: TokenKind,

@@ -13,7 +13,7 @@ use sched_lang::Options;
 use sched_lang::diagnostics::Severity;
 use sched_lang::directives::SIGNATURES;
 
-/// Where the cursor stands in a case.
+/// The mark of the cursor in a case.
 const CURSOR: char = '‸';
 
 struct Case {

@@ -18,7 +18,7 @@ use sched_nest::show::show_nest;
 
 struct Case {
     title: String,
-    /// Where the mark of a cursor or the two of a selection stood.
+    /// The position of the cursor, or both ends of the selection.
     marks: Vec<Span>,
     new_name: String,
     analysis: Analysis,
@@ -412,7 +412,7 @@ fn check_span(a: &Analysis, span: Span) {
     assert!(a.source().get(span.range()).is_some(), "{span:?} is no part of {:?}", a.source());
 }
 
-/// Where a part of the text is after edits, with what has been put in its place.
+/// The span of a part of the text after edits, with the text that replaced it.
 fn moved(span: Span, edits: &[Edit]) -> Span {
     let (mut start, mut end) = (i64::from(span.start), i64::from(span.end));
     for edit in edits {
@@ -437,7 +437,7 @@ fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
             let at = action.fixes.expect("a diagnostic");
             let fixed = &a.checked().diagnostics[at];
             let place = moved(fixed.span(), &action.edits);
-            // Where a mistake hid another one of the same kind, that one is elsewhere.
+            // The fix may uncover another mistake of the same kind, elsewhere.
             let is_there = |other: &Diagnostic| {
                 let overlaps = other.span().start < place.end && place.start < other.span().end;
                 let alike = other.code == fixed.code && other.message == fixed.message;

@@ -1,4 +1,4 @@
-//! Where the `cpuid` instruction of x86 reports each feature that a processor level asks for.
+//! The bits in which the `cpuid` instruction of x86 reports the features of processor levels.
 
 /// A result of `cpuid`, in the order in which the C runtime keeps them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

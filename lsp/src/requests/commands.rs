@@ -41,7 +41,7 @@ const BUDGET: &str = "5s";
 struct Arguments {
     /// The schedule.
     uri: Uri,
-    /// Where the library goes.
+    /// The library to write.
     output: Option<PathBuf>,
     /// Rows to measure with.
     input: Option<PathBuf>,
@@ -54,7 +54,7 @@ struct Arguments {
     /// Whether to measure the plain nest and the schedule that schedc chooses, too.
     #[serde(default)]
     baseline: bool,
-    /// Where a number is.
+    /// The position of a number.
     position: Option<Position>,
     /// The values to try in its place.
     #[serde(default)]

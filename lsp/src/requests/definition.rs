@@ -7,7 +7,7 @@ use tower_lsp_server::ls_types::{GotoDefinitionParams, GotoDefinitionResponse};
 use crate::convert::location;
 use crate::state::Shared;
 
-/// Where a name is declared.
+/// Answers `textDocument/definition`: the declarations of a name.
 pub fn definition(shared: &Shared, params: &GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
         return Ok(None);

@@ -22,9 +22,9 @@ use crate::subject::Subject;
 pub struct IrParams {
     /// The schedule.
     pub text_document: TextDocumentIdentifier,
-    /// Which stage.
+    /// The requested stage.
     pub stage: Stage,
-    /// Where to tell progress.
+    /// The token for progress notifications.
     pub work_done_token: Option<ProgressToken>,
     /// Whether the client requests it after each edit: without progress, and only with the kernel for sums.
     #[serde(default)]

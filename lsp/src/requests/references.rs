@@ -7,7 +7,7 @@ use tower_lsp_server::ls_types::{Location, ReferenceParams};
 use crate::convert::location;
 use crate::state::Shared;
 
-/// Where a name is used.
+/// Answers `textDocument/references`: the occurrences of a name.
 pub fn references(shared: &Shared, params: &ReferenceParams) -> Result<Option<Vec<Location>>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
     let found = ide::references(&snapshot.analysis, offset, params.context.include_declaration);

@@ -103,7 +103,7 @@ impl PredictRun<'_> {
         let number = if is_class { Number::I32 } else { predictor.number(kind) };
         let Input { mut stream, first, mut second, mut base_margin } = input;
         let layout = self.labels.layout(kind, columns, number, stream.kept());
-        // Nothing is written before the first results exist.
+        // The first results create the file, so a failed run leaves none.
         let mut writer = None;
         let progress = self.terminal.progress(stream.rows(), "predicting");
         let most = rows_of_batch(predictor.rows_of_call(), predictor.num_features(), columns);

@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use sched_ir::lir::{Function, Space, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// Where an access finds its lines.
+/// The levels of memory in which an access finds its cache lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residency {
     /// Shares of the accesses, each with the bytes that the core touches until it returns to the line.

@@ -50,7 +50,7 @@ pub struct TreeState {
 /// Values that layouts load once per tree, besides its first record.
 #[derive(Clone, Copy, Debug)]
 pub enum Loaded {
-    /// Nothing.
+    /// No further values.
     Nothing,
     /// First entries of tables, in which vectors of rows look up the first levels.
     Tables {

@@ -28,7 +28,7 @@ pub use arrow::panics_are_errors;
 pub use shard::Shard;
 pub use stream::{KeptColumns, RowStream};
 
-/// Where rows come from.
+/// The origin of rows.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A file, or a folder of files of one format.

@@ -29,7 +29,7 @@ pub(super) struct Npy {
     columns: usize,
     /// The rows still to be read.
     left: Range<usize>,
-    /// Where the elements begin.
+    /// The position of the first element, in bytes.
     start: u64,
     /// Whether the file is known to be as long as its header says.
     trusted: bool,
@@ -154,7 +154,7 @@ impl Npy {
     /// All elements of an array that comes from a pipe.
     fn whole(&mut self) -> Result<&Values, DataError> {
         if self.whole.is_none() {
-            // Nothing has been read, whichever rows are wanted.
+            // No element has been read yet, so the whole array follows, also if only some rows are wanted.
             let left = std::mem::replace(&mut self.left, 0..self.rows);
             self.whole = Some(self.elements(self.rows * self.columns)?);
             self.left = left;

@@ -92,7 +92,7 @@ impl<'a> RowStream<'a> {
             match (self.reading.shard, reader.parts()) {
                 (Some(_), None) => return Err(undivided(&file.name())),
                 (Some(_), Some(number)) => parts.push(number),
-                // Nothing is to be learnt of files that do not say how long they are.
+                // If one file does not record its number of rows, the sum stays unknown.
                 (None, _) if rows.is_none() => break,
                 (None, _) => {}
             }

@@ -116,7 +116,7 @@ pub struct Table<'a> {
     pub heading: &'a str,
 }
 
-/// Where a table goes.
+/// The destination of a table.
 #[derive(Clone, Debug)]
 pub enum Destination {
     /// A file; its extension gives the format: `.csv`, `.npy`, `.npz`, `.parquet` or `.arrow`.
@@ -192,7 +192,7 @@ enum Format {
     Arrow,
 }
 
-/// Where the bytes of a table go.
+/// The buffered writer of a table's bytes.
 type Out = BufWriter<Box<dyn Write + Send>>;
 
 /// The bytes of a table in one of the formats.

@@ -15,7 +15,7 @@ const HEADER: usize = 128;
 /// The name of the array in an archive: the one that `numpy.savez` gives to the first array without a name.
 const MEMBER: &str = "arr_0.npy";
 
-/// Where an array goes.
+/// The destination of an array.
 pub(super) enum Sink {
     /// A file, in which any place can be written.
     File(File),
@@ -27,7 +27,7 @@ pub(super) enum Sink {
 pub(super) struct Array {
     /// The array: in its place, or in a nameless file until it is whole.
     array: BufWriter<File>,
-    /// Where it is copied to when it is whole.
+    /// The destination to which the whole array is copied at the end, if it cannot be written in place.
     copy: Option<Sink>,
     zipped: bool,
     number: Number,

@@ -57,7 +57,7 @@ impl Entrants {
         wanted.iter().filter_map(code).unzip()
     }
 
-    /// Why an entrant has no code.
+    /// The reason why an entrant has no code.
     pub fn problem(&self, number: usize) -> Option<&str> {
         self.code.get(&number)?.as_ref().err().map(String::as_str)
     }

@@ -69,7 +69,7 @@ pub struct Figure {
     pub us_per_row: Option<f64>,
     /// The quartiles below and above.
     pub spread: Option<[f64; 2]>,
-    /// Why there is none.
+    /// The reason why no time was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -112,7 +112,7 @@ pub enum State {
 /// A directive, and the nest after it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PrefixLine {
-    /// Where it begins, from 1.
+    /// The directive's first line, from 1.
     pub line: usize,
     /// The directive.
     pub text: String,
@@ -130,7 +130,7 @@ pub struct PrefixLine {
 /// A schedule without a directive.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ablation {
-    /// Where the directive begins, from 1.
+    /// The first line of the missing directive, from 1.
     pub line: usize,
     /// The directive.
     pub text: String,

@@ -39,7 +39,7 @@ pub struct Judge<'a> {
     known: Vec<PricedShape>,
     /// The schedule that schedc chooses.
     chosen: String,
-    /// Where schedules are timed.
+    /// The timing of schedules on a GPU; `None` if candidates are compared by counts.
     field: Option<Field<'a>>,
     /// Counts of earlier searches.
     earlier: Vec<(String, f64)>,

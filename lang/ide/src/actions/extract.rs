@@ -113,7 +113,7 @@ fn declaration(a: &Analysis, text: &str) -> Option<Edit> {
     Some(Edit { span: Span::new(start, start), text })
 }
 
-/// Where the line after `at` begins, if nothing but a comment stands between.
+/// The start of the line after `at`; `None` if more than a comment stands before it.
 fn next_line(source: &str, at: usize) -> Option<usize> {
     let rest = source.get(at..)?;
     let len = rest.find('\n')?;

@@ -15,7 +15,7 @@ pub struct Completion {
     pub kind: CompletionKind,
     /// A few words beside the label.
     pub detail: String,
-    /// Why it is proposed, in Markdown.
+    /// The reason for the proposal, in Markdown.
     pub documentation: String,
     /// The replaced text: the word under the cursor.
     pub replace: Span,

@@ -184,7 +184,7 @@ fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("  \n"))
 }
 
-/// Where it is in the final nest.
+/// A sentence on the loop's position in the final nest.
 fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let live: Vec<LoopId> = ids

@@ -100,7 +100,7 @@ fn check_lengths(header: &[u8], body: &[u8], name: &str) -> Result<(), DataError
 /// The record batches of a file.
 struct Batches {
     input: Input,
-    /// Where the last block ends at the latest.
+    /// The largest position at which the last block may end, in bytes.
     end: u64,
     decoder: FileDecoder,
     name: String,
