@@ -1,6 +1,6 @@
 //! The cost model: cycles of a call, estimated from LIR without running it.
 //!
-//! [`cost`] walks through the code of a kernel as a core would run it. Numbers of iterations and addresses
+//! [`cost`] passes over the code of a kernel as a core would run it. Numbers of iterations and addresses
 //! follow from the number of rows and the model's tables. One iteration of a loop therefore stands for all
 //! that are like it. Each operation occupies a unit of the core for as long as the [`Machine`] says, and its
 //! result is available after a latency. A loop takes as long as its busiest resource, or as long as its

@@ -1,4 +1,4 @@
-//! Values of the code as the walk knows them: integers that need no data, and when results are available.
+//! Values of the code as the estimator knows them: integers that need no data, and when results are available.
 
 use std::ops::BitOr;
 
@@ -88,7 +88,7 @@ pub struct Chain {
     pub cycles: f64,
 }
 
-/// A value during the walk: its content and its time.
+/// A value during a pass: its content and its time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ValueState {
     /// The content.

@@ -1,4 +1,4 @@
-//! The profiler of a walk: attributes cycles to origins if a breakdown is requested.
+//! The profiler of a pass: attributes cycles to origins if a breakdown is requested.
 
 use super::attribution::Attribution;
 use crate::machine::Machine;
@@ -6,7 +6,7 @@ use crate::memory::{Operand, Residency};
 use crate::work::{Resource, Work};
 use sched_ir::lir::{Origins, Value};
 
-/// Attributes the cycles of a walk to the origins of the values; does nothing while it is off.
+/// Attributes the cycles of a pass to the origins of the values; does nothing while it is off.
 pub struct Profiler<'a> {
     origins: &'a Origins,
     /// The costs of the innermost open loop's iteration; `None` while it is off.
@@ -77,7 +77,7 @@ impl<'a> Profiler<'a> {
         all.merge(&inside, 1.0);
     }
 
-    /// The attribution of all code that was walked.
+    /// The attribution of all simulated code.
     pub fn into_attribution(self) -> Option<Attribution> {
         self.attribution
     }

@@ -1,4 +1,4 @@
-//! Loops whose iterations are sampled: the iterations to walk, and the time of all from theirs.
+//! Loops whose iterations are sampled: the choice of iterations to simulate, and the time of all derived from theirs.
 
 use crate::breakdown::Attribution;
 use crate::machine::Machine;
@@ -15,7 +15,7 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 /// closer to the maximum of both; where both are equal, 3 adds 26%.
 const SHARPNESS: i32 = 3;
 
-/// Weighted sums over the iterations of a loop that were walked.
+/// Weighted sums over the simulated iterations of a loop.
 #[derive(Debug, Default)]
 pub struct LoopSample {
     work: Work,
@@ -26,7 +26,7 @@ pub struct LoopSample {
     /// Costs by origin, if a breakdown is requested.
     attribution: Attribution,
     has_inner_loops: bool,
-    /// Cycles from the end of an iteration to the end of the next one, if consecutive ones were walked.
+    /// Cycles from the end of an iteration to the end of the next one, if consecutive ones were simulated.
     distance: Option<f64>,
 }
 
@@ -40,7 +40,7 @@ pub struct LoopTime {
 }
 
 impl LoopSample {
-    /// The iterations to walk besides the first one, each with the number of iterations for which it stands.
+    /// The iterations to simulate besides the first one, each with the number of iterations for which it stands.
     /// The first one stands for itself.
     pub fn others(trips: f64) -> Vec<(f64, f64)> {
         let last = trips - 1.0;

@@ -1,4 +1,4 @@
-//! Loops around the statement that is walked.
+//! Loops around the current statement.
 
 use crate::memory::LoopAround;
 use crate::value::{DEPTHS, Varies};
@@ -47,7 +47,7 @@ impl LoopStack {
         before
     }
 
-    /// Whether iterations of the innermost loop differ, as far as its iterations walked so far show. Loops
+    /// Whether iterations of the innermost loop differ, as far as its simulated iterations show. Loops
     /// that share a slope cannot be told apart, so theirs count as alike.
     pub fn iterations_differ(&self) -> bool {
         let depth = self.depth().saturating_sub(1);

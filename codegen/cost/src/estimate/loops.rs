@@ -1,4 +1,4 @@
-//! The walk through loops.
+//! The pass over loops.
 
 use super::Estimator;
 use super::loop_sample::{LoopSample, LoopTime};
@@ -12,7 +12,7 @@ use sched_ir::lir::{For, Parallel, Value, While};
 const LOOP_CONTROL: f64 = 2.0;
 
 impl Estimator<'_> {
-    /// Walks through a counted loop.
+    /// Estimates a counted loop.
     pub(super) fn for_loop(&mut self, this: &For, work: &mut Work) {
         let (lo, hi) = (self.values.get(this.lo).content, self.values.get(this.hi).content);
         self.loops.decide_by(lo.varies | hi.varies);
@@ -49,7 +49,7 @@ impl Estimator<'_> {
         recurrence.set_totals(&mut self.values, trips, hi.varies);
     }
 
-    /// Walks through a loop whose iterations threads share.
+    /// Estimates a loop whose iterations threads share.
     pub(super) fn parallel_loop(&mut self, this: &Parallel, work: &mut Work) {
         let trip = self.values.get(this.trip).content;
         self.loops.decide_by(trip.varies);
@@ -79,7 +79,7 @@ impl Estimator<'_> {
         self.timeline.lengthen(time.elapsed);
     }
 
-    /// Walks through a loop of walks, which takes the expected number of steps.
+    /// Estimates a loop of walks, which takes the expected number of steps.
     pub(super) fn while_loop(&mut self, this: &While, work: &mut Work) {
         let Some(first) = this.carried.first().map(|carried| carried.inside) else { return };
         let lanes = this.carried.iter().map(|carried| f64::from(self.function.ty(carried.inside).lanes));

@@ -1,8 +1,8 @@
-//! Estimates: cycles of a call, from a walk through the statements of a kernel.
+//! Estimates: cycles of a call, from two passes over the statements of a kernel.
 //!
-//! A walk visits statements in program order, as a core would run them, and one iteration of a loop for all
-//! that are like it. There are two walks. The first one records the accesses to memory, from which the bytes
-//! follow that each loop touches. The second one adds up cycles. [`Estimator`] has one part for each idea:
+//! A pass visits statements in program order, as a core would run them, and one iteration of a loop for all
+//! that are like it. The first pass records the accesses to memory. From these follow the bytes that each loop
+//! touches. The second pass adds up cycles. [`Estimator`] has one part for each idea:
 //!
 //! | part | knows |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | [`loop_stack::LoopStack`] | loops around the statement, and whether their iterations differ |
 //! | [`Profiler`] | the cycles of each loop of the nest, if a breakdown is requested |
 //!
-//! The walk through loops is in `loops.rs`. There, [`loop_sample::LoopSample`] derives the time of all
-//! iterations from the walked ones, and [`recurrence::Recurrence`] knows the values that an iteration passes
+//! Loops are estimated in `loops.rs`. There, [`loop_sample::LoopSample`] derives the time of all
+//! iterations from the simulated ones, and [`recurrence::Recurrence`] knows the values that an iteration passes
 //! on.
 
 mod costs;
@@ -41,15 +41,16 @@ use crate::value::{Chain, StaticValue, ValueState};
 use crate::work::Work;
 use sched_ir::lir::{Address, Alloc, Block, Function, If, Module, Op, Stmt, Value};
 
-/// Fewest consecutive iterations that are walked to find the steady-state distance between iterations. Half
+/// Fewest consecutive iterations that are simulated to find the steady-state distance between iterations. Half
 /// of them fill the queues and do not count.
 const LEAST_CONSECUTIVE: usize = 3;
 
-/// Instructions that are walked for the steady-state distance, in reorder buffers of the machine: the first
+/// Instructions that are simulated for the steady-state distance, in reorder buffers of the machine: the first
 /// one fills the queues, the second one is measured. More make estimates slower.
-const BUFFERS_WALKED: f64 = 2.0;
+const BUFFERS_SIMULATED: f64 = 2.0;
 
-/// Instructions to allocate temporary memory. Few enough to matter only in calls of few rows; not measured.
+/// Instructions that allocate one temporary buffer: an assumption, not measured. They matter only in calls of
+/// few rows.
 const ALLOCATION: f64 = 40.0;
 
 /// Estimates the cycles of a function's code on a machine, for one call.
@@ -66,7 +67,7 @@ pub struct Estimator<'a> {
 }
 
 impl<'a> Estimator<'a> {
-    /// An estimator for the first walk, which records accesses to memory.
+    /// An estimator for the first pass, which records accesses to memory.
     pub fn new(
         module: &'a Module,
         function: &'a Function,
@@ -86,8 +87,8 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The estimator for the second walk, which knows where the accesses recorded in the first one are
-    /// served.
+    /// The estimator for the second pass. It knows the level of memory that serves each access which the first
+    /// pass recorded.
     pub fn second(self, module: &'a Module, is_profiled: bool) -> Estimator<'a> {
         Estimator {
             values: Values::new(module, self.function, self.call),
@@ -99,7 +100,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// Walks through statements in order, and returns their work.
+    /// Estimates statements in order, and returns their work.
     pub fn block(&mut self, block: &Block) -> Work {
         let mut work = Work::default();
         for stmt in block {
@@ -113,7 +114,7 @@ impl<'a> Estimator<'a> {
         self.timeline.latest()
     }
 
-    /// The profiler after the walk.
+    /// The profiler after the pass.
     pub fn into_profiler(self) -> Profiler<'a> {
         self.profiler
     }
@@ -141,13 +142,13 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// Walks through a statement, and notes it in the profiler as code of `value`'s origin.
-    fn profiled(&mut self, value: Value, work: &mut Work, walk: impl FnOnce(&mut Self, &mut Work)) {
+    /// Estimates a statement, and notes it in the profiler as code of `value`'s origin.
+    fn profiled(&mut self, value: Value, work: &mut Work, visit: impl FnOnce(&mut Self, &mut Work)) {
         if !self.profiler.is_on() {
-            return walk(self, work);
+            return visit(self, work);
         }
         let (mut own, before) = (Work::default(), self.timeline.latest());
-        walk(self, &mut own);
+        visit(self, &mut own);
         work.merge(&own);
         self.profiler.note(value, &own, self.timeline.latest() - before);
     }
@@ -193,7 +194,7 @@ impl<'a> Estimator<'a> {
         self.timeline.reach(self.values.get(value).ready);
     }
 
-    /// Records an access in the first walk. In the second one, adds its lines to the work, and returns the
+    /// Records an access in the first pass. In the second one, adds its lines to the work, and returns the
     /// cycles for which its result waits.
     fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
         let index = self.values.get(operand.index).content;
@@ -215,7 +216,7 @@ impl<'a> Estimator<'a> {
         work.merge(&inside);
     }
 
-    /// Walks through one arm of an `if`: the one that runs in this iteration, or `then` if data decides. Data
+    /// Estimates one arm of an `if`: the one that runs in this iteration, or `then` if data decides. Data
     /// decides whether a step is needed, and some row of a vector needs it.
     fn branch(&mut self, this: &If, work: &mut Work) {
         let condition = self.values.get(this.cond).content;
@@ -232,9 +233,9 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// Walks through iterations of a loop, and returns the sums of all `trips` ones. `walk` walks through the
+    /// Estimates some iterations of a loop, and returns the sums of all `trips` ones. `visit` estimates the
     /// iteration of a number.
-    fn iterations(&mut self, around: LoopAround, mut walk: impl FnMut(&mut Self, f64) -> Work) -> LoopSample {
+    fn iterations(&mut self, around: LoopAround, mut visit: impl FnMut(&mut Self, f64) -> Work) -> LoopSample {
         let trips = around.trips;
         let (floor, begin) = (self.timeline.floor(), self.timeline.latest());
         let entered = self.loops.enter(around);
@@ -243,7 +244,7 @@ impl<'a> Estimator<'a> {
             estimator.timeline.restart(begin, begin);
             let loads = estimator.values.reusable_loads();
             let outside = estimator.profiler.begin_iteration();
-            let work = walk(estimator, at);
+            let work = visit(estimator, at);
             estimator.values.forget_loads(loads);
             let attribution = estimator.profiler.end_iteration(outside);
             sample.add(&work, estimator.timeline.latest() - begin, weight, attribution.as_ref());
@@ -257,7 +258,7 @@ impl<'a> Estimator<'a> {
             }
         }
         if has_more && is_innermost {
-            sample.set_distance(self.steady_distance((begin, first_end), trips, &mut walk));
+            sample.set_distance(self.steady_distance((begin, first_end), trips, &mut visit));
         }
         self.timeline.restart(floor, begin);
         let has_inner_loops = self.loops.has_inner_loops(&entered);
@@ -271,18 +272,18 @@ impl<'a> Estimator<'a> {
         &mut self,
         (begin, first_end): (f64, f64),
         trips: f64,
-        walk: &mut dyn FnMut(&mut Self, f64) -> Work,
+        visit: &mut dyn FnMut(&mut Self, f64) -> Work,
     ) -> f64 {
         let paused = self.profiler.pause();
         let mut ends = vec![first_end];
-        let enough = BUFFERS_WALKED * self.machine.in_flight;
+        let enough = BUFFERS_SIMULATED * self.machine.in_flight;
         self.loops.set_consecutive(true);
         while (ends.len() as f64) < trips
             && (ends.len() < LEAST_CONSECUTIVE || self.timeline.entered() < enough)
         {
             let loads = self.values.reusable_loads();
             self.timeline.set_floor(begin);
-            walk(self, 0.0);
+            visit(self, 0.0);
             self.values.forget_loads(loads);
             ends.push(self.timeline.latest());
         }

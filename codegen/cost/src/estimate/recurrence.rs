@@ -11,7 +11,7 @@ pub struct Recurrence<'l> {
     carried: &'l [Carried],
     /// Number of loops around this one.
     depth: usize,
-    /// Growth of each carried integer in one iteration; empty until the first one was walked.
+    /// Growth of each carried integer in one iteration; empty until the first one was simulated.
     growth: Vec<Option<i64>>,
     /// Longest latency from a carried value to a value that is carried on, in cycles.
     chain: f64,
@@ -51,7 +51,7 @@ impl<'l> Recurrence<'l> {
         self.carried.iter().for_each(|one| values.add_dependence(one.inside, Varies::DATA));
     }
 
-    /// Measures the growth of carried integers in the iteration that was just walked.
+    /// Measures the growth of carried integers in the iteration that was just simulated.
     pub fn measure_growth(&mut self, values: &Values<'_>) {
         let int = |value| values.get(value).content.int;
         let growth = |one: &Carried| Some(int(one.next)? - int(one.inside)?);

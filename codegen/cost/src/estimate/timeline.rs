@@ -1,4 +1,4 @@
-//! Time of the walk: the interval that the current piece of code covers.
+//! Time of a pass: the interval that the current piece of code covers.
 
 use super::in_flight::InFlight;
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! The memory of a call during the two walks through its code.
+//! The memory of a call during the two passes over its code.
 
 use super::access::{Access, LoopAround, Operand, Site};
 use super::residency::{Residency, place};
@@ -11,23 +11,23 @@ use std::collections::HashMap;
 /// Bytes of a word of the input's layout ([`Space::Order`]).
 const ORDER_WORD: f64 = 8.0;
 
-/// The buffers of a call, and its accesses: recorded in the first walk, priced in the second one.
+/// The buffers of a call, and its accesses: recorded in the first pass, priced in the second one.
 pub struct MemoryModel {
     /// Bytes of each buffer.
     sizes: Vec<f64>,
     phase: Phase,
 }
 
-/// The walks that treat accesses differently.
+/// The passes, which treat accesses differently.
 enum Phase {
-    /// The first walk records them.
+    /// The first pass records them.
     Recording(Vec<Access>),
-    /// The second one finds where they are served.
+    /// The second pass knows the level of memory that serves each.
     Placed(HashMap<Site, Residency>),
 }
 
 impl MemoryModel {
-    /// The memory of a call before the first walk.
+    /// The memory of a call before the first pass.
     pub fn new(module: &Module, function: &Function, call: Call<'_>) -> MemoryModel {
         let rows = call.rows as f64;
         let bytes = |element: Scalar| f64::from(element.bytes());
@@ -43,7 +43,7 @@ impl MemoryModel {
         MemoryModel { sizes: sizes.collect(), phase: Phase::Recording(Vec::new()) }
     }
 
-    /// The memory for the second walk, from what the first one recorded.
+    /// The memory for the second pass, from what the first one recorded.
     pub fn placed(self, function: &Function, machine: &Machine) -> MemoryModel {
         let phase = match self.phase {
             Phase::Recording(accesses) => Phase::Placed(place(&accesses, function, &self.sizes, machine)),
@@ -59,12 +59,12 @@ impl MemoryModel {
         }
     }
 
-    /// Whether this is the first walk.
+    /// Whether this is the first pass.
     pub fn is_recording(&self) -> bool {
         matches!(self.phase, Phase::Recording(_))
     }
 
-    /// Records an access in the first walk; `index` is its evaluated index. Returns its residency in the
+    /// Records an access in the first pass; `index` is its evaluated index. Returns its residency in the
     /// second one.
     pub fn access(
         &mut self,
