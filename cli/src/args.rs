@@ -382,7 +382,7 @@ pub struct Inspect {
     /// Bytes of the trees in each representation; compiles the model for each
     #[arg(long, conflicts_with = "facts")]
     pub memory: bool,
-    /// Print the facts that the checker needs, as JSON; for the language server
+    /// Print the model properties that the checker needs, as JSON; for the language server
     #[arg(long, hide = true, conflicts_with = "json")]
     pub facts: bool,
 }

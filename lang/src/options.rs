@@ -64,7 +64,7 @@ pub enum Supported {
     /// Display: the whole language is supported.
     #[default]
     Everything,
-    /// Compilation: an unknown fact is an error.
+    /// Compilation: an unknown property is an error.
     Compilable,
 }
 

@@ -28,7 +28,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("  Copies and their names", "language/copies.md"),
     ("  Order of accumulation", "language/accumulation.md"),
     ("  Schedules by number of rows", "language/when.md"),
-    ("  Params and facts", "language/params.md"),
+    ("  Params and model properties", "language/params.md"),
     ("  Targets and devices", "language/targets.md"),
 ];
 const AFTER: &[(&str, &str)] =

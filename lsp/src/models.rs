@@ -1,5 +1,5 @@
 //! Models that schedules are bound to. The server never reads one itself: `schedc inspect` does, in a process
-//! of its own, so that a large model costs the server neither time nor memory. The server keeps the facts of
+//! of its own, so that a large model costs the server neither time nor memory. The server keeps the properties of
 //! a model.
 
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ const REMEMBERED: usize = 64;
 /// A model that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Model {
-    /// The facts that schedules are checked with.
+    /// The model properties with which schedules are checked.
     pub info: Arc<ModelInfo>,
     /// The fingerprint of the file's content.
     pub fingerprint: String,

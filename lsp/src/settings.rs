@@ -19,7 +19,7 @@ pub struct Settings {
     pub ranges: bool,
     /// Whether the names of arguments are shown.
     pub parameters: bool,
-    /// Whether the values of params and facts are shown.
+    /// Whether the values of params and model properties are shown.
     pub values: bool,
     /// Whether a schedule has lenses above it.
     pub code_lens: bool,

@@ -176,7 +176,7 @@ fn measured_text(table: &Table, predicted: Option<&Predicted>) -> String {
     let over = |figure| table.whole.over(figure).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
     let (plain, chosen) = (&table.baselines.plain, &table.baselines.chosen);
     let mut text = format!(
-        "\nmeasured: {} µs a row; the plain nest {}, {} times as long; schedc's own choice {}, {} times\n",
+        "\nmeasured: {} µs per row; the plain nest {}, {} times as long; schedc's own choice {}, {} times\n",
         time(&table.whole),
         time(plain),
         over(plain),

@@ -19,7 +19,7 @@ impl CompileError {
 
     /// A bug in schedc: a nest that still has symbols, though it was checked with its model.
     pub(crate) fn symbolic() -> CompileError {
-        let message = "the loop nest depends on facts that are not known";
+        let message = "the loop nest depends on unknown properties of the model";
         CompileError::new(internal::SYMBOLIC, message, internal::REPORT)
     }
 }

@@ -63,7 +63,7 @@ pub enum Fault {
     LevelRepeated,
     /// Representations: rows apply nodes that are not on their path.
     SweepForgetsPlace,
-    /// Representations: nodes eliminate only the last leaf of their left subtree.
+    /// Representations: nodes rule out only the last leaf of their left subtree.
     ReachFallsShort,
     /// Representations: the members of sets go to the other side.
     SetChangesSides,

@@ -151,7 +151,7 @@ impl Nodes {
     }
 
     /// The reference to a tree's root. A tree of one leaf is stored as a node with that leaf as both children; its
-/// root is the leaf.
+    /// root is the leaf.
     fn start(&self, root: u32) -> Result<u32, ModelError> {
         let [if_true, if_false] = [self.child(root, 0)?, self.child(root, 1)?];
         Ok(if if_true == if_false && is_leaf(if_true) { if_true } else { reference(root, false) })
@@ -184,7 +184,8 @@ impl Nodes {
         if is_leaf(reference) {
             let target = u32::try_from(self.targets[at]).ok().filter(|&it| (it as usize) < num_targets);
             let Some(target) = target else {
-                let message = format!("a leaf votes for {}, and there are {num_targets}", self.targets[at]);
+                let target = self.targets[at];
+                let message = format!("a leaf adds to target {target}, but there are only {num_targets}");
                 return Err(
                     ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("leaf_targetids[{at}]"))
                 );

@@ -41,7 +41,8 @@ impl VoteList {
         let RawVotes { nodes, classes, weights } = raw;
         for (at, &class) in classes.iter().enumerate() {
             if !usize::try_from(class).is_ok_and(|class| class < num_classes) {
-                let message = format!("a leaf votes for {class}, and there are {num_classes}");
+                let message =
+                    format!("a leaf adds to class or target {class}, but there are only {num_classes}");
                 return Err(ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{name}[{at}]")));
             }
         }

@@ -9,7 +9,7 @@ crate::codes! { Internal in "explain/";
     PANIC 1 "X0001" Error "bug in schedc"
     ILL_FORMED 2 "X0002" Error "invalid intermediate code"
     REJECTED 3 "X0003" Error "code that LLVM rejects"
-    SYMBOLIC 4 "X0004" Error "checked schedule with unknown facts"
+    SYMBOLIC 4 "X0004" Error "checked schedule with unknown properties"
     IMPOSSIBLE 5 "X0005" Error "unexpected failure"
     SIMULATED 6 "X0006" Error "invalid memory access in the simulator"
 }

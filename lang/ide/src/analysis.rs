@@ -252,7 +252,7 @@ impl<'a> Here<'a> {
         self.analysis.text(span)
     }
 
-    /// The facts of the model, if there is one.
+    /// The properties of the model, if there is one.
     pub(crate) fn model(&self) -> Option<&'a ModelInfo> {
         self.analysis.options.model.as_deref()
     }

@@ -15,7 +15,7 @@ pub struct Definition {
 }
 
 /// The declaration of the name at `offset`. The directive that makes copies declares a numbered copy
-/// (`v[3]`), and the `model` line declares facts of the model.
+/// (`v[3]`), and the `model` line declares the model properties.
 pub fn definition(a: &Analysis, offset: usize) -> Option<Definition> {
     let names = a.names();
     let here = names.at(offset)?;

@@ -53,7 +53,7 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
             "`{name}` is one of the two loops that every schedule starts with, so its name is fixed."
         )),
         NameKind::Property => {
-            Err(format!("`{name}` is a fact that the language names, so its name is fixed."))
+            Err(format!("`{name}` is a property that the language names, so its name is fixed."))
         }
         NameKind::Function => {
             Err(format!("`{name}` is called as a function, and functions cannot be renamed."))
@@ -82,7 +82,7 @@ fn check_new(a: &Analysis, here: &Occurrence, name: &str) -> Result<(), String> 
         return Err(format!("`{name}` is a word of the language. Choose another name."));
     }
     if name == "n_rows" || FUNCTIONS.contains(&name) || PROPERTIES.iter().any(|(fact, _)| *fact == name) {
-        return Err(format!("`{name}` is the name of a fact or function. Choose another name."));
+        return Err(format!("`{name}` is the name of a property or function. Choose another name."));
     }
     let Some(taken) = a.names().find_beside(here, name) else { return Ok(()) };
     if taken.kind == NameKind::Root {

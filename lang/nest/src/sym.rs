@@ -1,4 +1,4 @@
-//! Symbolic integers: exact where a model is bound, expressions over model facts where none is.
+//! Symbolic integers: exact where a model is bound, expressions over model properties where none is.
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,12 +45,12 @@ pub enum SymOp {
     CeilDiv,
 }
 
-/// A symbolic integer. Constructors fold constants, so an expression over known facts is always [`Sym::Int`].
+/// A symbolic integer. Constructors fold constants, so an expression over known properties is always [`Sym::Int`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sym {
     /// A known value.
     Int(i64),
-    /// An unknown fact.
+    /// An unknown property.
     Property(Property),
     /// An operation with at least one unknown operand.
     Op(SymOp, Arc<Sym>, Arc<Sym>),
@@ -123,7 +123,7 @@ impl Sym {
         }
     }
 
-    /// The expression with each fact replaced by its `value`, if that is known.
+    /// The expression with each property replaced by its `value`, if that is known.
     ///
     /// # Errors
     /// As for [`Sym::apply`].
@@ -135,7 +135,7 @@ impl Sym {
         }
     }
 
-    /// Whether any fact that satisfies `test` occurs in the expression.
+    /// Whether any property that satisfies `test` occurs in the expression.
     pub fn mentions(&self, test: &dyn Fn(Property) -> bool) -> bool {
         match self {
             Sym::Int(_) => false,

@@ -117,7 +117,7 @@ impl<'a> ResolvedPart<'a> {
     }
 }
 
-/// Reports unknown facts in a nest that is to be compiled.
+/// Reports unknown properties in a nest that is to be compiled.
 fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnostic> {
     let unknown = unknown_facts(variant.nest());
     if unknown.is_empty() && !variant.builder.names().has_uncounted_copies() {

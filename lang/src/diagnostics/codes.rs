@@ -38,7 +38,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     UNVERIFIED 33 "S0033" Hint "not verified without a model"
     DIVISION_BY_ZERO 34 "S0034" Error "division by zero"
     NO_SUCH_PARAM 35 "S0035" Error "no such param"
-    NOT_KNOWN 37 "S0037" Error "unknown fact when compiling"
+    NOT_KNOWN 37 "S0037" Error "unknown property when compiling"
     NOT_A_CHOICE 38 "S0038" Warning "value is not one of the choices"
     CONSUMED 40 "S0040" Error "index was replaced"
     ANNOTATION_LOST 41 "S0041" Error "annotation of a replaced loop"

@@ -1,4 +1,4 @@
-//! Pointless facts about walks.
+//! Pointless annotations of walks.
 
 use crate::illegal::{Illegal, Problem};
 use crate::legality::{innermost, layout_of};

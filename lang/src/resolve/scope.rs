@@ -204,7 +204,7 @@ impl Scope<'_> {
             || FUNCTIONS.contains(&text)
             || text == "n_rows"
         {
-            report.push(diagnostic(format!("`{text}` is the name of a fact or function")));
+            report.push(diagnostic(format!("`{text}` is the name of a property or function")));
             return true;
         }
         false

@@ -97,9 +97,9 @@ fn fates<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a Key, Fate<'a>)> {
     fates
 }
 
-/// `0.05 µs a row on znver5`
+/// `0.05 µs per row on znver5`
 fn speed(entry: &Entry) -> String {
-    format!("{} µs a row on {}", entry.measured.schedule.median, entry.processor)
+    format!("{} µs per row on {}", entry.measured.schedule.median, entry.processor)
 }
 
 fn with_figures(key: &Key, fate: &Fate, mut value: Value) -> Value {

@@ -32,10 +32,10 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
     write(&lock, &args.file)
 }
 
-/// `0.05 µs a row, 0.06 µs with the default`
+/// `0.05 µs per row, 0.06 µs with the default`
 fn speeds(entry: &Entry) -> String {
     let Measured { schedule, default, .. } = entry.measured;
-    format!("{} µs a row, {} µs with the default", schedule.median, default.median)
+    format!("{} µs per row, {} µs with the default", schedule.median, default.median)
 }
 
 /// The processor and the target that an entry is for.

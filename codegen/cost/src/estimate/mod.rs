@@ -235,7 +235,11 @@ impl<'a> Estimator<'a> {
 
     /// Estimates some iterations of a loop, and returns the sums of all `trips` ones. `visit` estimates the
     /// iteration of a number.
-    fn iterations(&mut self, around: LoopAround, mut visit: impl FnMut(&mut Self, f64) -> Work) -> LoopSample {
+    fn iterations(
+        &mut self,
+        around: LoopAround,
+        mut visit: impl FnMut(&mut Self, f64) -> Work,
+    ) -> LoopSample {
         let trips = around.trips;
         let (floor, begin) = (self.timeline.floor(), self.timeline.latest());
         let entered = self.loops.enter(around);

@@ -40,7 +40,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Var(pub u32);
 
-/// Compile-time facts about a variable.
+/// Properties of a variable that are known at compile time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VarInfo {
     /// The loop's name in the schedule.

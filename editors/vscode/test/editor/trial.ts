@@ -113,7 +113,7 @@ class Trial {
         if (point?.chosen === undefined) throw new Error('the measurement has no result');
         const found = point.micros / point.chosen;
         this.say(
-            `${point.micros.toFixed(3)} µs a row, schedc's own ${point.chosen.toFixed(3)} µs: ` +
+            `${point.micros.toFixed(3)} µs per row, schedc's own ${point.chosen.toFixed(3)} µs: ` +
                 `${found.toFixed(2)} times, by\n${text.trim()}`,
         );
         return found;

@@ -1,4 +1,4 @@
-//! Names that a number can be written with: params, consts, facts of the model and functions.
+//! Names that a number can be written with: params, consts, model properties and functions.
 
 use sched_grammar::ast::Span;
 
@@ -11,11 +11,11 @@ use sched_nest::sym::{Property, Sym};
 /// A name with what it means.
 pub(super) struct NamedNumber {
     pub item: Completion,
-    /// Its value, which may be an expression over unknown facts; nothing if it has none.
+    /// Its value, which may be an expression over unknown properties; `None` if it has no value.
     pub value: Option<Sym>,
 }
 
-/// All names of numbers that are declared before `before`, and the facts of the model.
+/// All names of numbers that are declared before `before`, and the model properties.
 pub(super) fn names(analysis: Here, before: usize, replace: Span) -> Vec<NamedNumber> {
     let declared =
         analysis.prepared().numbers().iter().filter(|number| (number.span.start as usize) < before);

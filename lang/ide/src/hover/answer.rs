@@ -7,7 +7,7 @@ use sched_grammar::ast::{Expr, ExprKind, Span};
 pub struct Hover {
     /// The word.
     pub span: Span,
-    /// The facts about it, in Markdown.
+    /// The answer, in Markdown.
     pub markdown: String,
     /// The page about it, relative to the book and without an ending: `directives/tile`, `errors/S0040`.
     pub page: Option<String>,

@@ -12,7 +12,7 @@ use sched_nest::show::{range, show_line};
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, Constraint, LoopId, Nest};
 
-/// Copies and facts that are listed.
+/// Most copies and annotations that are listed.
 const LISTED: usize = 4;
 
 /// An index that a directive names.

@@ -1,4 +1,4 @@
-//! Named numbers, facts of the model, functions, and what expressions come to.
+//! Named numbers, model properties, functions, and what expressions come to.
 
 use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 
@@ -85,7 +85,7 @@ fn param_text(param: &Param) -> String {
     text
 }
 
-/// The meaning of a fact of the model, and its value.
+/// The meaning of a model property, and its value.
 pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
     if name == "n_rows" {
         return Some("`n_rows`: the rows of the call, known only at run time.".to_owned());
