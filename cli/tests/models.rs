@@ -25,8 +25,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Rows per call. The last one runs over several blocks of every schedule.
 const BATCHES: [usize; 5] = [0, 1, 7, 64, 1000];
-/// The property `batch_size` of schedules that use it: below the largest batch, so that the nest runs more than
-/// once.
+/// The property `batch_size` of schedules that use it: below the largest batch, so that the nest runs more
+/// than once.
 const BATCH_SIZE: u64 = 400;
 /// Tolerance of a margin, relative to |base| + the sum of |leaf|, if the order of additions is free and the
 /// trees are few.

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// First words of a comment that leave its subject open.
-const OPEN_BEGINNINGS: &[&str] = &["What", "Those", "That", "The same", "It", "They"];
+/// First words of a comment that leave its subject open, or make a heading of it.
+const OPEN_BEGINNINGS: &[&str] =
+    &["What", "Those", "That", "The same", "It", "They", "Where", "Why", "How", "Nothing"];
 
 /// Phrases without a quantity or without somebody who acts.
 const EMPTY_PHRASES: &[&str] = &["so many", "is told", "are told", "is said", "are said"];

@@ -75,8 +75,8 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next>
 /// The legal next steps at `offset`: directives that leave everything before and after it as legal as before.
 /// A directive at `offset` is being written, so it is left out first.
 ///
-/// Steps that the rest of the text makes illegal are left out too. An annotation costs about one legality check of
-/// the whole nest. A modifier also repeats the later modifiers.
+/// Steps that the rest of the text makes illegal are left out too. An annotation costs about one legality
+/// check of the whole nest. A modifier also repeats the later modifiers.
 pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<Next> {
     let gap = InsertionGap::find(source, offset);
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);

@@ -1,7 +1,7 @@
 //! Names, lineage, ranges, legality and diagnostics of `.sched` schedules.
 //!
-//! [`check()`] turns text and plain properties of a model into a checked loop nest and diagnostics. It does no
-//! IO and never panics, for any text.
+//! [`check()`] turns text and plain properties of a model into a checked loop nest and diagnostics. It does
+//! no IO and never panics, for any text.
 
 mod accumulation;
 pub mod check;

@@ -1,6 +1,6 @@
 //! Models that schedules are bound to. The server never reads one itself: `schedc inspect` does, in a process
-//! of its own, so that a large model costs the server neither time nor memory. The server keeps the properties of
-//! a model.
+//! of its own, so that a large model costs the server neither time nor memory. The server keeps the
+//! properties of a model.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -136,7 +136,7 @@ impl State {
         let models: BTreeMap<PathBuf, bool> = self.documents.values().filter_map(bound).collect();
         let known = |(path, is_missing): (PathBuf, bool)| {
             let stamp = self.models.stamp(&path);
-            // A full cache forgets some models, and looks them up again when they are needed.
+            // A full cache drops some models, and looks them up again when they are needed.
             (stamp.is_some() || is_missing).then_some((path, stamp))
         };
         models.into_iter().filter(|(path, _)| !is_told(path)).filter_map(known).collect()

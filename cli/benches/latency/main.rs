@@ -197,8 +197,8 @@ fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result
 struct Time {
     /// Wall-clock time, from a request on the pipe to its answer.
     passed: Duration,
-    /// Processor time of the server, which other load on the machine does not change. `None` if other programs do
-    /// the work.
+    /// Processor time of the server, which other load on the machine does not change. `None` if other
+    /// programs do the work.
     used: Option<Duration>,
 }
 

@@ -1,4 +1,5 @@
-//! Values of the code as the estimator knows them: integers that need no data, and when results are available.
+//! Values of the code as the estimator knows them: integers that need no data, and when results are
+//! available.
 
 use std::ops::BitOr;
 

@@ -247,8 +247,8 @@ impl BoundsContext<'_> {
         remarks
     }
 
-    /// Remarks on the caches that hold trees and rows during the walks, and on the number of times that each tree
-    /// is read.
+    /// Remarks on the caches that hold trees and rows during the walks, and on the number of times that each
+    /// tree is read.
     fn memory(&self, path: &[&Loop], walk: &WalkPlan) -> Vec<String> {
         let Some(stored) = self.stages.plan.storages.get(&walk.storage) else { return Vec::new() };
         let outermost = path.iter().position(|this| this.axis == Axis::Tree).unwrap_or(path.len());

@@ -129,9 +129,8 @@ fn selected(
     iterations: &Iterations,
 ) -> Result<(usize, usize), ModelError> {
     if !num_trees.is_multiple_of(per_iteration) {
-        let message = format!(
-            "the number of trees, {num_trees}, is not a multiple of the {per_iteration} trees of each iteration"
-        );
+        let message =
+            format!("the {num_trees} trees are not a multiple of {per_iteration} trees for each iteration");
         return Err(ModelError::new(codes::BAD_ITERATIONS, message).at("num_tree_per_iteration").help(SAVE));
     }
     let selected = iterations.select(num_trees / per_iteration, None);

@@ -150,8 +150,8 @@ impl Nodes {
         Ok(trees)
     }
 
-    /// The reference to a tree's root. A tree of one leaf is stored as a node with that leaf as both children; its
-    /// root is the leaf.
+    /// The reference to a tree's root. A tree of one leaf is stored as a node with that leaf as both
+    /// children; its root is the leaf.
     fn start(&self, root: u32) -> Result<u32, ModelError> {
         let [if_true, if_false] = [self.child(root, 0)?, self.child(root, 1)?];
         Ok(if if_true == if_false && is_leaf(if_true) { if_true } else { reference(root, false) })

@@ -1,10 +1,10 @@
 //! The meaning of each name of a text, and so its declaration.
 //!
 //! The syntax tree alone decides, so that half-written and illegal schedules have meanings too. Loops,
-//! params, consts and model properties share one set of names, in which a name means one thing in a whole schedule: a
-//! consumed loop keeps its name. Each block is a schedule with loops of its own; all blocks share the params,
-//! consts and model properties of the file. Names of directives, functions and the words that directives take are sets
-//! of their own.
+//! params, consts and model properties share one set of names, in which a name means one thing in a whole
+//! schedule: a consumed loop keeps its name. Each block is a schedule with loops of its own; all blocks share
+//! the params, consts and model properties of the file. Names of directives, functions and the words that
+//! directives take are sets of their own.
 
 use std::collections::HashMap;
 

@@ -45,7 +45,8 @@ pub enum SymOp {
     CeilDiv,
 }
 
-/// A symbolic integer. Constructors fold constants, so an expression over known properties is always [`Sym::Int`].
+/// A symbolic integer. Constructors fold constants, so an expression over known properties is always
+/// [`Sym::Int`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sym {
     /// A known value.

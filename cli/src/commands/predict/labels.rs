@@ -40,8 +40,8 @@ impl Labels {
         self.0.iter().all(|label| !matches!(label, Label::Text(_) | Label::Truth(_)))
     }
 
-    /// Headings and types of the columns of results. A column of probabilities is named by its class, `P(label)`;
-    /// a column of classes holds their labels, if the model has any.
+    /// Headings and types of the columns of results. A column of probabilities is named by its class,
+    /// `P(label)`; a column of classes holds their labels, if the model has any.
     pub fn layout(&self, output: Kind, columns: usize, number: Number, kept: KeptColumns) -> Layout {
         let mut layout = Layout::of(output.heading(), columns, number, kept);
         match output {

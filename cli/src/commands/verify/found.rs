@@ -198,8 +198,8 @@ pub fn turn(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32
     Turn { tree: tree.source, expected, found, from_margin: false, node }
 }
 
-/// The path from the root to the leaf with the trainer's number `source`: each inner node, and whether the path
-/// goes left there. `None` if no leaf has this number.
+/// The path from the root to the leaf with the trainer's number `source`: each inner node, and whether the
+/// path goes left there. `None` if no leaf has this number.
 fn way(tree: &Tree, source: u32) -> Option<Vec<(u32, bool)>> {
     let leaf = tree.leaves.iter().position(|leaf| leaf.source == source)?;
     let mut above: Vec<Option<(u32, bool)>> = vec![None; tree.inner.len()];

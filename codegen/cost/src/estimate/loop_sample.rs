@@ -1,4 +1,5 @@
-//! Loops whose iterations are sampled: the choice of iterations to simulate, and the time of all derived from theirs.
+//! Loops whose iterations are sampled: the choice of iterations to simulate, and the time of all derived from
+//! theirs.
 
 use crate::breakdown::Attribution;
 use crate::machine::Machine;
@@ -40,8 +41,8 @@ pub struct LoopTime {
 }
 
 impl LoopSample {
-    /// The iterations to simulate besides the first one, each with the number of iterations for which it stands.
-    /// The first one stands for itself.
+    /// The iterations to simulate besides the first one, each with the number of iterations for which it
+    /// stands. The first one stands for itself.
     pub fn others(trips: f64) -> Vec<(f64, f64)> {
         let last = trips - 1.0;
         let count = (trips - 2.0).clamp(0.0, f64::from(INTERIOR));

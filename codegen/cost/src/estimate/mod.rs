@@ -1,8 +1,8 @@
 //! Estimates: cycles of a call, from two passes over the statements of a kernel.
 //!
 //! A pass visits statements in program order, as a core would run them, and one iteration of a loop for all
-//! that are like it. The first pass records the accesses to memory. From these follow the bytes that each loop
-//! touches. The second pass adds up cycles. [`Estimator`] has one part for each idea:
+//! that are like it. The first pass records the accesses to memory. From these follow the bytes that each
+//! loop touches. The second pass adds up cycles. [`Estimator`] has one part for each idea:
 //!
 //! | part | knows |
 //! |---|---|
@@ -13,9 +13,8 @@
 //! | [`loop_stack::LoopStack`] | loops around the statement, and whether their iterations differ |
 //! | [`Profiler`] | the cycles of each loop of the nest, if a breakdown is requested |
 //!
-//! Loops are estimated in `loops.rs`. There, [`loop_sample::LoopSample`] derives the time of all
-//! iterations from the simulated ones, and [`recurrence::Recurrence`] knows the values that an iteration passes
-//! on.
+//! Loops are estimated in `loops.rs`. There, [`loop_sample::LoopSample`] derives the time of all iterations
+//! from the simulated ones, and [`recurrence::Recurrence`] knows the values that an iteration passes on.
 
 mod costs;
 mod folded;
@@ -41,12 +40,12 @@ use crate::value::{Chain, StaticValue, ValueState};
 use crate::work::Work;
 use sched_ir::lir::{Address, Alloc, Block, Function, If, Module, Op, Stmt, Value};
 
-/// Fewest consecutive iterations that are simulated to find the steady-state distance between iterations. Half
-/// of them fill the queues and do not count.
+/// Fewest consecutive iterations that are simulated to find the steady-state distance between iterations.
+/// Half of them fill the queues and do not count.
 const LEAST_CONSECUTIVE: usize = 3;
 
-/// Instructions that are simulated for the steady-state distance, in reorder buffers of the machine: the first
-/// one fills the queues, the second one is measured. More make estimates slower.
+/// Instructions that are simulated for the steady-state distance, in reorder buffers of the machine: the
+/// first one fills the queues, the second one is measured. More make estimates slower.
 const BUFFERS_SIMULATED: f64 = 2.0;
 
 /// Instructions that allocate one temporary buffer: an assumption, not measured. They matter only in calls of
@@ -87,8 +86,8 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The estimator for the second pass. It knows the level of memory that serves each access which the first
-    /// pass recorded.
+    /// The estimator for the second pass. It knows the level of memory that serves each access which the
+    /// first pass recorded.
     pub fn second(self, module: &'a Module, is_profiled: bool) -> Estimator<'a> {
         Estimator {
             values: Values::new(module, self.function, self.call),
