@@ -1,4 +1,4 @@
-//! NVIDIA's driver, by way of `cust`.
+//! Times calls on NVIDIA GPUs, through the crate `cust`.
 
 use crate::{Device, GpuError};
 use cust::context::{Context, CurrentContext};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// More bytes than any GPU keeps in its cache: calls that go through them find their rows in memory.
 const BEYOND_CACHES: usize = 256 << 20;
-/// The widest numbers of rows and margins.
+/// Bytes of the widest type of rows and margins, `f64`.
 const WIDEST: usize = 8;
 /// Number of times that [`BEYOND_CACHES`] bytes are filled before timed calls, so that the host has queued
 /// the calls before the device reaches them.
@@ -40,7 +40,7 @@ pub fn devices() -> Result<Vec<Device>, GpuError> {
     all.map(|device| device.and_then(described).map_err(failed)).collect()
 }
 
-/// Packed rows in the memory of the first GPU, with room for the margins of as many as were given.
+/// Packed rows in the memory of the first GPU, with space for margins.
 pub struct Resident<'a> {
     model: &'a Jit,
     rows: DeviceBuffer<u8>,
@@ -48,15 +48,15 @@ pub struct Resident<'a> {
     /// Filled so that the device is busy while calls are put into the stream.
     filled: DeviceBuffer<u8>,
     row_bytes: usize,
-    /// Rows that there are.
+    /// Number of rows in the GPU's memory.
     count: usize,
-    /// Rows whose margins there is room for.
+    /// Most rows of a call: those whose margins fit the output buffer.
     room: usize,
     /// The first row of the next call.
     next: usize,
     events: [Event; 2],
     stream: Stream,
-    // The last to go: all others are in it.
+    // Declared last, so dropped last: the other fields live in this context.
     _context: Context,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Resident<'a> {
     pub fn new(model: &'a Jit, rows: &[f32]) -> Result<Resident<'a>, GpuError> {
         cust::init(cust::CudaFlags::empty()).map_err(failed)?;
         let device = cust::device::Device::get_device(0).map_err(failed)?;
-        // The primary context, which is the runtime's, too.
+        // The primary context, which the runtime uses, too.
         let context = Context::new(device).map_err(failed)?;
         let descriptor = model.model();
         let features = usize::try_from(descriptor.num_features).unwrap_or(0).max(1);
@@ -80,9 +80,9 @@ impl<'a> Resident<'a> {
         let count = room * copies;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed)?;
         let rows = resident(&once.repeat(copies), &stream).map_err(failed)?;
-        // SAFETY: nobody reads of it; calls write to it.
+        // SAFETY: calls only write to this buffer.
         let out = unsafe { DeviceBuffer::uninitialized(room * margins * WIDEST) }.map_err(failed)?;
-        // SAFETY: nobody reads of it.
+        // SAFETY: no code reads this buffer.
         let filled = unsafe { DeviceBuffer::uninitialized(BEYOND_CACHES) }.map_err(failed)?;
         let event = || Event::new(EventFlags::DEFAULT).map_err(failed);
         let events = [event()?, event()?];
@@ -101,14 +101,14 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// The time of one call for margins of `batch` rows, by the GPU's own clock: the mean of `calls`
-    /// calls, one after the other through the rows. The host's part of a call does not count.
+    /// The mean time of `calls` consecutive calls for the margins of `batch` rows each, by the GPU's own clock.
+    /// The calls go through the resident rows in order. The host's part of a call does not count.
     ///
     /// # Errors
-    /// When a call fails, or there are not as many rows.
+    /// When a call fails, or fewer than `batch` rows are resident.
     pub fn time(&mut self, batch: usize, calls: usize) -> Result<Duration, GpuError> {
         for value in 0..FILLS {
-            // SAFETY: nobody reads of it.
+            // SAFETY: no code reads this buffer.
             unsafe { self.filled.set_8_async(value as u8, &self.stream) }.map_err(failed)?;
         }
         let [first, last] = &self.events;
@@ -131,26 +131,26 @@ impl<'a> Resident<'a> {
         let rows = (self.rows.as_device_ptr().as_raw() + offset) as *const std::ffi::c_void;
         let out = self.out.as_device_ptr().as_raw() as *mut std::ffi::c_void;
         let dtype = if model.row_type == Dtype::F64 as i32 { Dtype::F64 } else { Dtype::F32 };
-        // A count below zero is an argument that the runtime refuses.
+        // The runtime refuses a negative number of rows.
         let n_rows = if batch <= self.room && first + batch <= self.count { batch as i64 } else { -1 };
         let stream = self.stream.as_inner().cast();
         let call = Call { memory: 1, stream, ..Call::new(Kind::Raw, dtype, rows, n_rows, out) };
-        // SAFETY: rows and output are in the GPU's memory, as long as the call says, and live until the
-        // stream is done: whoever drops this value waits for it.
+        // SAFETY: rows and output are in the GPU's memory and have the lengths that the call states. They live
+        // until the stream is done, since `drop` waits for it.
         unsafe { runtime::call(model, &call) }
     }
 }
 
 impl Drop for Resident<'_> {
     fn drop(&mut self) {
-        // The buffers go after this; if waiting fails, so has all that could use them.
+        // The buffers are freed after this. If the wait fails, the device has failed, and no kernel uses them.
         let _ = CurrentContext::synchronize();
     }
 }
 
 /// Copies bytes to the GPU, in the stream that reads them: it waits for no other.
 fn resident(bytes: &[u8], stream: &Stream) -> Result<DeviceBuffer<u8>, CudaError> {
-    // SAFETY: nobody reads of it before all of it has been copied.
+    // SAFETY: no code reads the buffer before the copy has filled it.
     let mut buffer = unsafe { DeviceBuffer::uninitialized(bytes.len()) }?;
     // SAFETY: the bytes live until the stream has been waited for.
     let copied = unsafe { buffer.async_copy_from(bytes, stream) };

@@ -1,4 +1,4 @@
-//! A model with the schedule that goes with it.
+//! Jobs: a model, and the schedule under which it is compiled.
 
 use crate::choice::CodeDestination;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub trait Reporter {
     fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize;
 }
 
-/// A model with the schedule that goes with it.
+/// A model, and the schedule under which it is compiled.
 pub struct Job {
     /// The model.
     pub model: Model,
@@ -28,15 +28,15 @@ pub struct Job {
     pub source: Source,
 }
 
-/// The source of a schedule if none is given.
+/// The search for a schedule if the user named none.
 pub struct Lookup<'a> {
-    /// The use of the lock.
+    /// The options for the lock.
     pub lock: &'a LockUse,
-    /// All processors that code is made for.
+    /// The processors for which code is generated.
     pub cpus: &'a [Cpu],
-    /// Threads of a call, 0 for all; `None` if each call says.
+    /// Threads of a call, 0 for all; `None` if each call chooses them.
     pub threads: Option<u32>,
-    /// Receives the reason why an entry of the lock does not fit.
+    /// Receives the reason why an entry of the lock cannot be used.
     pub tell: &'a mut dyn FnMut(Diagnostic),
 }
 
@@ -44,7 +44,7 @@ impl Lookup<'_> {
     /// The schedule of the lock, or else one that schedc chooses.
     ///
     /// # Errors
-    /// When the lock cannot be read, or must serve and does not.
+    /// When the lock cannot be read, or has no usable entry although the options require one.
     pub fn source(
         &mut self,
         model: &Model,
@@ -62,7 +62,7 @@ impl Lookup<'_> {
     }
 }
 
-/// A job whose schedule may still have to be chosen.
+/// A model, and its schedule if the user or a lock names one. Otherwise schedc chooses the schedule later.
 pub struct PendingJob {
     /// The model.
     pub model: Model,
@@ -105,15 +105,14 @@ impl PendingJob {
         Ok(PendingJob { model, source })
     }
 
-    /// The job with its schedule, which is chosen if there is none.
+    /// Completes the job. Chooses a schedule if it has none.
     pub fn into_job(self, target: Option<&Target>, (cpu, destination): (Cpu, CodeDestination)) -> Job {
         let PendingJob { model, source } = self;
         let source = source.unwrap_or_else(|| Source::chosen_for(&model, target, cpu, destination));
         Job { model, source }
     }
 
-    /// Remarks for the user: about the model, and if there are no figures for the processor that a schedule
-    /// will be chosen for.
+    /// Notes for the user: on the model, and on a chosen schedule for a processor without measured costs.
     pub fn notes(&self, cpu: Cpu) -> Vec<String> {
         notes(&self.model, self.source.is_none(), cpu)
     }
@@ -146,7 +145,7 @@ impl Job {
         Job::load_locked(what, schedule, values, reading, place, &mut locked)
     }
 
-    /// As [`load`](Job::load), but the schedule of a lock comes before one that is chosen.
+    /// As [`load`](Job::load), but prefers the schedule of a lock to a chosen one.
     ///
     /// # Errors
     /// As for [`load`](Job::load), and when the lock cannot be read, or must serve and does not.
@@ -161,13 +160,12 @@ impl Job {
         Ok(PendingJob::of(what, schedule, values, reading, locked)?.into_job(values.target.as_ref(), place))
     }
 
-    /// Remarks for the user: about the model, and if there are no figures for the processor that a schedule
-    /// was chosen for.
+    /// Notes for the user: on the model, and on a chosen schedule for a processor without measured costs.
     pub fn notes(&self, cpu: Cpu) -> Vec<String> {
         notes(&self.model, self.source.is_chosen, cpu)
     }
 
-    /// Changes the type of rows. A schedule that schedc has chosen is chosen again.
+    /// Changes the type of rows. Chooses the schedule again if the user named none.
     pub fn read_rows(
         &mut self,
         rows: Float,
@@ -180,7 +178,7 @@ impl Job {
         }
     }
 
-    /// The nests and their target, if the schedule has no errors. All findings are reported.
+    /// Checks the schedule and reports all findings. Returns the nests and their target.
     ///
     /// # Errors
     /// When the schedule has errors, or is for another model.

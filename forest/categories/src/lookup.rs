@@ -1,4 +1,4 @@
-//! From a cell to the number that stands for its category.
+//! Look-up of categories: from a cell to the category's code.
 
 use crate::categories::{Choices, Known, NumbersAs, Origin, Unseen, bits};
 use crate::names::{EXACT, Naming};
@@ -24,13 +24,13 @@ pub enum Cell<'a> {
 /// The form in which a column holds cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The values themselves.
+    /// Each cell holds its value.
     Plain,
-    /// A dictionary (pandas: a category), whose entries are names whatever their type is.
+    /// A dictionary (pandas: a category). Its entries are names of categories, also if they are numbers.
     Dictionary,
 }
 
-/// The lookup of one feature's cells.
+/// The look-up of one feature's categories.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
     known: &'a Known,
@@ -44,12 +44,12 @@ impl<'a> Lookup<'a> {
         Lookup { known, unseen, choices, origin }
     }
 
-    /// Whether some code needs double precision.
+    /// Whether single precision cannot represent some code.
     pub fn is_wide(&self) -> bool {
         self.known.wide
     }
 
-    /// Whether plain numbers are codes as they stand, so that no cell of a numeric column changes.
+    /// Whether plain numbers are codes themselves, so that a numeric column needs no look-up.
     pub fn takes_codes(&self) -> bool {
         let chosen = self.choices.numbers;
         let codes = chosen.unwrap_or(match self.origin {
@@ -64,10 +64,10 @@ impl<'a> Lookup<'a> {
         self.known.texts.keys().map(String::as_str)
     }
 
-    /// The number that stands for a cell's category, NaN for a missing one.
+    /// The code of a cell's category; NaN for a missing cell.
     ///
     /// # Errors
-    /// A [`Refusal`] if the cell is no category for certain.
+    /// A [`Refusal`] if it is not certain which category the cell means.
     pub fn code(&self, cell: Cell<'_>, form: Form) -> Result<f64, Refusal> {
         match cell {
             Cell::Missing => Ok(f64::NAN),
@@ -88,12 +88,11 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number that stands for a cell of text without types, as CSV has it. `value` is the number that the
-    /// cell spells, if it spells one, and NaN if it means a missing value; it is called at most once, for
-    /// cells that are no name.
+    /// The code of a cell without a type, as in CSV. `value` parses the cell: `None` if it is not a number, NaN
+    /// if it is missing. It is called at most once, and only if the cell is not the name of a category.
     ///
     /// # Errors
-    /// A [`Refusal`] if the cell is no category for certain.
+    /// A [`Refusal`] if it is not certain which category the cell means.
     pub fn code_of_untyped(&self, cell: &str, value: impl FnOnce() -> Option<f64>) -> Result<f64, Refusal> {
         let plain = cell.trim();
         // If numbers are codes, a cell that looks like a number is a code and no name.
@@ -128,14 +127,14 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Whether a text is a name as it stands.
+    /// Whether a text is exactly the name of a category.
     pub fn is_name(&self, text: &str) -> bool {
         self.known.texts.contains_key(text)
     }
 
     fn of_untyped_number(&self, number: Cell<'_>, text: &str) -> Result<f64, Refusal> {
         match self.code(number, Form::Plain) {
-            // Somebody who chose a treatment of unknown names may have names that look like numbers.
+            // If the user chose a treatment of unknown names, a number may be such a name.
             Err(Refusal::NumberAmongOthers(_)) if self.choices.unseen.is_some() => self.of_unknown(text),
             Err(Refusal::Unseen(_)) => self.of_unknown(text),
             found => found,
@@ -163,7 +162,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The code of a number among names of which a whole number is found by its digits.
+    /// The code of a number if names are texts: the digits of a whole number may be a name.
     fn of_spelled_number(&self, number: Cell<'_>) -> Result<f64, Refusal> {
         let name = match number {
             Cell::Number(number) if number.fract() != 0.0 || number.is_infinite() => {
@@ -229,8 +228,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number itself, which is a code. One that is no code and is a name was meant as a name. Others go
-    /// where the trainer sends them, unless the user chose a treatment of unknown categories.
+    /// The number itself, if it is a code. A number that is no code but a name is a mistake: the user meant the
+    /// name. Any other number is passed on as the trainer does, unless the user chose a treatment of unknown
+    /// categories.
     fn of_code(&self, number: Cell<'_>) -> Result<f64, Refusal> {
         let value = match number {
             Cell::Integer(number) => number as f64,
@@ -254,12 +254,12 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number that stands for an unknown category.
+    /// The code of an unknown category.
     fn of_unknown(&self, name: &str) -> Result<f64, Refusal> {
         if self.known.names.labels.is_empty() {
             return Err(Refusal::NoNames(name.to_owned()));
         }
-        // Blanks around a name are most likely a mistake. To trainers it is an unknown name.
+        // Blanks around a name are most likely a mistake; a trainer would treat the text as an unknown name.
         if self.choices.unseen.is_none() && name.trim() != name && self.known.texts.contains_key(name.trim())
         {
             return Err(Refusal::Blanks(name.to_owned()));
@@ -272,7 +272,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// The digits of a number, for messages and for names that they spell.
+/// A number as text, for messages and for comparison with names.
 fn text_of(number: Cell<'_>) -> String {
     match number {
         Cell::Integer(number) => number.to_string(),

@@ -1,4 +1,4 @@
-//! A text with everything that is known of it.
+//! The analysis of a schedule's text, which all features of editors share.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ pub struct Analysis {
     parsed: Parsed,
     outcome: Outcome,
     names: OnceLock<Names>,
-    /// Of each diagnostic.
+    /// For each diagnostic, the fixes that help; computed on demand.
     helpful: Vec<OnceLock<Vec<Fix>>>,
     fixed: OnceLock<Option<String>>,
     /// Parts computed on demand: of the schedule outside of blocks, and of each block.
@@ -39,12 +39,12 @@ struct OnDemand {
     prepared: OnceLock<Prepared>,
 }
 
-/// One schedule of a text: the one outside of all blocks, or a block's. Gives access to the text, too, as far
-/// as all schedules share it.
+/// One schedule of a text: the one outside of all blocks, or a block's. Dereferences to the analysis of the
+/// whole text.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
     analysis: &'a Analysis,
-    /// Its position.
+    /// The schedule's position among those of the text.
     at: usize,
 }
 
@@ -110,7 +110,7 @@ impl Analysis {
         &self.outcome.verdict
     }
 
-    /// The fixes of one of the diagnostics that help, tried when they are asked for.
+    /// The fixes of a diagnostic that help. The first call tries all of its fixes.
     pub fn helpful(&self, diagnostic: usize) -> &[Fix] {
         let finding = self.checked().diagnostics.get(diagnostic);
         let Some((known, finding)) = self.helpful.get(diagnostic).zip(finding) else { return &[] };
@@ -132,7 +132,7 @@ impl Analysis {
         self.outcome.is_legal()
     }
 
-    /// The lineage of the index variables of all schedules, as far as these are legal.
+    /// For each schedule, the lineage of its index variables, up to the first directive that is not legal.
     pub fn lineages(&self) -> Variants<Lineage> {
         self.outcome.lineages(&self.source, &self.parsed.file)
     }
@@ -177,7 +177,7 @@ impl Analysis {
         self.names.get_or_init(|| Names::new(&self.source, self.parsed()))
     }
 
-    /// The text after everything that is safe to fix has been fixed; nothing if that changes nothing.
+    /// The text after all safe fixes; `None` if they change nothing.
     pub(crate) fn fixed(&self) -> Option<&str> {
         let is_safe = |fix: &Fix| fix.applicability == Applicability::Safe;
         let with_helpful = |(at, finding): (usize, &Diagnostic)| {
@@ -212,19 +212,19 @@ impl Analysis {
         (offset <= comment.span.end as usize).then_some(comment)
     }
 
-    /// The text of `span`, or nothing where it is no part of the source.
+    /// The text of `span`; empty if the span is not inside the source.
     pub fn text(&self, span: Span) -> &str {
         self.source.get(span.range()).unwrap_or_default()
     }
 }
 
 impl<'a> Here<'a> {
-    /// The schedule as it was checked.
+    /// The checker's result for this schedule.
     pub(crate) fn variant(&self) -> &'a Variant {
         self.analysis.outcome.variant(self.at)
     }
 
-    /// Its loop nest, if nothing is wrong in the whole text.
+    /// The loop nest of this schedule, if the whole text has no error.
     pub fn nest(&self) -> Option<&'a Nest> {
         self.analysis.is_legal().then(|| self.variant().nest())
     }
@@ -242,12 +242,12 @@ impl<'a> Here<'a> {
         a.on_demand(self.at).prepared.get_or_init(prepare)
     }
 
-    /// The final nest with its annotations, as far as the schedule is legal.
+    /// The nest with its annotations after all directives that are legal.
     pub(crate) fn whole(&self) -> &'a NestBuilder {
         &self.variant().builder
     }
 
-    /// The text of `span`, or nothing where it is no part of the source.
+    /// The text of `span`; empty if the span is not inside the source.
     pub fn text(&self, span: Span) -> &'a str {
         self.analysis.text(span)
     }
@@ -257,7 +257,7 @@ impl<'a> Here<'a> {
         self.analysis.options.model.as_deref()
     }
 
-    /// Whether it stands in a block.
+    /// Whether the schedule is that of a block.
     pub(crate) fn is_in_block(&self) -> bool {
         self.at > 0
     }

@@ -1,4 +1,4 @@
-//! Reading rows: opening the source and telling its format.
+//! Reads rows: opens the source and detects its format.
 
 mod arrow;
 mod beside;
@@ -37,7 +37,7 @@ pub enum Source {
     StandardInput,
     /// Bytes in memory.
     Bytes {
-        /// Their name in messages.
+        /// The name of the source in messages.
         name: String,
         /// The content of the file.
         bytes: Vec<u8>,
@@ -61,14 +61,14 @@ impl Source {
     }
 }
 
-/// The names of a model's features, as far as they are known.
+/// The knowledge of a model's feature names.
 #[derive(Clone, Copy, Debug)]
 pub enum Names<'a> {
-    /// Each feature has a name; columns that have names are found by them.
+    /// Each feature has a name. Columns with names are matched by name.
     Known(&'a [String]),
     /// The features have no names: columns count by position.
     None,
-    /// The features may have names, but nobody can tell: a library that does not hold them.
+    /// The library does not record whether features have names.
     Unknown,
 }
 
@@ -81,11 +81,11 @@ pub struct Expect<'a> {
     pub names: Names<'a>,
     /// Whether columns count by position whatever the names say.
     pub by_position: bool,
-    /// The types that whole numbers get.
+    /// The precisions to which whole numbers are rounded.
     pub whole: WholeNumbers,
-    /// The names of the categories of features, if some have names: text gets its codes by them.
+    /// The categories of features, if some have names. Text in a column becomes the code of its category.
     pub categories: Option<&'a Categories>,
-    /// The number that stands for missing values beside NaN, if one does.
+    /// A number that counts as missing, in addition to NaN.
     pub missing: Option<Missing>,
 }
 
@@ -110,23 +110,23 @@ pub struct WholeNumbers {
 }
 
 impl WholeNumbers {
-    /// Models that read rows in this precision.
+    /// Rounds whole numbers of tables and arrays to the same precision.
     pub fn all(precision: Precision) -> WholeNumbers {
         WholeNumbers { of_tables: precision, of_arrays: precision }
     }
 }
 
-/// A number that stands for missing values.
+/// A number that counts as a missing value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Missing {
     /// The number.
     pub value: f64,
-    /// Whether values are compared with it in single precision, as models do that read rows so.
+    /// Whether values are rounded to single precision before the comparison. Set if the model reads such rows.
     pub single: bool,
 }
 
 impl Missing {
-    /// Makes equal values of a batch missing.
+    /// Replaces values of a batch that equal the number by NaN.
     fn mark(self, batch: &mut Batch) {
         std::iter::once(&mut batch.values)
             .chain(&mut batch.columns)
@@ -148,7 +148,7 @@ impl Missing {
 }
 
 impl<'a> Expect<'a> {
-    /// Rows of a model whose features have these names.
+    /// The expected rows of a model whose features have these names.
     pub fn named(names: &'a [String]) -> Self {
         Expect {
             columns: names.len(),
@@ -160,12 +160,12 @@ impl<'a> Expect<'a> {
         }
     }
 
-    /// Rows of a model whose features have no names.
+    /// The expected rows of a model whose features have no names.
     pub fn unnamed(columns: usize) -> Self {
         Expect { columns, names: Names::None, ..Expect::named(&[]) }
     }
 
-    /// Rows of a model of which nobody knows whether its features have names.
+    /// The expected rows of a library that does not record whether features have names.
     pub fn untold(columns: usize) -> Self {
         Expect { columns, names: Names::Unknown, ..Expect::named(&[]) }
     }
@@ -175,7 +175,7 @@ impl<'a> Expect<'a> {
         Expect { by_position: insist, ..self }
     }
 
-    /// Rows whose whole numbers are rounded to these precisions.
+    /// Sets the precisions to which whole numbers are rounded.
     pub fn with_whole_numbers(self, whole: WholeNumbers) -> Self {
         Expect { whole, ..self }
     }
@@ -190,12 +190,12 @@ impl<'a> Expect<'a> {
         Expect { missing, ..self }
     }
 
-    /// The lookup of a feature's cells in a table, if its categories have names.
+    /// The look-up of category names in a feature's column, if its categories have names.
     fn lookup(&self, feature: usize) -> Option<Lookup<'a>> {
         self.categories.and_then(|categories| categories.lookup(feature, Origin::Table))
     }
 
-    /// The names to find columns by.
+    /// The names by which columns are matched; `None` if columns count by position.
     pub(crate) fn names_to_match(&self) -> Option<&'a [String]> {
         match self.names {
             Names::Known(names) if !self.by_position => Some(names),
@@ -230,9 +230,9 @@ pub struct Rows {
     pub values: Values,
     /// The number of rows.
     pub rows: usize,
-    /// The number of columns: the one expected.
+    /// The number of columns, which is that of the model's features.
     pub columns: usize,
-    /// The columns' names, where the file has some.
+    /// The columns' names, if the file has names.
     pub names: Option<Vec<String>>,
     /// Warnings for the user if it is unclear whether the first CSV line is a header.
     pub notes: Vec<String>,
@@ -257,64 +257,65 @@ impl Rows {
 /// The parts of a file to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading<'a> {
-    /// Columns, by name, that are handed on beside the rows.
+    /// Names of columns to return beside the rows.
     pub keep: &'a [String],
-    /// The number of these columns, at the end, that are not handed on: [`Batch::beside`] has their numbers.
+    /// The number of these columns, counted from the end, whose numbers go to [`Batch::beside`] instead of the
+    /// results.
     pub beside: usize,
-    /// The part of the rows that is read.
+    /// The part of the rows to read; `None` for all.
     pub shard: Option<Shard>,
-    /// The array of an archive that is read.
+    /// The name of the array to read from an archive.
     pub array: Option<&'a str>,
-    /// Whether files that are stored by columns are handed on as these, see [`Batch::columns`].
+    /// Whether a file that is stored by columns fills [`Batch::columns`] instead of [`Batch::values`].
     pub by_column: bool,
 }
 
 impl Batch {
-    /// Rows with nothing beside them.
+    /// A batch of rows without further columns.
     fn of(values: Values, rows: usize) -> Batch {
         Batch { values, columns: Vec::new(), rows, beside: Vec::new(), kept: Vec::new() }
     }
 
-    /// Whether single precision holds all values.
+    /// Whether all values are in single precision.
     pub fn is_narrow(&self) -> bool {
         let narrow = |values: &Values| matches!(values, Values::F32(_));
         if self.columns.is_empty() { narrow(&self.values) } else { self.columns.iter().all(narrow) }
     }
 
-    /// Whether there is an array for each feature.
+    /// Whether the batch has one array for each feature.
     pub fn has_columns(&self) -> bool {
         !self.columns.is_empty()
     }
 }
 
 impl<'a> Reading<'a> {
-    /// The columns that results have.
+    /// The names of the columns to copy to the results.
     fn handed_on(&self) -> &'a [String] {
         self.keep.get(..self.keep.len().saturating_sub(self.beside)).unwrap_or_default()
     }
 }
 
-/// Some rows, one after the other.
+/// Consecutive rows of a file.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The values in row-major order; none where there are columns.
+    /// The values in row-major order; empty if `columns` has them.
     pub values: Values,
     /// The values of each feature, one per row, if [`Reading::by_column`] is set and the file is stored by
     /// columns.
     pub columns: Vec<Values>,
     /// The number of rows, at least one.
     pub rows: usize,
-    /// The numbers that stand beside the rows, row by row, see [`Reading::beside`].
+    /// The numbers of the columns that [`Reading::beside`] counts, row by row.
     pub beside: Vec<f64>,
-    /// The columns that are kept, of as many rows.
+    /// The columns to copy to the results, each with `rows` elements.
     pub(crate) kept: Vec<ArrayRef>,
 }
 
-/// A file that is read as rows.
+/// Reads a file of one format as rows.
 trait Reader {
     /// The next rows, at most `most`, or `None` at the end.
     fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError>;
-    /// The number of rows left, if it is known.
+    /// The number of remaining rows, if the file records it.
     fn rows(&self) -> Option<u64> {
         None
     }
@@ -322,7 +323,7 @@ trait Reader {
     fn parts(&self) -> Option<u64> {
         None
     }
-    /// Leaves out all other parts; before anything has been read.
+    /// Restricts the reader to a range of parts. Call it before the first read.
     fn select(&mut self, _: Range<u64>) -> Result<(), DataError> {
         Ok(())
     }
@@ -334,11 +335,11 @@ trait Reader {
     fn names(&self) -> Option<Vec<String>> {
         None
     }
-    /// The columns that are kept.
+    /// The columns to copy to the results.
     fn kept(&self) -> Vec<FieldRef> {
         Vec::new()
     }
-    /// A remark on columns that were found by name, after they have been read.
+    /// A remark on columns that were matched by name, after the last read.
     fn remark(&self) -> Option<String> {
         None
     }
@@ -348,12 +349,12 @@ trait Reader {
     }
 }
 
-/// Reads all rows of `expect.columns` features from a NumPy array, a Parquet or Arrow file or CSV text; the
-/// content tells which. [`RowStream`] reads them in pieces.
+/// Reads all rows of `expect.columns` features from a NumPy array, a Parquet or Arrow file or CSV text. The
+/// content decides the format. [`RowStream`] reads rows in pieces.
 ///
 /// # NumPy
 ///
-/// A `.npy` array, or a `.npz` archive that holds one; others are chosen by [`Reading::array`].
+/// A `.npy` array, or a `.npz` archive of one array. [`Reading::array`] names the array of a larger archive.
 ///
 /// Format versions 1 to 3; floats of 2, 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in either byte
 /// order; C or Fortran order. Floats up to 4 bytes and integers up to 2 become [`Values::F32`], which holds
@@ -363,9 +364,9 @@ trait Reader {
 ///
 /// # Parquet and Arrow
 ///
-/// Columns are floats, integers or booleans, and text or dictionaries where the model's features have
-/// categories with names, see [`Expect::categories`]; null and NaN are missing. They are found by name as
-/// those of CSV are. Types become those of NumPy's elements.
+/// Columns are floats, integers or booleans. Features whose categories have names may also be text or
+/// dictionaries (see [`Expect::categories`]). Null and NaN are missing. Columns are matched by name as in
+/// CSV. Types are converted as those of NumPy's elements.
 ///
 /// # CSV
 ///
@@ -378,20 +379,20 @@ trait Reader {
 /// matter. Missing cells become NaN. Text is the name of a category where the feature has such; names go
 /// first, so that `NA` may be one.
 ///
-/// The first line is a header where
+/// The first line is a header if
 ///
 /// - one of its cells is text and one of the model's feature names, or
 /// - it has all of the model's feature names, even if all of them are numbers, or
-/// - it is exactly `0`, `1`, `2` and so on, as many as the model has features, or
+/// - it has one cell for each feature, and these are exactly `0`, `1`, `2` and so on, or
 /// - more of its cells are text than numbers.
 ///
-/// Where only numbers decide, [`Rows::notes`] says how the line was read.
+/// If all cells of the line are numbers, [`Rows::notes`] says how the line was read.
 ///
-/// If the model's features have names, a header must have all of them: columns are found by name, in any
-/// order, and other columns (a label, an index) are left out. A header that lacks one is an error, and so are
-/// two columns of one name. If the features have no names, or [`Expect::by_position`] is set, columns count
-/// by position. Of a model without names, headers are refused that speak against it: `f0`, `f1` ... in
-/// another order, or an unnamed first column.
+/// If the model's features have names, columns are matched by name, in any order. Other columns (a label, an
+/// index) are left out. A header that lacks a feature is an error, and so are two columns of one name. If the
+/// features have no names, or [`Expect::by_position`] is set, columns count by position. For a model without
+/// names, a header that contradicts this order is an error: `f0`, `f1` ... in another order, or an unnamed
+/// first column.
 ///
 /// # Errors
 ///
@@ -412,7 +413,7 @@ pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError>
     Ok(Rows { values, rows, columns: expect.columns, names: stream.names(), notes })
 }
 
-/// Values and then others, in double precision unless none are.
+/// Concatenates values. The result is in single precision if both parts are, else in double precision.
 fn together(before: Values, after: Values) -> Values {
     let wide = |values| match values {
         Values::F32(values) => values.into_iter().map(f64::from).collect(),

@@ -10,11 +10,11 @@ pub struct Ledger {
     pub format: u32,
     /// The model's file.
     pub model: String,
-    /// Its fingerprint.
+    /// The model's fingerprint.
     pub fingerprint: String,
-    /// Its trees.
+    /// Number of trees of the model.
     pub trees: usize,
-    /// Its features.
+    /// Number of features of the model.
     pub features: usize,
     /// LLVM's name of the processor.
     pub processor: String,
@@ -22,20 +22,20 @@ pub struct Ledger {
     pub schedule: String,
     /// The text of the schedule that schedc chooses.
     pub chosen: String,
-    /// A table for each kind of calls.
+    /// The tables: one for each schedule of the text, call size and number of threads.
     pub tables: Vec<Table>,
 }
 
-/// One schedule of a text at calls of one kind.
+/// Measurements of one schedule of a text for one call size and number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
-    /// Most rows of the calls that the schedule is for; nothing if it is for all that others leave.
+    /// The bound of the schedule's block; `None` for the schedule outside of all blocks.
     pub max_rows: Option<u32>,
     /// Rows per call.
     pub batch: usize,
-    /// Threads per call; 0 stands for all that there are.
+    /// Threads per call; 0 means all.
     pub threads: i32,
-    /// The schedule.
+    /// The time of the whole schedule.
     pub whole: Figure,
     /// The baselines of the comparison.
     pub baselines: Baselines,
@@ -45,7 +45,7 @@ pub struct Table {
     /// The schedule without each directive.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ablations: Vec<Ablation>,
-    /// Other numbers.
+    /// Measurements with other values of a number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
     /// Variations that are faster, the best first.
@@ -62,7 +62,7 @@ pub struct Baselines {
     pub chosen: Figure,
 }
 
-/// The time of a row, if there is one.
+/// The time of a row, or the reason why it was not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure {
     /// The median, in microseconds.
@@ -75,7 +75,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// One that was measured, unless time was up before.
+    /// A measured time, or a figure without one if the budget was spent before.
     pub fn of(time: Option<Quartiles>) -> Figure {
         Figure {
             us_per_row: time.map(|time| time.median),
@@ -84,7 +84,7 @@ impl Figure {
         }
     }
 
-    /// None, and why.
+    /// A figure without a time, for the reason `why`.
     pub fn none(why: String) -> Figure {
         Figure { why: Some(why), ..Figure::default() }
     }
@@ -99,9 +99,9 @@ impl Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// A nest of its own.
+    /// The directive changes the nest.
     Own,
-    /// No change.
+    /// The directive changes nothing.
     Same,
     /// No change yet: the directive needs a later one, which makes its loop or makes it legal.
     Waits,
@@ -134,7 +134,7 @@ pub struct Ablation {
     pub line: usize,
     /// The directive.
     pub text: String,
-    /// The lines of those that are illegal without it, and left out too.
+    /// The lines of directives that are illegal without it and therefore left out, too.
     pub with: Vec<usize>,
     /// The time of what remains.
     #[serde(flatten)]
@@ -143,7 +143,7 @@ pub struct Ablation {
     pub loss: Option<f64>,
 }
 
-/// A number with others in its place.
+/// A number of the schedule, and the times with other values in its place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
     /// The param, or the line and the column of the number.
@@ -154,12 +154,12 @@ pub struct Sweep {
     pub tried: Vec<Tried>,
 }
 
-/// Another schedule.
+/// A change that made the schedule faster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The change to make, as a sentence.
     pub text: String,
-    /// Its time.
+    /// The time of the changed schedule.
     #[serde(flatten)]
     pub figure: Figure,
     /// Speed-up over the present schedule.
@@ -177,11 +177,11 @@ pub struct Predicted {
     pub over_chosen: Option<f64>,
     /// The variations, the fastest first.
     pub advice: Vec<PredictedAdvice>,
-    /// Variations that are clearly slower by that, so that they are not compiled to be timed.
+    /// Number of variations that the cost model predicts to be clearly slower. They are not compiled or timed.
     pub surely_slower: usize,
 }
 
-/// Another schedule, as the cost model sees it.
+/// A change of the schedule, with the speed-up that the cost model predicts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictedAdvice {
     /// The change to make, as a sentence.
@@ -190,7 +190,7 @@ pub struct PredictedAdvice {
     pub gain: f64,
 }
 
-/// A value of a number.
+/// A value that a sweep tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tried {
     /// The value.
