@@ -1,4 +1,4 @@
-//! Open documents, and what is known of each of their states.
+//! Open documents, and the checked snapshots of their texts.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,22 +15,22 @@ use crate::models::{Model, Status};
 use crate::settings::Settings;
 use crate::text::{Encoding, Text};
 
-/// A text that the client has open.
+/// A document that the client has open.
 #[derive(Debug)]
 pub struct Document {
     /// Its name.
     pub uri: Uri,
-    /// The client's number of this state.
+    /// The client's version number of the text.
     pub version: i32,
-    /// Its text now.
+    /// The present text.
     pub text: Arc<Text>,
-    /// A number that identifies this state of the text and of everything that its check depends on, among all
-    /// documents.
+    /// A number that identifies the present state, among the states of all documents: the text and all other
+    /// inputs of its check.
     epoch: u64,
     state: State,
-    /// The state that was checked before the present one: most of what was read of it still holds.
+    /// The snapshot before the present one. The next check reuses most of its parsed text.
     before: Option<Arc<Snapshot>>,
-    /// States that nobody wants any more.
+    /// Snapshots that are no longer used; [`Document::tidy`] frees them.
     outdated: Vec<Arc<Snapshot>>,
     last_good: Option<Arc<Snapshot>>,
     model: Option<PathBuf>,
@@ -42,17 +42,16 @@ pub struct Document {
 enum State {
     Unchecked,
     Checked(Arc<Snapshot>),
-    /// The checker made a mistake; trying again would not help.
+    /// The checker panicked on this state. It is not checked again.
     InternalError,
 }
 
-/// A document at one moment, checked. It never changes, so that a request sees one state from its beginning
-/// to its end.
+/// A checked state of a document. It never changes, so that a request sees one state from start to end.
 #[derive(Debug)]
 pub struct Snapshot {
     /// The document's name.
     pub uri: Uri,
-    /// The client's number of the text.
+    /// The client's version number of the text.
     pub version: i32,
     /// A number that identifies this state among all others.
     pub epoch: u64,
@@ -60,20 +59,20 @@ pub struct Snapshot {
     pub text: Arc<Text>,
     /// The checker's results.
     pub analysis: Analysis,
-    /// The model that it was checked with.
+    /// The model with which it was checked.
     pub binding: Binding,
-    /// The settings that it was checked with.
+    /// The settings with which it was checked.
     pub settings: Arc<Settings>,
 }
 
 impl Snapshot {
-    /// The folder that models are relative to, if the document is a file.
+    /// The folder to which model paths are relative, if the document is a file.
     pub fn folder(&self) -> Option<PathBuf> {
         path_of(&self.uri)?.parent().map(Path::to_path_buf)
     }
 }
 
-/// Checks a text; what is known of a state before it need not be found out again.
+/// Checks a text. Reuses the parsed parts of `before` that did not change.
 fn analyse(text: &Text, before: Option<&Analysis>, binding: &Binding, settings: &Settings) -> Analysis {
     let options = Options {
         model: binding.model().map(|model| Arc::clone(&model.info)),
@@ -89,12 +88,12 @@ fn analyse(text: &Text, before: Option<&Analysis>, binding: &Binding, settings: 
     }
 }
 
-/// Which model a document is checked with.
+/// The model with which a document is checked.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// The model's file, if one is named.
     pub path: Option<PathBuf>,
-    /// The `model` line that names it; a setting does otherwise.
+    /// The `model` line that names the model; `None` if a setting names it.
     pub line: Option<Span>,
     /// The status of the model.
     pub status: Status,
@@ -105,7 +104,7 @@ impl Binding {
         self.status.model()
     }
 
-    /// Whether the same is known of the model.
+    /// Whether both bindings have the same model, or both have none.
     fn is_like(&self, other: &Binding) -> bool {
         match (self.model(), other.model()) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -119,7 +118,7 @@ impl Binding {
 pub struct Surroundings<'a> {
     /// The settings of its folder.
     pub settings: Arc<Settings>,
-    /// The workspace folder that it is in.
+    /// The workspace folder that contains the document.
     pub folder: Option<PathBuf>,
     /// Looks up the status of a model.
     pub look_up: &'a mut dyn FnMut(&Path) -> Status,
@@ -130,7 +129,7 @@ fn next_epoch() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The file that a name stands for, if it does.
+/// The path of a `file:` URI; `None` for other URIs.
 pub fn path_of(uri: &Uri) -> Option<PathBuf> {
     let is_file = uri.scheme().as_str() == "file";
     uri.to_file_path().filter(|_| is_file).map(Cow::into_owned)
@@ -141,7 +140,7 @@ pub fn path_of(uri: &Uri) -> Option<PathBuf> {
 pub struct InternalError;
 
 impl Document {
-    /// A document that was opened.
+    /// A document that the client has just opened.
     pub fn new(uri: Uri, version: i32, text: &str, encoding: Encoding) -> Document {
         let text = Arc::new(Text::new(text, encoding));
         Document {
@@ -167,7 +166,7 @@ impl Document {
         self.forget();
     }
 
-    /// Lets the document be checked again although its text is the same.
+    /// Drops the result of the last check, so that the document is checked again with the same text.
     pub fn forget(&mut self) {
         self.epoch = next_epoch();
         if let State::Checked(snapshot) = std::mem::replace(&mut self.state, State::Unchecked) {
@@ -179,7 +178,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// The checker made a mistake in this state.
+    /// When the checker panicked on this state.
     pub fn snapshot(&mut self, around: &mut Surroundings) -> Result<Arc<Snapshot>, InternalError> {
         match &self.state {
             State::Checked(snapshot) => return Ok(Arc::clone(snapshot)),
@@ -231,28 +230,29 @@ impl Document {
         self.outdated.push(last);
     }
 
-    /// Lets go of states that nobody wants any more. It takes a while, and nobody should wait for it.
+    /// Frees the snapshots that are no longer used. This is slow for large ones, so it runs after the
+    /// answers.
     pub fn tidy(&mut self) {
         self.outdated.clear();
     }
 
-    /// The model that the last state that was checked is bound to.
+    /// The model of the last checked state.
     pub fn model(&self) -> Option<PathBuf> {
         self.model.clone()
     }
 
-    /// Whether there was no such model when the last state was checked.
+    /// Whether the model's file did not exist at the last check.
     pub fn is_model_missing(&self) -> bool {
         self.is_missing
     }
 
-    /// The last state that had a loop nest, which may be the present one if that has been checked.
+    /// The last checked state that had a loop nest, possibly the present one.
     pub fn last_good(&self) -> Option<&Arc<Snapshot>> {
         self.last_good.as_ref()
     }
 
     fn check(&self, before: Option<&Analysis>, around: &mut Surroundings) -> Snapshot {
-        // The line that names the model is known only after the check; it is seldom another one than before.
+        // Only the check shows which line names the model, so a guess comes first. It is seldom wrong.
         let mut binding = self.guess(around);
         let mut analysis = analyse(&self.text, before, &binding, &around.settings);
         let named = analysis.checked().header.model.clone();
@@ -272,14 +272,14 @@ impl Document {
         }
     }
 
-    /// The model of the first line that looks as if it named one.
+    /// The model of the first line that looks like a `model` line, without a parse.
     fn guess(&self, around: &mut Surroundings) -> Binding {
         let line = self.text.source().lines().find_map(|line| line.trim_start().strip_prefix("model"));
         let name = line.and_then(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
         self.bind(name.map(|name| (name.to_owned(), Span::default())), around)
     }
 
-    /// The model that a line of the schedule names, or else the settings.
+    /// The model of the `model` line, or else of the settings.
     fn bind(&self, named: Option<(String, Span)>, around: &mut Surroundings) -> Binding {
         let folder = around.folder.clone();
         let setting = || {

@@ -9,13 +9,13 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc::{Receiver, channel};
 use tower_lsp_server::jsonrpc::{Request, Response};
 
-/// The method that stands for a message that could not be read; its params are the error.
+/// The method that replaces a malformed message; its params are the error.
 pub const UNREADABLE: &str = "$/unreadable";
-/// Longest message that is read, in bytes; longer ones are skipped.
+/// Longest accepted message, in bytes; longer ones are skipped.
 const LONGEST: u64 = 64 << 20;
 /// Longest line of a header.
 const LONGEST_LINE: u64 = 4096;
-/// Messages that wait for the server, at most.
+/// Most messages that wait for the server.
 const WAITING: usize = 256;
 
 /// The readable messages of the client, one after the other.
@@ -26,7 +26,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Starts a thread that reads messages, which blocks where tasks must not.
+    /// Starts a thread that reads messages, since a read would block a task.
     pub fn new(mut input: impl BufRead + Send + 'static) -> Frames {
         let (sender, messages) = channel(WAITING);
         std::thread::spawn(move || {
@@ -65,7 +65,7 @@ impl AsyncRead for Frames {
     }
 }
 
-/// The next message, or one that stands for what is wrong; nothing at the end of the input.
+/// The next message, or [`UNREADABLE`] in place of a malformed one; `None` at the end of the input.
 fn next(input: &mut impl BufRead) -> Option<Vec<u8>> {
     let length = match header(input)? {
         Some(length) if length <= LONGEST => length,
@@ -83,7 +83,7 @@ fn next(input: &mut impl BufRead) -> Option<Vec<u8>> {
     Some(readable(&body).map_or(body, |(code, why)| unreadable(code, &why)))
 }
 
-/// The length that a header names, if it does; nothing at the end of the input.
+/// The content length of a header, `Some(None)` if the header has none; `None` at the end of the input.
 fn header(input: &mut impl BufRead) -> Option<Option<u64>> {
     let mut length = None;
     loop {

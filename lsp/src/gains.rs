@@ -6,29 +6,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sched_ide::Gain;
 use tokio::task::AbortHandle;
 
-/// Places of which gains are kept, at most.
+/// Most places whose gains are cached.
 const MOST: usize = 128;
 
-/// The gains of proposals, by what they write.
+/// The gains of proposals, by their texts.
 pub type ByLabel = HashMap<String, Gain>;
 
-/// A place where something may be written: the text around it, and the model.
+/// A position at which a proposal may be inserted: the text around it, and the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposalPlace {
     /// The text before it.
     pub before: String,
     /// The text after it.
     pub after: String,
-    /// Of the model.
+    /// The fingerprint of the model.
     pub fingerprint: String,
 }
 
-/// All that is known, and what is being found out.
+/// The cache of predicted gains, and the predictions in progress.
 #[derive(Debug, Default)]
 pub struct Gains {
-    /// The latest last.
+    /// The cached gains, the latest last.
     kept: Mutex<Vec<(ProposalPlace, Arc<ByLabel>)>>,
-    /// For each document.
+    /// For each document, the prediction in progress.
     running: Mutex<HashMap<String, (ProposalPlace, AbortHandle)>>,
 }
 
@@ -39,7 +39,7 @@ impl Gains {
         kept.iter().find(|(known, _)| known == place).map(|(_, gains)| Arc::clone(gains))
     }
 
-    /// Keeps what was found out, and drops the oldest where there is much.
+    /// Caches gains, and drops the oldest if the cache is full.
     pub fn keep(&self, place: ProposalPlace, gains: ByLabel) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != place);
@@ -47,7 +47,7 @@ impl Gains {
         let surplus = kept.len().saturating_sub(MOST);
         kept.drain(..surplus);
     }
-    /// Whether a place of a document is being asked about.
+    /// Whether a prediction for this place of a document is in progress.
     pub fn is_asked(&self, document: &str, place: &ProposalPlace) -> bool {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.get(document).is_some_and(|(asked, task)| asked == place && !task.is_finished())

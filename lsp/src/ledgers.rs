@@ -11,29 +11,29 @@ use tower_lsp_server::ls_types::Uri;
 
 use crate::convert::failed;
 
-/// Ledgers that are kept, at most.
+/// Most cached ledgers.
 const MOST: usize = 64;
 
-/// A ledger, and what it was measured of.
+/// A cached ledger, with the text and the model of the measurement.
 #[derive(Clone, Debug)]
 pub struct Remembered {
     /// The document.
     pub uri: String,
-    /// Its text then.
+    /// The document's text at the time of the measurement.
     pub text: Arc<str>,
-    /// The fingerprint of its model then.
+    /// The fingerprint of the model at the time of the measurement.
     pub fingerprint: String,
     /// The measurements, as `schedc bench --json` prints them.
     pub ledger: Arc<Value>,
 }
 
-/// All of them, and what is being measured.
+/// The cache of ledgers, and the measurements in progress.
 #[derive(Debug)]
 pub struct Ledgers {
-    /// The latest last.
+    /// The cached ledgers, the latest last.
     kept: Mutex<Vec<Remembered>>,
     running: Mutex<HashMap<String, AbortHandle>>,
-    /// Programs that measure at the same time would disturb each other.
+    /// One permit, since programs that measure at the same time would disturb each other.
     turn: Semaphore,
 }
 
@@ -44,19 +44,19 @@ impl Default for Ledgers {
 }
 
 impl Ledgers {
-    /// The ledger of a text with a model, whatever document it was measured of.
+    /// The ledger of a text with a model; the document does not matter.
     pub fn of(&self, text: &str, fingerprint: &str) -> Option<Remembered> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().rev().find(|one| &*one.text == text && one.fingerprint == fingerprint).cloned()
     }
 
-    /// The last ledger of a document, of whatever text.
+    /// The last ledger of a document, also if its text has changed.
     pub fn last(&self, uri: &Uri) -> Option<Remembered> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().rev().find(|one| one.uri == uri.as_str()).cloned()
     }
 
-    /// Keeps a ledger, and drops the oldest where there are many.
+    /// Caches a ledger, and drops the oldest if the cache is full.
     pub fn keep(&self, one: Remembered) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| {
@@ -76,11 +76,11 @@ impl Ledgers {
         }
     }
 
-    /// Lets one program measure at a time.
+    /// Waits for the permit to measure.
     ///
     /// # Errors
     ///
-    /// The server ends.
+    /// When the server ends.
     pub async fn turn(&self) -> Result<SemaphorePermit<'_>> {
         self.turn.acquire().await.map_err(|error| failed(error.to_string()))
     }

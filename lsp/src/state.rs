@@ -22,30 +22,30 @@ use crate::settings::Settings;
 use crate::symbol_index::SymbolCache;
 use crate::text::Encoding;
 
-/// A model that has to be read.
+/// The path of a model to read, with the stamp of its file.
 pub type ToRead = (PathBuf, Stamp);
 
-/// The server's memory, shared by all requests and background tasks.
+/// The server's data, shared by all requests and background tasks.
 pub struct Shared {
-    /// The other end of the conversation.
+    /// The connection to the client.
     pub client: Client,
     /// Wakes the task that publishes diagnostics.
     pub woken: Notify,
     /// Programs that run in the background.
     pub jobs: Jobs,
-    /// Programs that stay up.
+    /// Programs that keep running between requests.
     pub serving: Serving,
-    /// Names the models to read.
+    /// Sends models to the task that reads them.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
     /// The declarations of schedules on disk.
     pub known: Mutex<SymbolCache>,
-    /// Ledgers that were measured.
+    /// Measured ledgers.
     pub ledgers: Ledgers,
     /// Predicted gains of proposals.
     pub gains: Gains,
     /// The files beside schedules.
     pub neighbours: Mutex<Neighbours>,
-    /// Wakes those who wait for a model to be read.
+    /// Wakes the requests that wait for a model, after one has been read.
     pub learned: Notify,
     state: Mutex<State>,
     running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
@@ -60,13 +60,13 @@ pub struct State {
     pub encoding: Encoding,
     /// The workspace folders.
     pub folders: Vec<Folder>,
-    /// The settings of what is in no folder.
+    /// The settings of documents outside of all folders.
     pub settings: Arc<Settings>,
     /// The documents by their names.
     pub documents: HashMap<String, Document>,
     /// The models.
     pub models: Models,
-    /// Endings of the names of models that the client watches.
+    /// File name endings of the models that the client watches.
     pub endings: Endings,
     /// Whether the client reports changed models in the workspace folders.
     pub watches: bool,
@@ -86,7 +86,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder that a client names, if it is one of files.
+    /// The folder at a URI, if it is a `file:` URI.
     pub fn new(uri: Uri) -> Option<Folder> {
         let path = uri.to_file_path()?.into_owned();
         Some(Folder { uri, path, settings: None })
@@ -109,7 +109,8 @@ fn without_dots(path: &Path) -> PathBuf {
 }
 
 impl State {
-    /// The innermost workspace folder that a document is in; the first one for what is no file.
+    /// The innermost workspace folder that contains a document; the first folder for a document that is not a
+    /// file.
     pub fn folder_of(&self, uri: &Uri) -> Option<&Folder> {
         if uri.scheme().as_str() != "file" {
             return self.folders.first();
@@ -164,7 +165,7 @@ impl State {
 }
 
 impl Shared {
-    /// A memory with nothing in it.
+    /// The data of a server without open documents.
     pub fn new(
         client: Client,
         jobs: Jobs,
@@ -187,7 +188,7 @@ impl Shared {
         }
     }
 
-    /// The state. A request that panicked while it had the lock has left nothing half-done that matters.
+    /// The state. Ignores poisoning: a request that panicked under the lock leaves the state usable.
     pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -247,7 +248,7 @@ impl Shared {
         }
     }
 
-    /// The folder that the models of a document are relative to.
+    /// The folder to which the model paths of a document are relative.
     pub fn models_folder(&self, snapshot: &Snapshot) -> Option<PathBuf> {
         let own = snapshot.folder();
         own.or_else(|| self.lock().folder_of(&snapshot.uri).map(|folder| folder.path.clone()))
@@ -270,13 +271,14 @@ impl Shared {
         self.lock().documents.get(uri.as_str())?.last_good().cloned()
     }
 
-    /// Asks for a document's diagnostics to be published.
+    /// Requests the publication of a document's diagnostics.
     pub fn publish(&self, uri: &Uri) {
         self.lock().unpublished.insert(uri.as_str().to_owned());
         self.woken.notify_one();
     }
 
-    /// Checks documents again for which something besides their text has changed, and publishes.
+    /// Checks the documents again for which `concerns` holds, since something besides their text has changed.
+    /// Publishes their diagnostics.
     pub fn recheck(&self, concerns: impl Fn(&Document) -> bool) -> Vec<Uri> {
         let mut state = self.lock();
         let mut found = Vec::new();
@@ -290,7 +292,7 @@ impl Shared {
         found
     }
 
-    /// A document whose diagnostics have to be published.
+    /// The next document whose diagnostics have to be published.
     pub fn next_unpublished(&self) -> Option<String> {
         self.lock().unpublished.pop_first()
     }
@@ -304,7 +306,7 @@ impl Shared {
         async move { cancelled.notified().await }
     }
 
-    /// Cancels what shows progress under a token.
+    /// Cancels the task that reports progress under a token.
     pub fn cancel(&self, token: &ProgressToken) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cancelled) = running.get(token) {

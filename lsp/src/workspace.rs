@@ -18,7 +18,7 @@ use crate::models::{self, Endings, Stamp};
 use crate::settings::{SECTION, Settings};
 use crate::state::{Folder, Shared, State, ToRead};
 
-/// Interval between looks at models whose changes no client reports.
+/// Interval between polls of models whose changes the client does not report.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Notification that a document's analysis has changed without its text: its model was read, or a setting has
@@ -54,13 +54,13 @@ pub async fn register(shared: &Shared) {
         });
     }
     if !wanted.is_empty() {
-        // Of what a client that refuses does not tell, the server finds out by itself.
+        // If the client refuses, the server polls the files itself.
         let is_agreed = shared.client.register_capability(wanted).await.is_ok();
         shared.lock().watches = is_agreed && abilities.registers_watchers;
     }
 }
 
-/// Asks for the settings of all folders, and of what is in none.
+/// Requests the settings of all folders, and those for documents outside of folders.
 pub async fn configure(shared: &Shared) {
     if !shared.lock().abilities.configuration {
         return;
@@ -84,7 +84,8 @@ pub async fn configure(shared: &Shared) {
     }
 }
 
-/// Takes the settings of what is in no folder, and then those of each folder. Says whether any is new.
+/// Stores settings: the first for documents outside of folders, the others for each folder. Returns whether
+/// any is new.
 fn take(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) -> bool {
     let before = Arc::clone(&state.settings);
     let mut read = read.into_iter();
@@ -99,7 +100,7 @@ fn take(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) -> bool {
     is_new
 }
 
-/// Takes settings that the client sends along.
+/// Stores settings that the client sends with a notification.
 pub async fn configured(shared: &Shared, value: &Value) {
     if shared.lock().abilities.configuration {
         return configure(shared).await;
@@ -113,7 +114,7 @@ pub async fn configured(shared: &Shared, value: &Value) {
     }
 }
 
-/// Says what is wrong with settings, each complaint once.
+/// Reports errors of settings, each once.
 pub async fn complain(shared: &Shared, mut complaints: Vec<String>) {
     complaints.sort();
     complaints.dedup();
@@ -135,7 +136,7 @@ pub async fn folders(shared: &Shared, event: WorkspaceFoldersChangeEvent) {
     configure(shared).await;
 }
 
-/// Checks the documents again whose models were changed, made or removed.
+/// Checks the documents again whose models were changed, created or deleted.
 pub async fn files(shared: &Shared, params: DidChangeWatchedFilesParams) {
     let paths: Vec<PathBuf> =
         params.changes.iter().filter_map(|change| Some(change.uri.to_file_path()?.into_owned())).collect();
@@ -158,7 +159,7 @@ pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     }
     let abilities = shared.lock().abilities;
     let client = shared.client.clone();
-    // Clients answer when they like; nothing depends on it.
+    // The answers of clients do not matter, so nobody waits for them.
     tokio::spawn(async move {
         if abilities.pulls_diagnostics && abilities.refreshes_diagnostics {
             let _ = client.workspace_diagnostic_refresh().await;
@@ -172,8 +173,8 @@ pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     });
 }
 
-/// Watches the models whose changes no client reports, for as long as the server runs: models outside the
-/// workspace or with unusual names, and all models of a client that cannot watch.
+/// Polls the models whose changes the client does not report, until the server ends: models outside of the
+/// workspace or with unusual names, and all models if the client cannot watch files.
 pub async fn watch(shared: &Arc<Shared>) {
     let mut before: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
     loop {
@@ -185,7 +186,7 @@ pub async fn watch(shared: &Arc<Shared>) {
         let look = move || known.into_iter().map(|(path, known)| (Stamp::of(&path), known, path)).collect();
         let found: Vec<_> = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         let now = found.iter().map(|(now, _, path)| (path.clone(), *now)).collect();
-        // A file that is being written is worth reading only when it is whole.
+        // A file is read only after its stamp has stopped changing, since it may be incomplete before.
         let is_new = |(now, known, path): &&(Option<Stamp>, Option<Stamp>, PathBuf)| {
             now != known && before.get(path) == Some(now)
         };
@@ -197,7 +198,7 @@ pub async fn watch(shared: &Arc<Shared>) {
     }
 }
 
-/// Reads models, one after the other, for as long as the server runs.
+/// Reads models one after the other until the server ends.
 pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ToRead>) {
     while let Some((path, stamp)) = wanted.recv().await {
         let arguments = vec!["inspect".into(), "--facts".into(), path.clone().into_os_string()];

@@ -27,7 +27,8 @@ const APART: f64 = 0.1;
 /// Blocks of a launch that are simulated and stand for all. Two average out small differences; more take
 /// longer.
 const BLOCKS: u64 = 2;
-/// Steps of walks that are simulated, roughly: bounds the time for one candidate to a fraction of a second.
+/// Approximate number of steps of walks to simulate. It bounds the time for one candidate to a fraction of a
+/// second.
 const STEPS: u64 = 1 << 18;
 /// Fewest and most rows of the simulated call if each thread has one row.
 const ROWS: (u64, u64) = (64, 1024);
@@ -39,7 +40,7 @@ const LIMITS: Options = Options { steps: 400_000_000, memory: 1 << 31, seed: 0, 
 /// A GPU as its data sheet describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuMachine {
-    /// The row of the table.
+    /// The GPU's row of the table `gpus!`.
     pub kind: &'static GpuKind,
     sheet: &'static DataSheet,
 }
@@ -76,7 +77,7 @@ pub struct GpuCall<'a> {
     pub row_bytes: usize,
     /// Margins of a row.
     pub margins: usize,
-    /// Steps that a row takes through all trees, roughly.
+    /// Approximate number of steps of one row through all trees.
     pub steps: u64,
     /// Rows that a thread walks together.
     pub together: u64,

@@ -13,7 +13,7 @@ pub enum CoreUnit {
     Gathers,
     /// Loads and stores.
     Memory,
-    /// The path for cache lines from the second level and beyond.
+    /// The transfer of cache lines from the second level of the caches and beyond.
     Lines,
 }
 
@@ -29,15 +29,15 @@ const LOOKUP_SHARE: f64 = 0.5;
 pub enum Resource {
     /// Vector units.
     Vectors,
-    /// The vector units that look up.
+    /// The vector units that can look up in registers.
     Lookups,
     /// Ports to memory, for loads, stores and gathers.
     Ports,
-    /// The path for cache lines from beyond the first level.
+    /// The transfer of cache lines from beyond the first level.
     Lines,
     /// Slots in which instructions are issued.
     Instructions,
-    /// Time behind mispredicted branches, in which no other instruction runs.
+    /// The wait after mispredicted branches, during which no other instruction runs.
     Branches,
 }
 

@@ -1,4 +1,4 @@
-//! Putting files in place whole or not at all.
+//! Writes files atomically: a path has either its old content or the whole new one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -13,8 +13,8 @@ use crate::error::DataError;
 
 /// Writes a file through `write`. Until that has succeeded, `path` keeps its old content, or stays absent.
 ///
-/// The content is written beside the target, in the same directory, and renamed. A symbolic link is followed,
-/// also one that leads to nothing yet. Devices, pipes and other special files are written to directly.
+/// The content goes to a new file in the target's directory, which is then renamed. Symbolic links are
+/// followed, even dangling ones. Devices, pipes and other special files are written directly.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Begins a file beside the target, as of [`write_atomically`].
+    /// Creates an unfinished file beside the target, as [`write_atomically`] does.
     pub(crate) fn create(path: &Path) -> Result<Self, DataError> {
         let failed = |error: io::Error| unwritable(path, &error);
         let (file, beside) = match Target::of(path).map_err(failed)? {
@@ -64,17 +64,17 @@ impl Unfinished {
         Ok(Unfinished { path: path.to_path_buf(), beside, file })
     }
 
-    /// The file, for one who writes to it.
+    /// A handle for writing to the file.
     pub(crate) fn file(&self) -> Result<File, DataError> {
         self.file.try_clone().map_err(|error| unwritable(&self.path, &error))
     }
 
-    /// Whether any place of it can be written at any time: it is no pipe and no device.
+    /// Whether the file can seek: it is neither a pipe nor a device.
     pub(crate) fn is_regular(&self) -> bool {
         self.beside.is_some()
     }
 
-    /// Puts the file in place.
+    /// Renames the file to its path.
     pub(crate) fn finish(self) -> Result<(), DataError> {
         let Some((beside, target)) = self.beside else { return Ok(()) };
         put_in_place(vec![(beside.finished(), target)]).map_err(|(_, error)| unwritable(&self.path, &error))
@@ -110,8 +110,8 @@ pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
         .map_err(|(at, error)| unwritable(paths.get(at).copied().unwrap_or(&Path::new("")), &error))
 }
 
-/// Like [`write_atomically`], for writers that want a path, such as a linker: `make` is given the path of an
-/// empty file beside the target, which it fills or replaces.
+/// Like [`write_atomically`], for writers that need a path, such as a linker. `make` receives the path of an
+/// empty file beside the target, and fills or replaces it.
 ///
 /// # Errors
 ///
@@ -136,11 +136,11 @@ pub fn replace_atomically<T, E: From<DataError>>(
     }
 }
 
-/// The way of writing a path.
+/// The method for writing a path.
 enum Target {
     /// A regular file, or nothing yet: replaced by a new file.
     Replace(PathBuf),
-    /// Something that must not be replaced: written to.
+    /// A special file, such as a device, which must not be replaced: opened and written.
     Direct,
 }
 
@@ -148,7 +148,7 @@ impl Target {
     fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            // Renaming would replace a link itself: replace what it leads to.
+            // A rename would replace a link itself, so the target is the file at its end.
             Ok(found) if found.is_file() => Ok(Target::Replace(fs::canonicalize(path)?)),
             Ok(_) => Ok(Target::Direct),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Target::Replace(leads_to(path))),
@@ -160,7 +160,7 @@ impl Target {
 /// Maximum length of a chain of links, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// The file that a path names once all links are followed, whether or not it exists.
+/// The path after following all symbolic links. Its file need not exist.
 pub fn leads_to(path: &Path) -> PathBuf {
     let folder_of = |path: &Path| match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
@@ -180,22 +180,23 @@ pub fn leads_to(path: &Path) -> PathBuf {
     }
 }
 
-/// Files that are written and not yet in place.
+/// Paths of unfinished files, which are not yet renamed.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps an interrupt from coming between steps that belong together, as long as the value lives.
+/// Delays the clean-up after an interrupt while the value lives, so that it cannot fall between steps that
+/// belong together.
 pub(crate) fn whole() -> impl Drop {
     unfinished()
 }
 
-/// Removes unfinished files and folders. For a process that is about to end, as by a signal: from now on,
-/// putting a file in place waits for ever.
+/// Removes unfinished files and folders, when a signal ends the process. Afterwards, a thread that tries to
+/// finish a file waits for ever.
 pub fn abandon_unfinished() {
-    // A thread that was stopped amidst its work may have the lock, so the wait is bounded.
+    // A thread that the signal stopped may hold the lock, so the wait is bounded.
     for _ in 0..100 {
         match UNFINISHED.try_lock() {
             Ok(paths) => {
@@ -210,13 +211,13 @@ pub fn abandon_unfinished() {
     }
 }
 
-/// A file that is written, beside the one that it will be.
+/// An unfinished file in its target's directory.
 struct Beside {
     file: NamedTempFile,
     listed: Listed,
 }
 
-/// A closed [`Unfinished`] file, which is removed unless it is put in place.
+/// A closed [`Unfinished`] file. Dropping it removes the file, unless it has been renamed.
 struct Finished {
     path: TempPath,
     _listed: Listed,
@@ -228,11 +229,11 @@ impl Beside {
     }
 }
 
-/// A path among those of [`UNFINISHED`], as long as this value lives.
+/// Keeps a path in [`UNFINISHED`] while it lives.
 pub(crate) struct Listed(PathBuf);
 
 impl Listed {
-    /// Notes that a file or a folder is not yet in place.
+    /// Adds the path of an unfinished file or folder.
     pub(crate) fn new(path: PathBuf) -> Listed {
         unfinished().push(path.clone());
         Listed(path)
@@ -245,12 +246,12 @@ impl Drop for Listed {
     }
 }
 
-/// An empty file in the target's directory, removed again unless it is put in place.
+/// Creates an empty file in the target's directory. It is removed on drop, unless it has been renamed.
 fn create_beside(target: &Path) -> io::Result<Beside> {
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".schedc-").suffix(".tmp");
-    // The mode that a plain new file would get, less the process's umask, rather than a private one.
+    // The mode of an ordinary new file, which the process's umask restricts. The default would be private.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut unfinished = unfinished();
@@ -260,15 +261,15 @@ fn create_beside(target: &Path) -> io::Result<Beside> {
     Ok(Beside { file, listed: Listed(path) })
 }
 
-/// Renames finished files to their targets, whose modes, if they exist, they take over. An error comes with
-/// the number of its file.
+/// Renames finished files to their targets. A file takes over the mode of a target that exists. Errors have
+/// the index of the file.
 fn put_in_place(files: Vec<(Finished, PathBuf)>) -> Result<(), (usize, io::Error)> {
     for (at, (file, target)) in files.iter().enumerate() {
         if let Ok(replaced) = fs::metadata(target) {
             fs::set_permissions(&file.path, replaced.permissions()).map_err(|error| (at, error))?;
         }
     }
-    // An interrupt comes before all of them or after all.
+    // While the lock is held, no interrupt removes some of the files.
     let whole = unfinished();
     let mut done = Ok(());
     for (at, (file, target)) in files.iter().enumerate() {

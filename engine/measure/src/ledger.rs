@@ -1,5 +1,5 @@
-//! The ledger of a schedule: the gain of each directive where it stands, the loss without it, and the effect
-//! of other numbers, always beside the plain nest and schedc's own choice.
+//! The ledger of a schedule: for each directive the gain when it is added and the loss when it is removed,
+//! and the effect of other numbers. The plain nest and schedc's own choice run beside all of them.
 
 mod advice;
 mod entrants;
@@ -23,30 +23,30 @@ use schedc_driver::{CodeDestination, Failure, Model, ScheduleValues, Source};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Rows of a call of a schedule that is for calls of any number.
+/// Rows per call for a schedule outside of all blocks, if the user gives no number.
 const ROWS: usize = 1024;
 
 /// The experiments of a ledger.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// Whether to time the gain of each directive where it stands.
+    /// Whether to time the nest after each directive, for the directive's gain.
     pub prefixes: bool,
-    /// Whether to time the loss without each directive.
+    /// Whether to time the schedule without each directive, for the loss.
     pub ablations: bool,
-    /// Whether to look for better directives, for calls on this number of threads.
+    /// Threads of the calls for which to search better directives; `None` for no search.
     pub advice: Option<usize>,
-    /// Numbers to try others in place of.
+    /// Numbers of the schedule to replace by others.
     pub sweeps: Vec<NumberSweep>,
-    /// Rows per call; none stand for one size that suits each schedule of the text.
+    /// Rows per call; if empty, one size that suits each schedule of the text.
     pub batches: Vec<usize>,
 }
 
-/// A number, and what to try in its place.
+/// A number of the schedule, and values to try in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberSweep {
-    /// Which number.
+    /// The number to replace.
     pub number: SweepNumber,
-    /// The values; none stand for those near its own.
+    /// The values to try; if empty, values near the present one.
     pub values: Vec<i64>,
 }
 
@@ -55,18 +55,18 @@ pub struct NumberSweep {
 pub enum SweepNumber {
     /// The value of a param.
     Param(String),
-    /// The one that is written in a line at a column, both from 1.
+    /// The number at a line and a column, both from 1.
     At(usize, usize),
 }
 
-/// A schedule with its model, and what its code is for.
+/// A schedule with its model, its target and its processor.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The model, for the type of the rows.
     pub model: &'a Model,
     /// The schedule, which has no errors.
     pub source: &'a Source,
-    /// Values that it takes from outside.
+    /// Values of params and properties from the command line.
     pub values: &'a ScheduleValues,
     /// The target of its code.
     pub target: &'a Target,
@@ -86,7 +86,7 @@ impl Subject<'_> {
     }
 }
 
-/// The code for a question, compiled before anything is timed.
+/// The compiled code for a question. All code is compiled before the first timing.
 pub struct Prepared {
     /// The schedule that schedc chooses.
     pub chosen: String,
@@ -95,11 +95,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Compiles all code that a question needs. Skips advice that is clearly slower by the cost model.
+    /// Compiles all code that a question needs. Skips advice that the cost model predicts to be clearly
+    /// slower.
     ///
     /// # Errors
     ///
-    /// When the question does not go with the schedule.
+    /// When the question names a number that the schedule lacks.
     pub fn new(subject: &Subject, question: &Question) -> Result<Prepared, Failure> {
         let mut prepared = Prepared::without_code(subject, question)?;
         let all = prepared.plans.iter().map(|plan| plan.surely_slower(&prepared.entrants));
@@ -114,7 +115,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// When the question does not go with the schedule.
+    /// When the question names a number that the schedule lacks.
     pub fn without_code(subject: &Subject, question: &Question) -> Result<Prepared, Failure> {
         let options = subject.options();
         let variations = Variations::new(&subject.source.text, &options);
@@ -147,7 +148,7 @@ impl Prepared {
         self.plans.len() * threads.len()
     }
 
-    /// Times it all.
+    /// Times all experiments.
     ///
     /// # Errors
     ///
@@ -182,7 +183,7 @@ impl Prepared {
     }
 }
 
-/// The schedules of a text with the calls that are to be timed.
+/// The schedules of a text, each with the rows per call at which it is timed.
 fn points(variations: &Variations, batches: &[usize]) -> Vec<(usize, usize)> {
     let most =
         |schedule| variations.max_rows(schedule).map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));

@@ -1,4 +1,4 @@
-//! Contenders take turns.
+//! Races: compiled schedules are timed in turns on the same calls.
 
 use crate::rows::{Order, Ordered, Piece};
 use crate::samples::Quartiles;
@@ -10,29 +10,29 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Most calls of a sample on rows of their own.
+/// Most pieces of the rows that the calls of a sample use. Further calls use the same pieces again.
 const MOST_PIECES: usize = 1024;
 /// Wall-clock time limit of a race, as a multiple of its budget of processor time.
 const PATIENCE: u32 = 3;
-/// Samples that a contender has before its calls are found too long for a budget.
+/// Samples that a contender takes before its share of the budget limits it.
 const FEW: usize = 3;
-/// Samples that take longer hardly notice that the tables of others were in the caches at their beginning.
+/// Samples at least this long need no warm-up call: refilling the caches is a negligible part of them.
 const LONG: Duration = Duration::from_millis(20);
 
-/// Compiled code that is to be timed.
+/// Compiled code in a race.
 #[derive(Clone)]
 pub struct Contender {
     /// Its name in reports.
     pub name: String,
-    /// Its code.
+    /// The compiled schedule.
     pub code: Arc<Jit>,
-    /// The order in which it gets its rows.
+    /// The order of the rows in memory that it reads.
     pub order: Order,
     /// Whether some calls run on a GPU.
     pub on_device: bool,
 }
 
-/// The calls that are timed: `batch` rows at a time, from the beginning again when they run out.
+/// The timed calls: `batch` rows each, again from the first row after the last.
 #[derive(Clone, Copy)]
 pub struct Workload<'a> {
     /// The rows, at least `batch` of them.
@@ -48,9 +48,10 @@ pub struct Workload<'a> {
 pub struct Rule {
     /// Most samples of a contender.
     pub samples: u32,
-    /// A sample lasts at least this long, so that the clock does not matter.
+    /// Shortest duration of a sample. It is long against the clock's resolution.
     pub sample: Duration,
-    /// When this is spent no further turn begins, except that every contender has one.
+    /// The time after which no further turn begins. Every contender still has its first turn. `None`: no
+    /// limit.
     pub budget: Option<Duration>,
     /// Ratio to the fastest contender's time above which a contender drops out. With few samples the ratio
     /// must be larger.
@@ -72,7 +73,7 @@ pub struct Progress {
     pub most: usize,
     /// The fastest contender so far, with the time of a row in microseconds.
     pub best: Option<(usize, f64)>,
-    /// The part of the budget that is spent.
+    /// The spent part of the budget.
     pub elapsed: Duration,
 }
 
@@ -81,12 +82,12 @@ pub struct Progress {
 pub struct Timing {
     /// Times of one row, in microseconds, in the order in which they were taken.
     pub samples: Vec<f64>,
-    /// Whether it had no more turns because it fell behind.
+    /// Whether the contender dropped out, because it was clearly slower than the fastest.
     pub fell_behind: bool,
 }
 
 impl Timing {
-    /// The middle of the samples; none if the race was ended before there was one.
+    /// Median and quartiles of the samples; `None` if the race ended before the first sample.
     pub fn quartiles(&self) -> Option<Quartiles> {
         Quartiles::of(&self.samples)
     }
@@ -101,7 +102,7 @@ impl Timing {
 ///
 /// # Errors
 ///
-/// When a call fails, as on a GPU that is not there.
+/// When a call fails, for example because there is no GPU.
 pub fn race(
     contenders: &[Contender],
     workload: &Workload,
@@ -117,7 +118,7 @@ pub fn race(
             return Ok(race.timings);
         }
         let (number, spent) = calibrate(contender, workload, rule.sample, clock)?;
-        // Within a budget no long call is made in vain.
+        // Within a budget, a call that is as long as a sample counts as the first sample.
         if rule.budget.is_some() && number == 1 {
             race.add(calls.len(), spent, workload.batch);
         }
@@ -143,7 +144,7 @@ pub fn race(
     Ok(race.timings)
 }
 
-/// A race that is on.
+/// The state of a race.
 struct Race {
     rule: Rule,
     began: Instant,
@@ -183,7 +184,7 @@ impl Race {
     }
 
     fn add(&mut self, at: usize, spent: Duration, rows: usize) {
-        // Never 0, of which there is no logarithm and no reciprocal.
+        // At least a nanosecond: later code takes logarithms and reciprocals.
         let micros = spent.max(Duration::from_nanos(1)).as_secs_f64() * 1e6;
         if let (Some(timing), Some(all)) = (self.timings.get_mut(at), self.spent.get_mut(at)) {
             timing.samples.push(micros / rows as f64);
@@ -191,8 +192,8 @@ impl Race {
         }
     }
 
-    /// Marks contenders that are clearly slower than the fastest, by minimum times, which disturbances change
-    /// little.
+    /// Marks contenders that are clearly slower than the fastest. Compares minimum times, on which other load
+    /// of the machine has little influence.
     fn leave_behind(&mut self) {
         let (Some(behind), Some((_, best))) = (self.rule.behind, self.best()) else { return };
         for timing in &mut self.timings {
@@ -216,7 +217,8 @@ impl Race {
     }
 }
 
-/// The number of calls of a sample, and the time that they took.
+/// Doubles the number of calls until they last as long as a sample. Returns the number and the time of its
+/// calls.
 fn calibrate(
     contender: &Contender,
     workload: &Workload,
@@ -245,7 +247,7 @@ fn sample(
     let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
     let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
     let whole = rows.count.saturating_sub(batch) + 1;
-    // As a caller has them: the columns of a call are there before it.
+    // Pieces are cut before the clock starts: a caller has the columns of a call before it, too.
     let pieces = (0..calls.min(MOST_PIECES)).map(|call| {
         let first = call * batch % whole;
         rows.piece(contender.order, first..first + batch)
@@ -266,8 +268,8 @@ fn sample(
     Ok(now(clock).saturating_sub(since))
 }
 
-/// The clock for samples. One thread: processor time, which other processes disturb less. Several threads and
-/// GPUs: wall clock.
+/// The clock for samples: processor time for one thread, since other processes disturb it less, and
+/// wall-clock time for several threads and for GPUs.
 fn clock(threads: i32, on_device: bool) -> ClockId {
     if threads == 1 && !on_device { ClockId::ThreadCPUTime } else { ClockId::Monotonic }
 }

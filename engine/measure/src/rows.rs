@@ -13,7 +13,7 @@ pub enum Numbers {
     F64(Vec<f64>),
 }
 
-/// The order in which a contender gets its rows.
+/// The order in memory of the rows that a contender reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One row after the other.
@@ -22,10 +22,10 @@ pub enum Order {
     Columns,
 }
 
-/// Rows in the orders that contenders want.
+/// Rows, stored in each order that some contender reads.
 pub struct Ordered {
     rows: Numbers,
-    /// One feature after the other, if some contender wants that.
+    /// The rows feature by feature, if some contender reads them so.
     columns: Option<Numbers>,
     features: usize,
     /// The number of rows.
@@ -33,7 +33,7 @@ pub struct Ordered {
 }
 
 impl Ordered {
-    /// Rows of `features` values, which are there in both orders if `both` says so.
+    /// Rows of `features` values each. Also stores them feature by feature if `both` is true.
     pub fn new(rows: Numbers, features: usize, both: bool) -> Ordered {
         let values = match &rows {
             Numbers::F32(values) => values.len(),
@@ -46,7 +46,7 @@ impl Ordered {
         Ordered { rows, columns, features, count: values / features.max(1) }
     }
 
-    /// Some of the rows in an order.
+    /// A range of the rows, in one of the stored orders.
     pub fn piece(&self, order: Order, wanted: Range<usize>) -> Piece<'_> {
         let Some(columns) = self.columns.as_ref().filter(|_| order == Order::Columns) else {
             let place = wanted.start * self.features..wanted.end * self.features;
@@ -65,7 +65,7 @@ impl Ordered {
         Piece::Columns((0..self.features).map(column).collect())
     }
 
-    /// At most the first `rows` rows, widened.
+    /// The first `rows` rows, or all if there are fewer, in double precision.
     pub fn first(&self, rows: usize) -> Vec<f64> {
         let values = rows.saturating_mul(self.features);
         match &self.rows {

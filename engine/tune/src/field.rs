@@ -1,4 +1,4 @@
-//! Schedules that are timed against each other in calls of one size.
+//! Fields: the schedules that a search times against each other, for calls of one size.
 
 use crate::{Figure, Progress, State, Task};
 use sched_lang::{Options, Supported, check};
@@ -13,9 +13,9 @@ const BEHIND: f64 = 1.25;
 /// Minimum length of a sample while many schedules compete.
 const BRIEF: Duration = Duration::from_micros(500);
 
-/// A schedule that is timed.
+/// A schedule in the field, with its code.
 pub struct Entrant {
-    /// Its text.
+    /// The schedule's text.
     pub text: String,
     code: Contender,
     /// Its time so far, for each number of threads.
@@ -34,20 +34,20 @@ impl Entrant {
     }
 }
 
-/// Whoever watches a search.
+/// A callback that observes a search and can end it.
 pub type Watch<'w> = dyn FnMut(&Progress) -> ControlFlow<()> + 'w;
 
 /// The schedules for calls of one size.
 pub struct Field<'a> {
     task: &'a Task<'a>,
     rows: usize,
-    /// All that have code, in the order in which they came.
+    /// The schedules with code, in the order in which the search proposed them.
     pub entrants: Vec<Entrant>,
-    /// When the search began, and how long the searches before it have taken of the budget.
+    /// The start of the whole search.
     began: Instant,
-    /// When it has to end.
+    /// The deadline for this call size, from `began`.
     pub until: Duration,
-    /// Whether somebody has ended it.
+    /// Whether the user has ended the search.
     pub ended: bool,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Field<'a> {
         (first..self.entrants.len()).collect()
     }
 
-    /// The nest that a text has for calls of this size.
+    /// The nest of a text for calls of this size, ready to compile.
     fn draft(&self, text: &str) -> Option<Draft> {
         let known = Source::options(Some(self.task.model), self.task.values);
         let target = Some(self.task.target.clone());
@@ -97,7 +97,7 @@ impl<'a> Field<'a> {
         Some(Draft { name: String::new(), nests: Variants::only(nest), target: checked.target })
     }
 
-    /// Times some of them in turns, within a part of what is left.
+    /// Times some entrants in turns, within `part` of the remaining time.
     ///
     /// # Errors
     ///
@@ -132,13 +132,13 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
-    /// The fastest one, with its time.
+    /// The fastest entrant, with its time.
     pub fn best(&self) -> Option<(usize, f64)> {
         let times = self.entrants.iter().map(Entrant::time).enumerate();
         times.filter(|(_, time)| time.is_finite()).min_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
-    /// The fastest ones, the best first.
+    /// The `count` fastest entrants, the best first.
     pub fn fastest(&self, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..self.entrants.len()).collect();
         let time = |number: &usize| self.entrants.get(*number).map_or(f64::INFINITY, Entrant::time);
@@ -161,7 +161,7 @@ impl<'a> Field<'a> {
         times.filter_map(figure).collect()
     }
 
-    /// Adds what was timed to what is known.
+    /// Adds the measured times to the saved state.
     pub fn remember(&self, state: &mut State) {
         for entrant in self.entrants.iter().filter(|entrant| entrant.time().is_finite()) {
             state.put(self.rows, &entrant.text, entrant.time());

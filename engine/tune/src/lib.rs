@@ -38,15 +38,15 @@ pub struct Task<'a> {
     pub target: &'a Target,
     /// The rows of the largest calls.
     pub rows: &'a Ordered,
-    /// Rows of the calls that are to be fast, in ascending order.
+    /// Rows per call for which to search, in ascending order.
     pub sizes: &'a [usize],
-    /// Threads of the calls; each counts alike.
+    /// Numbers of threads of the calls. All have the same weight.
     pub threads: &'a [i32],
     /// Time limit of the search.
     pub budget: Duration,
     /// A schedule whose params are varied, if there is one.
     pub start: Option<&'a Source>,
-    /// Values that schedules take from outside.
+    /// Values of params and properties from the command line.
     pub values: &'a ScheduleValues,
     /// Options for GPUs, if the target is one.
     pub gpu: GpuSearch,
@@ -72,7 +72,7 @@ pub struct Best {
     pub schedule: String,
     /// Its measured speed, by number of threads.
     pub figures: Vec<Figure>,
-    /// Its speed by the simulator's counts, on GPUs.
+    /// Its speed by the simulator's counts, for GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
     /// The number of schedules that the search tried for it.
@@ -84,9 +84,9 @@ pub struct Best {
 pub struct SearchResult {
     /// The best schedules, by rows in ascending order.
     pub best: Vec<Best>,
-    /// For each but the last: the most rows of the calls that it serves.
+    /// The largest number of rows that each schedule but the last serves.
     pub bounds: Vec<usize>,
-    /// Whether the search was ended before its budget was spent and before nothing better was left to try.
+    /// Whether the user ended the search, before the budget was spent or all candidates were tried.
     pub ended_early: bool,
 }
 
@@ -101,8 +101,8 @@ pub struct Progress {
     pub best: Option<f64>,
 }
 
-/// Looks for the best schedules. Calls `watch` often; if it ends the search, the result is the best so far.
-/// Schedules in `state` are not timed again, and new timings are added to it.
+/// Searches the best schedules. Calls `watch` often. If `watch` ends the search, the result is the best so
+/// far. Skips schedules whose times are in `state`, and adds new times to it.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The search from a start schedule: its params have other values.
+//! The search from a start schedule: over the values of its params.
 
 use crate::field::{Field, Watch};
 use crate::limits::LAST;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Share of the remaining time that goes into one race.
 const PART: f64 = 0.25;
 
-/// Looks for the values of the params that serve calls of all sizes best.
+/// Searches the values of the params for which calls of all sizes together are fastest.
 pub fn search(
     task: &Task,
     start: &Source,
@@ -89,7 +89,7 @@ pub fn search(
     Ok(found)
 }
 
-/// The text with other values of a param: those that it declares, else half and double of its own.
+/// Copies of the text with other values of a param: the declared ones, or else half and double its value.
 fn variants(text: &str, name: &str, options: &Options) -> Vec<String> {
     let checked = sched_lang::check(text, options);
     let Some(param) = checked.params.iter().find(|param| param.name == name) else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! The search without a start schedule: over what walks, layouts, widths, blocks and interleaving.
+//! The search without a start schedule: over traversals, layouts, vector widths, block sizes and
+//! interleaving.
 
 use crate::field::{Field, Watch};
 use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
@@ -16,7 +17,7 @@ const NEXT: usize = 6;
 /// race.
 const COMPILING: f64 = 0.75;
 
-/// Looks for the best schedule of each size.
+/// Searches the best schedule for each call size.
 pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<SearchResult, Failure> {
     let began = Instant::now();
     let machine = machines::of(task.cpu);
@@ -43,8 +44,8 @@ pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Searc
     Ok(found)
 }
 
-/// One schedule for each size, from the schedules that are nearly as fast as the best: the next larger size's
-/// choice if it is among them.
+/// Selects one schedule for each size from those that are nearly as fast as the best. Prefers the choice for
+/// the next larger size, so that the two sizes share code.
 pub fn shared(near: Vec<Vec<Best>>) -> Vec<Best> {
     let mut all: Vec<Best> = Vec::new();
     for mut size in near.into_iter().rev() {
@@ -66,8 +67,8 @@ struct PricedCandidates<'a> {
 }
 
 impl PricedCandidates<'_> {
-    /// The texts of at most `count` candidates that pass `of`, the cheapest first, for calls of one of the
-    /// sizes. Hopeless ones are left out.
+    /// The texts of at most `count` candidates that pass `of`, the cheapest first, for calls of `rows` rows.
+    /// Omits candidates above the limit [`HOPELESS`].
     fn cheapest(&self, rows: usize, of: &dyn Fn(&Candidate) -> bool, count: usize) -> Vec<String> {
         let size = self.sizes.iter().position(|size| *size == rows);
         let cost = |one: &Priced| size.and_then(|size| one.costs.get(size)).copied().unwrap_or(f64::INFINITY);
@@ -83,7 +84,7 @@ impl PricedCandidates<'_> {
         self.priced.iter().map(|one| one.candidate).find(|candidate| candidate.text() == text)
     }
 
-    /// The neighbours of a candidate, with what they cost.
+    /// The neighbours of a candidate, which are priced and added to the candidates.
     fn look_around(&mut self, of: Candidate) -> Vec<Candidate> {
         let neighbours = of.neighbours();
         let mut new = neighbours.clone();
@@ -145,7 +146,7 @@ fn one_size(
         racing.extend(entered);
         field.race(&racing, MANY, watch)?;
     }
-    // The closest ones once more, side by side with schedc's own.
+    // The fastest entrants race once more, beside schedc's own choice.
     let own = field.entrants.iter().position(|one| one.text == chosen);
     let mut last = field.fastest(3);
     last.extend(own.filter(|own| !last.contains(own)));

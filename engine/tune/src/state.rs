@@ -46,7 +46,7 @@ impl State {
     ///
     /// # Errors
     ///
-    /// When it is something else.
+    /// When the text has another form or version.
     pub fn from_json(text: &str) -> Result<State, String> {
         let state: State = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match state.format {
@@ -72,7 +72,7 @@ impl State {
         self.tried.iter().find(is_it).map(|tried| tried.us_per_row)
     }
 
-    /// Adds a time, in place of an earlier one.
+    /// Stores a time; it replaces an earlier one of the same schedule and size.
     pub fn put(&mut self, rows: usize, schedule: &str, us_per_row: f64) {
         self.tried.retain(|tried| tried.rows != rows || tried.schedule != schedule);
         self.tried.push(Tried { rows, schedule: schedule.to_string(), us_per_row });

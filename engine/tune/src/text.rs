@@ -3,9 +3,9 @@
 use crate::{Best, SearchResult};
 use std::fmt::Write as _;
 
-/// The schedule: for the largest calls outside of all blocks, for smaller ones in blocks, each below a
-/// comment with its speed. Neighbouring sizes with one schedule share a block. `head` becomes the first
-/// comment lines, such as the model.
+/// The text of the result. The schedule for the largest calls is outside of all blocks, and those for smaller
+/// calls are in blocks, each below a comment with its speed. Neighbouring sizes with one schedule share a
+/// block. `head` becomes the first comment lines; it names the model.
 pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     let mut all = head.lines().map(|line| format!("// {line}\n")).collect::<String>();
     if let Some(target) = target {
@@ -36,7 +36,7 @@ pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     all
 }
 
-/// The lines of a schedule, below those that say how fast it is.
+/// The lines of a schedule, below comments with its speed.
 fn part<'b>(sizes: &[&'b Best]) -> impl Iterator<Item = String> + 'b {
     let figures: Vec<String> = sizes.iter().flat_map(|best| speed(best)).collect();
     let schedule = sizes.first().map_or("", |best| best.schedule.as_str());

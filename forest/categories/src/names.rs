@@ -1,4 +1,4 @@
-//! The names of one feature's categories, and the code of each.
+//! Names and codes of one feature's categories.
 
 use crate::label::Label;
 
@@ -11,25 +11,26 @@ pub enum Naming {
     /// As `Listed`, but the model's file does not say which feature the list belongs to. Plain numbers of a
     /// table may be names or codes, and are refused until the user chooses (LightGBM).
     Doubtful,
-    /// Every name is a text, and a whole number is the name that its decimal digits spell. There are no
-    /// codes: in rows of numbers a whole number stands for itself (CatBoost).
+    /// Every name is a text, and a whole number means the name with the same digits. There are no other
+    /// codes: in rows of numbers, a whole number is its own code (CatBoost).
     Spelled,
 }
 
-/// The names of one feature's categories. The default has none: the feature's values are numbers or codes.
+/// The names of one feature's categories. The default has no names: the feature's values are numbers or
+/// codes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names {
-    /// The names, in the order of the model's file. Of two equal ones the first counts.
+    /// The names, in the order of the model's file. If two are equal, the first counts.
     pub labels: Vec<Label>,
     /// The relation of names and codes.
     pub naming: Naming,
 }
 
-/// Whole numbers below this bound, without their sign, differ from each other in double precision.
+/// Bound of the absolute values of whole numbers that double precision represents exactly.
 pub(crate) const EXACT: u64 = 1 << 53;
 
 impl Names {
-    /// Names whose places are their codes.
+    /// Names whose positions in the list are their codes.
     pub fn listed(labels: Vec<Label>) -> Names {
         Names { labels, naming: Naming::Listed }
     }
@@ -39,21 +40,20 @@ impl Names {
         Names { labels: names.into_iter().map(Label::Text).collect(), naming: Naming::Spelled }
     }
 
-    /// Categories that have names which the model's file does not give, or not in a way that can be relied
-    /// on.
+    /// Categories whose names the model's file omits or states unreliably.
     pub fn unknown() -> Names {
         Names { labels: Vec::new(), naming: Naming::Doubtful }
     }
 
-    /// Whether numbers of tables are codes for certain, since nobody ever gave the categories names.
+    /// Whether numbers of tables can only be codes, since the categories have no names.
     pub fn are_codes(&self) -> bool {
         self.labels.is_empty() && self.naming == Naming::Listed
     }
 
-    /// The number that stands in rows for the name at `place`.
+    /// The code, in rows, of the name at position `place`.
     ///
-    /// Names that spell no whole number below 2^53 get codes that no such number has: -0.5, -1.5, -2.5 and so
-    /// on.
+    /// Names that are not whole numbers below 2^53 get codes that differ from all whole numbers: -0.5, -1.5,
+    /// -2.5 and so on.
     pub fn code(&self, place: usize) -> f64 {
         match (self.naming, self.labels.get(place)) {
             (Naming::Spelled, Some(Label::Text(name))) => {
@@ -63,8 +63,8 @@ impl Names {
         }
     }
 
-    /// The number that stands for a category which no test asks for, whatever the trainer's rule. LightGBM,
-    /// XGBoost and ONNX refuse negative numbers.
+    /// The code of a category that is in no set of the model, valid for every trainer. LightGBM, XGBoost and
+    /// ONNX refuse negative codes.
     pub fn other(&self) -> f64 {
         match self.naming {
             Naming::Listed | Naming::Doubtful => -1.0,
@@ -72,8 +72,8 @@ impl Names {
         }
     }
 
-    /// Each name as text, with its code, for lookups by text alone. A whole number that is not an integer by
-    /// its type (`3.0`) is there with and without its point.
+    /// Each name as text with its code, for look-ups by text alone. A whole number of a floating-point type
+    /// (`3.0`) is listed with and without its point.
     pub fn spellings(&self) -> Vec<(String, f64)> {
         let mut all = Vec::with_capacity(self.labels.len());
         for (place, label) in self.labels.iter().enumerate() {
@@ -88,14 +88,14 @@ impl Names {
     }
 }
 
-/// The number that a name spells, if it is written as decimal digits without anything superfluous and below
-/// 2^53.
+/// The whole number that a name spells, if its absolute value is below 2^53 and the name has neither leading
+/// zeros nor a plus sign.
 pub(crate) fn spelled_number(name: &str) -> Option<i64> {
     let number: i64 = name.parse().ok()?;
     (number.unsigned_abs() < EXACT && number.to_string() == name).then_some(number)
 }
 
-/// Whether single precision cannot tell a code from all other codes of whole numbers.
+/// Whether single precision cannot distinguish a code from all other codes.
 pub fn is_wide(code: f64) -> bool {
     const SINGLE: f64 = 16_777_216.0;
     code.abs() >= SINGLE || f64::from(code as f32) != code

@@ -6,13 +6,13 @@ use crate::error::ModelError;
 use sched_diagnostics::Place;
 use std::str::FromStr;
 
-/// The way out of what is damaged.
+/// Help for damaged files.
 pub(super) const SAVE: &str = "save the model again with Booster.save_model(\"model.txt\") of LightGBM";
 
-/// The text of a file.
+/// Decodes a file.
 ///
 /// # Errors
-/// `M0003` with the byte that is no text.
+/// `M0003` with the position of the first byte that is not UTF-8.
 pub(super) fn from_bytes(bytes: &[u8]) -> Result<&str, ModelError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let message = "the file has a text that is not UTF-8, such as a name in Latin-1 or Shift JIS";
@@ -24,7 +24,7 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Result<&str, ModelError> {
     })
 }
 
-/// The parts of a file.
+/// The sections of a file.
 pub(super) struct Sections<'a> {
     /// The text before the first tree.
     pub header: &'a str,
@@ -37,7 +37,7 @@ pub(super) struct Sections<'a> {
 }
 
 impl<'a> Sections<'a> {
-    /// Finds the parts. The sizes of trees that the file has are not needed.
+    /// Finds the sections by their first and last lines. Ignores the sizes of trees that the file states.
     ///
     /// # Errors
     /// `M0003` if the end of the trees is missing.
@@ -68,22 +68,22 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// Whether a line ends the trees. Release 2.1 writes no such line: there, the list of importances ends them.
-/// A line that is cut off is none.
+/// Whether a line ends the trees. Release 2.1 writes no `end of trees`, so the list of importances ends them.
+/// An incomplete line ends nothing.
 fn is_last_line(line: &str) -> bool {
     let line = line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     matches!(line, Some("end of trees" | "feature importances:"))
 }
 
-/// Lines of `key=value`, of which those with known keys are kept.
+/// The values of known keys in lines of `key=value`.
 pub(super) struct Fields<'a, const N: usize> {
     keys: &'static [&'static str; N],
     values: [Option<&'a str>; N],
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// Reads the lines, and returns the first line without a value, which counts as an empty one. Of several
-    /// lines with one key the last counts, as it does for LightGBM.
+    /// Reads the lines, and returns the first line without `=`, whose value counts as empty. If several lines
+    /// have one key, the last counts, as in LightGBM.
     pub(super) fn read(text: &'a str, keys: &'static [&'static str; N]) -> (Fields<'a, N>, Option<&'a str>) {
         let mut bare = None;
         let mut values = [None; N];
@@ -107,20 +107,20 @@ impl<'a, const N: usize> Fields<'a, N> {
         self.keys.iter().position(|known| *known == key).and_then(|place| self.values[place])
     }
 
-    /// The value of a key.
+    /// The value of a required key.
     ///
     /// # Errors
-    /// `M0004` if there is none.
+    /// `M0004` if the key is missing.
     pub(super) fn text(&self, key: &str) -> Result<&'a str, ModelError> {
         let missing =
             || ModelError::new(codes::STRUCTURE, format!("missing field `{key}`")).at(key).help(SAVE);
         self.get(key).ok_or_else(missing)
     }
 
-    /// A count.
+    /// The value of a required key as a count.
     ///
     /// # Errors
-    /// `M0004` if there is none, `M0009` if it is no count.
+    /// `M0004` if the key is missing, `M0009` if the value is not a count.
     pub(super) fn count(&self, key: &str) -> Result<usize, ModelError> {
         let text = self.text(key)?;
         text.trim().parse::<u32>().map(|count| count as usize).map_err(|_| {
@@ -132,11 +132,11 @@ impl<'a, const N: usize> Fields<'a, N> {
     /// `count` numbers, separated by spaces.
     ///
     /// # Errors
-    /// `M0004` if there are none, `M0010` if there are more or fewer, `M0015` if something is no number of
-    /// the type.
+    /// `M0004` if the key is missing, `M0010` if the number of values differs from `count`, `M0015` if a
+    /// value is not a number of the type.
     pub(super) fn list<T: FromStr>(&self, key: &str, count: usize) -> Result<Vec<T>, ModelError> {
         let text = self.text(key)?;
-        // The length of the text bounds memory, whatever number of values the file claims.
+        // The length of the text bounds the allocation, so a false count cannot exhaust memory.
         let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
         for number in text.split(' ').filter(|number| !number.is_empty()) {
             let value = number.parse().map_err(|_| {
@@ -153,7 +153,7 @@ impl<'a, const N: usize> Fields<'a, N> {
     }
 }
 
-/// The beginning of a text, for messages.
+/// The start of a text, for messages.
 pub(super) fn excerpt(text: &str) -> String {
     const MOST: usize = 40;
     let start: String = text.chars().take(MOST).collect();

@@ -1,4 +1,5 @@
-//! From votes to results, as ONNX Runtime has it: the operators' descriptions leave more than one reading.
+//! Results from votes, as ONNX Runtime computes them. A *vote* is the weight that a leaf adds to a class or
+//! target. The specification of the operators is ambiguous, so ONNX Runtime decides.
 
 use super::attribute::Attributes;
 use super::graph::Arithmetic;
@@ -9,7 +10,7 @@ use crate::loaded::Note;
 use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
 use sched_categories::Label;
 
-/// The step after the sums.
+/// The attribute `post_transform`: the function that turns sums into values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Post {
     None,
@@ -35,7 +36,7 @@ impl Post {
         }
     }
 
-    /// The step for several values.
+    /// The transformation for rows of several values.
     fn steps(self) -> Vec<Transform> {
         match self {
             Post::None => Vec::new(),
@@ -47,7 +48,7 @@ impl Post {
     }
 }
 
-/// A model that ONNX allows and that has no exact meaning here.
+/// The error for a model that is valid ONNX, but that schedc cannot compute exactly.
 pub(super) fn unsupported(message: impl Into<String>, help: &str) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_ENSEMBLE, message).help(help)
 }
@@ -55,11 +56,11 @@ pub(super) fn unsupported(message: impl Into<String>, help: &str) -> ModelError 
 /// The rule that turns votes into sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Votes {
-    /// Each class or target has a sum.
+    /// One sum for each class or target.
     Each,
-    /// The one column of votes has a sum, whatever its number.
+    /// One sum for the only column of votes; its class number does not matter.
     Single,
-    /// The one column of votes has two: with the opposite sign, and as it is.
+    /// Two sums for the only column of votes: the negated one, then the sum itself.
     Mirrored,
 }
 
@@ -71,7 +72,7 @@ pub(super) struct Outcome {
     pub output: Output,
 }
 
-/// A count of outputs that something will be allocated for.
+/// A number of outputs from the file, checked against the limit for allocations.
 pub(super) fn count(value: i64, what: &str) -> Result<usize, ModelError> {
     match usize::try_from(value) {
         Ok(value @ 1..=MAX_MARGINS) => Ok(value),
@@ -84,7 +85,7 @@ pub(super) fn count(value: i64, what: &str) -> Result<usize, ModelError> {
     }
 }
 
-/// The results of a regressor. `average` has the number of trees if sums are divided by it.
+/// The results of a regressor. `average` is the number of trees by which sums are divided, if they are.
 pub(super) fn regressor(
     targets: usize,
     post: Post,
@@ -96,7 +97,7 @@ pub(super) fn regressor(
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("base_values"));
     }
     let value = match (targets, post) {
-        // For one target all others do nothing.
+        // With one target, ONNX Runtime applies no other transformation.
         (1, Post::Probit) | (2.., _) => post.steps(),
         _ => Vec::new(),
     };
@@ -106,13 +107,13 @@ pub(super) fn regressor(
     Ok(Outcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
 }
 
-/// Base values of a regressor as ONNX Runtime adds them: a target without a vote gets 0, whatever its base
-/// value.
+/// Base values of a regressor as ONNX Runtime adds them. It leaves out the base value of a target for which
+/// no leaf votes.
 ///
 /// # Errors
-/// `M0041` for a base value of a target for which some rows get a vote and others may get none.
+/// `M0041` for a base value of a target for which some rows have votes and others may have none.
 pub(super) fn voted_base(base: Vec<f64>, ballot: &Ballot) -> Result<Vec<f64>, ModelError> {
-    // One target has a sum without votes, too. Other lengths are refused later.
+    // A single target keeps its base value even without votes. A wrong length is refused later.
     if ballot.voted.len() == 1 || base.len() != ballot.voted.len() {
         return Ok(base);
     }
@@ -140,10 +141,10 @@ fn added(base: &[f64]) -> Option<Transform> {
     is_needed.then(|| Transform::Scale { factor: 1.0, bias: base.to_vec() })
 }
 
-/// The steps of operators behind the trees.
+/// Applies the operators that follow the trees in the graph.
 ///
 /// # Errors
-/// `M0040` behind a step that mixes the results of a row.
+/// `M0040` for an operator after a step that mixes the results of a row, such as the softmax.
 pub(super) fn follow(
     output: &mut Output,
     after: &[Arithmetic],
@@ -165,7 +166,7 @@ pub(super) fn follow(
     Ok(())
 }
 
-/// Facts about a classifier's votes.
+/// Properties of a model's votes.
 #[derive(Clone, Debug)]
 pub(super) struct Ballot {
     /// For each class, whether there are votes for it.
@@ -244,7 +245,7 @@ fn two_classes(
     };
     match (ballot.voted.as_slice(), base.len()) {
         ([true, false], 0 | 1) => one_column(labels, post, base, ballot.any_negative),
-        // The sum of class 0 stays 0, and class 1 wins above that.
+        // The sum of class 0 stays 0, and class 1 wins if its sum is larger.
         ([false, true], 0) if ballot.any_negative && ballot.always[1] => {
             each(ClassRule::LargestMargin, labels)
         }
@@ -270,14 +271,15 @@ fn two_classes(
     }
 }
 
-/// Two classes whose votes are all for class 0, and mean class 1.
+/// The results for two classes with one column of votes. The file names class 0, but the votes count for
+/// class 1.
 fn one_column(
     labels: Vec<Label>,
     post: Post,
     base: &[f64],
     any_negative: bool,
 ) -> Result<Outcome, ModelError> {
-    // With votes that are no probabilities the bound is 0.
+    // If votes are probabilities, the bound for class 1 is 0.5; a negative vote shows that they are not.
     let bound = if any_negative { 0.0 } else { 0.5 };
     let single = |value| {
         let raw = added(base).into_iter().collect();
@@ -297,7 +299,7 @@ fn one_column(
         (_, true) => {
             let mirrored: Vec<f64> = base.iter().flat_map(|&base| [-base, base]).collect();
             let raw = added(&mirrored).into_iter().collect();
-            // The second is larger than its opposite where it is above 0.
+            // The second sum is the negated first, so it is the larger one if it is above 0.
             let classes = Some(Classes { rule: ClassRule::LargestMargin, labels });
             let output = Output { raw, value: Vec::new(), classes };
             Ok(Outcome { votes: Votes::Mirrored, num_margins: 2, output })
@@ -305,7 +307,7 @@ fn one_column(
     }
 }
 
-/// The names of classes, numbers or texts.
+/// The labels of classes: integers or texts.
 pub(super) fn labels(attributes: Attributes) -> Result<Vec<Label>, ModelError> {
     let mut texts = 0;
     for text in attributes.texts("classlabels_strings")? {

@@ -1,4 +1,4 @@
-//! Categories: the sets that nodes test, each kept once, and the names that files from release 3.1 on hold.
+//! Categories: the sets that nodes test, each stored once, and the names in files of release 3.1 and later.
 
 use super::document::{Cats, Names, Numbers};
 use super::releases::{Change, Rule, Rules};
@@ -11,15 +11,15 @@ use sched_diagnostics::Code;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// The first number that XGBoost takes for no category.
+/// The smallest number that XGBoost does not accept as a category.
 pub(super) const FIRST_INVALID: u32 = 1 << 24;
 
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
-/// Members of all sets that are made of the others of their nodes, at most: 256 MB.
+/// Most members of all complements together: 256 MB.
 const MOST_OTHERS: usize = 1 << 26;
 
-/// Bits of a word: XGBoost keeps sets as bits, in words.
+/// Bits of a word. XGBoost stores sets as words of bits.
 const WORD_BITS: u32 = 32;
 
 /// The sets of a forest.
@@ -40,7 +40,7 @@ pub(super) struct SetTest {
 }
 
 impl Sets {
-    /// No sets, by the rules of a release.
+    /// An empty collection, by the rules of a release.
     pub(super) fn new(rules: &Rules) -> Sets {
         let rule = rules.find(Change::Categories);
         Sets { numbers: HashMap::new(), rule, others_left: MOST_OTHERS }
@@ -48,11 +48,11 @@ impl Sets {
 
     /// The test of a node that sends `members` to the right, and missing values to its default side.
     ///
-    /// If categories beyond the stored bits go right with missing values, the test is for the categories
-    /// within the bits that are no members: these go left.
+    /// If categories beyond the stored bits go right with missing values, the test is for the complement: the
+    /// categories within the bits that are not members. These go left.
     ///
     /// # Errors
-    /// `M0019` if there are too many others.
+    /// `M0019` if complements have too many members.
     pub(super) fn test(&mut self, members: CategorySet, default_left: bool) -> Result<SetTest, ModelError> {
         if self.rule != Rule::CategoriesMissing || default_left {
             return Ok(SetTest { set: self.number(members), is_right: true });
@@ -80,7 +80,7 @@ impl Sets {
         }
     }
 
-    /// The number of a set, a new one if there is none like it.
+    /// The number of a set. Stores the set if no equal one is stored.
     fn number(&mut self, set: CategorySet) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(set).or_insert(next)
@@ -94,7 +94,7 @@ impl Sets {
     }
 }
 
-/// The names of the categories of each feature; an empty list for a model without any.
+/// For each feature, the names of its categories. The list is empty if the model has no names.
 pub(super) fn names(
     cats: Cats,
     num_features: usize,
@@ -153,8 +153,8 @@ fn labels(names: Names) -> Result<Vec<Label>, ModelError> {
     }
 }
 
-/// Cuts strings out of their bytes, which files hold with or without a sign. Bytes that are not UTF-8 become
-/// replacement characters, which the check for ASCII finds.
+/// Splits concatenated bytes into strings; files store the bytes as signed or unsigned numbers. Bytes that
+/// are not UTF-8 become replacement characters, which the check for ASCII finds.
 fn texts(offsets: &[i32], bytes: &[i16]) -> Result<Vec<Label>, ModelError> {
     let mut text = Vec::with_capacity(bytes.len());
     for (index, &byte) in bytes.iter().enumerate() {
@@ -257,14 +257,14 @@ fn check_segments(all: &[Vec<Label>], segments: &[i32]) -> Result<(), ModelError
     Err(damaged(codes::LENGTH_MISMATCH, message, "feature_segments"))
 }
 
-/// An order of names in which equal ones are neighbours.
+/// A total order of names, in which equal ones are neighbours.
 fn by_name(left: &Label, right: &Label) -> Ordering {
     match (left, right) {
         (Label::Text(left), Label::Text(right)) => left.cmp(right),
         (Label::Truth(left), Label::Truth(right)) => left.cmp(right),
         (Label::Integer(left), Label::Integer(right)) => left.cmp(right),
         (Label::Number(left), Label::Number(right)) => (left + 0.0).total_cmp(&(right + 0.0)),
-        // Whole numbers that are too large for a sign are texts.
+        // Unsigned numbers that exceed `i64` are texts.
         (Label::Text(_), _) | (_, Label::Truth(_)) => Ordering::Greater,
         (_, Label::Text(_)) | (Label::Truth(_), _) => Ordering::Less,
         (Label::Integer(_), Label::Number(_)) => Ordering::Less,
@@ -272,8 +272,8 @@ fn by_name(left: &Label, right: &Label) -> Ordering {
     }
 }
 
-/// Checks `sorted_idx`, which lists the codes of each feature in the order of their names. Files need not
-/// have it. A repeated name would stand for two codes.
+/// Checks `sorted_idx`, which lists the codes of each feature in the order of their names. Files may omit it.
+/// A repeated name is an error, since it would have two codes.
 fn check_order(all: &[Vec<Label>], segments: &[i32], order: &[i32]) -> Result<(), ModelError> {
     for (feature, names) in all.iter().enumerate() {
         let mut sorted: Vec<&Label> = names.iter().collect();

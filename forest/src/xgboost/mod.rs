@@ -21,7 +21,7 @@ use categories::Sets;
 use document::{Document, Learner, Model, NodeVectors, Real, Text, VectorDocument};
 use releases::{Change, Rule, Rules};
 
-/// Whether the bytes begin as Universal Binary JSON of XGBoost does: with an object and the mark of a key's
+/// Whether the bytes begin like XGBoost's Universal Binary JSON: with an object and the type of a key's
 /// length.
 pub(crate) fn is_ubjson(bytes: &[u8]) -> bool {
     matches!(bytes, [b'{', b'i' | b'U' | b'I' | b'l' | b'L' | b'C' | b'$' | b'#' | b'N', ..])
@@ -42,10 +42,10 @@ pub(crate) fn read_ubjson(bytes: &[u8], options: &ReadOptions) -> Result<Loaded,
     assemble(crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), options)
 }
 
-/// Reads the file once more, for vectors that are seldom wanted.
+/// Reads the file again, for vectors of nodes that only few models need.
 type ReadVectors<'a> = &'a dyn Fn() -> Result<VectorDocument, ModelError>;
 
-/// The last release whose files were tried.
+/// The newest major release whose files were tested.
 const NEWEST_KNOWN: i64 = 3;
 
 const MODEL: &str = "learner.gradient_booster.model";
@@ -84,7 +84,7 @@ fn assemble(
     Ok(Loaded { forest, version, notes, source })
 }
 
-/// The release whose meaning the file has: the one that was asked for, or else the one that saved it.
+/// The release by whose rules the file is read: the requested one, or else the one that saved it.
 fn release(version: &[u64], options: &ReadOptions, notes: &mut Vec<Note>) -> Release {
     let saved_by = version.first_chunk().map(|&[major, minor]| Release::of(major, minor));
     match (options.as_release, saved_by) {
@@ -245,7 +245,7 @@ fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec
     Ok((model, weights))
 }
 
-/// Early files say for the whole model, too, how many values a leaf has: 0 stands for one.
+/// Checks the number of values of a leaf, which early files also state for the whole model; 0 means one.
 fn check_leaf_sizes(model: &Model) -> Result<(), ModelError> {
     let Some(Text(declared)) = &model.gbtree_model_param.size_leaf_vector else { return Ok(()) };
     let size = declared.trim().parse().unwrap_or(1).max(1);
@@ -257,19 +257,19 @@ fn check_leaf_sizes(model: &Model) -> Result<(), ModelError> {
     Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place))
 }
 
-/// Facts that all trees need.
+/// Properties of the model that the conversion of each tree uses.
 struct Facts {
     num_features: usize,
     num_margins: usize,
     /// The margin of each tree.
     targets: Vec<u32>,
-    /// DART's factor of each tree, or nothing.
+    /// DART's factor of each tree; empty for other boosters.
     weights: Vec<Real>,
-    /// The vectors of the nodes of each tree, where they are wanted.
+    /// The vectors of the nodes of each tree, if they are needed.
     vectors: Vec<NodeVectors>,
 }
 
-/// The vectors of nodes, if some tree has the values of its leaves nowhere else.
+/// The vectors of nodes, if some tree stores the values of its leaves only there.
 fn node_vectors(model: &Model, vectors: ReadVectors<'_>) -> Result<Vec<NodeVectors>, ModelError> {
     if !model.trees.iter().flatten().any(tree::needs_node_vectors) {
         return Ok(Vec::new());
@@ -368,7 +368,7 @@ fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, Mod
     })
 }
 
-/// A count among the parameters, which are numbers in strings.
+/// A count from a parameter, which the file stores as a string.
 fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -> Result<usize, ModelError> {
     let place = match name {
         "num_parallel_tree" => format!("{MODEL}.gbtree_model_param.{name}"),
@@ -411,7 +411,7 @@ fn no_weights(release: Release) -> ModelError {
     )
 }
 
-/// XGBoost trains and predicts such an objective only with a number of classes.
+/// The error for an objective of several classes in a model without a number of classes.
 fn no_classes(objective: &str) -> ModelError {
     let message = format!("`num_class` is 0, and `{objective}` predicts one of several classes");
     ModelError::new(codes::BAD_PARAMETER, message)
@@ -430,7 +430,7 @@ fn best_iteration(text: Option<Text>, notes: &mut Vec<Note>) -> Option<usize> {
     best
 }
 
-/// Names or types that do not fit the number of features are of no use to anybody.
+/// Drops names or types of features whose number differs from that of the features.
 fn for_each_feature(
     texts: Vec<String>,
     what: &str,

@@ -1,12 +1,11 @@
-//! Meanings that releases of XGBoost changed. A model means what its own release computed: the one that saved
-//! it.
+//! Rules that differ between releases of XGBoost. A model is read by the rules of the release that saved it.
 //!
-//! The table has each meaning with the first release that computes it, as found in XGBoost's history and by
-//! trying the releases on both sides of a change.
+//! The table has each rule with the first release that follows it. The entries come from XGBoost's history,
+//! and tests of the releases before and after each change confirm them.
 
 use crate::release::{Release, ReleaseRule};
 
-/// Something that releases disagree on.
+/// A computation whose rule differs between releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// The margin of a probability.
@@ -15,19 +14,19 @@ pub(super) enum Change {
     LogitRaw,
     /// The margin of a model without trees whose user gave no `base_score`.
     NoTrees,
-    /// Categories that a node's set has no bit for, and values that are no category.
+    /// Categories without a bit in a node's set, and values that are not categories.
     Categories,
     /// The probability of a margin.
     Sigmoid,
     /// Predictions of several quantiles.
     Quantiles,
-    /// DART's weights, where a file has none.
+    /// The weights of DART's trees in a file without weights.
     DartWeights,
-    /// The order in which trees and base score are added, which decides the last digit.
+    /// The order in which trees and base score are added. It can change the last digit.
     Order,
 }
 
-/// One of the meanings.
+/// A rule of some releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     LogitUnbounded,
@@ -52,7 +51,7 @@ pub(super) enum Rule {
 /// A row of the table.
 struct Entry {
     change: Change,
-    /// The first release with this meaning; the next entry of the same change ends it.
+    /// The first release that follows this rule. The next entry of the same change ends it.
     first: Release,
     rule: Rule,
     meaning: &'static str,
@@ -131,9 +130,9 @@ const TABLE: &[Entry] = &[
     entry(Change::Order, 1, 3, Rule::OrderBaseFirst, "sums begin with the base score"),
 ];
 
-/// The meanings of a release, and those that a model depends on.
+/// The rules of a release, and those among them on which a model depends.
 pub(super) struct Rules {
-    /// The release whose meanings they are.
+    /// The release.
     pub release: Release,
     applied: Vec<Rule>,
 }
@@ -143,15 +142,15 @@ impl Rules {
         Rules { release, applied: Vec::new() }
     }
 
-    /// The meaning that the release has.
+    /// The release's rule for a change.
     pub(super) fn find(&self, change: Change) -> Rule {
         let entries = TABLE.iter().filter(|entry| entry.change == change);
-        // Files are of release 1.0 or later; one that says less is taken for one of 1.0.
+        // Files are of release 1.0 or later. A smaller version number counts as 1.0.
         let entry = entries.take_while(|entry| entry.first <= self.release.max(Release::of(1, 0))).last();
         entry.map_or(TABLE[0].rule, |entry| entry.rule)
     }
 
-    /// The meaning that the release has, of something that the model depends on.
+    /// The release's rule for a change, and notes that the model depends on it.
     pub(super) fn apply(&mut self, change: Change) -> Rule {
         let rule = self.find(change);
         if !self.applied.contains(&rule) {
@@ -160,7 +159,7 @@ impl Rules {
         rule
     }
 
-    /// The meanings that the model depends on.
+    /// The rules on which the model depends.
     pub(super) fn applied(&self) -> Vec<ReleaseRule> {
         let described = |(at, entry): (usize, &Entry)| {
             let next = TABLE.get(at + 1).filter(|next| next.change == entry.change);

@@ -24,15 +24,15 @@ pub struct NestView {
     pub loops: Vec<LoopView>,
     /// The order in which each row's sum is added up.
     pub accumulation: AccumulationView,
-    /// The layout of the trees where no loop says otherwise, if the schedule chooses one.
+    /// The layout of the trees outside of loops with a layout of their own, if the schedule chooses one.
     pub representation: Option<String>,
-    /// `model`, or `by_depth` where the trees are sorted.
+    /// `model`, or `by_depth` if the trees are sorted.
     pub tree_order: String,
-    /// Most rows of the calls that the nest is for, if it is that of a block.
+    /// The bound of the block that the nest belongs to, if it belongs to one.
     pub max_rows: Option<u32>,
     /// Most rows of one run of the nest, if that is given.
     pub batch_size: Option<u64>,
-    /// Bytes that lie near a core of a CPU: its second-level cache.
+    /// Bytes of the second-level cache of a core, for CPUs.
     pub near: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ pub struct AccumulationView {
 pub struct LoopView {
     /// Its position in the list of all loops.
     pub id: usize,
-    /// As the schedule can name it: `b0`, `first.b1`.
+    /// The loop's name in the schedule: `b0`, `first.b1`.
     pub name: String,
     /// `row` or `tree`.
     pub axis: &'static str,
@@ -62,13 +62,13 @@ pub struct LoopView {
     pub iterations: Option<i64>,
     /// The directive that made it; the two initial loops have none.
     pub origin: Option<Span>,
-    /// The contents.
+    /// The loop's body.
     pub inside: Inside,
     /// Its annotations, and those of the walks below it.
     pub badges: Vec<Badge>,
-    /// Bytes of the rows, or of the trees, that one iteration works on at least, if that is known.
+    /// Least bytes of rows, or of trees, that one iteration uses, if they are known.
     pub bytes: Option<u64>,
-    /// Lanes that do nothing in its last vector, where it does not end with a full one.
+    /// The idle lanes of its last vector, if that vector is not full.
     pub idle: Option<Idle>,
 }
 
@@ -92,7 +92,7 @@ pub enum Inside {
     Cases(Vec<Vec<usize>>),
 }
 
-/// Something stated of a loop.
+/// An annotation of a loop, as a badge in the picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Badge {
     /// `parallel`, `gpu`, `vector`, `interleave`, `unroll`, `cache`, `reduce`, `walk` or `representation`.
@@ -103,7 +103,7 @@ pub struct Badge {
     pub span: Option<Span>,
 }
 
-/// The final nest for calls that no block covers; nothing if the schedule has errors.
+/// The final nest for calls that no block covers; `None` if the schedule has errors.
 pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
     if analysis.checked().has_errors() {
         return None;
@@ -117,7 +117,7 @@ pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
 pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
     let stmt = analysis.statement_at(offset);
     let (at, end) = match stmt.map(|stmt| (&stmt.kind, stmt.span)) {
-        // The head of a block begins it, and its brace ends it.
+        // The head of a block is a position before its first directive.
         Some((StmtKind::When(when), span)) => {
             let start = when.block.start as usize + 1;
             if offset < start { (start, start) } else { (offset.min(span.end as usize - 1), offset) }
@@ -129,15 +129,16 @@ pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
     Some(view(here, &here.prepared().until(end)))
 }
 
-/// The nest of the schedule outside of all blocks without what is wrong, for a picture and as a text.
+/// The nest of the schedule outside of all blocks, without directives that have errors: for a picture, and
+/// as text.
 pub fn nest_so_far(analysis: &Analysis) -> (NestView, String) {
     let here = analysis.outside();
     let builder = here.prepared().until(analysis.source().len());
     (view(here, &builder), show::show_nest(&builder.nest().0))
 }
 
-/// The nest, as text, after `written` has replaced a span: up to and with the directive there; `None` if that
-/// is no directive or has errors.
+/// The nest as text if `written` replaces a span: the nest after the new directive. `None` if the text there
+/// is not a directive or has errors.
 pub fn nest_after(analysis: &Analysis, replaced: Span, written: &str) -> Option<String> {
     let source = analysis.source();
     let (before, after) = (source.get(..replaced.start as usize)?, source.get(replaced.end as usize..)?);
@@ -280,7 +281,7 @@ pub fn nest_view_json(view: &NestView) -> Value {
     nest_view_json_with(view, &span)
 }
 
-/// As [`nest_view_json`], with places written by the caller: an editor counts lines and characters.
+/// As [`nest_view_json`], but the caller converts places, since editors count lines and characters.
 pub fn nest_view_json_with<T: Into<Value>>(
     view: &NestView,
     span: &dyn Fn(Option<Span>) -> Option<T>,

@@ -1,4 +1,4 @@
-//! The `model` line: what is wrong with its model, what may be meant by it, and the files that it could name.
+//! The `model` line: errors of its model, likely paths for a mistyped one, and completion of paths.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::state::Shared;
 
 /// The code of a model that does not exist.
 pub const UNREADABLE: &str = "M0023";
-/// The code of a model with another fingerprint than the schedule asks for.
+/// The code of a model whose fingerprint differs from the one in the schedule.
 pub const OTHER_MODEL: &str = "M0024";
 
-/// The message about a model with another fingerprint than the schedule's.
+/// The message for a model whose fingerprint differs from the one in the schedule.
 pub fn other_fingerprint(path: &Path, model: &Model) -> String {
     format!(
         "the schedule is for a model with another fingerprint: {} has {}\nUse the model that it was \
@@ -35,7 +35,7 @@ pub fn other_fingerprint(path: &Path, model: &Model) -> String {
     )
 }
 
-/// The error of a model that cannot be used; `meant` are similar paths.
+/// The diagnostic for a model that cannot be used; `meant` has similar paths of existing models.
 pub fn finding(
     snapshot: &Snapshot,
     meant: &[String],
@@ -82,7 +82,7 @@ pub fn finding(
     }
 }
 
-/// The models that may be meant by the line of one that does not exist.
+/// The existing models that a `model` line with a wrong path may mean.
 pub async fn meant(shared: &Arc<Shared>, snapshot: &Snapshot) -> Vec<String> {
     let is_missing = matches!(snapshot.binding.status, Status::Missing) && snapshot.binding.line.is_some();
     let named = snapshot.analysis.checked().header.model.as_ref().filter(|_| is_missing);
@@ -91,7 +91,7 @@ pub async fn meant(shared: &Arc<Shared>, snapshot: &Snapshot) -> Vec<String> {
     shared.look(move |neighbours| neighbours.meant(&folder, &name)).await.unwrap_or_default()
 }
 
-/// Changes of the line to each model that may be meant.
+/// Fixes that replace the path by each of the models in `meant`.
 pub fn fixes(
     snapshot: &Snapshot,
     at: Span,
@@ -123,7 +123,7 @@ fn quoted(path: &str) -> String {
     Str { value: path.to_owned(), span: Span::default() }.to_string()
 }
 
-/// The text between the quotes of a `model` line in which a place is.
+/// The text between the quotes of a `model` line that contains `offset`.
 fn path_at(snapshot: &Snapshot, offset: usize) -> Option<Span> {
     let stmts = &snapshot.analysis.parsed().file.stmts;
     let paths = stmts.iter().filter_map(|stmt| match &stmt.kind {
@@ -141,7 +141,7 @@ fn path_at(snapshot: &Snapshot, offset: usize) -> Option<Span> {
     (start..=span.end as usize).contains(&offset).then_some(span)
 }
 
-/// The files and folders that can stand at a place in the path of a `model` line; nothing elsewhere.
+/// The files and folders that can continue the path of a `model` line at a position; `None` elsewhere.
 pub async fn completion(
     shared: &Arc<Shared>,
     snapshot: &Snapshot,
@@ -151,7 +151,7 @@ pub async fn completion(
     let typed = snapshot.text.source().get(span.start as usize..offset)?;
     let inner = typed.rsplit_once('/').map_or_else(String::new, |(inner, _)| format!("{inner}/"));
     let folder = shared.models_folder(snapshot);
-    // Escapes stand for characters that nobody completes.
+    // Paths with escaped characters are not completed.
     let Some(folder) = folder.filter(|_| !typed.contains('\\')) else { return Some(Vec::new()) };
     let found = shared.look(move |neighbours| proposals(neighbours, &folder, &inner)).await;
     let range = snapshot.text.range(span);
@@ -170,8 +170,8 @@ pub async fn completion(
     Some(found.unwrap_or_default().into_iter().enumerate().map(item).collect())
 }
 
-/// Models in a folder and below it, and the folders in it. Of the root and of folders beside the schedule's
-/// own, only the direct contents.
+/// Models in a folder and below it, and the folders in it. For the root, and for folders outside of the
+/// schedule's own, only the direct contents.
 fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(String, CompletionItemKind)> {
     let place = folder.join(inner);
     let is_outside = inner.starts_with('/') || inner.split('/').any(|part| part == "..");

@@ -1,4 +1,5 @@
-//! Residency: the working sets among which the lines of an access stay, and the lines that it brings.
+//! Residency: for each access, the working sets within which its cache lines are used again, and the number
+//! of lines that it fetches.
 
 use super::access::{Access, LINE, Motion, Site};
 use crate::machine::Machine;
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Residency {
     /// Shares of the accesses, each with the bytes that the core touches until it returns to the line.
     shares: Vec<(f64, f64)>,
-    /// Lines that one access brings from there.
+    /// Lines that one access fetches, on average.
     lines: f64,
     /// Whether data decides the address, so that nothing fetches the line ahead.
     waits: bool,
@@ -19,7 +20,8 @@ pub struct Residency {
 /// The cost of the lines of some accesses that one level of memory serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineCost {
-    /// Bytes among which the lines stay.
+    /// The working set, in bytes, within which the lines are used again. It decides the level that serves
+    /// them.
     pub bytes: f64,
     /// Cycles for which one access occupies the path for lines, on average.
     pub busy: f64,
@@ -58,8 +60,8 @@ pub(super) fn place(
 /// The bytes that one iteration of each loop touches. A loop is named as in
 /// [`super::access::LoopAround::name`], the call by `None`.
 struct Footprints {
-    /// By loop and buffer: the sum over all accesses, and the most that they can touch together. Sums are
-    /// made in key order, so that they are the same in each run.
+    /// By loop and buffer: the sum of the bytes of all accesses, and the most bytes that they can touch
+    /// together. Sums add in key order, so that they are the same in each run.
     touched: BTreeMap<(Option<Value>, usize), (f64, f64)>,
     /// By loop: bytes of all buffers.
     loops: HashMap<Option<Value>, f64>,
@@ -101,7 +103,7 @@ fn size_of(access: &Access, sizes: &[f64]) -> f64 {
     sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY)
 }
 
-/// Accesses that move in the same way, and therefore lie on common lines: bytes and lines of each group.
+/// Groups of accesses whose addresses move alike, so that they share lines: bytes and lines of each group.
 struct MotionGroups(HashMap<Motion, (f64, f64)>);
 
 impl MotionGroups {
@@ -122,7 +124,7 @@ impl MotionGroups {
     }
 }
 
-/// The inputs from which residencies follow.
+/// The inputs for the computation of residencies.
 struct Placement<'p> {
     function: &'p Function,
     sizes: &'p [f64],
@@ -131,7 +133,7 @@ struct Placement<'p> {
 }
 
 impl Placement<'_> {
-    /// The residency of an access, neighbours on its lines left out.
+    /// The residency of an access, without the share of its lines that neighbouring accesses fetch.
     fn of(&self, access: &Access) -> Residency {
         let mut lines = 1.0;
         // For an access whose address data decides: the shares that return to a line in the loops so far, and
@@ -146,12 +148,12 @@ impl Placement<'_> {
             if let Some(random) = access.random {
                 let (first, touched) = self.first_touches(access, random, depth);
                 let first = first.min(rest);
-                // The access returns to a line after some iterations, when it has touched others.
+                // The access returns to a line after some iterations, in which it touches other lines.
                 shares.push((rest - first, iteration.max(touched)));
                 rest = first;
                 continue;
             }
-            // A line of the iteration before is still there.
+            // A line of the previous iteration is still in the nearest cache.
             if fresh == 0.0 || !self.machine.is_near(iteration) {
                 return residency(access, vec![(1.0, iteration)], lines);
             }

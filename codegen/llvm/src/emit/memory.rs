@@ -1,4 +1,4 @@
-//! Addresses, loads and stores of LIR, and what LLVM may assume of them.
+//! Addresses, loads and stores of LIR, and the guarantees about them for LLVM.
 
 use super::annotations::{TABLE_ALIGNMENT, instruction};
 use super::operands::Operands;
@@ -14,7 +14,7 @@ use inkwell::values::{
 };
 use sched_ir::lir::{self, Address, Keep, KernelKind, Scalar, Space, Ty, Value};
 
-/// Alias scopes of a function: one for each piece of memory that no other overlaps.
+/// Alias scopes of a function: one for each piece of memory that overlaps no other.
 struct AliasScopes<'ctx> {
     /// For each buffer: its scope, and all other scopes.
     of: Vec<(MetadataValue<'ctx>, MetadataValue<'ctx>)>,
@@ -55,9 +55,9 @@ pub(super) struct Memory<'a, 'ctx> {
     /// The model's tables.
     pub(super) tables: &'a [lir::Table],
     scopes: AliasScopes<'ctx>,
-    /// Whether the code is that of a launch.
+    /// Whether the code runs in a launch, on a GPU.
     pub(super) in_launch: bool,
-    /// The group of loads for which tables were reloaded last.
+    /// The last group of loads that reloaded the tables.
     reloaded: Option<u32>,
 }
 
@@ -90,7 +90,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         Ok(alignment(operands.space(at)?, at, scalar))
     }
 
-    /// Declares which memory an access may touch, and which not.
+    /// Attaches the alias scopes of an access: the memory that it may touch, and the memory that it cannot.
     pub(super) fn describe_scope(
         &self,
         operands: &Operands<'_, 'ctx>,
@@ -221,7 +221,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         Ok(())
     }
 
-    /// Refuses writes to memory that is only read.
+    /// Refuses writes to read-only memory.
     pub(super) fn check_writable(operands: &Operands, to: &Address) -> Result<(), LlvmError> {
         match operands.space(to)? {
             Space::Output | Space::Private | Space::Shared => Ok(()),
@@ -231,13 +231,14 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         }
     }
 
-    /// Asks the caches to fetch an address. In launches this is nothing: other threads hide the latency.
+    /// Prefetches the cache line of an address. Emits nothing in launches, since other threads hide the
+    /// latency.
     pub(super) fn prefetch(&self, operands: &Operands<'_, 'ctx>, at: &Address) -> Result<(), LlvmError> {
         if self.in_launch { Ok(()) } else { operands.ir.prefetch(self.pointer(operands, at, false)?) }
     }
 
-    /// Separates the first load of a group from earlier loads: a fence for this thread alone is no
-    /// instruction, but LLVM merges no loads across it.
+    /// Separates the first load of a group from earlier loads by a fence for this thread alone. The fence is
+    /// no instruction, but LLVM merges no loads across it.
     fn reload(&mut self, operands: &Operands, keep: Keep) -> Result<(), LlvmError> {
         if let Keep::Reload(group) = keep
             && self.reloaded != Some(group)

@@ -7,15 +7,15 @@ use sched_lang::legal_next::{self, Next};
 use sched_lang::schedule::Event;
 use sched_lang::variations::{Variation, Variations};
 
-/// Most variations that are proposed.
+/// Most variations to propose.
 const MOST: usize = 48;
-/// Most forms of a directive in the place of one that is there, and of one that is not.
+/// Most forms of a directive: in place of a directive of the schedule, and as a new directive.
 const FORMS: [usize; 2] = [6, 3];
-/// Directives that mostly help, before others.
+/// New directives to propose first, since they help most often.
 const FIRST: [&str; 7] =
     ["representation", "vectorize", "interleave", "unrollAndJam", "cache", "tile", "reorder"];
 
-/// Other schedules, each with what is to be done to get it.
+/// Variations of a schedule, each with a sentence that describes the change.
 pub fn proposals(
     (source, options): (&str, &Options),
     schedule: usize,
@@ -32,12 +32,12 @@ pub fn proposals(
     all.into_iter().filter_map(checked).collect()
 }
 
-/// Forms of a step: the likely one and others.
+/// Forms of a proposed directive: the most likely one, then others.
 fn forms(next: Next, most: usize) -> impl Iterator<Item = String> {
     std::iter::once(next.operation).chain(next.others).take(most).map(|operation| operation.to_string())
 }
 
-/// Other forms of a directive in its place.
+/// Proposals that replace a directive by another form of it.
 fn instead(source: &str, options: &Options, event: &Event) -> Vec<(String, String)> {
     let (start, end) = (event.span.start as usize, event.span.end as usize);
     let own = source.get(start..end).unwrap_or_default();
@@ -52,7 +52,7 @@ fn instead(source: &str, options: &Options, event: &Event) -> Vec<(String, Strin
     all.into_iter().flat_map(|next| forms(next, FORMS[0])).filter_map(other).take(FORMS[0]).collect()
 }
 
-/// Directives after the last one.
+/// Proposals that add a directive after the last one.
 fn after(source: &str, options: &Options, events: &[Event]) -> Vec<(String, String)> {
     let end = events.last().map_or(source.len(), |last| last.span.end as usize);
     let (Some(before), Some(rest)) = (source.get(..end), source.get(end..)) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Which nests a table is made of.
+//! Plans: the nests to time for each entry of a ledger's table.
 
 use super::advice;
 use super::entrants::Entrants;
@@ -12,15 +12,15 @@ use sched_lang::variations::{NumberLiteral, Variation, Variations};
 use schedc_driver::{Failure, ScheduleValues, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Values that are tried where none are given, the number's own among them.
+/// Number of values to try if the user gives none, including the present one.
 const VALUES: usize = 5;
-/// The factors of the others, from the nearest on.
+/// Factors of the values to try, as fractions, the nearest first.
 const FACTORS: [(i64, i64); 8] = [(1, 2), (2, 1), (1, 4), (4, 1), (1, 8), (8, 1), (1, 16), (16, 1)];
 
-/// The time of each entrant that was in a race.
+/// The times of the entrants of a race, by entrant; `None` without a sample.
 pub type Times = BTreeMap<usize, Option<Quartiles>>;
 
-/// Something to time, or why it cannot be.
+/// An entry of a table: an entrant to time, or the reason why there is none.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
     Runs(usize),
@@ -28,7 +28,7 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    /// The number of what runs.
+    /// The number of the entrant.
     pub(super) fn number(&self) -> Option<usize> {
         if let Entry::Runs(number) = self { Some(*number) } else { None }
     }
@@ -48,7 +48,7 @@ pub struct Plan {
     pub(super) advice: Vec<(String, Entry)>,
 }
 
-/// A number, and what is tried in its place.
+/// A number of the schedule, and the values to try in its place.
 struct Tries {
     name: String,
     value: i64,
@@ -218,7 +218,7 @@ fn no_param(name: &str, checked: &sched_lang::Checked) -> Failure {
     Failure::usage(format!("the schedule has no param {name} with a value"), help)
 }
 
-/// A number, and those that are a power of two away.
+/// Values near a number: the number itself, then its products with [`FACTORS`] that are whole and positive.
 fn near(value: i64) -> impl Iterator<Item = i64> {
     let others = FACTORS.into_iter().filter_map(move |(times, over)| {
         let is_whole = value % over == 0;
@@ -248,7 +248,7 @@ impl Plan {
         numbers.into_iter().collect()
     }
 
-    /// The entrants that have a line of their own, whatever their predicted cost.
+    /// The entrants of directives and sweeps. They are timed also if the cost model predicts them to be slow.
     pub fn needed(&self) -> Vec<usize> {
         let all = [&self.whole, &self.plain, &self.chosen].into_iter();
         let all = all.chain(self.prefixes.iter().map(|(_, _, entry)| entry));

@@ -13,12 +13,12 @@ use schedc_driver::{Failure, Source};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Rows that calls are simulated on.
+/// Rows of the sample for simulated calls.
 pub const SAMPLED: usize = 1024;
-/// Schedules of an earlier search that are timed again.
+/// Schedules of an earlier search to time again.
 const AGAIN: usize = 8;
 
-/// A schedule with what its counts say.
+/// A schedule with its predicted cost.
 struct Entry {
     text: String,
     nest: Nest,
@@ -32,7 +32,7 @@ pub struct Judge<'a> {
     pricer: &'a Pricer<'a>,
     rows: usize,
     began: Instant,
-    /// When this size began.
+    /// Time from `began` to the start of the search for this size.
     since: Duration,
     until: Duration,
     entries: Vec<Entry>,
@@ -43,7 +43,7 @@ pub struct Judge<'a> {
     field: Option<Field<'a>>,
     /// Counts of earlier searches.
     earlier: Vec<(String, f64)>,
-    /// Whether somebody has ended the search.
+    /// Whether the user has ended the search.
     pub ended: bool,
 }
 
@@ -55,7 +55,8 @@ pub fn nest(task: &Task, text: &str, rows: usize) -> Option<Nest> {
 }
 
 impl<'a> Judge<'a> {
-    /// None has been looked at. The search began then and may go on for this size until so much is spent.
+    /// A judge without schedules. `began` is the start of the whole search, `until` the deadline for this
+    /// call size.
     pub fn new(
         task: &'a Task<'a>,
         pricer: &'a Pricer<'a>,
@@ -89,12 +90,12 @@ impl<'a> Judge<'a> {
         &self.known
     }
 
-    /// Whether time is up.
+    /// Whether the time for this size is spent.
     pub fn is_over(&self) -> bool {
         self.ended || self.began.elapsed() >= self.until
     }
 
-    /// Looks at the schedule that schedc chooses, and at the best ones of an earlier search.
+    /// Prices the schedule that schedc chooses, and the best schedules of an earlier search.
     pub fn begin(&mut self, chosen: &str, watch: &mut Watch) -> Result<(), Failure> {
         self.chosen = chosen.to_string();
         let mut texts = vec![self.chosen.clone()];
@@ -105,7 +106,7 @@ impl<'a> Judge<'a> {
         self.time(&texts, watch)
     }
 
-    /// Looks at schedules.
+    /// Prices schedules, and times them if there is a GPU.
     pub fn look_at(&mut self, shapes: &[Shape], watch: &mut Watch) -> Result<(), Failure> {
         let texts: Vec<String> = shapes.iter().map(Shape::text).collect();
         let numbers = self.price(&texts, watch);
@@ -121,7 +122,7 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Microseconds of a call: measured where schedules are timed.
+    /// Microseconds of a call: measured if schedules are timed, else predicted.
     fn us(&self, number: usize) -> f64 {
         let Some(entry) = self.entries.get(number) else { return f64::INFINITY };
         let Some(field) = &self.field else { return entry.us };
@@ -182,7 +183,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Times schedules beside the best one, where there is a GPU.
+    /// Times schedules beside the best one, if there is a GPU.
     fn time(&mut self, texts: &[String], watch: &mut Watch) -> Result<(), Failure> {
         let Some(field) = self.field.as_mut().filter(|_| !self.ended) else { return Ok(()) };
         let mut racing = field.fastest(1);
@@ -198,7 +199,7 @@ impl<'a> Judge<'a> {
         all.min_by(|a, b| self.us(*a).total_cmp(&self.us(*b)))
     }
 
-    /// Whether an entry counts as found: another strategy than ours finds only what it proposes.
+    /// Whether an entry may be the result. Under a strategy other than schedc's own, only its proposals may.
     fn may_win(&self, number: usize) -> bool {
         let is_chosen = self.entries.get(number).is_some_and(|one| one.text == self.chosen);
         self.task.gpu.strategy == Strategy::Neighbours || !is_chosen
@@ -234,7 +235,7 @@ impl<'a> Judge<'a> {
         Ok(all.collect())
     }
 
-    /// The figures of an entry.
+    /// The entry as a result, with its measured or predicted speed.
     fn figures(&self, number: usize) -> Option<Best> {
         let entry = self.entries.get(number)?;
         let chosen = self.entries.iter().find(|one| one.text == self.chosen).unwrap_or(entry);

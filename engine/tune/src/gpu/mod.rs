@@ -24,12 +24,12 @@ use strategy::Setting;
 pub struct GpuSearch {
     /// The strategy that proposes schedules.
     pub strategy: Strategy,
-    /// Whether counts decide where a GPU could be asked for times.
+    /// Whether counts decide although a GPU could measure times.
     pub by_counts: bool,
 }
 
 impl GpuSearch {
-    /// Whether schedules are timed: there is a GPU, and nobody asks for counts.
+    /// Whether schedules are timed: there is a GPU, and the user does not request counts.
     pub fn is_timed(&self) -> bool {
         !self.by_counts && Gpu::present().is_some()
     }
@@ -48,10 +48,10 @@ pub struct Predicted {
     pub seconds: f64,
 }
 
-/// Steps of the search for the number of rows from which another schedule is better.
+/// Bisection steps in the search for the number of rows at which one schedule becomes slower than the next.
 const BISECTIONS: u32 = 4;
 
-/// Looks for the best schedule of each size.
+/// Searches the best schedule for each call size.
 pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<SearchResult, Failure> {
     if let Some(start) = task.start {
         return Err(Failure::usage(
@@ -95,7 +95,7 @@ pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Searc
     Ok(found)
 }
 
-/// The most rows for which the first of two schedules is better, roughly.
+/// The approximate largest number of rows for which the first of two schedules is better.
 fn bound(task: &Task, pricer: &Pricer, pair: &[Best]) -> usize {
     let [few, many] = pair else { return 0 };
     if few.schedule == many.schedule {

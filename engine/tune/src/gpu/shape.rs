@@ -1,44 +1,44 @@
-//! Schedules for GPUs as values: what the search changes is a number of these.
+//! Shapes: schedules for GPUs as values whose fields the search changes.
 
 use std::fmt::Write as _;
 
 /// Most threads of a block.
 pub const MOST_THREADS: u32 = 1024;
-/// Trees whose nodes a block copies at a time, where four rows are walked at once.
+/// Trees that a block copies at a time if its threads walk four rows at once.
 const PIECE: u32 = 50;
 
 /// The name of a representation of trees, as in schedules.
 pub type Layout = &'static str;
 
-/// The work of blocks and threads.
+/// The distribution of rows and trees over blocks and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A thread has rows and walks all trees.
+    /// Each thread walks all trees with its own rows.
     Rows {
         /// Rows of a block.
         block: u32,
         /// Rows of a thread: 1, or 4 whose bins share a word.
         rows: u32,
     },
-    /// A block has rows in one direction and groups of trees in the other: SilvanForge's template.
+    /// SilvanForge's template: the threads of a block are a grid of rows by groups of trees.
     Template {
         /// Rows of a block.
         block: u32,
         /// Rows of a thread.
         rows: u32,
-        /// Threads over trees.
+        /// Threads that share the trees of a row.
         trees: u32,
     },
-    /// Blocks have a tile of rows and a group of trees, and each thread walks one tree with one row.
+    /// Each block has some rows and a group of trees. Each of its threads walks one tree with one row.
     Groups {
         /// Rows of a block.
         block: u32,
         /// Trees of a group.
         trees: u32,
     },
-    /// A block has one row, and its threads have trees.
+    /// Each block has one row, and its threads share the trees.
     Trees {
-        /// Threads over trees; `None` for one per tree.
+        /// Threads that share the trees; `None` for one thread per tree.
         threads: Option<u32>,
     },
 }
@@ -46,7 +46,7 @@ pub enum Form {
 /// A schedule for GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The work of blocks and threads.
+    /// The distribution of rows and trees over blocks and threads.
     pub form: Form,
     /// The representation of trees.
     pub layout: Layout,
@@ -54,9 +54,9 @@ pub struct Shape {
     pub cached: bool,
     /// Walks of a thread that advance together.
     pub together: u32,
-    /// Steps that are straight-line code; 0 for none.
+    /// Steps of a walk as straight-line code; 0 for none.
     pub unrolled: u32,
-    /// Whether the threads of a block add up its sums, where trees are in threads.
+    /// Whether the threads of a block add up its sums, if they share trees.
     pub shared: bool,
 }
 
@@ -139,8 +139,8 @@ impl Shape {
         text
     }
 
-    /// Shapes that differ in one number, in the layout, or in one directive, for `all_trees` trees of depth
-    /// `depth`. Some of them may be illegal.
+    /// Shapes that differ from this one in one number, in the layout, or in one directive, for a model of
+    /// `all_trees` trees of depth `depth`. Some of them may be illegal.
     pub fn neighbours(&self, layouts: &[Layout], (all_trees, depth): (u32, u32)) -> Vec<Shape> {
         let mut all = Vec::new();
         let around = |n: u32, least: u32, most: u32| {

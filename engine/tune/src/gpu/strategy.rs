@@ -15,30 +15,30 @@ pub enum Strategy {
     Silvanforge,
 }
 
-/// Facts about a model and its calls.
+/// The numbers of a model and its calls that strategies use.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Rows of the calls.
     pub rows: usize,
     /// Features of a row.
     pub features: usize,
-    /// Trees.
+    /// Trees of the model.
     pub trees: u32,
-    /// The depth of the deepest one.
+    /// Depth of the deepest tree.
     pub depth: u32,
 }
 
-/// Most steps that are straight-line code: deeper trees would need too much padding.
+/// Most steps of a walk as straight-line code. Deeper trees would need too much padding.
 const UNROLLED: u32 = 10;
 
 impl Setting {
-    /// Steps that are straight-line code, where there are some.
+    /// Steps of a walk as straight-line code, for shapes that have such steps.
     fn unrolled(&self) -> u32 {
         self.depth.min(UNROLLED)
     }
 }
 
-/// A schedule that was looked at, with the time of a call: predicted, or measured.
+/// A schedule with its price: the predicted or measured time of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct PricedShape {
     /// The schedule.
@@ -47,7 +47,7 @@ pub struct PricedShape {
     pub us: f64,
 }
 
-/// A search step by step: proposes the next schedules from the results so far.
+/// A search in steps. Each step proposes schedules from the results so far.
 pub trait Steps {
     /// The next schedules, given all results so far. An empty list ends the search.
     fn next(&mut self, known: &[PricedShape]) -> Vec<Shape>;
@@ -62,7 +62,7 @@ impl Strategy {
         }
     }
 
-    /// As schedules and messages name it.
+    /// The name of the strategy in options and messages.
     pub fn name(self) -> &'static str {
         match self {
             Strategy::Neighbours => "neighbours",
@@ -71,7 +71,7 @@ impl Strategy {
     }
 }
 
-/// The best ones, the fastest first.
+/// The `count` fastest legal shapes, the fastest first.
 fn best(known: &[PricedShape], count: usize) -> Vec<Shape> {
     let mut all: Vec<&PricedShape> = known.iter().filter(|one| one.us.is_finite()).collect();
     all.sort_by(|a, b| a.us.total_cmp(&b.us));
@@ -88,7 +88,7 @@ struct Silvanforge {
 /// does so above [`MANY_FEATURES`] features.
 const SMALL_BATCH: usize = 2048;
 const MANY_FEATURES: usize = 128;
-/// Schedules that get sums in shared memory.
+/// Number of best schedules that the last step tries with sums in shared memory.
 const TOP: usize = 3;
 
 impl Silvanforge {
@@ -97,7 +97,8 @@ impl Silvanforge {
         let (blocks, threads) = if small { ([8, 32], [20, 50]) } else { ([32, 64], [2, 10]) };
         let mut all = Vec::new();
         for (block, trees) in blocks.into_iter().flat_map(|block| threads.map(|trees| (block, trees))) {
-            // The algorithm leaves the rows of a thread open: as few as a block has threads for.
+            // The algorithm does not fix the rows of a thread. These are the fewest for which the block has
+            // threads.
             let Some(rows) = [1, 2, 4].into_iter().find(|rows| block / rows * trees <= MOST_THREADS) else {
                 continue;
             };
@@ -132,19 +133,19 @@ struct Neighbours {
     centres: Vec<Shape>,
 }
 
-/// Layouts that are tried.
+/// Layouts to try.
 const LAYOUTS: [Layout; 5] = ["quantized", "array", "reorg", "sparse", "preorder"];
-/// Most trees of a group, each of which has a thread for each row of the block.
+/// Most trees of a group. A block has one thread for each of its rows and each tree of the group.
 const GROUP: u32 = 32;
-/// Rows from which blocks of many rows are looked at.
+/// Fewest rows per call for which blocks of many rows are tried.
 const SEVERAL: usize = 128;
-/// Most threads over trees of a block that has one row, at first.
+/// Most threads of a block with one row, among the first candidates.
 const TREE_THREADS: u32 = 512;
-/// Best ones whose neighbours are looked at side by side.
+/// Number of best schedules whose neighbours one step proposes.
 const WIDTH: usize = 2;
 
 impl Neighbours {
-    /// Candidates, those first whose blocks are small: they are counted soonest.
+    /// The first candidates, in ascending order of block size, since small blocks are simulated fastest.
     fn candidates(&self) -> Vec<Shape> {
         let Setting { rows, trees, .. } = self.setting;
         let trees = trees.max(1);

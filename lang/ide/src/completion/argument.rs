@@ -73,12 +73,12 @@ impl<'a> ArgumentPlace<'a> {
         prepared.is_taken(name) && !self.own.is_some_and(|own| prepared.makes(own, name))
     }
 
-    /// Whether an operation is legal here; not once the work is done.
+    /// Whether an operation is legal here. Always false after the budget of work is spent.
     fn fits(&mut self, operation: &Operation) -> bool {
         self.point.fits(operation, &mut self.work)
     }
 
-    /// Candidates about a loop, with the other arguments as they are written.
+    /// Candidates for a loop, with the other arguments as they are in the text.
     fn forms(&self, v: &NamedLoop) -> Vec<Operation> {
         let is_taken = |name: &str| self.is_taken(name);
         let forms = candidates::about(self.op, self.point.nest(), &v.0, v.1, &is_taken);
@@ -98,7 +98,7 @@ impl<'a> ArgumentPlace<'a> {
         self.signature.parameters.first().is_some_and(|parameter| parameter.role == Role::Index)
     }
 
-    /// Candidates of a directive that is about no single loop.
+    /// Candidates of a directive whose first argument is not a loop.
     fn all_forms(&self) -> Forms {
         candidates::of(self.op, self.point.nest(), &|_| false).into_iter().flatten().collect()
     }
@@ -152,7 +152,7 @@ impl<'a> ArgumentPlace<'a> {
         let replace = self.path();
         let mut names: Vec<(usize, NamedLoop)> =
             candidates::names(self.point.nest()).into_iter().enumerate().collect();
-        // Loops made last are the likeliest, and mostly small: in large nests the work goes to them.
+        // The latest loops are the likeliest and mostly small, so they come first within the budget of work.
         names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
         let mut all = Vec::new();
         for (place, named) in names {
@@ -177,7 +177,7 @@ impl<'a> ArgumentPlace<'a> {
             .documentation(format!("Legal here, for example:\n```sched\n{form}\n```"))
     }
 
-    /// Loops that form a chain with those that are named already.
+    /// Loops that, with those in the text, form a chain of perfectly nested loops.
     fn reordered(&mut self) -> Vec<Completion> {
         let replace = self.path();
         let count = self.call.arguments.len();
@@ -217,7 +217,7 @@ impl<'a> ArgumentPlace<'a> {
         }
     }
 
-    /// The loops that are named, this one, and whatever stands between them.
+    /// The loops in the text, this one, and all loops between them.
     fn chain(&self, given: &[Select], (select, id): &NamedLoop) -> Option<Vec<Select>> {
         let nest = self.point.nest();
         let mut ids = vec![*id];
@@ -237,7 +237,7 @@ impl<'a> ArgumentPlace<'a> {
         Some(order)
     }
 
-    /// Names that are free.
+    /// Unused names for new loops.
     fn new_names(&mut self) -> Vec<Completion> {
         let replace = word(self.analysis.source(), self.offset, is_name);
         let nest = self.point.nest();
@@ -248,7 +248,7 @@ impl<'a> ArgumentPlace<'a> {
         let is_taken = |name: &str| self.is_taken(name) || other == Some(name);
         let (first, second) = candidates::fresh(nest, sort, &is_taken);
         let parameter = self.signature.parameters.get(self.call.at).map_or("", |parameter| parameter.name);
-        // Beside a name that is given already, the first free one goes on counting.
+        // If the other name is in the text, the first unused name continues its numbers.
         let name = if self.call.at == 1 || other.is_some() { first } else { second };
         vec![
             Completion::new(CompletionKind::Index, name, replace)
@@ -296,14 +296,14 @@ impl<'a> ArgumentPlace<'a> {
         all
     }
 
-    /// The loop that the directive is about.
+    /// The loop that the first argument names.
     fn named(&self) -> Option<NamedLoop> {
         let select = self.written(0).and_then(Select::read)?;
         let ids = self.point.nest().select(DirectiveIndex(0), 0, &select).ok()?;
         Some((select, *ids.first()?))
     }
 
-    /// Inside a longer expression nothing can be tried.
+    /// Names and functions inside a longer expression, where no number can be tried for legality.
     fn in_expression(&self) -> Vec<Completion> {
         let replace = word(self.analysis.source(), self.offset, is_name);
         let before = self.call.stmt.span.start as usize;
@@ -345,7 +345,7 @@ impl<'a> ArgumentPlace<'a> {
         all
     }
 
-    /// Without a profile of the leaves only one of the ways to tile trees is legal.
+    /// Words for the tiling of trees. Without a profile of the leaves only one is legal.
     fn tilings(&self, replace: Span) -> Vec<Completion> {
         let profiled = self.analysis.options().model.as_ref().is_some_and(|model| model.profiled);
         let ways = TILINGS.iter().filter(|way| profiled || **way != "probability");

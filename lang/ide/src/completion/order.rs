@@ -1,10 +1,10 @@
 //! The order of proposals: steps that a fast schedule takes next come first.
 //!
-//! Taking the first proposal again and again writes a schedule that schedc may choose itself: tile the rows,
-//! take a tree for a whole block, share blocks among threads, copy their rows, choose a layout, fill the
-//! vectors, interleave several of them. Layouts come in their turns, as for the chooser
-//! (`sched_nest::Layout::turn`). Directives that the schedule has already come later. Gains from the cost
-//! model, where there are some, go before this order (`gains.rs`).
+//! An author who always accepts the first proposal gets a schedule that schedc could choose: tile the rows,
+//! walk a tree with a whole block, share blocks among threads, copy their rows, choose a layout, fill the
+//! vectors, interleave several of them. Layouts have the chooser's order (`sched_nest::Layout::turn`).
+//! Directives that the schedule already has come later. Predicted gains, if known, take precedence over this
+//! order (`gains.rs`).
 
 use sched_lang::TargetKind;
 use sched_lang::device::Limits;
@@ -26,9 +26,9 @@ const STEPS: &[Op] = &[
     Op::Interleave,
     Op::UnrollAndJam,
 ];
-/// Rows of a block whose rows are walked in vectors, as schedc chooses it.
+/// Rows of a block for walks in vectors, as schedc chooses it.
 const VECTOR_BLOCK: i64 = 256;
-/// Rows of a block whose rows are walked one by one, as schedc chooses it.
+/// Rows of a block for walks one by one, as schedc chooses it.
 const SCALAR_BLOCK: i64 = 64;
 /// Most vectors of rows that are interleaved: there are at most 32 registers, and each vector needs a few.
 const MOST_VECTORS: i64 = 8;
@@ -40,7 +40,7 @@ const LONG_REGISTER: u32 = 256;
 pub(crate) struct Rank(u8, usize, usize);
 
 impl Rank {
-    /// Whether a fast schedule takes this step next.
+    /// Whether a fast schedule has this directive next.
     pub(crate) fn is_next(self) -> bool {
         self.0 == 0
     }
@@ -120,8 +120,8 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    /// The turn of a layout, behind all others if it does not suit the model. Without a model, trees may have
-    /// any shape.
+    /// The position of a layout in the chooser's order, after all others if it does not suit the model.
+    /// Without a model, only layouts for trees of any shape suit.
     fn turn(&self, layout: Layout) -> usize {
         let suits = self.model.map_or(layout.shapes() == Shapes::Any, |model| layout.suits(model));
         let behind = if suits { 0 } else { Layout::ALL.len() };

@@ -1,4 +1,4 @@
-//! Named numbers, model properties, functions, and what expressions come to.
+//! Hovers for named numbers, model properties, functions and values of expressions.
 
 use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 
@@ -8,12 +8,12 @@ use sched_lang::Param;
 use sched_lang::resolve::{Arg, PROPERTIES};
 use sched_nest::sym::{Property, Sym};
 
-/// The name of a param or const where it is declared.
+/// The name of a param or const in its declaration.
 pub(super) fn declared(analysis: Here, name: &Ident) -> Option<Hover> {
     named(analysis, &name.text).map(|markdown| Hover::new(name.span, markdown).page("language/params"))
 }
 
-/// A number that a directive is given: a name in it, or what all of it comes to.
+/// A number as an argument: the name under the cursor, or the value of the whole expression.
 pub(super) fn argument(analysis: Here, stmt: &Stmt, at: usize, expr: &Expr, offset: usize) -> Option<Hover> {
     let found = expression(analysis, expr, offset);
     if found.is_some() || matches!(expr.kind, ExprKind::Int(_)) {
@@ -22,7 +22,7 @@ pub(super) fn argument(analysis: Here, stmt: &Stmt, at: usize, expr: &Expr, offs
     let prepared = analysis.prepared();
     let call = prepared.step_at(stmt.span).and_then(|step| prepared.call(step))?;
     let Some(Arg::Number(value)) = call.args.get(at) else { return None };
-    // Without a model an expression often comes to nothing but itself.
+    // Without a model, many expressions have no value.
     value.as_int()?;
     Some(Hover::new(expr.span, format!("`{}` = **{value}**", analysis.text(expr.span))))
 }
@@ -57,7 +57,7 @@ pub(super) fn in_brackets(analysis: Here, path: &Path, offset: usize) -> Option<
     expression(analysis, inside, offset)
 }
 
-/// Facts about a declared name.
+/// Text on a declared name.
 pub(crate) fn named(analysis: Here, name: &str) -> Option<String> {
     let checked = analysis.checked();
     if let Some(param) = checked.params.iter().find(|param| param.name == name) {
@@ -104,7 +104,7 @@ pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
     })
 }
 
-/// The value of a fact, where it is known.
+/// The value of a property, if it is known.
 pub(crate) fn property_value(analysis: Here, property: Property) -> Option<i64> {
     let model = analysis.options().model.as_deref();
     match property {
@@ -118,7 +118,7 @@ pub(crate) fn property_value(analysis: Here, property: Property) -> Option<i64> 
     }
 }
 
-/// The meaning of a fact, in one sentence.
+/// The meaning of a property, in one sentence.
 pub(crate) fn property_meaning(property: Property) -> &'static str {
     match property {
         Property::Rows => "the rows of the call.",
