@@ -1,4 +1,4 @@
-/* Serves predictions in several threads, and swaps the model in the meantime.
+/* Serves predictions in several threads, and swaps the model between their calls.
  *
  * In the folder of this file, with the files of two models with equal features in place of MODEL and OTHER:
  *
@@ -19,7 +19,8 @@
 
 enum { THREADS = 4, SWAPS = 200 };
 
-/* A model and its users: each running call, and the program while the model serves. The last user closes the
+/* A model and its number of users: each running call is one, and so is the program while this model serves.
+* The last user closes the
  * model, so no call waits for a swap, and no swap for a call. */
 typedef struct served_model {
     schedc_model *model;
@@ -45,7 +46,7 @@ static schedc_model *open_model(const char *path)
     return model;
 }
 
-/* The first number of the prediction, whatever its type. */
+/* The first number of the prediction, as a double. */
 static double predict(const schedc_model *model)
 {
     union {

@@ -1,4 +1,5 @@
-// Predicts a few rows with a compiled model, which is opened by its path, whatever its prefix.
+// Predicts a few rows with a compiled model. The loader opens the library by its path and finds its functions,
+// also if they were built with another prefix.
 //
 // In the folder of this file, with a model's file in place of MODEL:
 //
@@ -7,7 +8,7 @@
 //     c++ -std=c++11 -o predict predict.cpp -ldl
 //     ./predict ./libmodel.so
 //
-// The second command writes schedc.h, the header of the loader.
+// The second command writes schedc.h, which contains the loader.
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -16,7 +17,7 @@
 
 #include "schedc.h"
 
-// A model that closes with its last user.
+// A compiled model. The last copy of this object closes it.
 class Model {
 public:
     explicit Model(const std::string &path)
@@ -30,7 +31,7 @@ public:
 
     int32_t features() const { return schedc_model_num_features(handle.get()); }
 
-    // An output of packed rows, in doubles.
+    // Computes an output (such as SCHEDC_VALUE) of packed rows, converted to doubles.
     std::vector<double> call(int32_t kind, const std::vector<float> &rows) const
     {
         const int64_t count = static_cast<int64_t>(rows.size()) / features();

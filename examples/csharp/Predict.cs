@@ -1,4 +1,4 @@
-// Predicts a few rows with a compiled model, by platform invocation.
+// Predicts a few rows with a compiled model, through platform invocation (P/Invoke).
 //
 // In the folder of this file, with a model's file in place of MODEL:
 //
@@ -6,7 +6,7 @@
 //     mcs Predict.cs
 //     LD_LIBRARY_PATH=. mono Predict.exe
 //
-// A .NET project takes the file unchanged.
+// The file also works unchanged in a .NET project.
 using System;
 using System.Globalization;
 using System.Runtime.InteropServices;
@@ -25,7 +25,7 @@ static class Schedc
     [DllImport("libmodel.so")]
     public static extern int schedc_output_type(int kind);
 
-    // A model predicts floats or doubles, by its output type.
+    // Both declarations name the same function. It writes floats or doubles; schedc_output_type tells which.
     [DllImport("libmodel.so", EntryPoint = "schedc_predict")]
     public static extern int predict_floats([In] float[] rows, long count, [Out] float[] values);
 
@@ -60,7 +60,7 @@ static class Program
 
     static void Main()
     {
-        // Numbers made up for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
+        // Made-up rows for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
         int features = Schedc.schedc_num_features();
         float[] rows = new float[4 * features];
         for (int row = 0; row < 4; row++)

@@ -1,4 +1,5 @@
-// Predicts a few rows with a compiled model, which is opened by its path, whatever its prefix.
+// Predicts a few rows with a compiled model. The loader opens the library by its path and finds its functions,
+// also if they were built with another prefix.
 //
 // In the folder of this file, with a model's file in place of MODEL:
 //
@@ -6,7 +7,7 @@
 //	schedc build --emit loader
 //	go run predict.go ./libmodel.so
 //
-// The second command writes schedc.h, the header of the loader; cgo compiles it with the C compiler.
+// The second command writes schedc.h, which contains the loader. cgo compiles it with the C compiler.
 package main
 
 /*
@@ -23,7 +24,7 @@ import (
 	"unsafe"
 )
 
-// Model is a compiled model that is open.
+// Model is an open library of a compiled model.
 type Model struct {
 	handle *C.schedc_model
 }
@@ -40,13 +41,13 @@ func Open(path string) (*Model, error) {
 	return &Model{handle}, nil
 }
 
-// Close closes the model. No call of it may be running.
+// Close closes the library. No call of the model may be running.
 func (m *Model) Close() { C.schedc_close(m.handle) }
 
 // Features returns the number of columns of a row.
 func (m *Model) Features() int { return int(C.schedc_model_num_features(m.handle)) }
 
-// Predict predicts packed rows.
+// Predict returns the predictions of packed rows, row by row.
 func (m *Model) Predict(rows []float32) ([]float64, error) {
 	count := len(rows) / m.Features()
 	numbers := count * int(C.schedc_model_num_outputs(m.handle, C.SCHEDC_VALUE))
@@ -82,7 +83,7 @@ func run() error {
 		return err
 	}
 	defer model.Close()
-	// Numbers made up for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
+	// Made-up rows for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
 	var rows []float32
 	for row := 0; row < 4; row++ {
 		for feature := 0; feature < model.Features(); feature++ {

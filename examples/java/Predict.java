@@ -1,4 +1,4 @@
-// Predicts a few rows with a compiled model, by Java's foreign function interface (Java 22 or later).
+// Predicts a few rows with a compiled model, through Java's foreign function interface (Java 22 or later).
 //
 // In the folder of this file, with a model's file in place of MODEL:
 //
@@ -26,7 +26,7 @@ public class Predict {
 
     public static void main(String[] args) throws Throwable {
         Path path = Path.of(args.length > 0 ? args[0] : "libmodel.so").toAbsolutePath();
-        // Closing the arena unloads the library, so no call may be running then.
+        // Closing the arena unloads the library. No call may be running at that time.
         try (Arena arena = Arena.ofShared()) {
             SymbolLookup library = SymbolLookup.libraryLookup(path, arena);
             MethodHandle predict = function(library, "schedc_predict",
@@ -37,7 +37,7 @@ public class Predict {
             int columns = (int) function(library, "schedc_num_outputs", ofKind).invokeExact(VALUE);
             boolean wide = (int) function(library, "schedc_output_type", ofKind).invokeExact(VALUE) == F64;
 
-            // Made-up numbers for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
+            // Made-up rows for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
             int count = 4;
             MemorySegment rows = arena.allocate(JAVA_FLOAT, (long) count * features);
             for (int row = 0; row < count; row++)

@@ -10,7 +10,7 @@
 
 use std::ffi::{c_char, c_void, CStr};
 
-/// `schedc_call` of libmodel.h, up to the fields that are used here; `size` is the size of this part.
+/// The first fields of `schedc_call` in libmodel.h, which suffice here. `size` states the size of this part.
 #[repr(C)]
 struct Call {
     size: u32,
@@ -35,7 +35,7 @@ extern "C" {
     fn schedc_error(status: i32) -> *const c_char;
 }
 
-/// An output of contiguous rows of doubles.
+/// Computes an output of packed rows of floats, converted to doubles.
 fn predict(kind: i32, rows: &[f32]) -> Result<Vec<f64>, String> {
     // SAFETY: the functions take any number.
     let (features, columns, is_wide) = unsafe {
@@ -68,7 +68,7 @@ fn main() -> Result<(), String> {
     if version != 1 {
         return Err(format!("the model has version {version} of the interface"));
     }
-    // Made-up numbers for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
+    // Made-up rows for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10.
     let rows: Vec<f32> = (0..4)
         .flat_map(|row| (0..features).map(move |feature| ((row + 1) * (feature + 1)) as f32 / 10.0))
         .collect();

@@ -101,8 +101,8 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// The mean time of `calls` consecutive calls for the margins of `batch` rows each, by the GPU's own clock.
-    /// The calls go through the resident rows in order. The host's part of a call does not count.
+    /// The mean time of `calls` consecutive calls for the margins of `batch` rows each, by the GPU's own
+    /// clock. The calls go through the resident rows in order. The host's part of a call does not count.
     ///
     /// # Errors
     /// When a call fails, or fewer than `batch` rows are resident.
@@ -135,15 +135,16 @@ impl<'a> Resident<'a> {
         let n_rows = if batch <= self.room && first + batch <= self.count { batch as i64 } else { -1 };
         let stream = self.stream.as_inner().cast();
         let call = Call { memory: 1, stream, ..Call::new(Kind::Raw, dtype, rows, n_rows, out) };
-        // SAFETY: rows and output are in the GPU's memory and have the lengths that the call states. They live
-        // until the stream is done, since `drop` waits for it.
+        // SAFETY: rows and output are in the GPU's memory and have the lengths that the call states. They
+        // live until the stream is done, since `drop` waits for it.
         unsafe { runtime::call(model, &call) }
     }
 }
 
 impl Drop for Resident<'_> {
     fn drop(&mut self) {
-        // The buffers are freed after this. If the wait fails, the device has failed, and no kernel uses them.
+        // The buffers are freed after this. If the wait fails, the device has failed, and no kernel uses
+        // them.
         let _ = CurrentContext::synchronize();
     }
 }

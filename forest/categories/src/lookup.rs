@@ -88,8 +88,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The code of a cell without a type, as in CSV. `value` parses the cell: `None` if it is not a number, NaN
-    /// if it is missing. It is called at most once, and only if the cell is not the name of a category.
+    /// The code of a cell without a type, as in CSV. `value` parses the cell: `None` if it is not a number,
+    /// NaN if it is missing. It is called at most once, and only if the cell is not the name of a category.
     ///
     /// # Errors
     /// A [`Refusal`] if it is not certain which category the cell means.
@@ -228,9 +228,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number itself, if it is a code. A number that is no code but a name is a mistake: the user meant the
-    /// name. Any other number is passed on as the trainer does, unless the user chose a treatment of unknown
-    /// categories.
+    /// The number itself, if it is a code. A number that is no code but a name is a mistake: the user meant
+    /// the name. Any other number is passed on as the trainer does, unless the user chose a treatment of
+    /// unknown categories.
     fn of_code(&self, number: Cell<'_>) -> Result<f64, Refusal> {
         let value = match number {
             Cell::Integer(number) => number as f64,

@@ -121,7 +121,8 @@ impl WholeNumbers {
 pub struct Missing {
     /// The number.
     pub value: f64,
-    /// Whether values are rounded to single precision before the comparison. Set if the model reads such rows.
+    /// Whether values are rounded to single precision before the comparison. Set if the model reads such
+    /// rows.
     pub single: bool,
 }
 
@@ -259,8 +260,8 @@ impl Rows {
 pub struct Reading<'a> {
     /// Names of columns to return beside the rows.
     pub keep: &'a [String],
-    /// The number of these columns, counted from the end, whose numbers go to [`Batch::beside`] instead of the
-    /// results.
+    /// The number of these columns, counted from the end, whose numbers go to [`Batch::beside`] instead of
+    /// the results.
     pub beside: usize,
     /// The part of the rows to read; `None` for all.
     pub shard: Option<Shard>,

@@ -177,7 +177,8 @@ pub struct Predicted {
     pub over_chosen: Option<f64>,
     /// The variations, the fastest first.
     pub advice: Vec<PredictedAdvice>,
-    /// Number of variations that the cost model predicts to be clearly slower. They are not compiled or timed.
+    /// Number of variations that the cost model predicts to be clearly slower. They are not compiled or
+    /// timed.
     pub surely_slower: usize,
 }
 
