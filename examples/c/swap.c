@@ -20,8 +20,7 @@
 enum { THREADS = 4, SWAPS = 200 };
 
 /* A model and its number of users: each running call is one, and so is the program while this model serves.
-* The last user closes the
- * model, so no call waits for a swap, and no swap for a call. */
+ * The last user closes the model, so no call waits for a swap, and no swap for a call. */
 typedef struct served_model {
     schedc_model *model;
     long users;

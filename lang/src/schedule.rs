@@ -23,7 +23,7 @@ pub struct Header {
     pub target_span: Option<Span>,
 }
 
-/// A named number that can be set from outside.
+/// A named number that options such as `--set` can change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
     /// Its name.
@@ -36,7 +36,7 @@ pub struct Param {
     pub value: Sym,
     /// Choices to try.
     pub choices: Vec<Sym>,
-    /// Whether it was set from outside.
+    /// Whether an option changed its value.
     pub overridden: bool,
 }
 
@@ -67,7 +67,7 @@ impl Checked {
     }
 }
 
-/// Origins and successors of the index variables of a schedule, as far as it is legal.
+/// Origins and successors of the index variables of a schedule, up to the first directive that is not legal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lineage {
     /// All index variables in the order in which they were made; the two roots come first.

@@ -3,8 +3,8 @@
 //! [`cost`] passes over the code of a kernel as a core would run it. Numbers of iterations and addresses
 //! follow from the number of rows and the model's tables. One iteration of a loop therefore stands for all
 //! that are like it. Each operation occupies a unit of the core for as long as the [`Machine`] says, and its
-//! result is available after a latency. A loop takes as long as its busiest resource, or as long as its
-//! iterations wait for each other. Loads that the first cache does not serve take longer (`memory`).
+//! result is available after a latency. The time of a loop follows from its busiest resource and from the
+//! latency of values that its iterations pass on. Loads beyond the first cache take longer (`memory`).
 //! [`breakdown()`] attributes the cycles to the loops of the nest.
 //!
 //! Addresses of the threads of a warp depend on data, so code for GPUs is estimated otherwise. [`cost_on`]

@@ -1,31 +1,32 @@
-//! A reader of JSON that also has the bare numbers `NaN`, `Infinity` and `-Infinity`, which XGBoost writes.
+//! A reader of JSON that also accepts the bare numbers `NaN`, `Infinity` and `-Infinity`, as XGBoost writes
+//! them.
 //!
-//! This reader parses containers and bare numbers, and hands every other value to serde_json. So values mean
-//! the same to both readers, and quoted texts are never searched for bare numbers.
+//! This reader parses containers and bare numbers, and passes every other value to serde_json. So both
+//! readers agree on values, and bare numbers inside of quoted texts have no effect.
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::de::SliceRead;
 
-/// Most containers inside each other, as in serde_json.
+/// Maximum nesting of containers, as in serde_json.
 const MAX_NESTING: u32 = 128;
 
 /// Bare numbers with their values.
 const LITERALS: [(&[u8], f64); 3] =
     [(b"NaN", f64::NAN), (b"Infinity", f64::INFINITY), (b"-Infinity", f64::NEG_INFINITY)];
 
-/// The bare number with which the bytes begin, if there is one.
+/// The bare number at the start of the bytes, if there is one.
 fn literal(bytes: &[u8]) -> Option<(&'static [u8], f64)> {
     LITERALS.into_iter().find(|(name, _)| bytes.starts_with(name))
 }
 
-/// Whether a bare number stands at a position, or one byte before it: serde_json looks at a sign first.
+/// Whether a bare number begins at a position, or one byte before it, since serde_json consumes a sign first.
 pub(super) fn stands_at(bytes: &[u8], position: usize) -> bool {
     let begins = |at: usize| bytes.get(at..).is_some_and(|rest| literal(rest).is_some());
     begins(position) || position.checked_sub(1).is_some_and(begins)
 }
 
-/// The reader of a document.
+/// A reader of one document.
 pub(super) struct Reader<'de> {
     bytes: &'de [u8],
     position: usize,
@@ -37,7 +38,7 @@ pub(super) struct Reader<'de> {
 pub(super) struct Error {
     /// The message for the user.
     pub message: String,
-    /// Whether the document is well-formed and a value is not the one that was expected.
+    /// Whether the document is well-formed, but has a value that the caller did not expect.
     pub is_data: bool,
 }
 
@@ -79,12 +80,12 @@ impl<'de> Reader<'de> {
         Reader { bytes, position: 0, nesting: 0 }
     }
 
-    /// The byte up to which the document was read.
+    /// The number of bytes read so far.
     pub(super) fn position(&self) -> usize {
         self.position
     }
 
-    /// Checks that nothing follows.
+    /// Checks that only white space follows.
     pub(super) fn end(&mut self) -> Result<(), Error> {
         match self.peek() {
             None => Ok(()),
@@ -92,7 +93,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// The next byte that is no white space.
+    /// The next byte that is not white space.
     fn peek(&mut self) -> Option<u8> {
         let rest = self.bytes.get(self.position..)?;
         let skipped = rest.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))?;
@@ -116,7 +117,7 @@ impl<'de> Reader<'de> {
         Error::syntax("EOF while parsing a value")
     }
 
-    /// Takes a bare number.
+    /// Consumes a bare number, if one follows.
     fn bare(&mut self) -> Option<f64> {
         self.peek()?;
         let (name, value) = literal(self.bytes.get(self.position..)?)?;
@@ -124,7 +125,7 @@ impl<'de> Reader<'de> {
         Some(value)
     }
 
-    /// Takes the bytes of a text, a number or a word.
+    /// Consumes a text, a number or a word, and returns its bytes.
     fn scalar(&mut self) -> Result<&'de [u8], Error> {
         let first = self.peek().ok_or_else(|| self.ended())?;
         let rest = &self.bytes[self.position..];
@@ -144,7 +145,7 @@ impl<'de> Reader<'de> {
         Ok(&rest[..length])
     }
 
-    /// Reads a value that is no container, by way of serde_json.
+    /// Reads a value that is not a container, by serde_json.
     fn read<T>(
         &mut self,
         read: impl FnOnce(&mut serde_json::Deserializer<SliceRead<'de>>) -> serde_json::Result<T>,
@@ -161,7 +162,7 @@ impl<'de> Reader<'de> {
         })
     }
 
-    /// Reads what is inside of a container, with `begin` as its first byte.
+    /// Reads the contents of a container, and limits the nesting.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Items<'_, 'de>) -> Result<T, Error>) -> Result<T, Error> {
         if self.nesting == MAX_NESTING {
             return Err(Error::syntax("recursion limit exceeded"));
@@ -179,7 +180,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// The length of a text with its quotes.
+/// The length of a quoted text, quotes included.
 fn end_of_text(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -260,7 +261,7 @@ struct Items<'r, 'de> {
 }
 
 impl Items<'_, '_> {
-    /// Goes to the next item. False at the end.
+    /// Advances to the next item. Returns false at the end.
     fn next(&mut self) -> Result<bool, Error> {
         if self.reader.peek() == Some(self.close) {
             self.reader.position += 1;

@@ -1,4 +1,4 @@
-//! From the lines of a tree to a [`Tree`].
+//! Converts the lines of a tree to a [`Tree`].
 
 use super::text::{Fields, SAVE, excerpt};
 use crate::MAX_DEPTH;
@@ -9,7 +9,7 @@ use crate::forest::{Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree};
 use sched_diagnostics::Code;
 use std::collections::HashMap;
 
-/// The facts of a model that its trees need.
+/// Properties of the model that the conversion of a tree uses.
 pub(super) struct Context {
     pub num_features: usize,
     pub target: u32,
@@ -17,7 +17,7 @@ pub(super) struct Context {
     pub source: u32,
 }
 
-/// Sets of categories, each kept once.
+/// Sets of categories, each stored once.
 pub(super) struct Sets {
     places: HashMap<CategorySet, u32>,
     /// Members that may still be added.
@@ -25,9 +25,9 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// The sets of a file of `bytes` bytes. LightGBM puts at most half of a feature's categories into a set,
-    /// so files have fewer members than this; more are refused, since a few bytes of text may stand for 32 of
-    /// them.
+    /// An empty collection for a file of `bytes` bytes, with a limit on members. LightGBM puts at most half
+    /// of a feature's categories into a set, so its files stay below the limit. Without one, a small file
+    /// could exhaust memory, since a few bytes of text encode up to 32 members.
     pub(super) fn of_file(bytes: usize) -> Sets {
         Sets { places: HashMap::new(), room: bytes.saturating_mul(2) }
     }
@@ -73,7 +73,7 @@ const KEYS: [&str; 15] = [
 
 type Lines<'a> = Fields<'a, 15>;
 
-/// Converts a tree. The second list is empty where its leaves are plain values.
+/// Converts a tree. The second list has its linear leaves; it is empty if all leaves are constants.
 pub(super) fn convert(
     text: &str,
     context: &Context,
@@ -104,7 +104,7 @@ pub(super) fn convert(
     let mut categories = Categories::read(&lines, num_leaves)?;
     let mut tree = arrange(&nodes, &values, context, |node| categories.predicate(&nodes, node, sets))?;
     if linear.iter().all(|leaf| leaf.terms.is_empty()) {
-        // Constants alone are plain values.
+        // A tree whose linear leaves are all constants has plain leaves.
         for leaf in &mut tree.leaves {
             if let Some(linear) = linear.get(leaf.source as usize) {
                 leaf.values = [linear.constant].into();
@@ -116,7 +116,7 @@ pub(super) fn convert(
     Ok((tree, linear))
 }
 
-/// The way out of leaves that are NaN.
+/// Help for leaves that are NaN.
 const OVERFLOWN: &str = "LightGBM predicts NaN for rows that reach the leaf: labels, weights or gradients \
                          were NaN, infinite or too \
                          large; scale or remove them and train again";
@@ -147,7 +147,7 @@ struct Nodes {
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
-/// The values that a numeric node takes for missing.
+/// The values that a numeric node treats as missing.
 #[derive(Clone, Copy, PartialEq)]
 enum Missing {
     Nothing,
@@ -219,11 +219,11 @@ fn check_features(features: &[u32], key: &str, context: &Context) -> Result<(), 
     })
 }
 
-/// The sets of categories of a tree: words of 32 bits, of which each set has a run.
+/// The sets of categories of a tree: consecutive ranges of a list of 32-bit words.
 struct Categories {
     bounds: Vec<usize>,
     words: Vec<u32>,
-    /// The places of sets that nodes have asked for.
+    /// For each set of the tree, its index among the forest's sets, after a node has used it.
     places: Vec<Option<u32>>,
 }
 
@@ -256,7 +256,7 @@ impl Categories {
         if kind & CATEGORICAL == 0 {
             return Ok(nodes.numeric(node, Missing::of(kind).unwrap_or(Missing::Nothing)));
         }
-        // The threshold of such a node is the number of its set.
+        // The threshold of a categorical node is the number of its set.
         let number = nodes.thresholds[node];
         let index =
             Some(number as usize).filter(|&index| index as f64 == number && index < self.places.len());
@@ -285,7 +285,7 @@ impl Categories {
 /// The categories whose bits are set; `count` is their number.
 fn members(words: &[u32], count: usize) -> CategorySet {
     let mut members = Vec::with_capacity(count);
-    // A value's category is below 2^31.
+    // Categories are below 2^31, so later words cannot match.
     for (word, &bits) in (0..1 << 26).zip(words) {
         let mut left = bits;
         while left != 0 {
@@ -317,14 +317,14 @@ fn linear_leaves(
     Ok(constants.into_iter().zip(counts).map(leaf).collect())
 }
 
-/// A node to be visited: one that is not negative is an inner node, others are leaves in the complement.
+/// A node to visit. A negative number is the bitwise complement of a leaf's index; others are inner nodes.
 struct Todo {
     node: i32,
     depth: u32,
     link: Option<Link>,
 }
 
-/// The place that waits for a node.
+/// The child slot of a parent, to be filled with a node.
 #[derive(Clone, Copy)]
 struct Link {
     /// The parent in the forest.
@@ -334,7 +334,7 @@ struct Link {
     is_left: bool,
 }
 
-/// Brings nodes into depth-first order.
+/// Sorts the nodes into depth-first order.
 fn arrange(
     nodes: &Nodes,
     values: &[f64],
@@ -388,14 +388,14 @@ fn arrange(
     Ok(tree)
 }
 
-/// The nodes that were met.
+/// The nodes visited so far, to detect cycles and shared children.
 struct Seen {
     inner: Vec<bool>,
     leaves: Vec<bool>,
 }
 
 impl Seen {
-    /// The index of a node among those of its kind, which is met for the first time.
+    /// Marks a node as visited. Returns its index among inner nodes or leaves.
     fn meet(&mut self, node: i32, link: Option<Link>) -> Result<usize, ModelError> {
         let (array, parent) = match link {
             Some(Link { parent, is_left: false, .. }) => ("right_child", parent),

@@ -1,14 +1,13 @@
-//! Protocol buffers, read in place: a message is the bytes that it lies in, and its fields are looked up when
-//! they are wanted.
+//! Protocol buffers, read in place. A message is a slice of the file, and each access to a field scans it.
 //!
-//! Nothing is allocated, since a message of two bytes can be an empty node of a graph: a struct for each
-//! would take many times the memory of the file.
+//! The reader allocates no structures: an empty node of a graph takes two bytes, so a structure for each node
+//! could take many times the memory of the file.
 
 use crate::codes;
 use crate::error::ModelError;
 use sched_diagnostics::Place;
 
-/// A message, or any other field with a length.
+/// A message, or another field with a length: a text or a byte string.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Message<'a> {
     bytes: &'a [u8],
@@ -25,10 +24,10 @@ pub(super) enum Value<'a> {
     Fixed32([u8; 4]),
 }
 
-/// A field: its number and what it holds.
+/// A field: its number and its value.
 pub(super) type Field<'a> = (u32, Value<'a>);
 
-/// The fields of a message in the order of the file. Ends behind the first error.
+/// Iterates over the fields of a message in the order of the file. Ends after the first error.
 #[derive(Clone, Debug)]
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
@@ -50,7 +49,7 @@ impl<'a> Message<'a> {
         Fields { rest: self.bytes, end: self.start + self.bytes.len() }
     }
 
-    /// The last field of this number, which is the one that counts.
+    /// The value of the last field with this number. Protocol buffers ignore earlier ones.
     pub fn last(self, number: u32) -> Result<Option<Value<'a>>, ModelError> {
         let mut found = None;
         for field in self.fields() {
@@ -62,7 +61,7 @@ impl<'a> Message<'a> {
         Ok(found)
     }
 
-    /// The messages, texts or byte strings of this number.
+    /// The messages, texts or byte strings of a repeated field.
     pub fn all(self, number: u32) -> impl Iterator<Item = Result<Message<'a>, ModelError>> {
         self.fields().filter_map(move |field| match field {
             Ok((other, Value::Bytes(message))) if other == number => Some(Ok(message)),
@@ -72,7 +71,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The message, text or byte string of this number; empty if there is none.
+    /// The message, text or byte string of a field; empty if the field is missing.
     pub fn child(self, number: u32) -> Result<Message<'a>, ModelError> {
         match self.last(number)? {
             Some(Value::Bytes(message)) => Ok(message),
@@ -81,7 +80,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The whole number of this number of a field.
+    /// The whole number in a field.
     pub fn integer(self, number: u32) -> Result<Option<i64>, ModelError> {
         match self.last(number)? {
             Some(Value::Varint(value)) => Ok(Some(value as i64)),
@@ -90,7 +89,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The text of this number; empty if there is none.
+    /// The text of a field; empty if the field is missing.
     pub fn text(self, number: u32) -> Result<&'a str, ModelError> {
         self.child(number)?.as_text()
     }
@@ -141,7 +140,7 @@ impl<'a> Fields<'a> {
         Ok((number, value))
     }
 
-    /// The next whole number, in as many bytes as it needs: one as a rule.
+    /// The next whole number, in a variable number of bytes, mostly one.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, ModelError> {
         match self.rest {
@@ -194,7 +193,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The number and the type of the next field, whether or not it is whole.
+    /// The number and the wire type of the next field, even if its value is truncated.
     pub fn next_key(mut self) -> Option<(u32, u8)> {
         let key = self.varint().ok()?;
         Some((u32::try_from(key >> 3).ok()?, (key & 7) as u8))

@@ -21,7 +21,7 @@ use crate::error::{DataError, count, is_invisible, shorten};
 use sched_categories::Refusal;
 use sched_diagnostics::Code;
 
-/// CSV text, read row by row.
+/// A reader of CSV text, row by row.
 pub(super) struct Csv<'a> {
     records: Records<Input>,
     expect: Expect<'a>,
@@ -29,14 +29,14 @@ pub(super) struct Csv<'a> {
     /// The columns, once the first line has been read.
     selection: Option<Selection>,
     notes: Vec<String>,
-    /// A note on the first line, for the case that the second row is written in another way.
+    /// A note on the first line. The user sees it only if the second row has another form.
     later: Option<String>,
     /// The number of rows read.
     rows: u64,
 }
 
 impl<'a> Csv<'a> {
-    /// The text of `input`, which begins with `head`.
+    /// A reader of `input`, whose first bytes are `head`.
     pub(super) fn new(
         head: &[u8],
         input: Input,
@@ -54,7 +54,7 @@ impl<'a> Csv<'a> {
         Ok(Csv { records, expect, keep: reading.keep, selection, notes, later, rows: 0 })
     }
 
-    /// Reads what the first line says; whether it is a header.
+    /// Interprets the first line. Returns whether it is a header.
     fn first(&mut self) -> Result<bool, DataError> {
         let first = header::read_first(&self.records, self.expect, self.keep)?;
         self.notes.extend(first.note);
@@ -63,7 +63,7 @@ impl<'a> Csv<'a> {
         Ok(first.is_header)
     }
 
-    /// Reads the record as a row.
+    /// Parses the current record as a row.
     fn row(&mut self, values: &mut Vec<f64>, kept: &mut [StringBuilder]) -> Result<(), DataError> {
         let (records, expect) = (&self.records, self.expect);
         let Some(chosen) = &self.selection else { return Ok(()) };
@@ -137,8 +137,8 @@ impl Reader for Csv<'_> {
     }
 }
 
-/// The value of a cell of a feature: NaN for a missing one, `None` for text. Whole numbers beyond double
-/// precision are rounded once, to the precision of `whole`.
+/// The value of a feature's cell: NaN for a missing value, `None` for text. Whole numbers that double
+/// precision cannot represent are rounded once, to the precision of `whole`.
 fn number(cell: &[u8], whole: Precision) -> Option<f64> {
     const EXACT_DIGITS: usize = 15;
     let value = parse(cell)?;
@@ -150,15 +150,14 @@ fn number(cell: &[u8], whole: Precision) -> Option<f64> {
     Some(single.or_else(|_| digits.parse().map(|number: u64| number as f32)).map_or(value, f64::from))
 }
 
-/// The value of a cell, NaN where it is missing; `None` where it is text.
+/// The value of a cell: NaN if it is missing, `None` if it is text.
 pub(super) fn parse(cell: &[u8]) -> Option<f64> {
     let cell = cell.trim_ascii();
     let number = str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
     number.or_else(|| WORDS.iter().find(|(word, _)| cell.eq_ignore_ascii_case(word)).map(|&(_, value)| value))
 }
 
-/// Words that cells may hold, with their values. The parser of numbers reads further spellings of `nan` and
-/// `inf`.
+/// Words with a value in cells. The parser of numbers accepts further spellings of `nan` and `inf`.
 const WORDS: [(&[u8], f64); 16] = [
     (b"", f64::NAN),
     (b"na", f64::NAN),
@@ -178,12 +177,12 @@ const WORDS: [(&[u8], f64); 16] = [
     (b"false", 0.0),
 ];
 
-/// Records of cells, one after the other, with their place in the text.
+/// The records of a text, one after the other, with their lines.
 struct Records<R> {
     reader: csv::Reader<Lines<R>>,
     record: csv::ByteRecord,
     name: String,
-    /// Whether a row has one cell, so that a blank cell is a row: a missing value.
+    /// Whether a row has only one cell. A blank line is then a row with a missing value.
     narrow: bool,
 }
 
@@ -208,12 +207,11 @@ impl<R: Read> Records<R> {
             if !more {
                 return Ok(false);
             }
-            // Every record is followed by a line end, unless it reaches into the end of the file with an open
-            // quote.
+            // A record ends with a line end, unless an open quote extends it to the end of the file.
             if self.reader.get_ref().has_ended() {
                 return Err(self.open_quote());
             }
-            // The csv crate skips empty lines; blanks alone make one cell.
+            // The csv crate skips empty lines, but returns a line of blanks as one cell.
             let blank = self.record.len() == 1 && self.record.as_slice().trim_ascii().is_empty();
             if self.narrow || !blank {
                 return Ok(true);
@@ -221,8 +219,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Refuses empty lines of a file with one column, which begin at line `before`. The csv crate passes over
-    /// them, and some programs write them for missing values. `more` says whether a record follows.
+    /// Refuses empty lines in a file of one column, from line `before` on. The csv crate skips them, although
+    /// some programs write them for missing values. `more` says whether a record follows.
     fn check_empty_lines(&self, before: u64, more: bool) -> Result<(), DataError> {
         let end = if more { self.line() } else { self.reader.position().line() };
         if !self.narrow || self.reader.position().record() <= 1 || end <= before {
@@ -234,16 +232,16 @@ impl<R: Read> Records<R> {
             .help("write NA for a missing value, or remove the line"))
     }
 
-    /// The line on which the record starts. The position that the csv crate notes is that of the blank lines
-    /// before it, so we count back from where it ends.
+    /// The line on which the record starts. The csv crate reports the position before preceding blank lines,
+    /// so this counts back from the record's end.
     fn line(&self) -> u64 {
         let within = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-        // The line end behind it has been read, too, unless there is none.
+        // The reader has passed the record's line end, too, unless the file ends without one.
         let after = u64::from(!self.reader.get_ref().has_ended());
         self.reader.position().line().saturating_sub(within + after).max(1)
     }
 
-    /// The record's last cell begins with a quotation mark and holds all the rest of the file.
+    /// The error for a last cell that begins with a quotation mark and extends to the end of the file.
     fn open_quote(&self) -> DataError {
         let cells = self.record.len();
         let line_ends = |cell: &[u8]| cell.iter().filter(|&&byte| byte == b'\n').count() as u64;
@@ -263,7 +261,7 @@ impl<R: Read> Records<R> {
         DataError::new(code, &self.name, message).line(self.line())
     }
 
-    /// The record has not the width that lines of this file have.
+    /// The error for a record whose number of cells differs from that of the file's other lines.
     fn wrong_width(&self, selection: &Selection, expect: Expect<'_>) -> DataError {
         let found = count(self.record.len(), "column");
         let (message, help) = match &selection.header {
@@ -279,7 +277,7 @@ impl<R: Read> Records<R> {
         self.error(codes::COLUMNS, message).help(help)
     }
 
-    /// Help for a line whose number of cells is not the number of features.
+    /// Help for a line whose number of cells differs from the number of features.
     fn help_on_width(&self, expect: Expect<'_>) -> &'static str {
         let found = self.record.len();
         if found < expect.columns {
@@ -301,7 +299,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// The cell at `column` holds text.
+    /// The error for text in the cell at `column`.
     fn not_a_number(&self, cell: &[u8], column: usize, selection: &Selection) -> DataError {
         let text = String::from_utf8_lossy(cell.trim_ascii());
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
@@ -327,7 +325,7 @@ impl<R: Read> Records<R> {
             .help(help)
     }
 
-    /// The error of a cell at `column` that is no category for certain.
+    /// The error for a cell at `column` whose category is uncertain.
     fn not_a_category(
         &self,
         refusal: &Refusal,
@@ -340,7 +338,7 @@ impl<R: Read> Records<R> {
         self.error(code, message).column(column + 1, name).help(help)
     }
 
-    /// A cell that is to be kept is not text.
+    /// The error for a kept cell that is not UTF-8.
     fn not_text(&self, column: usize, selection: &Selection) -> DataError {
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
         self.error(codes::KEEP, "the cell is to be kept and is not text in UTF-8".to_owned())
@@ -348,18 +346,18 @@ impl<R: Read> Records<R> {
             .help("save the file in UTF-8, or do not keep this column")
     }
 
-    /// Memory for the rows cannot be had.
+    /// The error for rows that exceed the memory.
     fn too_large(&self) -> DataError {
         self.error(codes::TOO_LARGE, "the rows do not fit into memory".to_owned())
             .help("split them into files of fewer rows")
     }
 }
 
-/// The character between cells, by the first line that is not blank.
+/// The separator of cells, detected from the first line that is not blank.
 fn delimiter(head: &[u8]) -> u8 {
     let mut lines = head.split(|byte| matches!(byte, b'\r' | b'\n'));
     let line = lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
-    // Between quotes there may be anything; an unclosed quote is for the reader of records to stumble on.
+    // Separators between quotes do not count. The reader of records reports an unclosed quote later.
     let unquoted = || line.split(|&byte| byte == b'"').step_by(2).flatten();
     let candidates = [b',', b'\t', b';'];
     candidates.into_iter().find(|candidate| unquoted().any(|byte| byte == candidate)).unwrap_or(b',')

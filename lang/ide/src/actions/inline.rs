@@ -1,4 +1,4 @@
-//! A param or const becomes its value, everywhere; one that nothing uses goes.
+//! Actions that replace all uses of a param or const by its value, and that remove an unused one.
 
 use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
 
@@ -14,14 +14,14 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     let [declared] = named.declarations.as_slice() else { return None };
     let stmts = &a.parsed().file.stmts;
     let (stmt, name, value) = stmts.iter().find_map(|stmt| declares(stmt, *declared))?;
-    // A value that is set from outside differs from the text.
+    // A value from the command line may differ from the one in the text.
     let is_set = a.options().sets.iter().any(|(set, _)| *set == name.text);
     if is_set || !is_sound(value) || has_comment(a, value.span) {
         return None;
     }
     let mut uses = Vec::new();
     a.parsed().file.flat().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
-    // One that is no whole operand, such as the loop of a copy, has no value to become.
+    // A use that is not an operand, such as the number of a copy, cannot be replaced.
     let is_complete = uses.len() + 1 == names.alike(here).count();
     let is_recursive =
         uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
@@ -40,7 +40,7 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     Some(Action { title, kind, edits, fixes: None, preferred: false })
 }
 
-/// The fix of a diagnostic that nothing uses a name: the declaration goes.
+/// The fix for an unused name: removes its declaration.
 pub(super) fn remove(a: &Analysis, at: usize, diagnostic: &Diagnostic) -> Option<Action> {
     if diagnostic.code != codes::UNUSED {
         return None;
@@ -56,7 +56,7 @@ pub(super) fn remove(a: &Analysis, at: usize, diagnostic: &Diagnostic) -> Option
     })
 }
 
-/// The name and value that a statement declares at `at`.
+/// The statement that declares the name at `at`, with its name and value.
 fn declares(stmt: &Stmt, at: Span) -> Option<(&Stmt, &Ident, &Expr)> {
     let (name, value) = match &stmt.kind {
         StmtKind::Param { name, default, .. } => (name, default),
@@ -66,7 +66,7 @@ fn declares(stmt: &Stmt, at: Span) -> Option<(&Stmt, &Ident, &Expr)> {
     (name.span == at).then_some((stmt, name, value))
 }
 
-/// Whether all of an expression parsed.
+/// Whether an expression has no syntax error.
 fn is_sound(expr: &Expr) -> bool {
     // The parser bounds the depth of expressions.
     match &expr.kind {
@@ -85,7 +85,7 @@ fn has_comment(a: &Analysis, span: Span) -> bool {
     comments.get(after).is_some_and(|comment| comment.span.start < span.end)
 }
 
-/// Whether an expression can stand between operators as it is.
+/// Whether an expression needs no parentheses between operators.
 fn is_closed(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Neg(inner) => expr.span.end > inner.span.end,
@@ -119,7 +119,7 @@ fn find_in(expr: &Expr, name: &str, is_operand: bool, uses: &mut Vec<(Span, bool
         }
         ExprKind::Call(_, args) => args.iter().for_each(|arg| find_in(arg, name, false, uses)),
         ExprKind::Path(path) => match path.as_ident() {
-            // Parentheses around the name stay, and the span of the name alone is what is replaced.
+            // Parentheses around the name stay: the edit replaces only the name.
             Some(found) if found.text == name => uses.push((found.span, is_operand)),
             _ => {
                 let indices = path.segments.iter().filter_map(|segment| segment.index.as_deref());
@@ -129,7 +129,7 @@ fn find_in(expr: &Expr, name: &str, is_operand: bool, uses: &mut Vec<(Span, bool
     }
 }
 
-/// The edit that removes a statement with its `;`, and the line if nothing else stands there.
+/// The edit that removes a statement with its `;`, and its line if the rest is empty.
 fn removal(source: &str, span: Span) -> Edit {
     let (start, end) = (span.start as usize, span.end as usize);
     let rest = source.get(end..).unwrap_or_default();

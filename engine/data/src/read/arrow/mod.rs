@@ -1,4 +1,4 @@
-//! Tables of columns: Parquet and Arrow files.
+//! Readers of files that store tables by columns: Parquet and Arrow.
 
 mod guard;
 mod ipc;
@@ -29,33 +29,33 @@ pub(super) use ipc::{MAGIC as ARROW_MAGIC, STREAM as ARROW_STREAM, open_file as 
 pub(super) use parquet::{MAGIC as PARQUET_MAGIC, open as open_parquet};
 pub(super) use values::{is_number, is_text, put};
 
-/// A file whose rows come in pieces, each with the columns that were asked for.
+/// Reads a file in pieces of rows, with the requested columns.
 trait Pieces {
-    /// The next piece, if there is one; with at most `most` rows if the format leaves a choice.
+    /// The next piece, or `None` at the end. It has at most `most` rows if the format does not fix the size.
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
     /// The number of rows of the chosen parts, if the file records it.
     fn rows(&self) -> Option<u64>;
     /// The number of parts of the file that can be read separately.
     fn parts(&self) -> Option<u64>;
-    /// Leaves out all other parts.
+    /// Restricts the reader to a range of parts.
     fn select(&mut self, parts: Range<u64>);
 }
 
-/// Which columns make rows, and which are kept for the results.
+/// The columns that become features, and those to copy to the results.
 struct Plan<'a> {
-    /// Numbers of the columns that are read, in the file's order.
+    /// Indices of the columns to read, in the file's order.
     read: Vec<usize>,
-    /// Places of the features among those.
+    /// For each feature, the index of its column in `read`.
     features: Vec<usize>,
-    /// Places of the columns that are kept.
+    /// For each column to copy, its index in `read`.
     kept: Vec<usize>,
-    /// The features' columns, with the types of their codes where they get codes.
+    /// The fields of the features' columns. A column of names has the type of its codes.
     fields: Vec<FieldRef>,
-    /// For each feature whose column holds names, the way to their codes.
+    /// For each feature whose column holds names, the look-up of their codes.
     named: Vec<Option<NamedColumn<'a>>>,
-    /// The columns that are kept.
+    /// The fields of the columns to copy.
     kept_fields: Vec<FieldRef>,
-    /// A remark for the user on columns that were found by name.
+    /// A remark for the user on columns that were matched by name.
     remark: Option<String>,
     /// Whether some values are in double precision.
     wide: bool,
@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// For each feature its column.
+/// For each feature, the index of its column.
 fn choose(
     names: &[String],
     expect: Expect<'_>,
@@ -147,18 +147,18 @@ fn choose(
     Ok(columns)
 }
 
-/// A table that is read as rows.
+/// A table, read as rows.
 pub(super) struct Table<'a> {
     pieces: Box<dyn Pieces>,
     plan: Plan<'a>,
-    /// Whether its columns are handed on.
+    /// Whether batches have columns instead of rows.
     by_column: bool,
     name: String,
-    /// Rows that are read and not yet returned.
+    /// Rows that were read but not yet returned.
     pending: VecDeque<RecordBatch>,
-    /// The number of rows that the file claims and that are not yet returned.
+    /// Rows that are still to be returned, according to the file.
     left: Option<u64>,
-    /// The rows that it has given.
+    /// Rows returned so far.
     given: u64,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Appends the rows of a piece: to each column, if there are some, else to rows.
+    /// Appends the rows of a piece to the batch, by column or by row.
     fn append(&self, piece: &RecordBatch, batch: &mut Batch) -> Result<(), DataError> {
         let (rows, columns) = ((piece.num_rows(), self.plan.whole), self.features(piece)?);
         if self.by_column {
@@ -223,7 +223,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The columns of a piece that are kept.
+    /// The columns of a piece to copy to the results.
     fn kept_of(&self, piece: &RecordBatch) -> Result<Vec<ArrayRef>, DataError> {
         let columns = self.plan.kept.iter().filter_map(|&at| piece.columns().get(at));
         let unpack = |column: &ArrayRef| unpacked(column).map_err(|error| unusable(&self.name, &error));
@@ -235,7 +235,7 @@ impl<'a> Table<'a> {
         Err(damaged(&self.name, "a part has columns of other types"))
     }
 
-    /// Compares the number of rows read with the number that the file has promised.
+    /// Compares the number of rows read with the number in the file's metadata.
     fn account(&mut self, rows: usize, ended: bool) -> Result<(), DataError> {
         let Some(left) = self.left else { return Ok(()) };
         match left.checked_sub(rows as u64) {
@@ -270,7 +270,7 @@ impl Reader for Table<'_> {
             batch.rows += piece.num_rows();
             self.given += piece.num_rows() as u64;
             if !self.plan.kept.is_empty() {
-                // One piece at a time: what is kept need not be put together then.
+                // A batch comes from one piece, so kept columns need no concatenation.
                 batch.kept = self.kept_of(&piece)?;
                 break;
             }
@@ -305,8 +305,7 @@ impl Reader for Table<'_> {
     }
 }
 
-/// The type of a kept column after unpacking: plain values, since dictionaries may differ from piece to
-/// piece.
+/// The field of a kept column after unpacking its dictionary. Dictionaries may differ between pieces.
 fn unpacked_field(field: &Field) -> FieldRef {
     let field = field.clone().with_nullable(true);
     Arc::new(match field.data_type() {
@@ -318,7 +317,7 @@ fn unpacked_field(field: &Field) -> FieldRef {
     })
 }
 
-/// The values themselves of a column that may have a dictionary.
+/// The column with its dictionary, if it has one, replaced by the values.
 fn unpacked(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     match column.as_any_dictionary_opt() {
         Some(dictionary) => take(dictionary.values(), dictionary.keys(), None),
@@ -326,13 +325,13 @@ fn unpacked(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     }
 }
 
-/// The error of a file whose parts contradict each other.
+/// The error for a file whose parts contradict each other.
 fn damaged(name: &str, why: &str) -> DataError {
     DataError::new(codes::DAMAGED, name, format!("the file is damaged: {why}"))
         .help("save or copy it again; if another program can read it, convert it to CSV")
 }
 
-/// The error of a crate that cannot read a file.
+/// The error for a file that the Arrow or Parquet crate cannot read.
 fn unusable(name: &str, error: &dyn std::fmt::Display) -> DataError {
     let text = error.to_string();
     if text.contains("feature") || text.contains("not supported") || text.contains("NYI") {
@@ -346,7 +345,7 @@ fn unusable(name: &str, error: &dyn std::fmt::Display) -> DataError {
     damaged(name, &shorten_error(&text))
 }
 
-/// The text of an error of a crate, in which parts of the file may stand.
+/// A crate's error message, shortened, since it may quote parts of the file.
 fn shorten_error(text: &str) -> String {
     const MOST: usize = 160;
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect();
