@@ -1,11 +1,11 @@
-//! Detection of a model's format from its first bytes, and names of foreign formats with a way out.
+//! Detects a model's format from its first bytes. For known formats without a reader, the error has help.
 
 use crate::codes;
 use crate::error::ModelError;
 use crate::formats::{Input, READERS, Reader, phrase};
 use crate::lightgbm;
 
-/// A file that is recognised and not read.
+/// A known format without a reader.
 struct Foreign {
     magic: &'static [u8],
     name: &'static str,
@@ -28,7 +28,7 @@ const UTF16: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF
                      makes UTF-16 of what a \
                      program prints";
 
-/// Formats that are recognised and not read; a longer beginning comes before a shorter one.
+/// Known formats without a reader, the longer beginnings first.
 const FOREIGN: &[Foreign] = &[
     Foreign {
         magic: b"CONFIG-offset:",
@@ -95,7 +95,7 @@ const FOREIGN: &[Foreign] = &[
 /// Finds the reader of a file, and the part of the file that the reader takes.
 ///
 /// # Errors
-/// `M0002` for a format that is known and not read, `M0001` for anything else.
+/// `M0002` for a known format without a reader, `M0001` for anything else.
 pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static Reader, &[u8]), ModelError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let find = |input: Input, part: &[u8]| {
@@ -104,7 +104,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static Reader, &[u8]), ModelErro
     if let Some(reader) = find(Input::Bytes, bytes) {
         return Ok((reader, bytes));
     }
-    // The beginning of such a file may look like JSON.
+    // A UTF-16 file may begin like JSON.
     if is_utf16(bytes) {
         return Err(looks_like("a text in UTF-16", UTF16));
     }
@@ -137,7 +137,7 @@ fn foreign(bytes: &[u8], text: &[u8]) -> ModelError {
     }
 }
 
-/// Zero bytes at the beginning that mark a file as not copied: no format begins with them.
+/// Zero bytes at the beginning that show an incomplete copy. No format begins with zeros.
 const MANY_ZEROS: usize = 16;
 
 /// Size in bytes of the parameters at the beginning of XGBoost's old binary format.

@@ -1,9 +1,9 @@
 //! A reader of Universal Binary JSON as XGBoost writes it, as a serde [`Deserializer`](serde::Deserializer).
 //!
 //! XGBoost's dialect is big-endian and has typed arrays (`[$d#L` count, then bare values without a closing
-//! bracket); the other standard forms are read as well. A count is believed only when the remaining bytes can
-//! hold that many values, and containers nest at most [`MAX_NESTING`] deep, so no input makes the reader
-//! allocate more than its own size or overflow the stack.
+//! bracket); the reader accepts the other standard forms, too. It refuses a count of more values than the
+//! remaining bytes can hold, and limits the nesting to [`MAX_NESTING`]. So memory is bounded by the size of
+//! the input, and the stack cannot overflow.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ const MAX_NESTING: u32 = 128;
 pub(crate) struct Error {
     /// The message for the user.
     pub message: String,
-    /// Whether the bytes are well formed and merely hold something else than expected.
+    /// Whether the bytes are well formed, but have a value that the caller did not expect.
     pub is_data: bool,
     /// Whether a text is not UTF-8.
     pub is_encoding: bool,
@@ -91,7 +91,7 @@ impl<'de> Reader<'de> {
         Ok(byte)
     }
 
-    /// The type marker of the next value; `N` stands for nothing and is skipped.
+    /// The type marker of the next value. Skips `N`, the marker without a value.
     fn marker(&mut self) -> Result<u8, Error> {
         loop {
             match self.byte()? {
@@ -115,7 +115,7 @@ impl<'de> Reader<'de> {
         })
     }
 
-    /// A count of things that take at least `width` bytes each.
+    /// A count of items, checked against the remaining bytes: each item takes at least `width` bytes.
     fn count(&mut self, marker: u8, width: usize) -> Result<usize, Error> {
         let count = self.integer(marker)?;
         let count = usize::try_from(count).ok().filter(|&count| count <= self.remaining() / width);
@@ -196,7 +196,7 @@ impl<'de> Value<'_, 'de> {
             let header = reader.header(if is_array { b']' } else { b'}' })?;
             let mut items = Items { reader, header, ended: false };
             let value = if is_array { visitor.visit_seq(&mut items) } else { visitor.visit_map(&mut items) }?;
-            // A visitor that wants no more asks no more: the end still has to be there.
+            // The visitor may stop before the end of the container, so the end is checked here.
             if !items.ended && items.next()?.is_some() {
                 return Err(serde::de::Error::custom("an array has more values than expected"));
             }

@@ -13,7 +13,7 @@ use crate::resolve::Arg;
 use sched_nest::Layout;
 use sched_nest::sym::Sym;
 
-/// Index of the operation on trial.
+/// Directive index of an operation that is tried out.
 pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
 
 /// An argument as written, with its kind.
@@ -25,7 +25,7 @@ pub enum Argument {
     NewLoop(String),
     /// A number.
     Number(String),
-    /// A word of the directive.
+    /// A keyword of the directive.
     Word(String),
 }
 
@@ -43,10 +43,10 @@ impl Argument {
 
 /// Value of an argument, or of several loops.
 trait ArgumentValue: Sized {
-    /// Takes it from the remaining arguments.
+    /// Parses the value from the next of the remaining arguments.
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self>;
 
-    /// Appends its text.
+    /// Appends the value as arguments.
     fn written(&self, into: &mut Vec<Argument>);
 
     /// Loops, if any.
@@ -186,7 +186,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The modifier `op` with these arguments, if they fit.
+            /// The modifier `op` with these arguments, if they have the right number and kinds.
             pub(crate) fn shape(op: Op, args: &[Arg]) -> Option<Operation> {
                 let mut args = args.iter();
                 let operation = match op {
@@ -245,7 +245,7 @@ macro_rules! operations {
             /// Applies the operation.
             ///
             /// # Errors
-            /// What the builder refuses. An annotation of several copies may then be made of some of them.
+            /// The builder's refusal. An annotation of several copies may then be on some of them.
             #[expect(unused_variables, reason = "there is one key to sort trees by")]
             pub fn apply(&self, step: DirectiveIndex, builder: &mut NestBuilder) -> Result<(), Illegal> {
                 match self {
@@ -295,7 +295,7 @@ impl Operation {
         Some(self)
     }
 
-    /// The operation with other names for the loops that it makes, where given.
+    /// The operation with other names for the loops that it makes; `None` keeps a name.
     pub fn with_names(mut self, names: [Option<String>; 2]) -> Operation {
         for (old, new) in self.new_names_mut().into_iter().zip(names) {
             if let Some(new) = new {

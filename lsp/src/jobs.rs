@@ -1,4 +1,4 @@
-//! Programs that run beside the server: `schedc` itself, for what reads models or makes code.
+//! Child processes of the server: `schedc`, for commands that read models or generate code.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
 
-/// Programs that run at the same time, at most.
+/// Most programs that run at the same time.
 const AT_ONCE: usize = 2;
-/// Programs that run or wait, at most.
+/// Most programs that run or wait.
 const WAITING: usize = 32;
-/// Longest output that is read, in bytes.
+/// Longest output of a program, in bytes; a longer one is cut off.
 const LONGEST: u64 = 256 << 20;
 
-/// Runs `schedc`.
+/// The queue of `schedc` processes.
 #[derive(Clone)]
 pub struct Jobs {
     program: Arc<Path>,
@@ -35,11 +35,11 @@ pub struct Job {
     pub input: String,
     /// The folder that it runs in.
     pub folder: Option<PathBuf>,
-    /// Whether other programs go first where there are more than processors.
+    /// Whether the program runs at low priority.
     pub aside: bool,
 }
 
-/// Counts a program as long as it lives.
+/// Counts a program while this value lives.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -48,7 +48,7 @@ impl Drop for Counted {
     }
 }
 
-/// A running program. Dropping this asks it to end, so that it removes its unfinished files.
+/// A running program. Dropping this value sends it a signal to end, so that it removes its unfinished files.
 struct Running(u32);
 
 impl Drop for Running {
@@ -59,17 +59,17 @@ impl Drop for Running {
     }
 }
 
-/// Lets a program end when the server does, however that ends: editors kill it.
+/// Ends a program together with the server, even if an editor kills the server.
 fn end_with_this_process(command: &mut Command) {
     let ask = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
     // SAFETY: what runs between fork and exec is one system call.
     unsafe { command.pre_exec(ask) };
 }
 
-/// Lets a program have what time other programs leave.
+/// Runs a program at low priority.
 fn let_others_go_first(command: &mut Command) {
     const PRIORITY: i32 = 10;
-    // A system that refuses runs it as any other.
+    // If the system refuses, the program keeps its normal priority.
     let ask = || setpriority_process(None, PRIORITY).or(Ok(()));
     // SAFETY: what runs between fork and exec is one system call.
     unsafe { command.pre_exec(ask) };
@@ -99,7 +99,7 @@ impl Jobs {
         self.run_now(job).await
     }
 
-    /// The program, to be given arguments. It ends with this process.
+    /// The command for the program, without arguments. The program ends with this process.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&*self.program);
         command.args(["--color", "never"]);
@@ -127,7 +127,7 @@ impl Jobs {
         let input = child.stdin.take();
         let feed = async {
             if let Some(mut input) = input {
-                // A program that does not read its input says why on its error output.
+                // If the program does not read its input, it reports the reason on standard error.
                 let _ = input.write_all(job.input.as_bytes()).await;
             }
         };
@@ -147,7 +147,7 @@ impl Jobs {
     }
 }
 
-/// Everything that a program prints, up to a limit beyond which it is stopped.
+/// The output of a program, up to the limit [`LONGEST`].
 async fn read(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {

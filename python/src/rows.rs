@@ -1,4 +1,4 @@
-//! Rows from Python objects: arrays without a copy, everything else by way of NumPy.
+//! Rows from Python objects: arrays without a copy, other objects through NumPy.
 
 use crate::library::{Input, RowSlice};
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use sched_library::{ColumnType, Dtype, RawColumn};
 
-/// Rows that stay valid as long as this value lives.
+/// Rows in a Python array, valid as long as this value lives.
 pub struct Rows<'py> {
     /// Description of the rows, if they are row-major.
     pub slice: RowSlice,
@@ -34,7 +34,7 @@ pub struct AcceptedRows {
     pub features: usize,
     /// Whether it accepts columns.
     pub takes_columns: bool,
-    /// The NumPy type that integers are converted to.
+    /// The NumPy type to which integers are converted.
     pub whole: &'static str,
 }
 
@@ -67,7 +67,8 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyRes
     in_place(&array, accepted)?.ok_or_else(|| PyTypeError::new_err("NumPy made no array of the rows"))
 }
 
-/// Tables have named columns. NumPy would ignore the names, and rows would silently be wrong.
+/// Refuses data frames and tables. NumPy would ignore the names of their columns, and the rows would silently
+/// be wrong.
 fn refuse_frames(object: &Bound<'_, PyAny>) -> PyResult<()> {
     for sign in ["columns", "column_names", "__arrow_c_stream__", "__dataframe__"] {
         if object.hasattr(sign)? {

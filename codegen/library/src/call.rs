@@ -59,7 +59,7 @@ pub struct Call {
     pub device: i32,
     /// Stream of a call in device memory; the call does not wait for it.
     pub stream: *mut c_void,
-    /// A value that stands for missing values, besides NaN; null: the model's own.
+    /// A value that counts as missing, in addition to NaN; null: the model's own.
     pub missing: *const f64,
     /// Initial values of the margins, packed, of the type of raw output; null: the model's own base values.
     pub base_margin: *const c_void,

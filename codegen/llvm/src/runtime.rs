@@ -1,4 +1,4 @@
-//! The small C runtime of compiled models, as Rust sees it.
+//! Rust declarations of the small C runtime of compiled models.
 //!
 //! `runtime/rt.h` and `runtime/api.h` document the structures; a test compares the layout of those here with
 //! the C compiler's. The runtime is linked into this crate for code in memory, and [`RUNTIME_OBJECT`] is
@@ -50,7 +50,7 @@ pub struct Ctx {
     pub order: *const i64,
 }
 
-/// Order of rows that follow each other.
+/// Value of [`Ctx::order`] for rows that are contiguous.
 pub static ROWS: i64 = 0;
 
 impl fmt::Debug for Team {
@@ -106,7 +106,7 @@ pub struct ModelDescriptor {
     pub gpu: *const GpuDescriptor,
     /// The columns that kernels read, if these are not the features.
     pub columns: ColumnsDescriptor,
-    /// A value that stands for missing values, besides NaN; NaN: none.
+    /// A value that counts as missing, in addition to NaN; NaN: none.
     pub missing: f64,
     /// Initial values of the margins, for kernels that add to their output; null: kernels set them.
     pub base: *const c_void,
@@ -118,7 +118,7 @@ pub struct ModelDescriptor {
     /// Computes the value of each tree's leaf, of the type of margins, from rows; none: leaves hold vectors,
     /// or the build left it out.
     pub tree: Option<KernelFn>,
-    /// Fewest rows of a run that may get columns instead of rows; the largest number: no run may.
+    /// Fewest rows of a run whose input may be columns instead of rows; the largest number: no run.
     pub columns_from: i64,
 }
 
@@ -180,7 +180,7 @@ pub struct LaunchDescriptor {
     pub is_split: i32,
 }
 
-/// The place of runs of a range of lengths, `schedc_range` in C.
+/// The device of runs whose number of rows is in a range, `schedc_range` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RunRange {
@@ -204,9 +204,9 @@ pub struct TransferDescriptor {
     pub block: i64,
     /// Bytes of a row's bins.
     pub row_bytes: i64,
-    /// Fewest rows of a run that travels as bins; shorter runs send the values.
+    /// Fewest rows of a run whose rows are transferred as bins; shorter runs transfer values.
     pub least_rows: i64,
-    /// Fewest threads of a call whose rows travel as bins; other calls send the values.
+    /// Fewest threads of a call whose rows are transferred as bins; other calls transfer values.
     pub least_threads: i64,
 }
 
@@ -220,7 +220,7 @@ pub struct GpuDescriptor {
     pub num_launches: i32,
     /// Entries of `table_bytes`.
     pub num_tables: i32,
-    /// 0: NVIDIA makes the GPU, 1: AMD does.
+    /// Maker of the GPU; 0: NVIDIA, 1: AMD.
     pub maker: i32,
     /// Images; a device uses the first one that it can run.
     pub images: *const Image,
@@ -232,7 +232,7 @@ pub struct GpuDescriptor {
     pub ranges: *const RunRange,
     /// Computes predictions from rows; none: `raw` and then `value`.
     pub direct: Option<KernelFn>,
-    /// Transfer of rows as bins; null: rows travel as they are.
+    /// Transfer of rows as bins; null: rows are transferred as values.
     pub transfer: *const TransferDescriptor,
     /// Function of the runtime that runs a checked call on a device.
     pub execute: *const (),
@@ -267,7 +267,7 @@ impl Status {
     pub const DEVICE_MEMORY: i32 = 7;
     /// The GPU failed.
     pub const LAUNCH: i32 = 8;
-    /// Rows would have to be rounded, which may lead them to other leaves.
+    /// Rows would have to be rounded, and could then reach other leaves.
     pub const ROWS: i32 = 9;
 
     /// Returns the number that C callers see.
@@ -339,8 +339,8 @@ pub fn symbols() -> [(&'static str, *const ()); 14] {
     ]
 }
 
-/// Returns the value of [`GpuDescriptor::execute`]. Nothing else refers to this function, so that code for
-/// processors is linked without it.
+/// Returns the value of [`GpuDescriptor::execute`]. No other code refers to that function, so libraries for
+/// processors alone are linked without it.
 pub(crate) fn execute_on_device() -> *const () {
     schedc_rt_execute_on_device as *const ()
 }

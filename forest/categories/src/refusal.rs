@@ -1,40 +1,40 @@
-//! Cells that are no category for certain, and the words about them.
+//! Refusals: cells whose category is unknown or uncertain, with messages and help.
 
-/// A reason why a cell gets no code.
+/// The reason why a cell has no code.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// A name that the model does not know.
     Unseen(String),
-    /// An empty cell of text, where the model has a category with an empty name.
+    /// An empty cell of text, if the model has a category with an empty name.
     Empty,
-    /// A number, where no name is one.
+    /// A number, if no name is a number.
     NumberAmongOthers(String),
-    /// A text, where no name is one.
+    /// A text, if no name is a text.
     TextAmongOthers(String),
-    /// A truth value, where no name is one.
+    /// A truth value, if no name is a truth value.
     Truth(bool),
-    /// A number that may be a name or a code, because the model's file does not say whose names it lists.
+    /// A number that may be a name or a code, because the model's file does not say to which feature its
+    /// names belong.
     Doubtful(String),
     /// A name of the model with blanks around it.
     Blanks(String),
-    /// A cell without a type that is a name as a text and another one as a number.
+    /// A cell without a type that is one name as a text, and another name as a number.
     TextAndNumber(String),
-    /// A name, where the model's file gives no names that can be relied on.
+    /// A name, if the model's file has no reliable names.
     NoNames(String),
-    /// A number that is no code, and is a name, where numbers are codes. The second number is how many codes
-    /// there are.
+    /// A number that is a name but not a code, if numbers are codes. The second field is the number of codes.
     NameAmongCodes(f64, usize),
-    /// A number with a fraction, where names are whole numbers and text.
+    /// A number with a fraction, if names are whole numbers and texts.
     Fraction(f64),
-    /// A number 0 or 1 where the truth value is a name, or the other way round.
+    /// A number 0 or 1 if the truth value is a name, or the other way round.
     NumberOrTruth(bool),
     /// The number -1 among codes of a table, which pandas writes for a missing value.
     MissingCode,
-    /// A whole number in a floating-point type that does not tell it from its neighbours.
+    /// A whole number that its floating-point type does not represent exactly.
     Inexact(f64),
 }
 
-/// The way in which a message names the user's choices.
+/// The form in which help names the user's choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Options of a command: `--categories codes`.
@@ -59,7 +59,7 @@ impl Refusal {
         matches!(self, Refusal::Unseen(_))
     }
 
-    /// The sentence that says why, without the place. Names are shortened and made fit to print by `quote`.
+    /// The message, without the cell's position. `quote` shortens names and makes them printable.
     pub fn message(&self, quote: impl Fn(&str) -> String) -> String {
         match self {
             Refusal::Unseen(name) => format!("{} is no category that the model knows", quote(name)),
@@ -116,7 +116,7 @@ impl Refusal {
         }
     }
 
-    /// The way out.
+    /// Advice on how to correct the cell or the call.
     pub fn help(&self, words: Words) -> String {
         let (names, codes) = (words.choice("categories", "names"), words.choice("categories", "codes"));
         match self {

@@ -1,9 +1,9 @@
-//! The domain of a feature: its values that send a row along the chosen paths.
+//! The domain of a feature: the values with which a row follows the chosen paths.
 
 use super::keys::{Key, Keys, NAN};
 use smallvec::SmallVec;
 
-/// Members of a list, one bit each.
+/// A subset of a list, one bit for each entry.
 pub(super) type Bits = SmallVec<[u64; 2]>;
 
 /// Whether a bit is set.
@@ -11,13 +11,13 @@ pub(super) fn has(bits: &[u64], at: usize) -> bool {
     bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
 }
 
-/// The first bit that is set in both.
+/// The index of the first bit that is set in both.
 pub(super) fn first_of_both(one: &[u64], other: &[u64]) -> Option<usize> {
     let both = one.iter().zip(other).map(|(one, other)| one & other);
     both.enumerate().find(|(_, word)| *word != 0).map(|(at, word)| at * 64 + word.trailing_zeros() as usize)
 }
 
-/// A numeric test, in keys.
+/// A numeric test in terms of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
     /// The last key that goes left; below all keys if none does.
@@ -28,19 +28,19 @@ pub(super) struct Cut {
     pub zero_is_missing: bool,
 }
 
-/// Values of a feature.
+/// A set of values of a feature.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Domain {
-    /// Of a feature whose tests are numeric.
+    /// Values of a feature whose tests are all numeric.
     Ordered(Ordered),
-    /// Of a feature with other tests: those of a list.
+    /// Values of a feature with other tests, as a subset of its list.
     Listed(Bits),
 }
 
-/// The values of a feature whose tests are numeric.
+/// A set of values of a feature whose tests are all numeric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ordered {
-    /// Whether NaN is among them.
+    /// Whether the set contains NaN.
     pub nan: bool,
     /// The values below those that are nearly zero, the nearly zero ones, and the values above. If no test
     /// treats zeros specially, the first part has all values.
@@ -74,7 +74,7 @@ impl Ordered {
         rest
     }
 
-    /// The one value, which is among them.
+    /// The set of one member alone.
     pub fn only(&self, key: Key) -> Ordered {
         let parts = self.parts.map(|part| match part.contains(key) {
             true => Keys { first: key, last: key },
@@ -83,19 +83,19 @@ impl Ordered {
         Ordered { nan: key == NAN, parts: if key == NAN { [Keys::NONE; 3] } else { parts } }
     }
 
-    /// Whether a value is among them.
+    /// Whether the set contains a value.
     pub fn contains(&self, key: Key) -> bool {
         if key == NAN { self.nan } else { self.parts.iter().any(|part| part.contains(key)) }
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         !self.nan && self.parts.iter().all(|part| part.is_empty())
     }
 }
 
 impl Domain {
-    /// Whether there are no values left.
+    /// Whether the domain is empty.
     pub fn is_empty(&self) -> bool {
         match self {
             Domain::Ordered(ordered) => ordered.is_empty(),
@@ -104,7 +104,7 @@ impl Domain {
     }
 }
 
-/// The members of a list that go to one side.
+/// The entries of a subset that go to one side.
 pub(super) fn on_side(bits: &[u64], goes_left: &[u64], left: bool) -> Bits {
     let side = |word: u64| if left { word } else { !word };
     bits.iter().zip(goes_left).map(|(bits, word)| bits & side(*word)).collect()

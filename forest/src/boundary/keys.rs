@@ -1,15 +1,16 @@
-//! Values of rows as whole numbers that are ordered as the values are, so that neighbours differ by one.
+//! Keys: whole numbers in the order of the values that they represent. Neighbouring values have consecutive
+//! keys.
 
 use crate::category::is_nearly_zero;
 use crate::forest::Float;
 
-/// A value, as the numbers of its type are ordered: -0 comes right before +0, NaN is no number.
+/// A value as its position in the order of its type. -0 comes directly before +0.
 pub(super) type Key = i64;
 
-/// Stands for NaN.
+/// The key of NaN.
 pub(super) const NAN: Key = Key::MAX;
 
-/// The key of a value, rounded to the nearest of its type.
+/// The key of a value, after rounding to the type `float`.
 pub(super) fn key(float: Float, value: f64) -> Key {
     if value.is_nan() {
         return NAN;
@@ -40,17 +41,17 @@ pub(super) fn value(float: Float, key: Key) -> f64 {
     }
 }
 
-/// The keys from the first to the last one, both among them.
+/// An interval of keys, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Keys {
-    /// The least.
+    /// The smallest key.
     pub first: Key,
-    /// The largest; below the least if there are none.
+    /// The largest key; below `first` if the interval is empty.
     pub last: Key,
 }
 
 impl Keys {
-    /// No key.
+    /// The empty interval.
     pub const NONE: Keys = Keys { first: 0, last: -1 };
 
     /// All values of a type, or all but the infinities.
@@ -63,30 +64,30 @@ impl Keys {
         Keys { first: key(float, -most), last: key(float, most) }
     }
 
-    /// The values that are nearly zero once they are rounded.
+    /// The values that `rounded` maps to nearly zero.
     pub fn nearly_zero(float: Float, rounded: impl Fn(f64) -> f64) -> Keys {
         let positive = Keys { first: 0, last: key(float, 1.0) };
         let last = positive.last_where(|key| is_nearly_zero(rounded(value(float, key)))).unwrap_or(0);
         Keys { first: -last - 1, last }
     }
 
-    /// Whether there are none.
+    /// Whether the interval is empty.
     pub fn is_empty(self) -> bool {
         self.first > self.last
     }
 
-    /// Whether a key is among them.
+    /// Whether the interval contains a key.
     pub fn contains(self, key: Key) -> bool {
         self.first <= key && key <= self.last
     }
 
-    /// Whether some key is among both.
+    /// Whether two intervals overlap.
     pub fn meets(self, other: Keys) -> bool {
         self.first.max(other.first) <= self.last.min(other.last)
     }
 
-    /// The last key that passes a test, if a first part of the keys passes and the rest fails; `None` if the
-    /// first key fails.
+    /// The last key that passes a monotone test: keys up to it pass, and later ones fail. `None` if the first
+    /// key fails.
     pub fn last_where(self, passes: impl Fn(Key) -> bool) -> Option<Key> {
         // Keys of doubles are far from the ends of their type, so nothing overflows.
         let (mut below, mut above) = (self.first - 1, self.last + 1);

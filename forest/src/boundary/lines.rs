@@ -1,4 +1,4 @@
-//! The features that are tested: which values tell the tests of one apart.
+//! The tested features, and for each the values that its tests distinguish.
 
 use super::domain::{Bits, Cut, Domain, Ordered};
 use super::keys::{Key, Keys, NAN, key, value};
@@ -7,7 +7,8 @@ use crate::forest::{Comparison, Float, Forest, Inner, Predicate};
 use crate::walk::{goes_left, rounded};
 use std::collections::{BTreeSet, HashMap};
 
-/// Categories of a feature that are tried one by one; of more, two of each class that sets tell apart.
+/// Most categories of a feature that are all tried. Of more, the smallest and the largest of each class are
+/// tried; categories of a class are in the same sets.
 const MOST_CATEGORIES: usize = 1024;
 /// Maximum product of values and tests of a feature for which each test is tried on each value.
 const MOST_ANSWERS: usize = 1 << 27;
@@ -20,42 +21,42 @@ pub(super) struct TestedFeature {
     pub all: Domain,
     /// Values that are nearly zero, if some test takes these for missing.
     pub zeros: Option<Keys>,
-    /// The values to choose from, where some test is not numeric.
+    /// The values to choose from, if some test is not numeric; otherwise empty.
     pub listed: Vec<Key>,
-    /// Which of these go left at a test.
+    /// For each test, the listed values that go left.
     pub sides: Vec<Bits>,
-    /// Whether not all values that matter could be listed.
+    /// Whether the list omits values that tests distinguish, since there would be too many.
     pub is_thinned: bool,
 }
 
 /// A node's test.
 pub(super) enum Test {
-    /// Of a feature whose tests are numeric: where it cuts, and the value that is nearest to the threshold.
+    /// A test of a feature whose tests are all numeric.
     Ordered {
         /// The position that separates values to the left from values to the right.
         cut: Cut,
         /// The threshold, rounded to the type of rows.
         near: Key,
     },
-    /// Of another feature: which entry of [`TestedFeature::sides`].
+    /// A test of another feature, by its index in [`TestedFeature::sides`].
     Listed(u32),
 }
 
-/// The type of rows and their special values.
+/// The properties of rows on which special values depend.
 #[derive(Clone, Copy)]
 pub(super) struct RowKind {
     /// The type of their values.
     pub float: Float,
-    /// Whether none is infinite.
+    /// Whether no value may be infinite.
     pub finite: bool,
 }
 
-/// Values that are worth a try at every node.
+/// Special values, which are targets at every node.
 pub(super) struct Specials {
     /// The values.
     pub keys: Vec<Key>,
-    /// Groups of neighbouring keys, with the places of their members as bits: an interval that overlaps no
-    /// group has no member.
+    /// Intervals around neighbouring special values, with the indices of the members as bits. They allow a
+    /// fast rejection: an interval of keys that overlaps no group has no special value.
     pub groups: [(Keys, u64); 3],
 }
 
@@ -115,7 +116,7 @@ fn last_left(forest: &Forest, threshold: f64, comparison: Comparison, rows: RowK
 }
 
 impl TestedFeature {
-    /// A feature with its tests, and for each of these its part of it.
+    /// Collects the values of a feature, and converts the tests of its nodes.
     pub fn new(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
         let numeric = |node: &&Inner| {
             matches!(node.predicate, Predicate::Numeric { .. } | Predicate::NumericNotZero { .. })
@@ -181,7 +182,7 @@ impl TestedFeature {
     }
 }
 
-/// One value of each kind that some test distinguishes, with its neighbours: ascending, NaN last.
+/// One value of each class that some test distinguishes, with its neighbours. Ascending, NaN last.
 fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
     let mut keys: BTreeSet<Key> = Specials::new(rows).keys.into_iter().collect();
     let all = Keys::all(rows.float, rows.finite);
@@ -213,7 +214,7 @@ fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
     keys.into_iter().collect()
 }
 
-/// Categories, and values that are none to some trainer.
+/// Categories of sets, and values that some trainer does not accept as categories.
 fn categories(sets: &[&CategorySet]) -> Vec<f64> {
     let mut known: BTreeSet<u32> = sets.iter().flat_map(|set| set.members().iter().copied()).collect();
     if known.len() > MOST_CATEGORIES {

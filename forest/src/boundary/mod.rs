@@ -1,4 +1,4 @@
-//! Constructed rows, which bring every boundary value to every reachable node.
+//! Constructs rows with which every reachable node meets every boundary value.
 //!
 //! The path to a node is a conjunction of conditions on single features. So the values that reach a node are
 //! known exactly for each feature: intervals, with or without NaN, or members of a list for tests that are
@@ -11,10 +11,10 @@
 //! - Each set of categories has met each of its categories and values that are no category.
 //! - Some row has reached each reachable leaf.
 //!
-//! One row serves many trees. Each tree is walked towards its open targets as far as earlier trees leave a
-//! choice.
+//! One row serves many trees. In each tree, the row heads for an open target, with the values that earlier
+//! trees have left open.
 //!
-//! This module repeats no arithmetic: it asks the walker where a test cuts.
+//! This module repeats no arithmetic: the reference walker determines the cut of each test.
 
 mod domain;
 mod keys;
@@ -27,8 +27,8 @@ use keys::{Key, Keys, NAN, key, value};
 use lines::{RowKind, Specials, Test, TestedFeature};
 use targets::{Choice, RowValue, Targets};
 
-/// Number of open targets from which a row stops after [`PATIENCE`] trees without a target. Fewer rows of
-/// more targets each would take longer to make.
+/// Number of targets above which a row is complete after [`PATIENCE`] trees without a target. Otherwise rows
+/// would meet more targets each, but take longer to make.
 const LARGE: u64 = 1 << 17;
 /// Number of consecutive trees without a target after which a row is complete.
 const PATIENCE: u32 = 8;
@@ -49,9 +49,9 @@ pub struct Coverage {
     pub nodes: usize,
     /// Inner nodes that some row can reach.
     pub reachable_nodes: usize,
-    /// Values that can be brought to these.
+    /// Values that these nodes can meet.
     pub values: u64,
-    /// Values that were.
+    /// Values that these nodes have met.
     pub met_values: u64,
     /// Leaves of all trees.
     pub leaves: usize,
@@ -59,35 +59,35 @@ pub struct Coverage {
     pub reachable_leaves: usize,
     /// Leaves that some row has reached.
     pub reached_leaves: usize,
-    /// Features with too many tests to try all values; leaves behind these tests may be reported unreachable
-    /// wrongly.
+    /// Features with too many tests to try all values. Leaves below these tests may wrongly count as
+    /// unreachable.
     pub thinned_features: usize,
 }
 
-/// Makes rows.
+/// The state of the construction of rows.
 pub struct Boundary {
     float: Float,
     finite: bool,
     lines: Vec<TestedFeature>,
     specials: Specials,
     trees: Vec<Targets>,
-    /// The line of each feature that is tested.
+    /// For each feature, whether some node tests it.
     is_tested: Vec<bool>,
-    /// Features that leaves compute with.
+    /// For each feature, whether linear leaves use it.
     is_added: Vec<bool>,
     /// The tree with which the next row begins.
     next: usize,
-    /// Values that are left of each line, while a row is made.
+    /// The remaining domain of each tested feature, while a row is made.
     domains: Vec<Domain>,
     touched: Vec<u32>,
     row: Vec<RowValue>,
     random: Random,
-    /// Whether so much is wanted that a row does not try all trees.
+    /// Whether there are more than [`LARGE`] targets.
     is_large: bool,
 }
 
 impl Boundary {
-    /// Works out what rows can meet in a forest.
+    /// Finds the targets that rows can meet in a forest.
     pub fn new(forest: &Forest, options: BoundaryOptions) -> Boundary {
         let rows = RowKind { float: options.rows, finite: options.finite };
         let mut by_feature: Vec<Vec<(usize, usize)>> = vec![Vec::new(); forest.num_features];
@@ -173,8 +173,8 @@ impl Boundary {
         met > 0
     }
 
-    /// Walks down a tree towards an open target, and narrows the row's values to that path. Returns whether
-    /// it met one.
+    /// Descends in a tree towards an open target, and narrows the row's domains to that path. Returns whether
+    /// it has met a target.
     fn descend(&mut self, number: usize) -> bool {
         let tree = &self.trees[number];
         let mut at = tree.root;
@@ -223,7 +223,7 @@ impl Boundary {
         gets_there || tree.below(at) > 0
     }
 
-    /// Chooses the row's values among those that are left.
+    /// Chooses the row's values from the remaining domains.
     fn settle(&mut self) {
         for (number, line) in self.lines.iter().enumerate() {
             let random = &mut self.random;
@@ -256,7 +256,7 @@ impl Boundary {
         }
     }
 
-    /// Walks the finished row through a tree and notes what it brings.
+    /// Walks a tree with the finished row, and closes the targets that it meets. Returns their number.
     fn walk(&mut self, number: usize) -> u32 {
         let tree = &mut self.trees[number];
         let mut at = tree.root;
@@ -312,14 +312,14 @@ impl Boundary {
         coverage
     }
 
-    /// The leaves that no row can reach: the tree's number, and the leaf's in it.
+    /// The leaves that no row can reach, as the index of the tree and of the leaf in it.
     pub fn unreachable_leaves(&self) -> impl Iterator<Item = (usize, u32)> {
         let trees = self.trees.iter().enumerate();
         trees.flat_map(|(number, tree)| tree.unreachable.iter().map(move |leaf| (number, *leaf)))
     }
 }
 
-/// Numbers that are the same each time.
+/// A generator of pseudo-random numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -331,20 +331,20 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    /// An end of some keys, or one between.
+    /// One end of an interval, or a random key in it.
     fn key(&mut self, keys: Keys) -> Key {
         match self.next() % 4 {
             0 => keys.first,
             1 => keys.last,
             _ => {
-                // There are fewer keys than numbers.
+                // There are fewer than 2^64 keys, so the count does not overflow.
                 let count = keys.last.wrapping_sub(keys.first) as u64 + 1;
                 keys.first.wrapping_add((self.next() % count) as i64)
             }
         }
     }
 
-    /// A value that no test looks at.
+    /// A random value for a feature that no test uses.
     fn noise(&mut self, float: Float, finite: bool) -> f64 {
         let number = (self.next() % 20_001) as f64 / 64.0 - 150.0;
         match self.next() % 16 {

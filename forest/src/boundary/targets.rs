@@ -1,13 +1,13 @@
-//! The targets of rows: values to bring to each node, and leaves to reach.
+//! Targets of the constructed rows: values that each node is to meet, and leaves to reach.
 
 use super::domain::{Cut, Domain, has, on_side};
 use super::keys::{Key, NAN};
 use super::lines::{Specials, Test, TestedFeature};
 use crate::forest::NodeRef;
 
-/// A node of a tree with what is still wanted of it.
+/// A node of a tree with its open targets.
 pub(super) struct Node {
-    /// Which line of features it tests.
+    /// The index of its feature among the tested features.
     pub line: u32,
     /// Its test.
     pub test: Test,
@@ -15,9 +15,9 @@ pub(super) struct Node {
     pub left: NodeRef,
     /// The child for values that fail it.
     pub right: NodeRef,
-    /// Its first word of wanted values.
+    /// Index of its first word in `Targets::wanted`.
     first: u32,
-    /// Length in words.
+    /// Number of its words there.
     words: u32,
 }
 
@@ -27,30 +27,30 @@ pub(super) struct Targets {
     pub root: NodeRef,
     /// The inner nodes.
     pub nodes: Vec<Node>,
-    /// For each leaf whether it is wanted.
+    /// For each leaf, whether a row is still to reach it.
     leaves: Vec<bool>,
-    /// The wanted values of nodes, a bit each.
+    /// The values that nodes are still to meet, one bit each.
     wanted: Vec<u64>,
     /// Open targets in the subtree of each node.
     counts: Vec<u32>,
-    /// Leaves that no row gets to.
+    /// Leaves that no row can reach.
     pub unreachable: Vec<u32>,
-    /// Nodes that some row gets to.
+    /// Number of nodes that some row can reach.
     pub reachable_nodes: usize,
-    /// Values that could be brought to nodes.
+    /// Number of values that nodes can meet.
     pub values: u64,
 }
 
-/// Number of values around a node's threshold that are targets.
+/// Number of targets around a node's threshold.
 pub(super) const NEAR: usize = 5;
 
-/// The values around a threshold: the ends of both sides, and itself with its neighbours.
+/// The values around a threshold: the ends of both sides, and the threshold with its neighbours.
 fn beside(cut: Cut, near: Key) -> [Key; NEAR] {
     [cut.last_left, cut.last_left + 1, near - 1, near, near + 1]
 }
 
 impl Node {
-    /// The value of a bit.
+    /// The value that a bit of `wanted` stands for.
     fn key(&self, at: usize, line: &TestedFeature, specials: &Specials) -> Option<Key> {
         match self.test {
             Test::Listed(_) => line.listed.get(at).copied(),
@@ -61,7 +61,7 @@ impl Node {
         }
     }
 
-    /// Whether a bit has the value of an earlier one, and so is never wanted.
+    /// Whether an earlier bit has the same value, so that this one is never wanted.
     fn is_repeated(&self, at: usize, key: Key) -> bool {
         match self.test {
             Test::Listed(_) => false,
@@ -79,7 +79,7 @@ impl Node {
                 let sides = line.sides.get(*side as usize).map_or(&[][..], |side| side);
                 Domain::Listed(on_side(bits, sides, left))
             }
-            // Features are of one kind in all nodes.
+            // All nodes of a feature have the same kind of domain.
             _ => domain.clone(),
         }
     }
@@ -118,7 +118,8 @@ impl Targets {
         targets
     }
 
-    /// Finds what rows can bring where. Each way down narrows the values of the features that it tests.
+    /// Finds the values that can reach each node. Each path from the root narrows the domains of the features
+    /// that it tests.
     fn reach(&mut self, lines: &[TestedFeature], specials: &Specials) {
         enum Do {
             Enter(NodeRef),
@@ -167,7 +168,7 @@ impl Targets {
         }
         let unreached = self.leaves.iter().zip(0..).filter(|(reached, _)| !**reached);
         self.unreachable = unreached.map(|(_, leaf)| leaf).collect();
-        // Children come behind their parents.
+        // Children come after their parents.
         for index in (0..self.nodes.len()).rev() {
             let below: u32 =
                 [self.nodes[index].left, self.nodes[index].right].map(|c| self.below(c)).iter().sum();
@@ -183,17 +184,17 @@ impl Targets {
         }
     }
 
-    /// Leaves that some row gets to.
+    /// Number of leaves that some row can reach.
     pub fn reachable_leaves(&self) -> usize {
         self.leaves.len() - self.unreachable.len()
     }
 
-    /// Leaves that are still wanted.
+    /// Number of leaves still to reach.
     pub fn wanted_leaves(&self) -> usize {
         self.leaves.iter().filter(|wanted| **wanted).count()
     }
 
-    /// Values that are still wanted.
+    /// Number of values that nodes are still to meet.
     pub fn wanted_values(&self) -> u64 {
         self.wanted.iter().map(|word| u64::from(word.count_ones())).sum()
     }
@@ -202,7 +203,7 @@ impl Targets {
         &self.wanted[node.first as usize..(node.first + node.words) as usize]
     }
 
-    /// A value of a domain that is wanted at a node.
+    /// Chooses a value of a domain that is a target of a node.
     pub fn choose(
         &self,
         node: &Node,
@@ -233,8 +234,8 @@ impl Targets {
         }
     }
 
-    /// Closes the targets of a node that a value meets, and returns their number. The caller updates the
-    /// nodes above.
+    /// Closes the targets of a node that a value meets, and returns their number. The caller then lowers the
+    /// counts of the nodes above.
     pub fn meet(&mut self, index: usize, value: &RowValue) -> u32 {
         let node = &self.nodes[index];
         let first = node.first as usize;
@@ -263,33 +264,33 @@ impl Targets {
         met.count_ones()
     }
 
-    /// A row ends in a leaf.
+    /// Closes the target of a leaf that a row has reached. Returns 1 if it was open, else 0.
     pub fn end(&mut self, leaf: u32) -> u32 {
         u32::from(std::mem::take(&mut self.leaves[leaf as usize]))
     }
 
-    /// So much less is wanted in the subtree of a node.
+    /// Subtracts closed targets from the count of a node's subtree.
     pub fn lower(&mut self, index: usize, count: u32) {
         self.counts[index] -= count;
     }
 }
 
-/// A value that was chosen.
+/// A chosen value.
 #[derive(Clone, Copy)]
 pub(super) enum Choice {
-    /// Of an ordered feature.
+    /// The value of a feature with numeric tests.
     Key(Key),
-    /// Of a list, by its place.
+    /// The value of another feature, by its index in the list.
     Listed(usize),
 }
 
-/// The value that a row has of a feature.
+/// The value of a feature in a row.
 #[derive(Clone, Copy)]
 pub(super) struct RowValue {
     /// The value.
     pub key: Key,
-    /// Its place in the list of the feature.
+    /// Its index in the list of the feature.
     pub listed: Option<usize>,
-    /// Its place among the special values.
+    /// Its index among the special values.
     pub special: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Features: where they are in a row, what a missing value means, and what categories are called.
+//! Features: their columns in a row, the treatment of missing values, and the names of categories.
 
 use std::collections::HashMap;
 
@@ -16,23 +16,23 @@ pub(super) struct Columns {
     categories: HashMap<u32, Categorical>,
     /// Columns of a row.
     pub count: usize,
-    /// Names, or none at all.
+    /// The features' names; empty if the file has none.
     pub names: Vec<String>,
-    /// Names of categories by column, or none at all.
+    /// The names of categories for each column; empty if there are no categorical features.
     pub names_of_categories: Vec<Names>,
-    /// Whether single precision does not tell the categories apart that trees test.
+    /// Whether single precision cannot distinguish the categories that trees test.
     wide: bool,
 }
 
 struct Numeric {
     column: u32,
-    /// The side of a missing value: 1 is above all borders.
+    /// Whether a missing value is above all borders; otherwise it is below them.
     missing: bool,
 }
 
 struct Categorical {
     column: u32,
-    /// The value of a row for a category with this hash.
+    /// The code, in rows, of the category with a hash.
     values: HashMap<u32, f64>,
 }
 
@@ -42,11 +42,12 @@ pub(super) struct SplitTest {
     pub feature: u32,
     pub predicate: Predicate,
     pub missing_left: bool,
-    /// Whether the child for yes, which is the right one in the file, is our left one.
+    /// Whether the children are exchanged: the file's right child, for a test that holds, becomes the left
+    /// one.
     pub swapped: bool,
 }
 
-/// Most names of a feature whose codes, -0.5, -1.5 and so on, single precision holds with room to spare.
+/// Most names of a feature whose codes (-0.5, -1.5 and so on) single precision certainly represents.
 const MOST_SINGLE: usize = 1 << 22;
 
 impl Columns {
@@ -85,7 +86,7 @@ impl Columns {
             names_of_categories: Vec::new(),
             wide: false,
         };
-        // Names that no test uses are listed too, so that rows may hold them; a limit bounds the memory.
+        // Names that no test uses are listed, too, so that rows may have them. A limit bounds the memory.
         let all = known.len() * categorical_features.len() <= bytes / 8;
         for it in &categorical_features {
             columns.add_categories(it, &hashed, if all { &known } else { &[] });
@@ -93,7 +94,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Adds a feature's categories: names that trees test come first, then the others of the file.
+    /// Adds a feature's categories: first the names that trees test, then the other names of the file.
     fn add_categories(&mut self, it: &CategoricalFeature, hashed: &HashMap<u32, &str>, known: &[&str]) {
         let tested = it.values.iter().filter_map(|&hash| Some((hash as u32, *hashed.get(&(hash as u32))?)));
         let tested: Vec<(u32, &str)> = tested.collect();
@@ -118,8 +119,8 @@ impl Columns {
         self.categories.insert(it.feature_index, Categorical { column, values });
     }
 
-    /// The type in which rows are compared: single precision, as CatBoost does, unless it does not hold all
-    /// categories.
+    /// The type in which rows are compared: single precision, as in CatBoost, unless it cannot represent the
+    /// codes of all categories.
     pub fn row_type(&self) -> Float {
         if self.wide { Float::F64 } else { Float::F32 }
     }

@@ -6,18 +6,18 @@ use sched_lang::part::block_at;
 
 use super::Analysis;
 
-/// A place to write at.
+/// The construct in which the cursor stands.
 #[derive(Debug)]
 pub(crate) enum Cursor<'a> {
     /// The first word of a statement.
     Statement(Typed<'a>),
-    /// Between the brackets of a call that is a statement: a directive, or `target cpu(...)`.
+    /// An argument between the brackets of a directive or of `target cpu(...)`.
     Call(CallAt<'a>),
-    /// After the first word of a header line.
+    /// A word of a header line after the first one.
     Header {
         /// The first word.
         keyword: &'a str,
-        /// The words and signs after it, up to the cursor.
+        /// Number of words and signs between the first word and the cursor.
         words: usize,
         /// The word being written.
         typed: Typed<'a>,
@@ -29,9 +29,9 @@ pub(crate) enum Cursor<'a> {
 /// A word being written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Typed<'a> {
-    /// All of it, behind the cursor too; empty if there is none.
+    /// The whole word, including its part after the cursor; empty if there is no word.
     pub span: Span,
-    /// The statement that it is a part of.
+    /// The statement that contains the word.
     pub stmt: Option<&'a Stmt>,
 }
 
@@ -40,15 +40,16 @@ pub(crate) struct Typed<'a> {
 pub(crate) struct CallAt<'a> {
     /// The statement.
     pub stmt: &'a Stmt,
-    /// The name of what is called, and the header's keyword before it if there is one.
+    /// The name before the brackets: that of a directive or of a target.
     pub name: &'a str,
-    /// Whether a header's keyword stands before the name.
+    /// Whether the call is in a header line, after a keyword such as `target`.
     pub in_header: bool,
-    /// The arguments in order as they stand in the text, without blanks around them.
+    /// The spans of the arguments in order, without surrounding blanks.
     pub arguments: Vec<Span>,
-    /// Which argument the cursor is in.
+    /// The index of the argument in which the cursor is.
     pub at: usize,
-    /// The function inside the argument in whose brackets the cursor is, and which of its arguments.
+    /// If the cursor is between the brackets of a function in that argument: the function's name, and the
+    /// index of its argument.
     pub function: Option<(&'a str, usize)>,
 }
 
@@ -139,7 +140,8 @@ fn call<'a>(stmt: &'a Stmt, left: &[Token<'a>], rest: &[Token<'a>]) -> Option<Ca
     Some(CallAt { stmt, name: name.text, in_header: paren == 2, arguments, at, function })
 }
 
-/// The arguments behind an opening bracket, as far as it is not closed; an empty one has an empty span.
+/// The arguments after an opening bracket, up to its closing bracket or the end. An empty argument has an
+/// empty span.
 fn arguments<'t, 'a: 't>(tokens: impl Iterator<Item = &'t Token<'a>>) -> Vec<Span> {
     let mut all = Vec::new();
     let mut now: Option<Span> = None;
@@ -161,7 +163,7 @@ fn arguments<'t, 'a: 't>(tokens: impl Iterator<Item = &'t Token<'a>>) -> Vec<Spa
     all
 }
 
-/// The word around `offset`, as far as its characters are wanted.
+/// The longest span around `offset` whose characters all satisfy `wanted`.
 pub(crate) fn word(source: &str, offset: usize, wanted: fn(char) -> bool) -> Span {
     let (left, right) = source.split_at_checked(offset).unwrap_or((source, ""));
     let start = left.trim_end_matches(wanted).len();

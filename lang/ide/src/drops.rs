@@ -1,5 +1,5 @@
-//! Moves and tilings of loops by drag and drop in the picture of a nest: the directive for each, and its
-//! place.
+//! Drag and drop in the picture of a nest: the directives that move and tile loops, and the edits that insert
+//! them.
 
 use sched_grammar::ast::{Span, Stmt, StmtKind};
 use sched_lang::check::{InsertionPoint, Work};
@@ -11,19 +11,19 @@ use sched_nest::LoopId;
 
 use super::{Analysis, Edit};
 
-/// Work that one answer may take: a picture is looked at between keystrokes.
+/// Most work for one answer. Editors request it between keystrokes, so it must be fast.
 const WORK: Work = Work { whole: 6_000, here: 1_600 };
-/// Loops of a chain that are looked at.
+/// Most loops of a chain for which moves are tried.
 const MOST_LOOPS: usize = 12;
 
-/// A loop that can be dropped on another one: beyond it, on the side that is away from where it stands.
+/// A loop that can be dropped on another one. It then stands on the far side of that loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The loop that moves.
     pub from: String,
-    /// The loop beyond which it goes.
+    /// The loop on which it is dropped.
     pub onto: String,
-    /// The directive.
+    /// The directive that moves it.
     pub written: Written,
 }
 
@@ -32,7 +32,7 @@ pub struct Move {
 pub struct Tiled {
     /// The loop.
     pub of: String,
-    /// The sizes that there are, ascending, and what does it.
+    /// The possible sizes in ascending order, each with its directive.
     pub sizes: Vec<(i64, Written)>,
 }
 
@@ -48,7 +48,7 @@ pub struct Written {
 /// The possible moves and tilings of the loops of a nest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// The loops that can be moved, and where to.
+    /// The possible moves of loops.
     pub moves: Vec<Move>,
     /// The loops that can be tiled.
     pub tiles: Vec<Tiled>,
@@ -121,7 +121,7 @@ fn tiles(
     all
 }
 
-/// The longest runs of loops that are alone in each other.
+/// The longest chains of perfectly nested loops.
 fn chains(nest: &NestBuilder) -> Vec<Vec<LoopId>> {
     let only = |id: LoopId| nest.tree().inside(id).only();
     let is_first = |id: &LoopId| nest.tree().parent(*id).is_none_or(|parent| only(parent) != Some(*id));
@@ -132,17 +132,17 @@ fn chains(nest: &NestBuilder) -> Vec<Vec<LoopId>> {
 
 /// The insertion point of a line for one more directive.
 struct InsertedLine {
-    /// A place in the schedule that it is for.
+    /// An offset in the schedule to which the line belongs.
     inside: usize,
-    /// The end of what stands before it.
+    /// The offset at which the line is inserted.
     at: usize,
     before: String,
     after: &'static str,
 }
 
 impl InsertedLine {
-    /// The place after the last directive up to `offset` that shapes the nest, so that annotations of loops
-    /// stay below; or else the place of the first directive.
+    /// The insertion point after the last modifier up to `offset`, so that annotations of loops stay below
+    /// it. Without a modifier, the place of the first directive.
     fn find(analysis: &Analysis, offset: Option<usize>) -> InsertedLine {
         let source = analysis.source();
         let file = &analysis.parsed().file;
@@ -175,7 +175,7 @@ impl InsertedLine {
         }
     }
 
-    /// In a text without directives, after the header.
+    /// The insertion point in a text without directives: after the header.
     fn in_empty(source: &str, stmts: &[Stmt]) -> InsertedLine {
         let header = stmts.iter().take_while(|stmt| !matches!(stmt.kind, StmtKind::When(_))).last();
         let at = header.map_or(source.len(), |stmt| line_end(source, stmt.span.end as usize));
@@ -184,10 +184,10 @@ impl InsertedLine {
         InsertedLine { inside: at, at, before: before.to_owned(), after }
     }
 
-    /// Before a statement, on a line of its own.
+    /// The insertion point before a statement, on a line of its own.
     fn indented(mut self, source: &str, span: Span) -> InsertedLine {
         let start = source.get(..self.at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
-        // Text before it on its line stays in front of it.
+        // Other text on the statement's line stays before the new line.
         if source.get(start..self.at).is_some_and(|before| before.trim().is_empty()) {
             self.before = indent(source, span);
             self.at = start;
@@ -202,7 +202,7 @@ impl InsertedLine {
     }
 }
 
-/// Whether a statement shapes the nest.
+/// Whether a statement is a modifier.
 fn shapes(stmt: &Stmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
     find(&directive.name.text).is_some_and(|signature| signature.shapes)
@@ -214,7 +214,7 @@ fn line_end(source: &str, from: usize) -> usize {
     from.min(source.len()) + line.trim_end_matches('\r').len()
 }
 
-/// The blanks before a statement on its line.
+/// The indentation of a statement's line.
 fn indent(source: &str, span: Span) -> String {
     let before = source.get(..span.start as usize).unwrap_or_default();
     let line = before.rsplit('\n').next().unwrap_or_default();

@@ -16,7 +16,7 @@ use sched_lang::part::{Block, part_at};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES, parameters, path_text};
 use sched_nest::Axis;
 
-/// The kind of thing that a name stands for.
+/// The kind of a name's meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NameKind {
     /// `batch` or `tree`.
@@ -27,11 +27,11 @@ pub(crate) enum NameKind {
     Const,
     /// A number that the language names: `num_trees`.
     Property,
-    /// A function, or what is called like one.
+    /// A function, or an unknown name that is called like one.
     Function,
-    /// A directive, or what stands where one should.
+    /// A directive, or an unknown name in the place of one.
     Directive,
-    /// A word that a directive or the target line takes: `sparse`, `grid.x`, `avx512`.
+    /// A keyword of a directive or of the target line: `sparse`, `grid.x`, `avx512`.
     Word,
     /// An undeclared name in the place of a loop or a number.
     Undeclared,
@@ -54,9 +54,9 @@ pub(crate) struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Occurrence {
     pub span: Span,
-    /// Which name: a position in [`Names`].
+    /// The index of its meaning in [`Names`].
     id: usize,
-    /// Whether it is declared here.
+    /// Whether this occurrence declares the name.
     pub declares: bool,
     /// Whether a number in brackets follows: `v[3]`.
     pub numbered: bool,
@@ -66,14 +66,14 @@ pub(crate) struct Occurrence {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     named: Vec<Named>,
-    /// In the order of the text.
+    /// All occurrences, in the order of the text.
     occurrences: Vec<Occurrence>,
     known: HashMap<(Space, String), usize>,
-    /// The schedule whose names are being read.
+    /// The schedule that is being read: 0 outside of blocks, then the blocks in order.
     part: usize,
 }
 
-/// Names of different spaces have nothing to do with each other.
+/// A set of names. Equal names in different sets are unrelated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Space {
     /// Numbers, and the two loops that every schedule has.
@@ -91,7 +91,7 @@ impl Names {
         for root in ["batch", "tree"] {
             names.id(Space::Value, root);
         }
-        // Numbers first: they are known in the whole file, and a loop cannot take their names.
+        // Numbers first: they are visible in the whole file, and a loop cannot have their names.
         parsed.file.flat().for_each(|stmt| names.declare_number(stmt));
         names.schedule(&parsed.file.stmts);
         for block in parsed.file.stmts.iter().filter_map(Block::of) {
@@ -105,7 +105,7 @@ impl Names {
         names
     }
 
-    /// The names of one of the schedules.
+    /// Reads the names of one of the schedules.
     fn schedule(&mut self, stmts: &[Stmt]) {
         stmts.iter().for_each(|stmt| self.declare_loops(stmt));
         stmts.iter().for_each(|stmt| self.statement(stmt));
@@ -128,18 +128,19 @@ impl Names {
         &self.occurrences
     }
 
-    /// Everywhere where the same thing is named, in the order of the text.
+    /// All occurrences of the same meaning, in the order of the text.
     pub fn alike(&self, occurrence: &Occurrence) -> impl Iterator<Item = &Occurrence> {
         self.occurrences.iter().filter(|other| other.id == occurrence.id)
     }
 
-    /// The meaning of a name in any schedule of the text: a loop, param, const or fact, or undeclared.
+    /// The meaning of a name in any schedule of the text: a loop, a param, a const, a property, or an
+    /// undeclared name.
     pub fn find(&self, name: &str) -> Option<&Named> {
         self.places(name).next().map(|id| &self.named[id])
     }
 
-    /// The meaning of this name where `like` would get it: everywhere for a number, in its own schedule for a
-    /// loop.
+    /// The meaning that `name` has in the scope of `like`: the whole file for a number, its own schedule for
+    /// a loop.
     pub fn find_beside(&self, like: &Occurrence, name: &str) -> Option<&Named> {
         let spaces = self.known.iter().filter(|(_, id)| **id == like.id).map(|((space, _), _)| *space);
         match spaces.last() {
@@ -165,14 +166,14 @@ impl Names {
         spaces.filter_map(move |space| self.known.get(&(space, name.to_owned())).copied())
     }
 
-    /// The number of a loop or number in the schedule that is being read.
+    /// The index of the meaning of a loop's or number's name in the schedule that is being read.
     fn value_id(&mut self, name: &str) -> usize {
         let is_general =
             self.known.contains_key(&(Space::Value, name.to_owned())) || built_in(name).is_some();
         self.id(if is_general { Space::Value } else { Space::Loop(self.part) }, name)
     }
 
-    /// The number of a name, which is made known if it is new.
+    /// The index of a name's meaning. Adds an undeclared meaning if the name is new.
     fn id(&mut self, space: Space, name: &str) -> usize {
         let next = self.named.len();
         let id = *self.known.entry((space, name.to_owned())).or_insert(next);
@@ -189,7 +190,7 @@ impl Names {
         id
     }
 
-    /// Declares a name; a later declaration of the same name belongs to the first one.
+    /// Declares a name. A repeated declaration is added to the first one.
     fn declare(&mut self, name: &Ident, kind: NameKind, axis: Option<Axis>) {
         let id = match kind {
             NameKind::Param | NameKind::Const => self.id(Space::Value, &name.text),
@@ -276,7 +277,7 @@ impl Names {
         }
     }
 
-    /// Whether a path in the place of a word is a word; half-written directives may have a loop's name there.
+    /// Whether a path in the place of a keyword is one. Half-written directives may have a loop's name there.
     fn is_word(&self, path: &Path, words: &[&str]) -> bool {
         let Some(text) = path_text(path) else { return false };
         let is_declared =
@@ -326,7 +327,7 @@ impl Names {
         }
     }
 
-    /// Gives names in parts that did not parse their meaning in the rest of the text.
+    /// Finds the meanings of names in text with syntax errors, from the declarations in the rest of the text.
     fn unparsed(&mut self, source: &str, file: &File) {
         let lexemes = lexemes(source);
         let mut covered = self.occurrences.iter().map(|occurrence| occurrence.span).peekable();
@@ -364,7 +365,7 @@ impl Names {
 }
 
 impl NameKind {
-    /// Whether the text declares such names.
+    /// Whether names of this kind have declarations in the text.
     pub fn is_declared(self) -> bool {
         matches!(self, NameKind::Index | NameKind::Param | NameKind::Const)
     }
@@ -375,7 +376,7 @@ impl NameKind {
     }
 }
 
-/// The parameter that the argument at a position is for.
+/// The parameter of a directive for its argument at a position.
 pub(crate) fn parameter_at(
     signature: &'static Signature,
     given: usize,
@@ -386,7 +387,7 @@ pub(crate) fn parameter_at(
     parameters.get(at)
 }
 
-/// The meaning of names that the language defines.
+/// The meaning of a name that the language defines.
 fn built_in(name: &str) -> Option<(NameKind, Option<Axis>)> {
     match name {
         "batch" => Some((NameKind::Root, Some(Axis::Row))),

@@ -1,4 +1,4 @@
-//! Renaming loops, params and consts.
+//! Renames loops, params and consts.
 
 use sched_grammar::ast::Span;
 use sched_grammar::is_reserved;
@@ -7,7 +7,7 @@ use super::names::{NameKind, Named, Occurrence};
 use super::{Analysis, Edit};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
 
-/// A name that can be changed.
+/// A name that the user can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rename {
     /// The occurrence at the cursor.
@@ -20,7 +20,7 @@ pub struct Rename {
 ///
 /// # Errors
 ///
-/// A sentence that says why there is nothing to rename.
+/// The reason why there is nothing to rename, as a sentence.
 pub fn prepare_rename(a: &Analysis, offset: usize) -> Result<Rename, String> {
     let (here, named) = renamable(a, offset)?;
     Ok(Rename { span: here.span, placeholder: named.name.clone() })
@@ -66,7 +66,7 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
     }
 }
 
-/// Refuses a name that is none or that means something already.
+/// Refuses a new name that is not a name, or that already has a meaning.
 fn check_new(a: &Analysis, here: &Occurrence, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("A name has at least one letter.".to_owned());

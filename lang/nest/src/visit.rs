@@ -1,4 +1,4 @@
-//! Runs a nest over row and tree numbers. This is the plainest reading of its semantics, for tests.
+//! Runs a nest over row and tree numbers. Tests use this direct implementation of the semantics.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use crate::{Axis, Body, Constraint, LoopId, Nest};
 /// Reason why a nest cannot run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisitError {
-    /// An unknown bound.
+    /// A bound depends on an unknown property.
     Unknown(Property),
-    /// A value that does not fit.
+    /// A value exceeds 64 bits.
     Overflow,
     /// A specialized loop without a body for one of its iterations.
     NoCase,
@@ -19,7 +19,7 @@ pub enum VisitError {
 /// Calls `walk(row, tree)` for each walk of the nest over `rows` rows, in order; parallel loops run one by
 /// one.
 ///
-/// When something in the nest is unknown. Nests checked for compilation have no unknowns.
+/// Fails if the nest depends on an unknown property. Nests that were checked for compilation do not.
 pub fn visit(nest: &Nest, rows: i64, walk: &mut dyn FnMut(i64, i64)) -> Result<(), VisitError> {
     let mut run = NestVisitor { nest, rows, limits: nest.limits(), values: HashMap::new(), walk };
     run.all(&nest.roots, (0, 0))
@@ -29,7 +29,7 @@ struct NestVisitor<'a> {
     nest: &'a Nest,
     rows: i64,
     limits: Vec<Vec<&'a Constraint>>,
-    /// Values of the loops around.
+    /// Current values of the enclosing loops.
     values: HashMap<LoopId, i64>,
     walk: &'a mut dyn FnMut(i64, i64),
 }

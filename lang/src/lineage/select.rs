@@ -1,4 +1,4 @@
-//! Written names, and the copies that they mean.
+//! Names of loops in the text of a schedule, and the copies that they select.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Select {
         Some(Select { scope: tags, name: last.name.to_string(), number: last.number })
     }
 
-    /// Whether it means all copies.
+    /// Whether it selects all copies: it has neither qualifiers nor a number.
     pub(crate) fn is_bare(&self) -> bool {
         self.scope.is_empty() && self.number.is_none()
     }

@@ -1,4 +1,4 @@
-//! `workspace/executeCommand`: what is done with a schedule, by `schedc` in the background.
+//! `workspace/executeCommand`: commands on a schedule, which run `schedc` in the background.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,16 +19,16 @@ use crate::subject::Subject;
 
 /// Builds a shared library: `{uri, output?}` -> `{output}`.
 pub const BUILD: &str = "schedc.build";
-/// Measures a schedule: `{uri, input?, batch?, threads?, baseline?}` -> what `schedc bench --json` prints.
+/// Measures a schedule: `{uri, input?, batch?, threads?, baseline?}` -> the output of `schedc bench --json`.
 pub const BENCH: &str = "schedc.bench";
 /// The schedule that schedc chooses: `{uri}` -> `{range, text}`.
 pub const CHOOSE: &str = "schedc.choose";
 /// The fastest schedule that a search of some seconds finds: `{uri}` -> `{range, text}`.
 pub const TUNE: &str = "schedc.tune";
-/// All of them.
+/// All commands.
 pub const ALL: [&str; 5] = [BUILD, BENCH, CHOOSE, TUNE, sweep::SWEEP];
 
-/// The kind of the action that puts in the schedule that schedc chooses.
+/// The kind of the action that inserts the schedule that schedc chooses.
 pub const CHOOSE_KIND: CodeActionKind = CodeActionKind::new("source.chooseSchedule");
 /// The kind of the action that searches for a fast schedule.
 pub const TUNE_KIND: CodeActionKind = CodeActionKind::new("source.tuneSchedule");
@@ -43,7 +43,7 @@ struct Arguments {
     uri: Uri,
     /// The library to write.
     output: Option<PathBuf>,
-    /// Rows to measure with.
+    /// The file with rows for measurements.
     input: Option<PathBuf>,
     /// Rows of a call.
     #[serde(default)]
@@ -54,7 +54,7 @@ struct Arguments {
     /// Whether to measure the plain nest and the schedule that schedc chooses, too.
     #[serde(default)]
     baseline: bool,
-    /// The position of a number.
+    /// The position of the number to replace.
     position: Option<Position>,
     /// The values to try in its place.
     #[serde(default)]
@@ -83,7 +83,7 @@ impl Arguments {
 ///
 /// # Errors
 ///
-/// There is no such command, its arguments are wrong, or it failed.
+/// When there is no such command, its arguments are wrong, or it failed.
 pub async fn execute(
     shared: &Arc<Shared>,
     pages: &Arc<Pages>,
@@ -125,7 +125,7 @@ pub async fn execute(
         CHOOSE => {
             let subject = Subject::of(shared, pages, &arguments()?.uri)?;
             let snapshot = Arc::clone(&subject.snapshot);
-            // A sample of each is enough where nobody looks at the times.
+            // One sample each suffices, since the user does not see the times.
             let mut words =
                 words(&["bench", "-s", "-", "--prefixes", "--json", "--samples", "1", "--budget", "0s"]);
             words.push(subject.model.clone().into_os_string());
@@ -150,7 +150,7 @@ pub async fn execute(
     }
 }
 
-/// The actions that put in a whole schedule: the one that schedc chooses, and one that is searched for.
+/// The actions that insert a whole schedule: the one that schedc chooses, or the result of a search.
 pub fn schedule_actions(snapshot: &Snapshot) -> Vec<CodeAction> {
     let action = |title: String, command: &str, kind| {
         let arguments = Some(vec![json!({ "uri": snapshot.uri })]);

@@ -56,16 +56,17 @@ impl Group {
 pub(super) struct Piece {
     pub(super) vectors: i64,
     pub(super) width: u16,
-    /// Whether the last vector may have lanes without iteration.
+    /// Whether the last vector may have lanes without an iteration, so that the group needs a mask.
     pub(super) is_masked: bool,
 }
 
-/// Vectors that may have lanes without iteration.
+/// The vectors that may have lanes without an iteration. Masks switch these lanes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Masked {
-    /// The last vector of each remainder group. Masks cost nothing if a vector of sums is added at once.
+    /// The last vector of each remainder group. Masks are free if a whole vector of sums is added at once.
     Groups,
-    /// The very last vector. Its walks are used one by one under a test, which is much code.
+    /// Only the last vector of the loop. Its leaf values are added one by one, each under a test, which takes
+    /// much code.
     LastVector,
     /// No vector.
     Never,

@@ -1,4 +1,4 @@
-//! Functions of the C library, and what stands for them in launches.
+//! Functions of the C library, and their replacements in launches.
 
 use super::device::Device;
 use super::exp::Exponential;
@@ -10,8 +10,8 @@ use inkwell::values::{BasicValueEnum, FunctionValue};
 use sched_ir::lir::{Math, Scalar, Ty};
 
 impl<'ctx> IrBuilder<'_, 'ctx> {
-    /// A function of the C library for each lane: a call of it, or on a device, which has no such library,
-    /// its operations.
+    /// Applies a function of the C library to each lane. The host calls the function; devices lack the
+    /// library, so code for them has the operations inline.
     pub(super) fn math(
         &self,
         device: Option<&dyn Device>,
@@ -43,7 +43,8 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("a function returns nothing"))
     }
 
-    /// Declares a function of the C library; it depends on nothing but its argument.
+    /// Declares a function of the C library. Its attributes tell LLVM that the result depends on the argument
+    /// alone.
     fn library(&self, math: Math, scalar: Scalar) -> Result<FunctionValue<'ctx>, LlvmError> {
         let name = match (math, scalar) {
             (Math::Exp, Scalar::F32) => "expf",

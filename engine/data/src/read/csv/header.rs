@@ -1,4 +1,4 @@
-//! The first line: whether it is a header, and which columns it chooses.
+//! The first line of a CSV file: decides whether it is a header, and selects columns by it.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -11,15 +11,15 @@ use crate::read::columns::matching::{
 };
 use crate::read::{Expect, Names};
 
-/// Which of a line's cells make a row.
+/// The cells of a line that make a row.
 pub(super) struct Selection {
-    /// Numbers of the cells, from 0, in the model's order.
+    /// Indices of the features' cells, in the model's order.
     pub(super) columns: Vec<usize>,
-    /// Numbers of the cells that are kept for the results.
+    /// Indices of the cells to copy to the results.
     pub(super) kept: Vec<usize>,
     /// The number of cells of each line.
     pub(super) width: usize,
-    /// The header, where there is one.
+    /// The header, if the file has one.
     pub(super) header: Option<Vec<String>>,
 }
 
@@ -37,7 +37,8 @@ pub(super) struct First {
     pub(super) is_header: bool,
     /// A note on the interpretation, if it is in doubt.
     pub(super) note: Option<String>,
-    /// A note for a first line that is a row, for the case that the second row is written in another way.
+    /// A note for a first line that counts as a row. The user sees it only if the second row has another
+    /// form.
     pub(super) later: Option<String>,
 }
 
@@ -47,8 +48,8 @@ fn is_whole(cell: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a record has numbers, and all of them are written with a point or an exponent, as pandas writes
-/// columns of floats: whole numbers above them may be a header then.
+/// Whether a record has numbers, all with a point or an exponent, as pandas writes columns of floats. Whole
+/// numbers in the line above may then be a header.
 pub(super) fn has_points(record: &csv::ByteRecord) -> bool {
     let is_number = |cell: &&[u8]| parse(cell).is_some_and(|value| !value.is_nan());
     let has_point = |cell: &[u8]| cell.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
@@ -89,7 +90,7 @@ fn all(expect: Expect<'_>) -> Selection {
     }
 }
 
-/// The columns that a header chooses.
+/// The columns that a header selects.
 fn select<R: Read>(
     line: &FirstLine,
     kind: Kind,
@@ -132,7 +133,7 @@ fn select<R: Read>(
     Ok(Selection { columns, kept, width, header: Some(line.trimmed()) })
 }
 
-/// So few numbers are in a row by chance.
+/// Fewest numbers in a first line for which matches with feature names are not a coincidence.
 const FEW: usize = 3;
 
 const READ_AS_HEADER: &str = "these numbers were read as a header, not as a row; if they are a row, put a \
@@ -145,9 +146,9 @@ const READ_AS_ROW: &str = "these numbers were read as a row, not as a header; if
 /// The kind of a first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A header, since it has text where rows have numbers.
+    /// A header: it has text in columns of numbers.
     Header,
-    /// A header, although a row could look like it.
+    /// A header of numbers, which could also be a row.
     HeaderOfNumbers,
     /// A row.
     Row,
@@ -167,7 +168,7 @@ impl FirstLine {
     fn of<R>(records: &Records<R>, expect: Expect<'_>) -> FirstLine {
         let cells = records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let mut line = FirstLine { cells, text: 0, numbers: 0 };
-        // A row without a header has its categories at their places.
+        // In a row without a header, text may be a category of the feature at its position.
         let is_row = line.cells.len() == expect.columns;
         for (at, value) in records.record.iter().map(parse).enumerate() {
             let lookup = expect.lookup(at).filter(|_| is_row && value.is_none());
@@ -192,8 +193,7 @@ impl FirstLine {
             Names::Known(names) => self.kind_by_names(names),
             Names::None | Names::Unknown => None,
         };
-        // Otherwise the majority decides: a typing error in a first line of numbers must be an error, not
-        // make it a header.
+        // Otherwise the majority decides, so that a single mistyped number does not make the line a header.
         named.unwrap_or_else(|| match self.text > self.numbers {
             true => Kind::Header,
             false if self.cells.len() == expect.columns && self.counts_from_zero() => Kind::HeaderOfNumbers,
@@ -212,7 +212,7 @@ impl FirstLine {
         if !names.iter().all(has) {
             return None;
         }
-        // A row that is wider than the model wants may hold a few numbers by chance.
+        // A row that is wider than the model may contain a few of the names by chance.
         let unnamed_first = self.cells.first().is_some_and(|cell| cell.trim().is_empty());
         let extra = self.cells.len().saturating_sub(names.len());
         let certain = match extra {
