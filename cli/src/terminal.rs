@@ -102,7 +102,8 @@ impl Terminal {
         if !explain_schedule || self.is_for_people() {
             return Ok(());
         }
-        let message = "--explain-schedule prints to standard error, where findings for programs go";
+        let message =
+            "--explain-schedule prints to standard error, which then holds only findings for programs";
         Err(Failure::usage(message, "leave out --format, or print the schedule in a call of its own"))
     }
 

@@ -11,7 +11,7 @@ sched_diagnostics::codes! { Model in "explain/";
     UNSUPPORTED_OBJECTIVE 8 "M0008" Error "objective whose prediction cannot be computed"
     BAD_PARAMETER 9 "M0009" Error "model parameter that makes no sense"
     LENGTH_MISMATCH 10 "M0010" Error "arrays of different lengths"
-    CHILD_OUT_OF_RANGE 11 "M0011" Error "child that is no node of the tree"
+    CHILD_OUT_OF_RANGE 11 "M0011" Error "child that is not in the tree"
     NOT_A_TREE 12 "M0012" Error "node that is reached twice"
     FEATURE_OUT_OF_RANGE 13 "M0013" Error "feature that does not exist"
     TOO_DEEP 14 "M0014" Error "tree that is too deep"

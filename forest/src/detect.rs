@@ -132,7 +132,7 @@ fn foreign(bytes: &[u8], text: &[u8]) -> ModelError {
                 let message = "the file begins with zero bytes, as one that was not copied to its end does";
                 ModelError::new(codes::UNKNOWN_FORMAT, message).help("copy or download it again")
             }
-            None => unknown("this is no model format that is known"),
+            None => unknown("the format is not known"),
         },
     }
 }
@@ -216,8 +216,8 @@ mod tests {
             (b"\0t\0r\0e\0e\0\n", codes::UNSUPPORTED_FORMAT, "UTF-16"),
             (b"BZh91AY", codes::UNSUPPORTED_FORMAT, "bzip2"),
             (b"", codes::UNKNOWN_FORMAT, "empty"),
-            (b"\x01\x02", codes::UNKNOWN_FORMAT, "no model format"),
-            (b"\x08\x0a\x12\x08skl2onnx", codes::UNKNOWN_FORMAT, "no model format"),
+            (b"\x01\x02", codes::UNKNOWN_FORMAT, "the format is not known"),
+            (b"\x08\x0a\x12\x08skl2onnx", codes::UNKNOWN_FORMAT, "the format is not known"),
             (b"binf\0\0", codes::UNSUPPORTED_FORMAT, "old binary"),
             (b"\x80\x04\x95", codes::UNSUPPORTED_FORMAT, "pickle"),
             (b"\x1f\x8b\x08", codes::UNSUPPORTED_FORMAT, "gzip"),

@@ -46,7 +46,6 @@ fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelErr
         format!("this is a model of {}", format.trainer)
     };
     let message = format!("the meaning that XGBoost {release} gives the model was asked for, and {whose}");
-    Err(ModelError::new(codes::OTHER_RELEASE, message).help(
-        "leave out `--as-release`: only files that XGBoost saved mean different things to its releases",
-    ))
+    Err(ModelError::new(codes::OTHER_RELEASE, message)
+        .help("leave out `--as-release`: it applies only to files that XGBoost saved"))
 }

@@ -47,7 +47,7 @@ impl fmt::Display for ParseReleaseError {
         let ranges: Vec<_> =
             LAST.iter().map(|(major, minor)| format!("{major}.0 to {major}.{minor}")).collect();
         let text = self.text.escape_debug();
-        write!(f, "`{text}` is no release of XGBoost that schedc knows; write one of {}", ranges.join(", "))
+        write!(f, "`{text}` is not a known release of XGBoost; write one of {}", ranges.join(", "))
     }
 }
 

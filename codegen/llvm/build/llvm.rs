@@ -107,7 +107,7 @@ impl Config {
         let question = ["--link-static", "--libnames"].into_iter().chain(components);
         for name in self.ask(question)?.split_whitespace() {
             let name = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a"));
-            let name = name.ok_or("llvm-config names something that is no archive")?;
+            let name = name.ok_or("llvm-config names a file that is not an archive")?;
             if !is_left_out(name) {
                 link_archive(name);
             }

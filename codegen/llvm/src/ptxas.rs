@@ -97,7 +97,7 @@ impl Ptxas {
             .filter(|version| version.starts_with(|c: char| c.is_ascii_digit()))
             .map(str::to_string)
             .ok_or_else(|| {
-                LlvmError::new(codes::TOOL_FAILED, "`ptxas` does not tell its version")
+                LlvmError::new(codes::TOOL_FAILED, "`ptxas` does not print its version")
                     .with_help(ASSEMBLING.help)
             })
     }

@@ -10,7 +10,7 @@ sched_diagnostics::codes! { Data in "explain/";
     DUPLICATE_FEATURE 7 "D0007" Error "feature given twice"
     MALFORMED_HEADER 8 "D0008" Error "malformed array header"
     UNSUPPORTED_ARRAY 9 "D0009" Error "array that holds no rows of numbers"
-    LENGTH 10 "D0010" Error "file shorter or longer than it says"
+    LENGTH 10 "D0010" Error "file with fewer or more bytes than it states"
     TOO_LARGE 11 "D0011" Error "too much data"
     UNWRITABLE 12 "D0012" Error "output that cannot be written"
     UNKNOWN_EXTENSION 13 "D0013" Error "unknown file extension"

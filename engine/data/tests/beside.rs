@@ -64,7 +64,10 @@ fn what_is_no_number_cannot_stand_beside_rows() {
                 Ok(())
             };
             let error = all().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("D0029: rows: {wanted} of those that are read")), "{error}");
+            assert!(
+                error.starts_with(&format!("D0029: rows: {wanted} of the rows that are read")),
+                "{error}"
+            );
         }
     }
 }

@@ -74,7 +74,7 @@ fn unknown_names_are_what_is_asked_for() {
     let error = rows(text, Unseen::Error, false).unwrap_err();
     assert_eq!(
         words(&error),
-        "D0027: rows, line 2, column 2 (colour): \"pink\" is no category that the model knows"
+        "D0027: rows, line 2, column 2 (colour): \"pink\" is not a category of the model"
     );
     let error = rows(b"floor,colour,x\n10,Green,1\n", Unseen::Error, false).unwrap_err();
     assert!(error.help.as_ref().unwrap().starts_with("\"green\" may be meant; "), "{:?}", error.help);
@@ -86,7 +86,7 @@ fn unknown_names_are_what_is_asked_for() {
     let floor: ArrayRef = Arc::new(Int8Array::from(vec![10; 4]));
     for bytes in formats(&columns([("colour", Arc::new(dictionary)), ("x", x), ("floor", floor)])) {
         let error = words(&rows(&bytes, Unseen::Error, false).unwrap_err());
-        let wanted = "D0027: rows, column 1 (colour): \"pink\" is no category that the model knows, in row \
+        let wanted = "D0027: rows, column 1 (colour): \"pink\" is not a category of the model, in row \
                       1 of those that \
                       are read";
         assert_eq!(error, wanted);
@@ -182,7 +182,7 @@ fn cells_with_several_meanings_are_refused() {
     };
     let (one, floor): (ArrayRef, ArrayRef) =
         (Arc::new(Int64Array::from(vec![1])), Arc::new(Int64Array::from(vec![10])));
-    let place = "in row 1 of those that are read";
+    let place = "in row 1 of the rows that are read";
     assert_eq!(
         refused(&table(Arc::clone(&one), Arc::clone(&floor))),
         format!("D0028: rows, column 1 (colour): {among_texts}, {place}")

@@ -125,8 +125,8 @@ fn tables_that_cannot_be_written_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("taken.csv")).unwrap();
     let cases = [
-        ("out.txt", 1, "D0013", "the file name does not tell the format"),
-        ("out", 1, "D0013", "the file name does not tell the format"),
+        ("out.txt", 1, "D0013", "the extension of the file names no format"),
+        ("out", 1, "D0013", "the extension of the file names no format"),
         ("absent/out.csv", 1, "D0012", "its directory does not exist"),
         ("taken.csv", 1, "D0012", "this is a directory"),
         ("out.csv", 2, "D0014", "3 values do not make rows of 2 columns"),

@@ -41,7 +41,7 @@ impl RowRules {
     pub fn check(self, model: &Model) -> Result<Self, Failure> {
         if self.base_margin && !model.source.has(Quirk::BaseMargin) {
             return Err(Failure::usage(
-                "--base-margin takes the place of XGBoost's base_score, and this is no model of XGBoost",
+                "--base-margin replaces XGBoost's base_score, but this is not an XGBoost model",
                 "add the offset to the margins of --output raw, if that is what the trainer's predictions \
                  need",
             ));

@@ -64,7 +64,7 @@ impl std::str::FromStr for Caches {
     /// Sizes of levels, the nearest first: `32K,1M,32M`.
     fn from_str(text: &str) -> Result<Caches, String> {
         let level = |text: &str| {
-            size(text.trim()).ok_or_else(|| format!("`{text}` is no size; write it like 32K or 1M"))
+            size(text.trim()).ok_or_else(|| format!("`{text}` is not a size; write it like 32K or 1M"))
         };
         Ok(Caches { levels: text.split(',').map(level).collect::<Result<_, _>>()? })
     }

@@ -62,7 +62,7 @@ impl Refusal {
     /// The message, without the cell's position. `quote` shortens names and makes them printable.
     pub fn message(&self, quote: impl Fn(&str) -> String) -> String {
         match self {
-            Refusal::Unseen(name) => format!("{} is no category that the model knows", quote(name)),
+            Refusal::Unseen(name) => format!("{} is not a category of the model", quote(name)),
             Refusal::Empty => "the cell is empty, and the model has a category of this name".to_owned(),
             Refusal::NumberAmongOthers(number) => {
                 format!("{} is a number, and no name of these categories is one", quote(number))

@@ -131,7 +131,7 @@ impl Columns {
             "FloatFeature" | "" => self.number(split),
             "OneHotFeature" => self.category(split),
             "OnlineCtr" => Err(unsupported(
-                "the tree asks for a statistic of a category (a CTR)",
+                "the tree tests a statistic of a category (a CTR)",
                 "train with `one_hot_max_size` above the number of categories, or encode the categories as \
                  numbers yourself",
             )

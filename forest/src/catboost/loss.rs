@@ -99,7 +99,7 @@ fn bound(info: &ModelInfo) -> Result<f64, ModelError> {
         Some(chosen) if chosen > 0.0 && chosen < 1.0 => Ok(-f64::ln(1.0 / chosen - 1.0)),
         _ => Err(ModelError::new(
             codes::BAD_PARAMETER,
-            "the threshold of class 1 is no probability between 0 and 1",
+            "the threshold of class 1 is not a probability between 0 and 1",
         )
         .at("model_info.binclass_probability_threshold")),
     }

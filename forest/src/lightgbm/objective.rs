@@ -66,7 +66,7 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
             return Ok(Objective { output: Output::identity(), is_known: false });
         }
         _ => {
-            let message = format!("`{}` is no objective of LightGBM that is known", excerpt(name));
+            let message = format!("`{}` is not a known objective of LightGBM", excerpt(name));
             return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at("objective").help(
                 "train with an objective of LightGBM; without the line `objective`, predictions are the \
                  raw scores",

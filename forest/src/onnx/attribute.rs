@@ -172,7 +172,7 @@ const DATA_LOCATION: u32 = 14;
 impl<'a> Tensor<'a> {
     fn new(message: Message<'a>) -> Result<Tensor<'a>, ModelError> {
         if message.integer(DATA_LOCATION)?.unwrap_or(0) != 0 {
-            return Err(ModelError::new(codes::ONNX_TYPE, "the numbers of a tensor lie in another file")
+            return Err(ModelError::new(codes::ONNX_TYPE, "the numbers of a tensor are in another file")
                 .help(
                     "save the model with its data in one file: onnx.save(model, path, \
                        save_as_external_data=False)",

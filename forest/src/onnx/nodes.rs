@@ -200,7 +200,7 @@ impl Runs {
         let mut start = 0;
         for run in nodes.tree_ids.chunk_by(|left, right| left == right) {
             if runs.trees.insert(run[0], runs.ranges.len() as u32).is_some() {
-                let message = format!("the nodes of tree {} lie apart, with others between them", run[0]);
+                let message = format!("the nodes of tree {} are not consecutive", run[0]);
                 return Err(ModelError::new(codes::NODE_ORDER, message)
                     .at(at("nodes_treeids", start))
                     .help("ONNX Runtime takes them for several trees: list the nodes of a tree together"));

@@ -63,7 +63,7 @@ fn assemble(
     let Some(learner) = learner else {
         return Err(ModelError::new(
             codes::UNKNOWN_FORMAT,
-            "the document has no `learner`, so it is no XGBoost model",
+            "the document has no `learner`, so it is not an XGBoost model",
         )
         .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"));
     };

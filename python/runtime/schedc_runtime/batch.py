@@ -171,7 +171,7 @@ class BatchPredictor:
         self._labels: list[Any] = list(self._about.get("labels") or [])
         clash = next((name for name in options["keep"] if name in self.names), None)
         if clash is not None:
-            raise ValueError(f"column {quoted(clash)} is to be kept, and has the name of a result")
+            raise ValueError(f"kept column {quoted(clash)} has the name of a result")
 
     def _named(self, columns: Any) -> list[str | None] | None:
         if columns is None and self._features is None:

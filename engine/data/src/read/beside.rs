@@ -42,7 +42,7 @@ pub(super) fn numbers(
         }
         if let Some(row) = (0..rows).find(|&row| of_column(row)) {
             let message = format!(
-                "column \"{}\" holds no number in row {} of those that are read",
+                "column \"{}\" holds no number in row {} of the rows that are read",
                 shorten(field.name()),
                 before + row as u64 + 1
             );

@@ -37,7 +37,7 @@ pub(super) fn encode(
         let failed = |row: usize, refusal: &Refusal| {
             let (code, message, help) = refused(lookup, refusal);
             let row = before + row as u64 + 1;
-            DataError::new(code, source, format!("{message}, in row {row} of those that are read"))
+            DataError::new(code, source, format!("{message}, in row {row} of the rows that are read"))
                 .column(feature + 1, None)
                 .help(help)
         };

@@ -341,7 +341,7 @@ impl<R: Read> Records<R> {
     /// The error for a kept cell that is not UTF-8.
     fn not_text(&self, column: usize, selection: &Selection) -> DataError {
         let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
-        self.error(codes::KEEP, "the cell is to be kept and is not text in UTF-8".to_owned())
+        self.error(codes::KEEP, "the cell of a kept column is not valid UTF-8".to_owned())
             .column(column + 1, name)
             .help("save the file in UTF-8, or do not keep this column")
     }

@@ -44,7 +44,7 @@ impl<'a> RowStream<'a> {
             .enumerate()
             .find(|(at, name)| handed_on.iter().take(*at).any(|other| other == *name));
         if let Some((_, name)) = repeated {
-            let message = format!("\"{}\" is to be kept twice", shorten(name));
+            let message = format!("column \"{}\" is kept twice", shorten(name));
             return Err(DataError::new(codes::KEEP, &source.name(), message)
                 .help("name each column once after --keep"));
         }
@@ -140,10 +140,8 @@ impl<'a> RowStream<'a> {
         let first = self.kept.get_or_insert_with(|| kept.clone());
         let differs = first.0.iter().zip(&kept.0).find(|(one, other)| one.data_type() != other.data_type());
         if let Some((one, _)) = differs {
-            let message = format!(
-                "column \"{}\" is to be kept, and has another type than in the files before",
-                shorten(one.name())
-            );
+            let message =
+                format!("kept column \"{}\" has another type than in the files before", shorten(one.name()));
             return Err(DataError::new(codes::KEEP, &name, message)
                 .help("save the files with the same types of columns, or do not keep this one"));
         }
@@ -222,7 +220,7 @@ fn undivided(name: &str) -> DataError {
     DataError::new(
         codes::UNDIVIDED,
         name,
-        "how many rows there are is known at the end only, so there are no shards",
+        "the number of rows is known only at the end, so it cannot be divided into shards",
     )
     .help("save the rows as Parquet, as an Arrow file or as .npy, or split the file and predict each part")
 }

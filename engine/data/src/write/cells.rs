@@ -22,10 +22,8 @@ pub(super) fn check(kept: &KeptColumns, name: &str) -> Result<(), DataError> {
     match kept.0.iter().find(|field| !has_text(field.data_type())) {
         None => Ok(()),
         Some(field) => {
-            let message = format!(
-                "column \"{}\" is to be kept, and its values have no text in CSV",
-                shorten(field.name())
-            );
+            let message =
+                format!("CSV has no form for the values of the kept column \"{}\"", shorten(field.name()));
             Err(DataError::new(codes::KEEP, name, message)
                 .help("write to a .parquet or .arrow file, which hold every type"))
         }

@@ -175,7 +175,7 @@ impl Destination {
             None => Err(DataError::new(
                 codes::UNKNOWN_EXTENSION,
                 &self.name(),
-                "the file name does not tell the format",
+                "the extension of the file names no format",
             )
             .help("let it end in .csv, .npy, .npz, .parquet or .arrow")),
         }
@@ -314,8 +314,7 @@ fn check_kept(name: &str, layout: &Layout) -> Result<(), DataError> {
     match layout.kept.0.iter().find(is_heading) {
         None => Ok(()),
         Some(field) => {
-            let message =
-                format!("column \"{}\" is to be kept, and has the name of a result", shorten(field.name()));
+            let message = format!("kept column \"{}\" has the name of a result", shorten(field.name()));
             Err(DataError::new(codes::KEEP, name, message)
                 .help("rename the column of the input, or do not keep it"))
         }

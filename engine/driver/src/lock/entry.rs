@@ -201,12 +201,12 @@ impl Entry {
             ));
         }
         let nest = nest_digest(&schedule, model).ok_or_else(|| {
-            let help = "`schedc check` with --model says what is wrong";
+            let help = "run `schedc check` with --model to see the errors";
             Failure::usage("the schedule has errors with its model, so a lock cannot hold it", help)
         })?;
         let (one, other) = (measured.schedule.rounded(), measured.default.rounded());
         if !one.are_times() || !other.are_times() {
-            return Err(Failure::usage("there are no times of the schedule", "measure for longer"));
+            return Err(Failure::usage("the entry has no times for the schedule", "measure for longer"));
         }
         // A lock stores milliseconds.
         let budget = Duration::from_millis(u64::try_from(measured.budget.as_millis()).unwrap_or(u64::MAX));

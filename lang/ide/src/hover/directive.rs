@@ -54,7 +54,7 @@ fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signatu
     let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
     let mut diagnostics = analysis.checked().diagnostics.iter();
     if diagnostics.any(|d| d.severity == Severity::Error && inside(d.span())) {
-        return Some("It is refused here: the nest stays as it is.".to_owned());
+        return Some("It is refused here, and does not change the nest.".to_owned());
     }
     let before = prepared.until(stmt.span.start as usize);
     let after = prepared.until(stmt.span.end as usize);

@@ -128,7 +128,7 @@ fn iterations(node: &LoopNode, is_limited: bool) -> String {
         (false, _) if node.stop.mentions(&|property| property == Property::Rows) => {
             "as many iterations as the call has rows for".to_owned()
         }
-        _ => "its iterations are counted when a model is bound".to_owned(),
+        _ => "the number of its iterations is known once the schedule has a model".to_owned(),
     }
 }
 

@@ -126,8 +126,8 @@ pub(crate) fn property_meaning(property: Property) -> &'static str {
         Property::NumFeatures => "how many features a row has.",
         Property::NumClasses => "how many outputs a row has.",
         Property::MaxDepth => "the depth of the deepest tree.",
-        Property::BatchSize => "the most rows that one run of the nest handles.",
-        Property::TreesToDepth(_) => "how many trees are no deeper than this.",
+        Property::BatchSize => "the largest number of rows of one run of the nest.",
+        Property::TreesToDepth(_) => "the number of trees that are no deeper than this.",
         Property::RunDepth => "the depth of the trees in a run that `splitByDepth` made.",
     }
 }
@@ -139,7 +139,7 @@ pub(crate) fn function(name: &str) -> Option<&'static str> {
         "max" => "`max(a, b)`: the larger of two numbers.",
         "ceildiv" => "`ceildiv(a, b)`: a quotient, rounded up.",
         "trees_to_depth" => {
-            "`trees_to_depth(d)`: how many trees are no deeper than `d`, counted in the order of the nest."
+            "`trees_to_depth(d)`: the number of trees that are no deeper than `d`, counted in the order of the nest."
         }
         _ => return None,
     })

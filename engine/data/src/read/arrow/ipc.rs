@@ -85,7 +85,7 @@ fn check_lengths(header: &[u8], body: &[u8], name: &str) -> Result<(), DataError
             .filter(|_| held > 0)
             .map_or(0, |length| u64::try_from(i64::from_le_bytes(*length)).unwrap_or(0));
         if announced > held.saturating_mul(MOST_EXPANDED) {
-            return Err(damaged(name, "a compressed column says that it is longer than it can be"));
+            return Err(damaged(name, "a compressed column states a length that it cannot have"));
         }
         sum = sum.saturating_add(announced);
     }
@@ -111,7 +111,7 @@ struct Batches {
 impl Batches {
     /// The bytes of a block, which lies in the file whatever the index says.
     fn read(&mut self, block: &Block) -> Result<Buffer, DataError> {
-        let outside = || damaged(&self.name, "its index names places outside of it");
+        let outside = || damaged(&self.name, "its index has positions outside of the file");
         let number = |number: i64| u64::try_from(number).map_err(|_| outside());
         let (at, head, body) =
             (number(block.offset())?, number(block.metaDataLength().into())?, number(block.bodyLength())?);
@@ -215,7 +215,7 @@ impl Stream {
             let mut rest = [0];
             return match self.input.read(&mut rest).map_err(|error| unreadable(&self.name, &error))? {
                 0 => Ok(None),
-                _ => Err(damaged(&self.name, "it goes on after its end, as if it were several streams")),
+                _ => Err(damaged(&self.name, "more bytes follow its end, as in several streams")),
             };
         }
         self.take(length.into(), &mut bytes)?;

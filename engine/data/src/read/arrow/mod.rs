@@ -246,7 +246,7 @@ impl<'a> Table<'a> {
             _ => Err(DataError::new(
                 codes::LENGTH,
                 &self.name,
-                "the file holds fewer or more rows than it says",
+                "the file has fewer or more rows than it states",
             )
             .help("the file is damaged: save or copy it again")),
         }

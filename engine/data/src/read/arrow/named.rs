@@ -122,7 +122,7 @@ impl NamedColumn<'_> {
 
     fn refused(&self, refusal: &Refusal, row: u64, source: &str) -> DataError {
         let (code, message, help) = refused(self.lookup, refusal);
-        DataError::new(code, source, format!("{message}, in row {row} of those that are read"))
+        DataError::new(code, source, format!("{message}, in row {row} of the rows that are read"))
             .column(self.column + 1, Some(self.name.clone()))
             .help(help)
     }

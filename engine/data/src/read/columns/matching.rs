@@ -175,7 +175,7 @@ pub(in crate::read) fn find_kept(
             (Some((column, _)), None) => Ok(column),
             (Some((first, _)), Some((second, _))) => {
                 let message = format!(
-                    "columns {} and {} are both named \"{}\", which is to be kept",
+                    "columns {} and {} are both named \"{}\", which --keep names",
                     first + 1,
                     second + 1,
                     shorten(wanted)
@@ -187,7 +187,7 @@ pub(in crate::read) fn find_kept(
                 let meant =
                     near(wanted, &others).map(|other| format!("\"{}\" may be meant: ", shorten(other)));
                 let message =
-                    format!("the {} has no column \"{}\", which is to be kept", named.what, shorten(wanted));
+                    format!("the {} has no column \"{}\", which --keep names", named.what, shorten(wanted));
                 Err(named.error(codes::KEEP, message).help(format!(
                     "{}name columns of the input after --keep, with commas between them",
                     meant.unwrap_or_default()

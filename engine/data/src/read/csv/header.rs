@@ -68,7 +68,7 @@ pub(super) fn read_first<R: Read>(
     let note = line.note(kind, expect).map(place);
     if kind == Kind::Row {
         if !keep.is_empty() {
-            let message = "columns are to be kept by their names, and the first line is a row".to_owned();
+            let message = "kept columns need names, but the first line is a row".to_owned();
             let help = "put a line with a name for each column before the rows, or leave out --keep";
             return Err(records.error(codes::KEEP, message).help(help));
         }

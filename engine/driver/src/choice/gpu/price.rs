@@ -38,7 +38,7 @@ impl<'a> Pricer<'a> {
                 format!(
                     "what schedules cost on {name} is not known: there are figures for GPUs of NVIDIA alone"
                 ),
-                "name one of those, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
+                "name one of these, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
             )
         })?;
         sample.truncate(SAMPLED * model.forest.num_features);
