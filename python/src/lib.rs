@@ -12,7 +12,7 @@ pyo3::create_exception!(
     schedc_runtime,
     SchedcError,
     pyo3::exceptions::PyRuntimeError,
-    "What a library says of a call that it could not make."
+    "The error of a library that could not run a call."
 );
 
 /// Calls libraries of `schedc build` on arrays.

@@ -1,4 +1,4 @@
-//! Facts of a model besides its code: how far walks go.
+//! Properties of a model that its code does not show, such as the lengths of walks.
 
 use sched_forest::{Forest, NodeRef};
 use sched_ir::lir::WalkSteps;
@@ -7,7 +7,7 @@ use sched_ir::lir::WalkSteps;
 /// at each node, so that few get there, and the search for leaves stays bounded.
 const DEEPEST: usize = 64;
 
-/// The facts of a model that costs depend on.
+/// The properties of a model on which costs depend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Features of a row.

@@ -14,12 +14,12 @@ pub enum Unseen {
     Error,
     /// A missing value (LightGBM, scikit-learn).
     Missing,
-    /// A category that no test asks for (CatBoost).
+    /// A category that is in no set of the model (CatBoost).
     Other,
 }
 
 impl Unseen {
-    /// The treatment by a trainer, named as `Source::trainer` of a model names it.
+    /// The treatment by a trainer; `trainer` is a name from `Source::trainer`.
     pub fn of_trainer(trainer: &str) -> Unseen {
         match trainer {
             "LightGBM" | "scikit-learn" => Unseen::Missing,
@@ -28,7 +28,7 @@ impl Unseen {
         }
     }
 
-    /// The word for it in options and in texts about libraries.
+    /// The word for the treatment in options and in descriptions of libraries.
     pub fn word(self) -> &'static str {
         match self {
             Unseen::Error => "error",
@@ -63,7 +63,7 @@ impl NumbersAs {
     }
 }
 
-/// The kind of input that cells come from.
+/// The kind of input that contains the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A table: CSV, Parquet, Arrow or a data frame, whose columns have types and names of their own.
@@ -72,31 +72,31 @@ pub enum Origin {
     Array,
 }
 
-/// The user's choices; `None` leaves one to the rule.
+/// The user's choices. `None` selects the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// The treatment of unknown categories; by default that of the trainer.
+    /// The treatment of unknown categories; by default the trainer's.
     pub unseen: Option<Unseen>,
     /// The meaning of plain numbers; by default names in tables and codes in arrays.
     pub numbers: Option<NumbersAs>,
 }
 
-/// The names of the categories of a model's features, ready to look cells up.
+/// The names of the categories of a model's features, indexed for look-ups.
 #[derive(Clone, Debug, Default)]
 pub struct Categories {
     features: Vec<Known>,
     choices: Choices,
-    /// The treatment of unknown categories where the user chose none.
+    /// The treatment of unknown categories if the user chose none.
     of_trainer: Unseen,
 }
 
 impl Categories {
-    /// Categories of a model, with the names of each feature.
+    /// Indexes the names of each feature's categories.
     pub fn new(names: impl IntoIterator<Item = Names>, choices: Choices, of_trainer: Unseen) -> Categories {
         Categories { features: names.into_iter().map(Known::new).collect(), choices, of_trainer }
     }
 
-    /// The lookup of a feature's cells; `None` if they are numbers or codes as they stand.
+    /// The look-up of a feature's categories; `None` if its values are plain numbers or codes.
     pub fn lookup(&self, feature: usize, origin: Origin) -> Option<Lookup<'_>> {
         let known = self.features.get(feature).filter(|known| !known.names.are_codes())?;
         Some(Lookup::new(known, self.choices, self.choices.unseen.unwrap_or(self.of_trainer), origin))
@@ -109,11 +109,11 @@ pub(crate) struct Known {
     pub(crate) names: Names,
     pub(crate) texts: HashMap<String, f64>,
     pub(crate) integers: HashMap<i64, f64>,
-    /// By the bits of the number, with one zero.
+    /// Codes of numbers that are names, by the result of [`bits`].
     pub(crate) numbers: HashMap<u64, f64>,
     /// The codes of false and of true.
     truths: [Option<f64>; 2],
-    /// Whether some code needs double precision.
+    /// Whether single precision cannot represent some code.
     pub(crate) wide: bool,
 }
 
@@ -128,7 +128,7 @@ impl Known {
         for (place, label) in names.labels.iter().enumerate() {
             let code = names.code(place);
             known.wide |= is_wide(code);
-            // The first one of equal names, as trainers find them.
+            // If names are equal, the first counts, as for trainers.
             match label {
                 Label::Text(text) => known.texts.entry(text.clone()).or_insert(code),
                 Label::Integer(number) => known.integers.entry(*number).or_insert(code),
@@ -145,7 +145,7 @@ impl Known {
         !self.integers.is_empty() || !self.numbers.is_empty()
     }
 
-    /// The code of a truth value, if it is a name. CatBoost makes numbers of columns of truth values.
+    /// The code of a truth value, if it is a name. CatBoost converts columns of truth values to numbers.
     pub(crate) fn truth(&self, truth: bool) -> Option<f64> {
         match self.names.naming {
             Naming::Spelled => self.texts.get(if truth { "1" } else { "0" }).copied(),
@@ -153,9 +153,9 @@ impl Known {
         }
     }
 
-    /// Whether a truth value is a name or may be an unknown one. In a model of CatBoost whose names are
-    /// `True` and `False` it may be one of these or not, as training had columns of objects or of truth
-    /// values.
+    /// Whether a truth value is a name, or may be an unknown name. In a CatBoost model with the names `True`
+    /// and `False` this is uncertain: it depends on whether the training data had a column of objects or of
+    /// truth values.
     pub(crate) fn takes_truths(&self) -> bool {
         let some = self.truth(false).or(self.truth(true)).is_some();
         let texts = ["False", "True"].iter().any(|text| self.texts.contains_key(*text));

@@ -12,7 +12,7 @@ use crate::forest::{Comparison, Leaf, LeafValues, Predicate, Target, Tree};
 use crate::grow::{Growing, Slot};
 use sched_diagnostics::Code;
 
-/// The arrays of a tree that predictions need.
+/// The arrays of a tree that predictions use.
 pub(super) struct Arrays<'a> {
     kind: Array<'a, 1>,
     left: Array<'a, 4>,

@@ -12,7 +12,7 @@ pyo3::create_exception!(
     schedc,
     Refused,
     pyo3::exceptions::PyValueError,
-    "What is wrong: its arguments are findings as JSON, and the same as text."
+    "The error of a compilation. Its arguments are the findings as JSON and as text."
 );
 
 /// The compiler and the language.

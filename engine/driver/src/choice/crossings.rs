@@ -1,4 +1,4 @@
-//! The division of call sizes among candidates.
+//! The division of call sizes among candidates, each of which serves a range of sizes.
 
 use super::candidates::plain;
 use super::evaluate::{CandidateCode, Evaluator, Priced};
@@ -6,11 +6,11 @@ use super::sizes::SIZES;
 use sched_nest::Variants;
 use std::cell::OnceCell;
 
-/// Most schedules of one text. Each brings tables and code of its own.
+/// Most schedules of one text. Each needs tables and code of its own.
 const MOST_SCHEDULES: usize = 7;
-/// Gain of a further schedule that makes up for its tables and its code, as a share of the cost of calls of
-/// one size. Lower values give schedules of more blocks, larger libraries, and gains within the error of
-/// the cost model.
+/// Least gain that justifies the tables and the code of a further schedule, as a share of the cost of calls
+/// of one size. Lower values give more blocks, larger libraries, and gains within the error of the cost
+/// model.
 const WORTH: f64 = 0.06;
 
 /// The candidates that share the call sizes.
@@ -21,16 +21,17 @@ pub struct Crossings<'a> {
     pub evaluator: &'a Evaluator<'a>,
 }
 
-/// Consecutive sizes, counted from the smallest, that candidates serve.
+/// A division of the smallest sizes among candidates.
 #[derive(Clone)]
 struct Division {
     /// The sum over all sizes of the logarithm of the cost relative to the cheapest candidate's.
     loss: f64,
-    /// The candidates, each with the number of sizes that it and those before it serve.
+    /// The candidates in ascending order of sizes, each with the number of sizes that it and the candidates
+    /// before it serve.
     parts: Vec<(usize, usize)>,
 }
 
-/// A candidate of a division, whose code is compiled once sizes between those of the list have to be priced.
+/// A candidate of a division. Its code is compiled only if sizes between those of the list need a price.
 struct Part<'a> {
     priced: Option<&'a Priced>,
     /// The number of sizes that it and the parts before it serve.
@@ -39,7 +40,7 @@ struct Part<'a> {
 }
 
 impl Crossings<'_> {
-    /// The schedules by the number of rows.
+    /// The chosen schedules, by the number of rows.
     pub fn variants(&self) -> Variants<String> {
         let part = |(number, end): (usize, usize)| Part {
             priced: self.priced.get(number),
@@ -56,7 +57,7 @@ impl Crossings<'_> {
         variants
     }
 
-    /// The division with the least loss, in which each further candidate gains its worth.
+    /// The division with the least loss among those in which each further candidate gains at least [`WORTH`].
     fn parts(&self) -> Vec<(usize, usize)> {
         let least: Vec<f64> = (0..SIZES.len())
             .map(|size| self.priced.iter().map(|one| cost(one, size)).fold(f64::INFINITY, f64::min))
@@ -64,7 +65,7 @@ impl Crossings<'_> {
         let loss = |candidate: &Priced, sizes: std::ops::Range<usize>| -> f64 {
             sizes.map(|size| (cost(candidate, size) / least.get(size).copied().unwrap_or(1.0)).ln()).sum()
         };
-        // The best divisions by the number of sizes that are served and the number of candidates.
+        // The best divisions, by the number of served sizes and the number of candidates.
         let mut best: Vec<Vec<Option<Division>>> = vec![vec![None; MOST_SCHEDULES + 1]; SIZES.len() + 1];
         if let Some(none) = best.first_mut().and_then(|best| best.first_mut()) {
             *none = Some(Division { loss: 0.0, parts: Vec::new() });
@@ -94,8 +95,8 @@ impl Crossings<'_> {
         least.map_or_else(|| vec![(0, SIZES.len())], |division| division.parts)
     }
 
-    /// Most rows for which the first of two neighbouring parts is the cheaper one: at least the last size
-    /// that it serves, and below the next one.
+    /// Most rows for which the first of two neighbouring parts is cheaper, between the last size of the first
+    /// part and the first size of the second.
     fn crossing(&self, few: &Part, many: &Part) -> usize {
         let size = |n: usize| SIZES.get(n).copied().unwrap_or(usize::MAX);
         let (below, above) = (size(few.end - 1), size(few.end));

@@ -13,19 +13,18 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Version of the speed of generated code. It is raised by hand when code changes its speed, or a schedule's
-/// nest its text, so that schedules of a lock may no longer be fast. Entries of another epoch are not used.
-/// `CONTRIBUTING.md` says when to raise it.
+/// Version of the speed of generated code. Developers raise it by hand after a change of that speed, or of
+/// the text of nests, since the schedules of a lock may then no longer be fast. Entries of another epoch are
+/// not used. `CONTRIBUTING.md` says when to raise it.
 pub const CODE_EPOCH: u32 = 1;
 
-/// The key of an entry, which no other entry of a lock has. As text it is the entry's name:
-/// `cpu:model.json:1024:all`.
+/// The key of an entry, unique in its lock. Its text is the entry's name: `cpu:model.json:1024:all`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     /// The target of code: `cpu` for the processor of the machine, a level such as `x86-64-v3`, or a GPU such
     /// as `gpu(sm_90)`.
     pub target: String,
-    /// The model's file as seen from the lock's folder, with `/` between folders.
+    /// Path of the model's file relative to the lock's folder, with `/` between folders.
     pub model: String,
     /// Rows of a call.
     pub rows: u64,
@@ -34,7 +33,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of a model's file, in a lock that lies or will lie at `lock`.
+    /// The key for a model's file in the lock at path `lock`, which need not exist yet.
     ///
     /// # Errors
     /// When the model's path cannot be written in a lock.
@@ -53,7 +52,7 @@ impl Key {
         if self.threads == 0 { "all".to_string() } else { self.threads.to_string() }
     }
 
-    /// The digits below which the entry stands in the text.
+    /// The two hexadecimal digits that name the section of the entry in the text.
     pub(super) fn bucket(&self) -> String {
         let digest = fingerprint(self.to_string().as_bytes());
         digest.trim_start_matches("sha256:").chars().take(2).collect()
@@ -85,13 +84,13 @@ impl FromStr for Key {
             rows: rows.parse().map_err(drop)?,
             threads,
         };
-        // Other spellings of a number would give one entry two names.
+        // With other spellings of a number, one entry would have two names.
         let is_own = key.to_string() == text && !target.is_empty() && !model.is_empty() && key.rows > 0;
         is_own.then_some(key).ok_or(())
     }
 }
 
-/// A path relative to a folder. Links in folders are followed; a link in place of the file is not.
+/// A path relative to a folder. Follows symbolic links in its folders, but not a link in place of the file.
 fn relative(path: &Path, folder: &Path) -> PathBuf {
     let whole = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -128,7 +127,7 @@ impl Figures {
         Figures { median: round(self.median), low: round(self.low), high: round(self.high) }
     }
 
-    /// Whether all are positive and finite.
+    /// Whether all figures are positive and finite.
     pub(super) fn are_times(self) -> bool {
         [self.low, self.median, self.high].iter().all(|time| time.is_finite() && *time > 0.0)
     }
@@ -147,20 +146,20 @@ pub struct Measured {
     pub budget: Duration,
 }
 
-/// A schedule that was measured.
+/// A measured schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its key.
     pub key: Key,
     /// The digest of the model's structure; see [`structure_digest`].
     pub structure: String,
-    /// The triple of the system that code was made for.
+    /// The triple of the system for which code was generated.
     pub triple: String,
-    /// The processor that it was measured on, by LLVM's name.
+    /// The processor of the measurement, by LLVM's name.
     pub processor: String,
     /// The instruction sets that code could use.
     pub features: Vec<String>,
-    /// Sizes of the data caches in bytes, the nearest first. They are shown and not compared.
+    /// Sizes of the data caches in bytes, the nearest first. For display only.
     pub caches: Vec<u64>,
     /// The version of schedc.
     pub schedc: String,
@@ -179,10 +178,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of a schedule that was measured today on this machine.
+    /// The entry for a schedule that was measured today on this machine.
     ///
     /// # Errors
-    /// When the schedule does not go with the model, or cannot be kept in a lock.
+    /// When the schedule is not legal for the model, or cannot be stored in a lock.
     pub fn of(
         key: Key,
         model: &Model,

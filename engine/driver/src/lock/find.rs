@@ -16,21 +16,21 @@ use std::path::Path;
 pub struct LockQuery<'a> {
     /// The model, whose path is that of its file.
     pub model: &'a Model,
-    /// The target, if one is named.
+    /// The target, if the user or the schedule names one.
     pub target: Option<&'a Target>,
     /// The processors.
     pub cpus: &'a [Cpu],
-    /// Threads of a call, 0 for all threads of the machine. `None` if each call says.
+    /// Threads of a call, 0 for all threads of the machine. `None` if each call chooses them.
     pub threads: Option<u32>,
 }
 
-/// The answer of a lock: a schedule, or the reason why its entries do not fit. Neither if it has no entry for
-/// the model.
+/// The answer of a lock: a schedule, or the reason why its entries cannot be used. Both are `None` if the
+/// lock has no entry for the model.
 #[derive(Default)]
 pub struct LockAnswer {
     /// The schedule.
     pub source: Option<Source>,
-    /// A message about the first entry that does not fit.
+    /// A message about the first entry that cannot be used.
     pub miss: Option<Diagnostic>,
 }
 
@@ -52,8 +52,8 @@ pub fn target_name(target: Option<&Target>, cpu: Cpu) -> Result<String, Failure>
     })
 }
 
-/// Looks up the schedule of a job in the lock at `path`. It is composed of the entries for its model and
-/// target, if all of them fit.
+/// Looks up the schedule of a job in the lock at `path`. Composes it of the entries for its model and target,
+/// if all of them can be used.
 ///
 /// # Errors
 /// When the model or the GPU cannot be named.
@@ -100,8 +100,8 @@ fn first_misfit(entries: &[&Entry], cpu: Cpu, model: &Model) -> Option<Diagnosti
     entries.iter().find_map(|entry| misfit(entry, &here, cpu, &structure, model))
 }
 
-/// A message about an entry that fits no machine: another schedc wrote it, it was edited, or its model, if
-/// given, is another one.
+/// A message about an entry that no machine can use: another version of schedc wrote it, it was edited, or
+/// `model` has another structure.
 pub fn stale(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     let other = model.and_then(|model| other_model(entry, &structure_digest(&model.forest)));
     other.or_else(|| other_epoch(entry)).or_else(|| edited(entry, model))
@@ -153,7 +153,7 @@ fn edited(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     Some(of_entry(usage::LOCK_EDITED, entry, message, &format!("{help}, or {}", again(entry))))
 }
 
-/// The difference between this machine and the one that an entry was measured on.
+/// The difference between this machine and the one of an entry's measurement.
 fn other_machine(entry: &Entry, here: &Here, cpu: Cpu) -> Option<String> {
     if entry.triple != here.triple {
         return Some(format!("it was measured on {}, and this is {}", entry.triple, here.triple));

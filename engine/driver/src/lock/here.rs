@@ -1,4 +1,4 @@
-//! This machine and this day, as entries record them.
+//! Properties of this machine and the date, as entries record them.
 
 use crate::machines::cache_sizes;
 use sched_llvm::{Cpu, host_name, llvm_info};
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The properties of this machine that decide whether an entry fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Here {
-    /// The triple of the system that code is made for.
+    /// The triple of the system for which code is generated.
     pub triple: String,
     /// The processor, by LLVM's name.
     pub processor: String,
@@ -18,7 +18,7 @@ pub struct Here {
 }
 
 impl Here {
-    /// This machine, for code that is made for `cpu`.
+    /// The properties of this machine, for code for `cpu`.
     pub fn of(cpu: Cpu) -> Here {
         Here {
             triple: llvm_info().targets.first().map_or_else(|| "unknown".to_string(), ToString::to_string),

@@ -1,4 +1,4 @@
-//! The merge of locks entry by entry, where git merges line by line.
+//! Merges locks entry by entry. Git alone merges them line by line.
 
 use super::read::is_marker;
 use super::{Entry, Key, Lock};

@@ -1,4 +1,4 @@
-//! Parquet files, read by row group and page.
+//! Reads Parquet files, by row group and page.
 
 use std::fs::File;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(in crate::read) const MAGIC: &[u8] = b"PAR1";
 /// Bytes at the end of a file: the length of the index, and the magic string.
 const TAIL: u64 = 8;
 
-/// Rows that are decoded at a time, at most: their columns and the rows made of them are in memory together.
+/// Most rows to decode at a time. Their columns and the rows made of them are in memory together.
 const MOST_ROWS: usize = 1 << 16;
 
 /// Opens a file.
@@ -61,7 +61,7 @@ pub(in crate::read) fn open<'a>(
     })
 }
 
-/// The bytes of the index at the end of the file.
+/// Reads the index at the end of the file.
 fn index(input: &mut Input, name: &str) -> Result<Vec<u8>, DataError> {
     let cut_off = || damaged(name, "it is cut off, or its writer was stopped before the end");
     let length = input.length().unwrap_or(0);
@@ -76,7 +76,7 @@ fn index(input: &mut Input, name: &str) -> Result<Vec<u8>, DataError> {
     Ok(index)
 }
 
-/// The bytes of a file, of which any can be reached.
+/// A file with random access.
 enum Source {
     File(File),
     Memory(Bytes),
@@ -96,8 +96,8 @@ impl Source {
     }
 }
 
-/// The schema with plain columns in place of dictionaries that the reader does not build, such as those of
-/// truth values that pandas writes for a category; `None` if there are none.
+/// The schema with plain columns in place of dictionaries that the Parquet crate cannot build, such as
+/// dictionaries of truth values, which pandas writes for categories. `None` if there are no such columns.
 fn without_odd_dictionaries(schema: &Schema) -> Option<Schema> {
     let plain = |field: &FieldRef| match field.data_type() {
         DataType::Dictionary(_, values) if !is_built(values) => {
@@ -111,7 +111,7 @@ fn without_odd_dictionaries(schema: &Schema) -> Option<Schema> {
     differs.then(|| Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Whether the reader builds dictionaries of these values.
+/// Whether the Parquet crate can build dictionaries of these values.
 fn is_built(values: &DataType) -> bool {
     matches!(values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary)
         || values.is_integer()
@@ -124,16 +124,16 @@ struct Groups {
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
     name: String,
-    /// The groups that are still to be read.
+    /// The groups still to be read.
     groups: Range<usize>,
     /// The rows of each group.
     rows: Vec<u64>,
-    /// The group that is being read.
+    /// The reader of the current group.
     open: Option<ParquetRecordBatchReader>,
 }
 
 impl Groups {
-    /// The next group. One at a time: what is known of its pages goes when it has been read.
+    /// Opens a group. Only one is open at a time, so that memory holds the page index of one group.
     fn open(&self, group: usize, most: usize) -> Result<ParquetRecordBatchReader, DataError> {
         match &self.source {
             Source::File(file) => {
