@@ -32,7 +32,7 @@ pub struct ForestParts {
     pub category_rule: CategoryRule,
     /// Linear leaves by tree, or none at all.
     pub linear: Vec<Vec<LinearLeaf>>,
-    /// From sums to results.
+    /// The steps from sums to results.
     pub output: Output,
     /// The trainer's name of the objective.
     pub objective: String,

@@ -1,8 +1,8 @@
-//! The validated forest: the one model type that every format is read into and everything else starts from.
+//! The validated forest. Every reader of a format returns one, and all later stages start from it.
 //!
-//! A [`Forest`] says *what* is computed: for each row, each tree is walked from its root to a leaf, the
-//! leaf's values are added to the row's margins **in tree order, starting from the base values, in the
-//! accumulator's type**, and the [`Output`] turns margins into the prediction that the trainer reports.
+//! A [`Forest`] defines the computation. For each row, a walk leads through each tree from its root to a
+//! leaf. The leaf's values are added to the row's margins **in tree order, starting from the base values, in
+//! the accumulator's type**. The [`Output`] turns margins into the prediction that the trainer reports.
 
 use crate::category::{CategoryRule, CategorySet};
 use crate::output::{ClassRule, Output};
@@ -20,8 +20,8 @@ pub enum Comparison {
     LessOrEqual,
 }
 
-/// The test at an inner node. Opaque to everything but [`Prepared`](crate::Prepared) and walkers:
-/// representations meet numeric tests only.
+/// The test at an inner node. Only [`Prepared`](crate::Prepared) and the reference walker handle all kinds:
+/// later stages have numeric tests only.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// Compare the feature with a threshold, using the forest's [`Comparison`].
@@ -84,7 +84,7 @@ impl Inner {
 /// A leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
-    /// The model file's own number of this node, reported by `--output leaf`.
+    /// The leaf index: the model file's own number of this node, which `--output leaf` reports.
     pub source: u32,
     /// One value per output of the tree's [`Target`], in the accumulator's type, widened.
     pub values: LeafValues,
@@ -100,16 +100,16 @@ pub struct LinearLeaf {
     pub terms: Vec<(u32, f64)>,
 }
 
-/// The values of a leaf. There is one as a rule, for which nothing is allocated: forests have millions of
+/// The values of a leaf. A single value, the common case, needs no allocation, since forests have millions of
 /// leaves.
 pub type LeafValues = SmallVec<[f64; 1]>;
 
-/// Which margins a tree adds to.
+/// The margins to which a tree adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The tree adds its one value to this margin.
+    /// The tree adds one value to this margin.
     One(u32),
-    /// The tree adds a vector of as many values as there are margins.
+    /// The tree adds a vector with one value for each margin.
     All,
 }
 
@@ -122,17 +122,18 @@ pub struct Tree {
     pub inner: Vec<Inner>,
     /// Leaves, at least one.
     pub leaves: Vec<Leaf>,
-    /// Which margins it adds to.
+    /// The margins to which it adds.
     pub target: Target,
-    /// Its position in the model file, which `--output leaf` and `exact` order refer to.
+    /// The tree's position in the model file. `--output leaf` and the order of accumulation `exact` refer to
+    /// it.
     pub source: u32,
 }
 
-/// A validated forest: children in range, no cycles, every feature below `num_features`, every target below
-/// `num_margins`, depths within [`MAX_DEPTH`](crate::MAX_DEPTH), numbers that are numbers (no NaN in
-/// thresholds, leaves or base values). Only [`Forest::new`] makes one, which checks all this; read the fields
-/// freely, and to change a forest take it apart with [`Forest::into_parts`] and check it again. A forest may
-/// have no trees: its margins are the base values.
+/// A validated forest: children are in range and without cycles, every feature is below `num_features`, every
+/// target below `num_margins`, and depths are within [`MAX_DEPTH`](crate::MAX_DEPTH). Thresholds, leaves and
+/// base values are not NaN. Only [`Forest::new`] makes a forest, and checks all this. To change one, take it
+/// apart with [`Forest::into_parts`] and check it again. A forest may have no trees; its margins are then the
+/// base values.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Forest {
@@ -146,27 +147,27 @@ pub struct Forest {
     pub base: Vec<f64>,
     /// The test of numeric predicates.
     pub comparison: Comparison,
-    /// The types computed in.
+    /// The types of the computation.
     pub types: Types,
-    /// The sets of categories that nodes test, each kept once.
+    /// The sets of categories that nodes test, each stored once.
     pub sets: Vec<CategorySet>,
     /// The rule that turns a feature value into a category.
     pub category_rule: CategoryRule,
     /// The linear function of each leaf, by tree. Empty for a forest without linear trees, and for a tree
     /// without linear leaves.
     pub linear: Vec<Vec<LinearLeaf>>,
-    /// From sums to results.
+    /// The steps from sums to results.
     pub output: Output,
     /// The trainer's name of the objective, such as `binary:logistic`.
     pub objective: String,
-    /// Names of the features, empty when the model has none.
+    /// Names of the features; empty if the model has no names.
     pub feature_names: Vec<String>,
     /// The names of each feature's categories: no names for a numeric feature, an empty list if all features
     /// are numeric.
     pub categories: Vec<Names>,
-    /// For each boosting iteration, its first tree; one more entry closes the last.
+    /// For each boosting iteration, the index of its first tree. A last entry is the number of trees.
     pub iteration_starts: Vec<usize>,
-    /// The iteration at which early stopping found the best score, if the model says.
+    /// The iteration of the best score in early stopping, if the model records it.
     pub best_iteration: Option<usize>,
 }
 
@@ -186,8 +187,8 @@ impl Tree {
         range.unwrap_or_default()
     }
 
-    /// One inner node of each level, if the tree is oblivious: all leaves have one depth, and the nodes of a
-    /// level one test.
+    /// One inner node of each level, if the tree is oblivious: all leaves have the same depth, and all nodes
+    /// of a level make the same test.
     pub fn level_tests(&self) -> Option<Vec<&Inner>> {
         let mut tests = Vec::new();
         let mut level = vec![self.root];
@@ -208,7 +209,7 @@ impl Tree {
         level.iter().all(|node| matches!(node, NodeRef::Leaf(_))).then_some(tests)
     }
 
-    /// Whether the tree is oblivious: all leaves are as deep, and all nodes of a level make one test.
+    /// Whether the tree is oblivious.
     pub fn is_oblivious(&self) -> bool {
         self.level_tests().is_some()
     }
@@ -243,7 +244,7 @@ impl Forest {
         self.output.columns(self.num_margins)
     }
 
-    /// Values per row of class output: one, or `num_margins` if each margin answers a question of its own.
+    /// Classes per row: one, or `num_margins` if each margin has a class of its own.
     pub fn num_classes_out(&self) -> usize {
         match self.output.classes.as_ref().map(|classes| classes.rule) {
             Some(ClassRule::LargestMargin | ClassRule::LargestValue) => 1,

@@ -1,8 +1,8 @@
-//! From sums to results: the trainer's margins, predictions and classes.
+//! The output stage: computes margins, predictions and classes from a row's sums.
 //!
-//! Formulas, the order of operations and types are the trainer's, and `exp` and its relatives are the C
-//! library's, so that predictions are equal to the last bit where the trainer used the same C library. All is
-//! computed in the accumulator's type.
+//! Formulas, the order of operations and types are the trainer's. `exp` and related functions come from the C
+//! library, so predictions equal the trainer's to the last bit if it used the same C library. All
+//! computations are in the accumulator's type.
 
 use crate::codes;
 use crate::error::ModelError;
@@ -12,9 +12,9 @@ use sched_categories::Label;
 /// The steps from a row's sums to its results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// From sums to margins, the trainer's raw output. Each keeps the number of values.
+    /// Steps from sums to margins, the trainer's raw output. No step changes the number of values.
     pub raw: Vec<Transform>,
-    /// From margins to predictions.
+    /// Steps from margins to predictions.
     pub value: Vec<Transform>,
     /// The rule that finds the class, if the model predicts classes.
     pub classes: Option<Classes>,
@@ -59,7 +59,7 @@ pub enum Transform {
     Ascending,
     /// The one value becomes two: `1 - x` and `x`.
     Complement,
-    /// The index of the largest value (the first one of equals).
+    /// The index of the largest value, the lowest one if several are equal.
     ArgMax,
 }
 
@@ -77,19 +77,19 @@ pub enum Sigmoid {
         /// The factor of `x`.
         slope: f64,
     },
-    /// ONNX Runtime's: `y = 1 / (1 + exp(-|x|))`, and `1 - y` where `x` is negative.
+    /// ONNX Runtime's sigmoid: `y = 1 / (1 + exp(-|x|))`, and `1 - y` if `x` is negative.
     Mirrored,
 }
 
 /// Forms of the softmax: exponentials of the distances to the largest value, over their sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Softmax {
-    /// XGBoost's: the sum is in double precision.
+    /// XGBoost's softmax: the sum is in double precision.
     Doubled,
     /// The sum is in the accumulator's type.
     Plain,
-    /// ONNX Runtime's `SOFTMAX_ZERO`: values of at most 1e-7 are multiplied by the exponential of minus the
-    /// largest value instead, and are no part of the sum.
+    /// ONNX Runtime's `SOFTMAX_ZERO`: a value of at most 1e-7 is multiplied by the exponential of minus the
+    /// largest value, and is not part of the sum.
     ZeroAside,
 }
 
@@ -105,19 +105,19 @@ pub struct Classes {
 /// The rule that finds the number of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClassRule {
-    /// Class 1 where the prediction is above the bound, else class 0; for each margin by itself, so before a
-    /// step that mixes them.
+    /// For each margin, class 1 if its prediction is above the bound, else class 0. Applies before a step
+    /// that mixes margins.
     ValueAbove(f64),
-    /// Class 1 where the margin is above the bound, else class 0; for each margin by itself.
+    /// For each margin, class 1 if it is above the bound, else class 0.
     MarginAbove(f64),
-    /// The largest margin, the first one of equals.
+    /// The class of the largest margin, the lowest one if several are equal.
     LargestMargin,
-    /// The largest value of the prediction, the first one of equals.
+    /// The class of the largest value of the prediction, the lowest one if several are equal.
     LargestValue,
 }
 
 impl Output {
-    /// Margins as they are, without classes.
+    /// The output whose predictions are the margins, without classes.
     pub fn identity() -> Output {
         Output::default()
     }
@@ -137,7 +137,7 @@ impl Output {
         self.value.iter().fold(num_margins, |columns, transform| transform.columns(columns))
     }
 
-    /// Whether predictions are the margins as they are.
+    /// Whether predictions equal the margins.
     pub fn is_identity(&self) -> bool {
         self.value.is_empty()
     }
@@ -153,11 +153,12 @@ impl Output {
         self.value.iter().for_each(|transform| transform.apply(float, values));
     }
 
-    /// Turns the sums of one row, which are used up, into classes. False if there are none.
+    /// Computes the classes of one row from its sums, which it overwrites. Returns false if the model has no
+    /// classes.
     pub fn classes(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
         let Some(Classes { rule, .. }) = &self.classes else { return false };
         match rule {
-            // A step that finds the largest value already finds the class.
+            // The step `ArgMax` already computes the class.
             ClassRule::LargestValue => {
                 self.margins(float, values);
                 let before = self.value.iter().take_while(|transform| **transform != Transform::ArgMax);
@@ -179,7 +180,7 @@ impl Output {
         true
     }
 
-    /// Checks that steps fit the number of values that they meet.
+    /// Checks that each step accepts the number of values before it.
     pub(crate) fn check(&self, num_margins: usize) -> Result<(), ModelError> {
         let bad = |message: String| Err(ModelError::new(codes::BAD_PARAMETER, message).at("output"));
         if !self.raw.iter().all(Transform::is_by_value) {
@@ -219,7 +220,7 @@ impl Transform {
         }
     }
 
-    /// Whether each value becomes one by itself.
+    /// Whether the step maps each value independently of the others.
     pub fn is_by_value(&self) -> bool {
         !matches!(
             self,
@@ -256,7 +257,7 @@ impl Transform {
         }
     }
 
-    /// Does the step for one row, in the accumulator's type; values are widened.
+    /// Applies the step to one row, in the accumulator's type; values are widened.
     fn apply(&self, float: Float, values: &mut Vec<f64>) {
         let round = |x: f64| match float {
             Float::F32 => f64::from(x as f32),
@@ -349,7 +350,7 @@ fn probit(x: f32) -> f32 {
     std::f32::consts::SQRT_2 * (sign * v3.sqrt())
 }
 
-/// The index of the largest value, the first one of equals.
+/// The index of the largest value, the lowest one if several are equal.
 pub(crate) fn arg_max(values: &[f64]) -> usize {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A model in numbers, for people and for whoever chooses a schedule.
+//! Summaries: a model in numbers, for people and for the choice of a schedule.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use sched_categories::Label;
 /// The summary that `schedc inspect` shows. Serialises to JSON with these field names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelSummary {
-    /// The format of its file, if [`ModelSummary::from_file`] says.
+    /// The format of the model's file, if [`ModelSummary::from_file`] made the summary.
     pub format: Option<&'static str>,
-    /// The program that trained it, if that is known.
+    /// The program that trained the model, if it is known.
     pub trainer: Option<&'static str>,
-    /// The release of that program, such as `3.2.0`, if the file says.
+    /// The release of that program, such as `3.2.0`, if the file states it.
     pub version: Option<String>,
     /// The meanings that releases of that program changed and that the model depends on, if
     /// [`ModelSummary::from_file`] says.
@@ -30,7 +30,7 @@ pub struct ModelSummary {
     pub raw_steps: Vec<&'static str>,
     /// The steps from margins to predictions, by name, in order.
     pub value_steps: Vec<&'static str>,
-    /// The names of classes, if the model predicts classes; empty where classes are numbers from 0 on.
+    /// The names of classes, if the model predicts classes; empty if classes are numbers from 0 on.
     pub labels: Option<Vec<String>>,
     /// Columns of a row.
     pub num_features: usize,
@@ -50,7 +50,7 @@ pub struct ModelSummary {
     pub trees: usize,
     /// Boosting iterations.
     pub iterations: usize,
-    /// The iteration with the best score, if the model says.
+    /// The iteration with the best score, if the model records it.
     pub best_iteration: Option<usize>,
     /// Inner nodes of all trees.
     pub inner_nodes: usize,

@@ -10,9 +10,9 @@ use sched_nest::GpuAxis;
 /// A class of CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// As a `target` line names it.
+    /// The name in a `target` line.
     pub name: &'static str,
-    /// Its processor level. None for `native`.
+    /// Processor level; `None` for `native`.
     pub level: Option<Level>,
 }
 

@@ -32,9 +32,9 @@ impl Error for Refusal {}
 pub struct LibraryFunctions {
     num_features: usize,
     num_outputs: unsafe extern "C" fn(i32) -> i32,
-    /// None in libraries that were built before results had a type: their results are floats.
+    /// `None` in old libraries whose results are always floats.
     output_type: Option<unsafe extern "C" fn(i32) -> i32>,
-    /// None in libraries that were built before features had names.
+    /// `None` in old libraries without names of features.
     feature_name: Option<unsafe extern "C" fn(i32) -> *const c_char>,
     predict_ex: unsafe extern "C" fn(*const Call) -> i32,
     error: unsafe extern "C" fn(i32) -> *const c_char,

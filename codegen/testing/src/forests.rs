@@ -352,8 +352,8 @@ pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>
     (Forest::new(parts).expect("a valid forest"), rows.collect())
 }
 
-/// Such a forest in which every other test asks whether the category of the first feature is in one of
-/// fourteen sets. The sets distinguish all categories, and rows have all of them.
+/// A forest as of [`complete`], in which every other test is whether the category of the first feature is in
+/// one of fourteen sets. The sets distinguish all categories, and rows have all of them.
 pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
     let (features, rows) = (3_u32, 70);
     let mut parts = complete(features, 40, depth).0.into_parts();

@@ -7,7 +7,7 @@ use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 
 /// The meaning of the line of an objective.
 pub(super) struct Objective {
-    /// From raw scores to results.
+    /// The steps from raw scores to results.
     pub output: Output,
     /// Whether the objective is one of LightGBM's own.
     pub is_known: bool,

@@ -14,9 +14,9 @@ use crate::output::{ClassRule, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transfor
 pub(super) struct Objective {
     /// The base scores with which XGBoost predicts.
     pub scores: Scores,
-    /// From base scores in the scale of predictions to margins.
+    /// The conversion of base scores from the scale of predictions to margins.
     pub base_margins: BaseMargins,
-    /// From margins to results.
+    /// The steps from margins to results.
     pub output: Output,
     /// Whether the name is one of XGBoost's own; others are taken as plain margins.
     pub is_known: bool,

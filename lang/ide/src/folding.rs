@@ -7,7 +7,7 @@ use super::Analysis;
 /// Lines that can be folded into their first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldingRange {
-    /// From the first line to the last one, which is another one.
+    /// The span from the first to the last line; it has at least two lines.
     pub span: Span,
     /// The kind of lines.
     pub kind: FoldingKind,
@@ -43,7 +43,7 @@ fn comments(source: &str, comments: &[Comment]) -> Vec<FoldingRange> {
     runs(source, &own, FoldingKind::Comment)
 }
 
-/// Statements over several lines, blocks with what is in them, and runs of statements of one sort.
+/// Statements over several lines, blocks with their contents, and runs of adjacent statements of one kind.
 fn statements(source: &str, stmts: &[Stmt]) -> Vec<FoldingRange> {
     let sort = |stmt: &Stmt| match stmt.kind {
         StmtKind::Directive(_) => 1,
@@ -57,13 +57,13 @@ fn statements(source: &str, stmts: &[Stmt]) -> Vec<FoldingRange> {
         let spans: Vec<Span> = run.iter().map(|stmt| stmt.span).collect();
         ranges.extend(runs(source, &spans, FoldingKind::Region));
     }
-    // Blocks do not nest, so this goes no deeper.
+    // Blocks do not nest, so the recursion ends here.
     let blocks = stmts.iter().filter(|stmt| !stmt.body().is_empty());
     ranges.extend(blocks.flat_map(|stmt| statements(source, stmt.body())));
     ranges
 }
 
-/// Neighbours on adjacent lines, as far as they are more than one.
+/// Runs of at least two spans on adjacent lines.
 fn runs(source: &str, spans: &[Span], kind: FoldingKind) -> Vec<FoldingRange> {
     let are_adjacent = |a: &Span, b: &Span| lines(source, Span { start: a.end, end: b.start }) <= 2;
     let runs = spans.chunk_by(are_adjacent).filter_map(|run| match run {

@@ -5,27 +5,28 @@ use sched_lang::options::Options;
 
 use super::{Analysis, Completion, completion};
 
-/// Steps that are taken after a proposal.
+/// Most directives that are added after a proposal for the prediction.
 const STEPS: usize = 7;
-/// Gains that differ by less are as good as each other: the logarithm of that.
+/// Largest difference of the logarithms of two gains that count as equal.
 const ALIKE: f64 = 0.03;
 
 /// The gain of a proposal: its speed-up over the schedule without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// Speed-up by itself.
+    /// Speed-up of the proposal alone.
     pub now: f64,
-    /// With the steps that mostly follow it.
+    /// Speed-up together with the directives that fast schedules have next.
     pub then: f64,
 }
 
 impl Gain {
-    /// The key of the order: a step without a gain of its own may make a gainful one possible.
+    /// The larger speed-up, by which proposals are sorted: a directive without a gain of its own may allow a
+    /// later one with a gain.
     fn most(self) -> f64 {
         self.now.max(self.then)
     }
 
-    /// The gain in few words.
+    /// The gain as a short text.
     fn words(self) -> String {
         let times = |gain: f64| format!("{gain:.*}\u{d7}", if gain < 10.0 { 2 } else { 1 });
         match self.then > self.now * (1.0 + ALIKE) {
@@ -35,7 +36,7 @@ impl Gain {
     }
 }
 
-/// The text with the steps that fast schedules take after a place, which is the end of a directive.
+/// The text with the directives that fast schedules have next, inserted at the end of a directive.
 pub fn followed(source: &str, at: usize, options: &Options) -> String {
     let (mut text, mut at) = (source.to_owned(), at);
     for _ in 0..STEPS {

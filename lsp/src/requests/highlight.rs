@@ -6,7 +6,7 @@ use tower_lsp_server::ls_types::{DocumentHighlight, DocumentHighlightKind, Docum
 
 use crate::state::Shared;
 
-/// The other places that name the same.
+/// Answers the request: all occurrences of the name at the cursor.
 pub fn highlights(
     shared: &Shared,
     params: &DocumentHighlightParams,

@@ -1,4 +1,4 @@
-//! `sched/lineage`: where loops come from and what became of them.
+//! `sched/lineage`: the directives that made each loop, and those that replaced it.
 
 use sched_lang::show::{lineages_json, show_lineages};
 use serde::{Deserialize, Serialize};
@@ -20,19 +20,19 @@ pub struct LineageParams {
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct Lineage {
-    /// The version of the text that it is about.
+    /// The version of the text.
     pub version: i32,
-    /// As `schedc show lineage` prints it.
+    /// The output of `schedc show lineage`.
     pub text: String,
-    /// As `schedc show lineage --json` prints it.
+    /// The output of `schedc show lineage --json`.
     pub lineage: Value,
 }
 
-/// The lineage, as far as the schedule is legal.
+/// The lineage, up to the first directive that is not legal.
 ///
 /// # Errors
 ///
-/// The document is not open.
+/// When the document is not open.
 pub fn lineage(shared: &Shared, params: &LineageParams) -> Result<Lineage> {
     let snapshot = shared.snapshot(&params.text_document.uri)?;
     let snapshot = snapshot.ok_or_else(|| failed("this document is not open"))?;

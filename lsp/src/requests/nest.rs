@@ -23,7 +23,7 @@ use crate::text::Moves;
 pub struct NestParams {
     /// The schedule.
     pub text_document: TextDocumentIdentifier,
-    /// Asks for the nest after the directive here, instead of the final one.
+    /// A position in a directive, to get the nest after it instead of the final nest.
     pub position: Option<Position>,
     /// If the text has errors: whether to return the nest of its legal lines, instead of the last nest
     /// without errors.
@@ -34,16 +34,16 @@ pub struct NestParams {
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct NestAnswer {
-    /// The version of the text that places are in.
+    /// The version of the text to which places refer.
     pub version: i32,
-    /// Whether the text has errors now, and the nest is the last one without errors. Places are then the
-    /// present places of its text.
+    /// Whether the present text has errors, so that the nest is the last one without errors. Its places are
+    /// mapped to the present text.
     pub stale: bool,
-    /// As `schedc show nest` prints it; empty if there never was a nest.
+    /// The output of `schedc show nest`; empty if no version of the text had a nest.
     pub text: String,
-    /// The loops for a picture; nothing if there never was a nest.
+    /// The loops for a picture; null if no version of the text had a nest.
     pub view: Value,
-    /// The lines with errors, of which the nest has the legal parts.
+    /// The lines with errors. The nest has only their legal parts.
     pub left_out: Vec<Range>,
 }
 
@@ -51,7 +51,7 @@ pub struct NestAnswer {
 ///
 /// # Errors
 ///
-/// The document is not open.
+/// When the document is not open.
 pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
     let now =
         shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
@@ -82,7 +82,7 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
     })
 }
 
-/// The nest of what is right.
+/// The nest of the directives without errors.
 fn so_far(now: &Snapshot) -> NestAnswer {
     let (view, text) = ide::nest_so_far(&now.analysis);
     NestAnswer {

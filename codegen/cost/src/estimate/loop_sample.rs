@@ -34,9 +34,9 @@ pub struct LoopSample {
 /// The time of all iterations of a loop, in cycles.
 #[derive(Clone, Copy, Debug)]
 pub struct LoopTime {
-    /// From the first instruction to the last result.
+    /// Cycles from the first instruction to the last result.
     pub elapsed: f64,
-    /// Such cycles if no resource of the core were scarce.
+    /// Cycles from the first instruction to the last result, if no resource of the core were scarce.
     pub latency_bound: f64,
 }
 

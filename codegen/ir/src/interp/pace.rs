@@ -27,7 +27,7 @@ pub struct Latencies {
     pub near: u64,
     /// Device memory in a sector that the block touches for the first time.
     pub far: u64,
-    /// From the last thread's arrival at a barrier to the first thread's departure.
+    /// Cycles from the last thread's arrival at a barrier to the first thread's departure.
     pub barrier: u64,
 }
 
