@@ -139,7 +139,8 @@ pub(crate) fn function(name: &str) -> Option<&'static str> {
         "max" => "`max(a, b)`: the larger of two numbers.",
         "ceildiv" => "`ceildiv(a, b)`: a quotient, rounded up.",
         "trees_to_depth" => {
-            "`trees_to_depth(d)`: the number of trees that are no deeper than `d`, counted in the order of the nest."
+            "`trees_to_depth(d)`: the number of trees that are no deeper than `d`, counted in the order of \
+             the nest."
         }
         _ => return None,
     })
