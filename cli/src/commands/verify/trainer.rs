@@ -35,7 +35,7 @@ pub struct TrainerResults {
 fn library(model: &Model) -> Result<&'static str, Failure> {
     model.source.format.map(|format| format.library).ok_or_else(|| {
         Failure::usage(
-            "nobody knows what trained this model, so no library can be compared",
+            "the trainer of this model is not known, so no library can be compared",
             "compare with predictions that you have: --input ROWS --against PREDICTIONS",
         )
     })

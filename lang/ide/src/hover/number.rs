@@ -122,9 +122,9 @@ pub(crate) fn property_value(analysis: Here, property: Property) -> Option<i64> 
 pub(crate) fn property_meaning(property: Property) -> &'static str {
     match property {
         Property::Rows => "the rows of the call.",
-        Property::NumTrees => "how many trees the model has.",
-        Property::NumFeatures => "how many features a row has.",
-        Property::NumClasses => "how many outputs a row has.",
+        Property::NumTrees => "the number of trees of the model.",
+        Property::NumFeatures => "the number of features of a row.",
+        Property::NumClasses => "the number of outputs of a row.",
         Property::MaxDepth => "the depth of the deepest tree.",
         Property::BatchSize => "the largest number of rows of one run of the nest.",
         Property::TreesToDepth(_) => "the number of trees that are no deeper than this.",
