@@ -15,20 +15,20 @@ use std::time::{Duration, Instant};
 
 /// Rows of a call of a probe, at least [`PLACES`].
 const ROWS: usize = 8 * PLACES;
-/// Time for which a probe is called; its fastest call counts. Longer times find faster calls on busy
+/// Duration of the calls of a probe, of which the fastest counts. Longer durations find faster calls on busy
 /// machines.
 const BRIEFLY: Duration = Duration::from_millis(3);
 /// Operations of a step of the scalar probe. Each waits for the one before, and takes one cycle.
 const SCALARS: f64 = 2.0;
-/// Bytes of the largest memory that is read. Larger memory takes longer to walk.
+/// Bytes of the largest memory to read. Larger memory takes longer to pass through.
 const MOST_BYTES: usize = 96 << 20;
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// Fewest instructions that are assumed to wait for operands at once, if the measured number is smaller.
+/// Least value for the number of instructions that wait for operands at once; replaces a smaller measurement.
 const LEAST_WINDOW: f64 = 16.0;
-/// Fewest cycles that are assumed for the compilation of an operation, if the measured number is smaller.
+/// Least value for the cycles to compile an operation; replaces a smaller measurement.
 const LEAST_COMPILE: f64 = 1_000.0;
-/// Bits of the shortest vectors that are measured: the shortest registers.
+/// Bits of the shortest vectors to measure: those of the shortest registers.
 const SHORTEST: u32 = 128;
 /// Approximate number of levels of memory, by which progress is shown.
 const LEVELS: usize = 8;
@@ -58,8 +58,8 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let ghz = all.iter().zip(&times).find(|(probe, _)| probe.kind == Kind::Scalar && probe.latency);
     machine.ghz = ghz.map_or(1.0, |(probe, time)| probe.operations * SCALARS / time.row);
     let mut measured: BTreeMap<_, _> = [(register_bits, charges(&all, &times, &machine))].into();
-    // Loads, stores and others are read off the processor's description: they are never what probes wait for
-    // alone.
+    // The costs of loads, stores and others come from the processor's description, since no probe isolates
+    // them.
     let whole = measured.entry(register_bits).or_default();
     for kind in [Kind::Shuffle, Kind::Load, Kind::Store, Kind::Convert, Kind::Mask, Kind::Math] {
         whole.entry(kind).or_insert(machine.charge(kind));
@@ -81,8 +81,8 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     Ok(machine)
 }
 
-/// The probes of vectors of `bits` bits, shorter than registers. Gathers cost by the lane, and scalars have
-/// no length.
+/// The probes of vectors of `bits` bits, shorter than registers. Gathers are left out, since they cost by
+/// the lane, and so are scalars.
 fn of_short_vectors(bits: u32, register_bits: u32) -> Vec<Probe> {
     let is_vector = |probe: &Probe| !matches!(probe.kind, Kind::Scalar | Kind::Gather { .. });
     probes(bits, register_bits).into_iter().filter(is_vector).collect()
@@ -109,8 +109,8 @@ fn timed(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failu
     probes.iter().map(of).collect()
 }
 
-/// Number of instructions that may wait for operands at once. Chains of rows overlap as far as the
-/// instructions of several chains have room.
+/// Number of instructions that may wait for operands at once. The chains of consecutive rows overlap only as
+/// far as their instructions fit into this number.
 fn window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
     let rows: Vec<f32> = (0..2 * ROWS).map(|n| f32::from_bits((n % PLACES) as u32)).collect();
     let ns = fastest(&compiled(&chains(machine.register_bits), cpu, 1)?, &rows, ROWS) / ROWS as f64;
@@ -186,7 +186,7 @@ fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Fai
     Ok(())
 }
 
-/// Indices that lead through all lines in an order that no prefetcher predicts.
+/// A cycle of indices through all lines, in an order that no prefetcher predicts.
 fn round_trip(lines: usize) -> Vec<f32> {
     let words = LINE / 4;
     let mut rows = vec![0.0f32; lines * words];

@@ -11,7 +11,7 @@ pub fn categories_of(model: &Model, choices: Choices) -> Option<Categories> {
     named.then(|| Categories::new(model.forest.categories.iter().cloned(), choices, unseen_of(model)))
 }
 
-/// The text about the categories of a library's model; null if they have no names.
+/// The description of the categories of a library's model; null if they have no names.
 pub fn about(model: &Model) -> Value {
     to_json(&model.forest.categories, unseen_of(model))
 }
@@ -21,7 +21,7 @@ fn unseen_of(model: &Model) -> Unseen {
     Unseen::of_trainer(model.source.trainer)
 }
 
-/// The spellings of each feature's categories with their codes, for lookups by text in C.
+/// The spellings of each feature's categories with their codes, for look-ups by text in C.
 pub fn for_c(forest: &Forest) -> Vec<Vec<(String, f64)>> {
     match has_names(forest) {
         true => forest.categories.iter().map(Names::spellings).collect(),
@@ -44,20 +44,21 @@ pub struct WholeNumbers {
 }
 
 impl WholeNumbers {
-    /// The types that a model's trainer uses. LightGBM's Python package makes whole numbers of arrays single
-    /// precision, and those of data frames double.
+    /// The types of a model's trainer. LightGBM's Python package converts whole numbers of arrays to single
+    /// precision, and those of data frames to double precision.
     pub fn of(model: &Model) -> WholeNumbers {
         let of_tables = model.own_rows;
         let of_arrays = if model.source.has(Quirk::SingleArrays) { Float::F32 } else { of_tables };
         WholeNumbers { of_tables, of_arrays }
     }
 
-    /// The text about a library's model.
+    /// The types in the description of a library's model.
     pub fn about(self) -> Value {
         json!({ "tables": self.of_tables.word(), "arrays": self.of_arrays.word() })
     }
 
-    /// The types in such a text. They are double precision, which rounds nothing early, if the text has none.
+    /// The types from such a description. Without any, they are double precision, which rounds no number
+    /// early.
     pub fn from_about(about: &Value) -> WholeNumbers {
         let float = |value: &Value| if value == Float::F32.word() { Float::F32 } else { Float::F64 };
         WholeNumbers { of_tables: float(&about["tables"]), of_arrays: float(&about["arrays"]) }

@@ -1,4 +1,4 @@
-//! From a model and a checked schedule to code: the pipeline that all commands share.
+//! Compiles a model under a checked schedule: the pipeline that all commands share.
 
 use crate::categories;
 use crate::failure::Failure;
@@ -27,17 +27,17 @@ pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
 /// Properties of rows that are not in the model's file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowRules {
-    /// The number that stands for missing values.
+    /// A number that counts as a missing value.
     pub missing: Option<f64>,
     /// Whether each row brings a base margin.
     pub base_margin: bool,
 }
 
 impl RowRules {
-    /// Refuses a base margin if the trainer takes none for predictions.
+    /// Refuses a base margin if the trainer has none in predictions.
     ///
     /// # Errors
-    /// When it is refused.
+    /// When the base margin is refused.
     pub fn check(self, model: &Model) -> Result<Self, Failure> {
         if self.base_margin && !model.source.has(Quirk::BaseMargin) {
             return Err(Failure::usage(
@@ -80,7 +80,8 @@ pub fn compile_for(
     Ok(sched_ir::compile(forests, profile, nests, kernels, &budget)?)
 }
 
-/// The GPU that a target names, else the one of this machine, else a model whose code most recent GPUs run.
+/// The GPU that a target names; otherwise the one of this machine; without one, a GPU whose code most recent
+/// GPUs can run.
 ///
 /// # Errors
 /// When there is no GPU of this name.
@@ -96,7 +97,7 @@ pub fn runs_on_device(compiled: &Compiled) -> bool {
     compiled.lir.places.iter().any(|(_, place)| *place == ProcessorKind::Device)
 }
 
-/// The code of the launches of a schedule that maps loops. `None` for other schedules.
+/// The code of the launches, if the schedule maps loops to a GPU; `None` for other schedules.
 ///
 /// # Errors
 /// When LLVM fails.
@@ -120,7 +121,7 @@ pub fn assembled_launches(compiled: &Compiled, target: &Target) -> Result<Option
     Ok(Some(code))
 }
 
-/// Makes code in this process.
+/// Compiles to code in this process.
 ///
 /// # Errors
 /// When LLVM fails.
@@ -137,7 +138,7 @@ pub fn into_memory(
     })
 }
 
-/// The information that the entry points of a compiled model give.
+/// The description of a compiled model, which its entry points return.
 pub fn entry_info(
     model: &Model,
     compiled: &Compiled,
@@ -225,8 +226,8 @@ fn types(types: &Types) -> Value {
     })
 }
 
-/// Rows of the call from which the cost of a row is derived. The cost of entering the code is negligible at
-/// this size.
+/// Rows of the estimated call from which the cost of a row follows. At this size, the cost of entering the
+/// code is negligible.
 const MANY_ROWS: usize = 1024;
 
 /// Nanoseconds of a row on one thread, as the cost model estimates them; 0 if it cannot.

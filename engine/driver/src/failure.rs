@@ -8,12 +8,12 @@ use std::path::Path;
 /// A failure that stops a command.
 #[derive(Debug)]
 pub enum Failure {
-    /// Findings in a schedule, which have been shown: exit status 1.
+    /// Findings in a schedule, already shown: exit status 1.
     Findings,
-    /// A refusal that has been shown, with its exit status.
+    /// A refusal, already shown, with its exit status.
     Reported(u8),
-    /// Wrong usage, or input or output that cannot be used: exit status 2. A bug of schedc that it has
-    /// noticed: exit status 101, as for a panic.
+    /// Wrong usage, or input or output that cannot be used: exit status 2. A bug of schedc that schedc itself
+    /// has detected: exit status 101, as for a panic.
     Refused(Box<Diagnostic>),
 }
 
@@ -33,7 +33,7 @@ impl Failure {
         Failure::new(usage::UNREADABLE, message, help).of(file)
     }
 
-    /// The failure with the file that it is about.
+    /// The failure with the name of the file at fault.
     #[must_use]
     pub fn of(self, file: impl Display) -> Failure {
         match self {

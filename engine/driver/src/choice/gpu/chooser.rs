@@ -10,13 +10,12 @@ use sched_lang::{Options, Supported, Target, check};
 use sched_nest::{Accumulation, ModelInfo, Variants};
 use std::sync::Arc;
 
-/// Rows a multiprocessor below which trees are distributed over threads, too. Fewer rows leave threads idle;
-/// trees in threads add a reduction.
+/// Rows per multiprocessor below which trees are distributed over threads, too. With fewer rows, threads
+/// would be idle; with more, the reduction that this adds would cost more than it gains.
 const FEW_ROWS: u32 = 128;
-/// Rows a multiprocessor below which blocks of few rows are taken. Fewer rows in larger blocks would leave
-/// multiprocessors idle.
+/// Rows per multiprocessor below which blocks are small. Larger blocks would then leave multiprocessors idle.
 const SEVERAL_ROWS: u32 = 1024;
-/// Columns whose quantization costs about as much as walking one tree by bins saves.
+/// Number of columns whose quantization costs about as much as bins save in the walk of one tree.
 const COLUMNS_PER_TREE: u32 = 2;
 
 /// Fast schedules for a model on a GPU, by the number of rows.
@@ -56,7 +55,7 @@ pub fn chosen(model: &ModelInfo, bins: Option<&QuantizedRows>, target: &Target) 
     chosen
 }
 
-/// The checks that decide whether a schedule is taken.
+/// The inputs of the checks that decide whether a schedule is chosen.
 struct TryOut<'a> {
     facts: Arc<ModelInfo>,
     target: &'a Target,
@@ -80,7 +79,8 @@ impl TryOut<'_> {
     }
 }
 
-/// Whether quantizing rows pays: bins are bytes, and there are enough trees to make up for the search.
+/// Whether quantizing rows pays: bins are bytes, and the model has enough trees to outweigh the search of
+/// bins.
 fn pays_to_quantize(model: &ModelInfo, bins: &QuantizedRows) -> bool {
     bins.in_bytes && bins.columns / COLUMNS_PER_TREE <= model.num_trees
 }

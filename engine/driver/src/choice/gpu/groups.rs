@@ -1,11 +1,11 @@
-//! Schedules for calls whose rows alone occupy too few multiprocessors. The lanes of a warp have a row each,
-//! and trees are distributed over the warps of a block and over blocks. A slot holds the result of one tree,
-//! and a second launch adds the slots up in the model's order.
+//! Schedules for calls whose rows alone occupy too few multiprocessors. Each lane of a warp has a row, and
+//! the trees are distributed over the warps of a block and over blocks. A slot holds the result of one tree.
+//! A second launch adds the slots up in the model's order.
 //!
-//! The range of rows in which they are best follows from counts. An SM reads one line of 128 bytes a cycle
-//! from its cache. Lanes with a tree each read a line of their own in each step. Lanes with a row each share
-//! the lines of a tree's first levels, but rows are copied for each group of trees, and slots take a second
-//! launch.
+//! Counts decide for which numbers of rows these schedules are best. A multiprocessor (SM) reads one line of
+//! 128 bytes per cycle from its cache. If each lane has a tree, each reads a line of its own in each step. If
+//! each lane has a row, lanes share the lines of a tree's first levels. In return, each group of trees copies
+//! the rows, and slots need a second launch.
 
 use super::texts::{Layouts, lines, representation};
 use sched_ir::Budget;
@@ -15,7 +15,7 @@ use sched_nest::{Layout, ModelInfo};
 const ROWS: u32 = 32;
 /// Most trees of a block: the largest block has 32 warps.
 const TREES: u32 = 32;
-/// Lines that an SM reads in the 2 µs that a launch takes to begin: a line a cycle at about 2 GHz.
+/// Lines that a multiprocessor reads in the 2 µs before a launch begins: one line per cycle at about 2 GHz.
 const LINES_OF_A_LAUNCH: u64 = 4096;
 /// Steps of the search for a bin of 8 bits.
 const STEPS_OF_A_SEARCH: u64 = 8;
@@ -38,9 +38,9 @@ impl Groups<'_> {
         Groups { model, multiprocessors, count, size: model.num_trees.div_ceil(count).max(1) }
     }
 
-    /// Rows above which groups pay: there are blocks for all multiprocessors, and reading the lines that
-    /// groups save would take longer than a launch. `None` if the slots of a call of this size exceed the
-    /// scratch memory of a run.
+    /// Number of rows above which groups pay: all multiprocessors have blocks, and the lines that groups save
+    /// would take longer to read than a launch. `None` if the slots of a call of this size exceed the scratch
+    /// memory of a run.
     pub(super) fn pay_above(&self) -> Option<u32> {
         let (trees, depth) = (u64::from(self.model.num_trees), u64::from(self.model.max_depth()));
         let tiles = self.multiprocessors.div_ceil(self.count);
@@ -55,8 +55,8 @@ impl Groups<'_> {
         (u64::from(above) < rows_of_a_run).then_some(above)
     }
 
-    /// Schedules, the best first. Bins are used if finding them takes fewer steps than the walks of a group.
-    /// Values are copied if a group's walks read at least as many.
+    /// Schedules, the best first. They quantize rows if the search of bins takes fewer steps than the walks
+    /// of a group, and copy values if a group's walks read at least as many values.
     pub(super) fn schedules(&self, layouts: &Layouts) -> Vec<Vec<String>> {
         let steps = u64::from(self.size) * u64::from(self.model.max_depth());
         let copied = |layout: Layout| u64::from(self.model.copied_features(layout));

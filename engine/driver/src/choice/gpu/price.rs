@@ -17,11 +17,11 @@ const SAMPLED: usize = 1024;
 pub struct Pricer<'a> {
     model: &'a Model,
     gpu: GpuMachine,
-    /// The processor beside it, whose code launches kernels.
+    /// The host's processor, whose code launches kernels.
     host: Machine,
     /// Row-major rows.
     sample: Vec<f64>,
-    /// Steps that a row takes through all trees.
+    /// Steps of one row through all trees.
     steps: u64,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Pricer<'a> {
     ///
     /// # Errors
     ///
-    /// When there are no figures for the GPU.
+    /// When the table `gpus!` has no costs of the GPU.
     pub fn new(model: &'a Model, target: &Target, mut sample: Vec<f64>) -> Result<Pricer<'a>, Failure> {
         let name = gpu_of(target)?.to_string();
         let gpu = GpuMachine::named(&name).ok_or_else(|| {
@@ -69,7 +69,7 @@ impl<'a> Pricer<'a> {
         cost_on(&self.gpu, &module, &call)
     }
 
-    /// The sample as the kernel reads it, and the bytes of a row.
+    /// The sample in the layout that the kernel reads, and the bytes of one row.
     fn input(&self, module: &Module) -> (Vec<u8>, usize) {
         let element = module.types.rows;
         let as_bytes = |values: &[f64]| -> Vec<u8> {

@@ -2,23 +2,23 @@
 
 use sched_nest::{Layout, ModelInfo, Nodes, Shapes};
 
-/// Deepest trees, in levels, that are padded to complete ones. Each level more doubles the nodes, and saves
-/// the loads of child indices.
+/// Most levels of trees that are padded to complete ones. Each further level doubles the nodes; complete
+/// trees need no loads of child indices.
 const MOST_COMPLETE_LEVELS: u32 = 10;
 /// Most threads of a block whose threads walk a tree each. Larger blocks sum more trees in shared memory, and
 /// fewer of them fit a multiprocessor.
 const TREE_THREADS: u32 = 512;
 
-/// The layouts that are tried for a model.
+/// The layouts to try for a model.
 pub struct Layouts {
-    /// Layouts whose nodes compare bins, in the order in which they are tried.
+    /// Layouts whose nodes compare bins, in the order of the trials.
     pub of_bins: Vec<Layout>,
     /// Whether trees are shallow enough to be completed.
     pub complete: bool,
 }
 
 impl Layouts {
-    /// The layouts for a model. Those of bins are among them if quantizing rows pays.
+    /// The layouts for a model, including those of bins if `quantized` is true.
     pub fn of(model: &ModelInfo, quantized: bool) -> Layouts {
         let complete = model.max_depth() <= MOST_COMPLETE_LEVELS;
         let is_tried = |layout: &Layout| {
@@ -90,7 +90,7 @@ pub fn plain(rows: u32) -> Vec<String> {
     ])
 }
 
-/// Lines of a fixed number.
+/// Converts an array of lines to a list.
 pub fn lines<const N: usize>(lines: [String; N]) -> Vec<String> {
     lines.to_vec()
 }
