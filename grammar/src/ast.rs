@@ -72,7 +72,7 @@ pub enum ExprKind {
     /// An integer literal. A literal that does not fit `i64` is a syntax error and becomes
     /// [`ExprKind::Error`].
     Int(i64),
-    /// A name: an index, a param, a const, a fact, or a keyword argument such as `sparse` or `grid.x`.
+    /// A name: an index, a param, a const, a property, or a keyword argument such as `sparse` or `grid.x`.
     Path(Path),
     /// `-e`
     Neg(Box<Expr>),

@@ -392,7 +392,7 @@ impl Scope<'_> {
         })
     }
 
-    /// The value of a fact, if it is known.
+    /// The value of a property, if it is known.
     pub(crate) fn known(&self, property: Property) -> Option<i64> {
         let model = self.model;
         match property {
