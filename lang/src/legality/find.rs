@@ -1,4 +1,4 @@
-//! Annotations of a loop, with their directives.
+//! Annotations that apply to a loop because of a loop around it.
 
 use crate::lineage::{DirectiveIndex, LoopNode, NestBuilder};
 use sched_nest::{Layout, LoopId};
