@@ -55,8 +55,8 @@ impl Groups<'_> {
         (u64::from(above) < rows_of_a_run).then_some(above)
     }
 
-    /// Schedules, the best first. They quantize rows if the search of bins takes fewer steps than the walks of a
-    /// group. They copy values if the walks of a group read at least as many.
+    /// Schedules, the best first. They quantize rows if the search of bins takes fewer steps than the walks
+    /// of a group. They copy values if the walks of a group read at least as many.
     pub(super) fn schedules(&self, layouts: &Layouts) -> Vec<Vec<String>> {
         let steps = u64::from(self.size) * u64::from(self.model.max_depth());
         let copied = |layout: Layout| u64::from(self.model.copied_features(layout));
