@@ -59,6 +59,9 @@ pub struct Limits {
     pub gpu: GpuLimits,
     /// Bytes of shared memory that a block may use on every GPU that the target may mean.
     pub shared_everywhere: u64,
+    /// Threads that the GPU runs in step: a warp, or a wavefront of AMD's. If the target names no GPU, those
+    /// of NVIDIA's usual one.
+    pub warp: i64,
     /// Bytes of a core's second-level cache: the largest one of all, unless the target names a CPU.
     pub l2: u64,
     /// Bits of a CPU's vector registers, if they are known.
@@ -78,6 +81,7 @@ impl Limits {
             kind: target.kind,
             gpu: gpu.map_or_else(any_gpu, |gpu| gpu.limits),
             shared_everywhere: gpu.map_or_else(least_shared, |gpu| gpu.limits.shared),
+            warp: gpu.unwrap_or(GpuKind::usual(Maker::Nvidia)).warp.into(),
             l2: cpu.map_or(any_l2, Cpu::l2),
             vector_bits: cpu.and_then(Cpu::vector_bits),
             max_rows: None,

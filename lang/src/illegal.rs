@@ -355,9 +355,13 @@ problems! {
             /// Directive that makes them straight-line.
             unroll: DirectiveIndex,
         },
-        /// `specialize` on a loop over threads makes warps diverge: this many neighbouring threads take one
-        /// case.
-        DIVERGENT_WARP => DivergentWarp(i64),
+        /// `specialize` on a loop over threads makes warps diverge.
+        DIVERGENT_WARP => DivergentWarp {
+            /// Number of neighbouring threads that take the same case.
+            together: i64,
+            /// Threads of a warp of the target.
+            warp: i64,
+        },
         /// A cached working set that is larger than a core's second-level cache.
         CACHE_TOO_LARGE => CacheTooLarge {
             /// Bytes of the working set.

@@ -33,7 +33,7 @@ pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
         lanes::check(builder, id, limits, &mut problems);
         parallel::check(builder, id, &mut problems);
         cache::check(builder, id, limits, &mut problems);
-        warps::check(builder, id, &mut problems);
+        warps::check(builder, id, limits, &mut problems);
     }
     problems.extend(large_code(builder));
     problems.extend(parallel::one_blocks(builder, &loops, limits));

@@ -1,15 +1,13 @@
 //! Threads of a warp that run different code.
 
+use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::NestBuilder;
 use sched_nest::{GpuDimension, GpuLevel, LoopId};
 
-/// Number of threads that a GPU runs in step.
-const WARP: i64 = 32;
-
 /// Each iteration of a specialized loop over threads has separate code. A warp does not diverge if the
 /// threads along the earlier axes fill warps.
-pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
+pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
     let (Some(step), Some(own)) = (builder.node(id).specialized_by, on_block(builder, id)) else { return };
     if builder.node(id).trips().is_none_or(|trips| trips < 2) {
         return;
@@ -24,8 +22,9 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
         along.filter_map(|on| builder.node(*on).trips()).max().unwrap_or(1)
     });
     let together = before.fold(1, i64::saturating_mul);
-    if together % WARP != 0 {
-        problems.push(Illegal::argument(step, 0, Problem::DivergentWarp(together), vec![id]));
+    if together % limits.warp != 0 {
+        let problem = Problem::DivergentWarp { together, warp: limits.warp };
+        problems.push(Illegal::argument(step, 0, problem, vec![id]));
     }
 }
 

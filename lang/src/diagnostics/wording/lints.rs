@@ -126,19 +126,19 @@ pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Word
         .fix(Some(context.remove(step)))
 }
 
-pub(super) fn divergent_warp(context: &Context, together: i64) -> Wording {
+pub(super) fn divergent_warp(context: &Context, together: i64, warp: i64) -> Wording {
     let first = context.first();
-    let message =
-        format!("the 32 threads of a warp run different iterations of `{first}`, which have different code");
+    let message = format!(
+        "the {warp} threads of a warp run different iterations of `{first}`, which have different code"
+    );
     let label = match together {
         1 => "each thread runs different code".to_owned(),
         _ => format!("only {together} threads run the same code"),
     };
-    Wording::new(message, label).help(
+    Wording::new(message, label).help(format!(
         "A GPU runs different code of a warp one after the other. Map the loop to `block.y`, and give the \
-         loop on \
-         `block.x` a multiple of 32 iterations.",
-    )
+         loop on `block.x` a multiple of {warp} iterations."
+    ))
 }
 
 pub(super) fn code_large(size: &Size) -> Wording {

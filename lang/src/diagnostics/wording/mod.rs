@@ -103,7 +103,7 @@ fn words(context: &Context) -> Wording {
         P::TileOfOne => lints::tile_of_one(),
         P::PartialTile { extent, size } => lints::partial_tile(context, *extent, *size),
         P::PeelPointless { unroll } => lints::peel_pointless(context, *unroll),
-        P::DivergentWarp(together) => lints::divergent_warp(context, *together),
+        P::DivergentWarp { together, warp } => lints::divergent_warp(context, *together, *warp),
         P::CacheTooLarge { bytes, limit } => lints::cache_too_large(context, *bytes, *limit),
         P::InterleaveOfOne => lints::interleave_of_one(context),
         P::EmptyLanes { lanes, trips } => lints::empty_lanes(context, *lanes, *trips),
