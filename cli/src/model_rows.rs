@@ -10,8 +10,8 @@ use serde_json::Value;
 
 /// The rows that a model expects.
 pub fn expected_of(model: &Model) -> Expect<'_> {
-    let expect = match model.forest.feature_names.as_slice() {
-        [] => Expect::unnamed(model.forest.num_features),
+    let expect = match model.forest().feature_names.as_slice() {
+        [] => Expect::unnamed(model.forest().num_features),
         names => Expect::named(names),
     };
     expect.with_whole_numbers(whole_numbers(Rule::of(model)))
@@ -32,7 +32,7 @@ fn whole_numbers(rule: Rule) -> WholeNumbers {
 
 /// The number `value` as a missing value of a model's rows.
 pub fn missing_in(model: &Model, value: f64) -> Missing {
-    Missing { value, single: model.forest.types.input == Float::F32 }
+    Missing { value, single: model.forest().types.input == Float::F32 }
 }
 
 /// The categories of a library. `about` is the library's description of its model.

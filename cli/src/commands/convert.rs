@@ -23,7 +23,7 @@ pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
     for note in &model.notes {
         terminal.say(&format!("note: {note}"));
     }
-    let bytes = write_treelite(&model.forest).map_err(|error| Failure::model(&args.model, error))?;
+    let bytes = write_treelite(model.forest()).map_err(|error| Failure::model(&args.model, error))?;
     write_atomically(&args.out, |out| out.write_all(&bytes))?;
     for loss in losses(&model) {
         terminal.say(&format!("note: {loss}"));
@@ -34,7 +34,7 @@ pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
 
 /// The parts of a model that a Treelite checkpoint cannot store, as notes.
 fn losses(model: &Model) -> Vec<String> {
-    let forest = &model.forest;
+    let forest = model.forest();
     let lost = [
         ("the names of features", !forest.feature_names.is_empty()),
         ("the names of categories", has_names(forest)),

@@ -151,7 +151,7 @@ fn count(number: u64, what: &str) -> String {
 
 /// Times the schedule, the schedule without each directive, and its variations.
 fn time(args: &ExplainSpeed, job: &Job, prepared: &Prepared, once: Values) -> Result<Vec<Table>, Failure> {
-    let features = job.model.forest.num_features;
+    let features = job.model.forest().num_features;
     let rows = Ordered::new(filled(once, features, prepared.largest_call())?, features, false);
     let rule = Rule { budget: Some(args.budget), behind: Some(BEHIND), ..Rule::default() };
     prepared.time(&rows, &[args.threads], &rule, &mut |_| ControlFlow::Continue(()))

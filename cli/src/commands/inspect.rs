@@ -29,7 +29,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     if args.facts {
         return print(&format!("{}\n", facts(&model)));
     }
-    let summary = summarize(&model.forest).from_file(&model.source, &model.version);
+    let summary = summarize(model.forest()).from_file(&model.source, &model.version);
     if args.json {
         let mut json = serde_json::to_value(&summary)
             .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;

@@ -119,9 +119,9 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     if args.explain_schedule {
         terminal.say(program.source.text.trim_end());
     }
-    let run = PredictRun { args, terminal, destination, labels: Labels::of_forest(&model.forest) };
+    let run = PredictRun { args, terminal, destination, labels: Labels::of_forest(model.forest()) };
     if args.simulate {
-        let simulator = Simulator::new(Arc::clone(&suited.forest), program.lower(&suited)?.lir);
+        let simulator = Simulator::new(Arc::clone(suited.forest()), program.lower(&suited)?.lir);
         return simulated(&run, &simulator, rows, since.elapsed());
     }
     let jit = program.code(&suited)?;
@@ -192,8 +192,8 @@ fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Sour
 
 /// The widths of the results of a model.
 fn widths_of(args: &Predict, model: &Model) -> ResultWidths {
-    let outputs = if args.output.walks_itself() { args.output.columns(&counts(&model.forest)) } else { 1 };
-    ResultWidths { outputs, margins: model.forest.num_margins, by_column: true }
+    let outputs = if args.output.walks_itself() { args.output.columns(&counts(model.forest())) } else { 1 };
+    ResultWidths { outputs, margins: model.forest().num_margins, by_column: true }
 }
 
 /// The meaning of rows, if the model and the simulator allow it.

@@ -15,7 +15,7 @@ use schedc_driver::categories::categories_of;
 pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
     keep(&[Some(&args.rows.input), Some(&args.model)], &args.out)?;
     let model = Model::read(&args.model, &args.reading.options())?;
-    let forest = &model.forest;
+    let forest = model.forest();
     let categories = categories_of(&model, args.rows.categories.choices());
     let expect = expected_of(&model)
         .by_position(args.rows.by_position)

@@ -14,8 +14,8 @@ const MOST_NUMBERS: usize = 1 << 28;
 /// model that reads single precision would only round wider rows, so its rows are narrowed.
 pub fn rows_of(input: Option<&Path>, rows: Option<RowType>, model: &Model) -> Result<Values, Failure> {
     let values = match input {
-        Some(input) => read(input, model.forest.num_features)?,
-        None => Values::F64(draw(&model.forest)),
+        Some(input) => read(input, model.forest().num_features)?,
+        None => Values::F64(draw(model.forest())),
     };
     let default = match (&values, model.own_rows) {
         (Values::F32(_), _) | (_, Float::F32) => Float::F32,
@@ -30,7 +30,7 @@ pub fn rows_of(input: Option<&Path>, rows: Option<RowType>, model: &Model) -> Re
 
 /// Random rows for a model, of the type that it reads.
 pub fn drawn(model: &Model) -> Values {
-    let values = draw(&model.forest);
+    let values = draw(model.forest());
     match model.own_rows {
         Float::F32 => Values::F32(values.into_iter().map(|x| x as f32).collect()),
         Float::F64 => Values::F64(values),

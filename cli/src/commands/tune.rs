@@ -42,7 +42,7 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let mut sizes: Vec<usize> = args.rows.iter().filter_map(|rows| usize::try_from(*rows).ok()).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let features = model.forest.num_features;
+    let features = model.forest().num_features;
     let rows = Ordered::new(filled(once, features, sizes.last().copied().unwrap_or(1))?, features, false);
     let task = Task {
         model: &model,

@@ -70,7 +70,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
     let until = Instant::now() + Duration::from_secs(args.seconds);
     let Done { report, failing, unasked } = verify(args, &job, &given, until, terminal)?;
     if let (Some(path), Some(rows)) = (&args.failing, failing) {
-        trainer::write_rows(path, &rows, job.model.forest.num_features)?;
+        trainer::write_rows(path, &rows, job.model.forest().num_features)?;
         terminal.say(&format!("wrote {}", path.display()));
     }
     print(&match args.json || terminal.format() == Format::Json {
@@ -119,7 +119,7 @@ fn verify(
         None => in_memory(args, job, terminal)?,
     };
     let run = VerifyRun {
-        forest: &model.forest,
+        forest: model.forest(),
         code: code.predictor.as_ref(),
         exact: code.exact,
         counts: code.counts,
@@ -188,7 +188,7 @@ fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<Code, Fail
     };
     let exact = schedule_order(&about.info) == "exact";
     let (predictor, processor): (Box<dyn Predictor>, String) = if args.simulate {
-        (Box::new(Simulator::new(Arc::clone(&job.model.forest), compiled.lir)), "the simulator".to_string())
+        (Box::new(Simulator::new(Arc::clone(job.model.forest()), compiled.lir)), "the simulator".to_string())
     } else {
         (Box::new(into_memory(&compiled, &target, cpu, &about, &KERNELS)?), cpu.name().to_string())
     };
@@ -286,7 +286,7 @@ fn others(
     } else {
         return Ok(Vec::new());
     };
-    let forest = &model.forest;
+    let forest = model.forest();
     let expected = match &rows {
         Values::F32(values) => Expected::new(forest, values),
         Values::F64(values) => Expected::new(forest, values),
@@ -301,7 +301,7 @@ fn others(
 /// The predictions in a file, one for each row.
 fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<Theirs, Failure> {
     let kind = args.output;
-    let columns = kind.columns(&counts(&model.forest));
+    let columns = kind.columns(&counts(model.forest()));
     if columns == 0 {
         let message = format!("the model has no output `{}`", kind.word());
         return Err(Failure::new(
@@ -315,7 +315,7 @@ fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<T
     let count = match rows {
         Values::F32(values) => values.len(),
         Values::F64(values) => values.len(),
-    } / model.forest.num_features.max(1);
+    } / model.forest().num_features.max(1);
     if found.rows != count {
         return Err(Failure::usage(
             format!("{} has {} predictions, and there are {count} rows", path.display(), found.rows),

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 /// The categories of a model under the user's choices.
 pub fn categories_of(model: &Model, choices: Choices) -> Option<Categories> {
-    let named = has_names(&model.forest);
-    named.then(|| Categories::new(model.forest.categories.iter().cloned(), choices, unseen_of(model)))
+    let named = has_names(model.forest());
+    named.then(|| Categories::new(model.forest().categories.iter().cloned(), choices, unseen_of(model)))
 }
 
 /// The description of the categories of a library's model; null if they have no names.
 pub fn about(model: &Model) -> Value {
-    to_json(&model.forest.categories, unseen_of(model))
+    to_json(&model.forest().categories, unseen_of(model))
 }
 
 /// The treatment of unknown categories by the model's trainer.

@@ -146,7 +146,7 @@ pub fn entry_info(
     target: Cpu,
     rules: RowRules,
 ) -> EntryInfo {
-    let forest = &model.forest;
+    let forest = model.forest();
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let reassociated = compiled.variants.iter().find_map(|(_, stages)| match &stages.hir.nest.accumulation {
         Accumulation::Exact => None,
@@ -232,7 +232,7 @@ const MANY_ROWS: usize = 1024;
 
 /// Nanoseconds of a row on one thread, as the cost model estimates them; 0 if it cannot.
 fn ns_per_row(model: &Model, compiled: &Compiled, cpu: Cpu) -> f64 {
-    let (machine, facts) = (machines::of(cpu), Facts::of(&model.forest));
+    let (machine, facts) = (machines::of(cpu), Facts::of(model.forest()));
     let call = Call { rows: MANY_ROWS, threads: 1, columns: false, facts: &facts };
     cost(&compiled.lir, &machine, call).map_or(0.0, |cost| cost.cycles / machine.ghz / MANY_ROWS as f64)
 }

@@ -29,11 +29,9 @@ pub enum RowTypes {
 pub struct Model {
     /// Its file; empty if there is none.
     pub path: PathBuf,
-    /// Its trees. [`Model::with_forest`] replaces them together with everything that is made from them.
-    pub forest: Arc<Forest>,
-    /// The forests that kernels walk, which compilations share.
+    /// Its trees, and the forests that kernels walk, which compilations share.
     forests: KernelForests,
-    /// The type of the rows that the trainer reads. `forest` may be for narrower rows.
+    /// The type of the rows that the trainer reads. The trees may be for narrower rows.
     pub own_rows: Float,
     /// The fingerprint of the file.
     pub fingerprint: String,
@@ -104,8 +102,7 @@ impl Model {
         Model {
             path: PathBuf::new(),
             own_rows: forest.types.input,
-            forests: Arc::clone(&forest).into(),
-            forest,
+            forests: forest.into(),
             fingerprint: String::new(),
             version: Vec::new(),
             source: Source::default(),
@@ -118,8 +115,7 @@ impl Model {
 
     /// The model with other trees, for rows of the same type.
     pub fn with_forest(self, forest: Forest) -> Model {
-        let forest = Arc::new(forest);
-        Model { forests: Arc::clone(&forest).into(), forest, facts: OnceLock::new(), ..self }
+        Model { forests: Arc::new(forest).into(), facts: OnceLock::new(), ..self }
     }
 
     /// The model with a profile from a file, if one is named.
@@ -135,7 +131,7 @@ impl Model {
                 "make one with `schedc profile MODEL -i ROWS -o FILE`",
             )
         })?;
-        let profile = Profile::from_json(&bytes, &self.forest, &self.fingerprint);
+        let profile = Profile::from_json(&bytes, self.forest(), &self.fingerprint);
         self.profile = Some(profile.map_err(|error| Failure::model(path, error))?);
         self.facts.take();
         Ok(self)
@@ -154,12 +150,12 @@ impl Model {
 
     /// The model for rows of a type.
     pub fn for_rows(&self, rows: Float) -> Model {
-        let is_for_them = rows == Float::F64 || self.forest.types.input == Float::F32;
+        let is_for_them = rows == Float::F64 || self.forest().types.input == Float::F32;
         if is_for_them {
             return self.clone();
         }
-        let forest = Arc::new(Forest::clone(&self.forest).for_rows(rows));
-        Model { forests: Arc::clone(&forest).into(), forest, ..self.clone() }
+        let forest = Forest::clone(self.forest()).for_rows(rows);
+        Model { forests: Arc::new(forest).into(), ..self.clone() }
     }
 
     /// The model for rows that come as columns.
@@ -167,9 +163,13 @@ impl Model {
         Model { by_columns: true, ..self.clone() }
     }
 
+    /// The trees. [`Model::with_forest`] replaces them together with everything that is made from them.
+    pub fn forest(&self) -> &Arc<Forest> {
+        self.forests.source()
+    }
+
     /// The forests that kernels walk, prepared once for all compilations.
     pub fn forests(&self) -> &KernelForests {
-        debug_assert!(Arc::ptr_eq(self.forests.source(), &self.forest), "the forests are of other trees");
         &self.forests
     }
 
@@ -180,25 +180,25 @@ impl Model {
 
     fn new_facts(&self) -> ModelInfo {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let leaves: Vec<Vec<u32>> = self.forest.trees.iter().map(leaves).collect();
+        let leaves: Vec<Vec<u32>> = self.forest().trees.iter().map(leaves).collect();
         // Kernels read columns in place of features if some test is not numeric.
         let of_columns = self.forests.tested(SetTests::OfColumns);
         let columns = of_columns.prepared().map(|prepared| prepared.columns.len());
         let classes = self.forests.tested(SetTests::OfClasses).prepared();
         let bin_bytes = of_columns.quantized_rows().map_or(0, |rows| if rows.in_bytes { 1 } else { 2 });
         ModelInfo {
-            num_trees: count(self.forest.trees.len()),
-            num_features: count(columns.unwrap_or(self.forest.num_features)),
-            tested_features: count(columns.unwrap_or_else(|| tested_features(&self.forest))),
-            num_classes: count(self.forest.num_margins),
+            num_trees: count(self.forest().trees.len()),
+            num_features: count(columns.unwrap_or(self.forest().num_features)),
+            tested_features: count(columns.unwrap_or_else(|| tested_features(self.forest()))),
+            num_classes: count(self.forest().num_margins),
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,
-            oblivious: self.forest.trees.iter().map(Tree::is_oblivious).collect(),
-            leaf_vectors: self.forest.trees.iter().any(|tree| tree.target == Target::All),
-            value_bytes: count(self.forest.types.input.bytes()),
-            sum_bytes: count(self.forest.types.accumulator.bytes()),
+            oblivious: self.forest().trees.iter().map(Tree::is_oblivious).collect(),
+            leaf_vectors: self.forest().trees.iter().any(|tree| tree.target == Target::All),
+            value_bytes: count(self.forest().types.input.bytes()),
+            sum_bytes: count(self.forest().types.accumulator.bytes()),
             bin_bytes,
-            category_features: count(category_features(&self.forest)),
+            category_features: count(category_features(self.forest())),
             class_features: count(classes.map_or(0, |prepared| prepared.classes.len())),
             profiled: self.profile.is_some(),
             ..ModelInfo::default()

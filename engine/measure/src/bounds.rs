@@ -87,7 +87,7 @@ pub fn explained(
 ) -> Option<Explained> {
     let stages = compiled.variants.rest();
     let machine = caches.of_machine(machine);
-    let breakdown = cycles(&compiled.lir, &Facts::of(&model.forest), &machine, calls)?;
+    let breakdown = cycles(&compiled.lir, &Facts::of(model.forest()), &machine, calls)?;
     let context = BoundsContext { stages, calls, caches, machine: &machine, breakdown: &breakdown };
     let nest = &stages.hir.nest;
     let (mut loops, mut path) = (Vec::new(), Vec::new());

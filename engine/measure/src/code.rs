@@ -54,7 +54,7 @@ pub struct Predictor {
 impl Predictor {
     /// One for a model and a processor.
     pub fn new(model: &Model, cpu: Cpu) -> Predictor {
-        Predictor { facts: Facts::of(&model.forest), machine: machines::of(cpu) }
+        Predictor { facts: Facts::of(model.forest()), machine: machines::of(cpu) }
     }
 
     /// The cycles of a call, by its rows and threads; `None` for nests that do not compile or are for a GPU.

@@ -186,19 +186,19 @@ fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure
     let values = values.checked()?;
     let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
     if !encoded.is_empty() {
-        let forest = Forest::clone(&model.forest).of_encoded(&encoded);
+        let forest = Forest::clone(model.forest()).of_encoded(&encoded);
         model = model.with_forest(forest.map_err(|error| Failure::model(Path::new(name), error))?);
         model.source.trainer = "scikit-learn";
     }
-    if model.forest.feature_names.is_empty() && names.len() == model.forest.num_features {
-        let mut parts = Forest::clone(&model.forest).into_parts();
+    if model.forest().feature_names.is_empty() && names.len() == model.forest().num_features {
+        let mut parts = Forest::clone(model.forest()).into_parts();
         parts.feature_names = names;
         let forest = Forest::new(parts).map_err(|error| Failure::model(Path::new(name), error))?;
         model = model.with_forest(forest);
     }
     let probes = probes.then(|| {
         let float = if rows == RowTypes::F32 { Float::F32 } else { model.own_rows };
-        Probes::new(&model.forest, float)
+        Probes::new(model.forest(), float)
     });
     let first = cpus.first().copied().unwrap_or_default();
     let mut miss = None;

@@ -65,7 +65,7 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
         cpu: args.cpu,
     };
     let prepared = Prepared::new(&subject, &question)?;
-    let features = job.model.forest.num_features;
+    let features = job.model.forest().num_features;
     let rows = Ordered::new(filled(once, features, prepared.largest_call())?, features, false);
     let budget = args.budget.unwrap_or(BUDGET);
     let rule = Rule { samples: args.samples, budget: Some(budget), ..Rule::default() };
@@ -76,7 +76,7 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
         format: FORMAT,
         model: job.model.path.display().to_string(),
         fingerprint: job.model.fingerprint.clone(),
-        trees: job.model.forest.trees.len(),
+        trees: job.model.forest().trees.len(),
         features,
         processor: host_name(),
         schedule: job.source.name.clone(),

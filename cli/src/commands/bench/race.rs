@@ -96,8 +96,8 @@ fn contenders(
         }
         let (nests, target) = job.nest(&values, terminal)?;
         run.model = job.model.path.display().to_string();
-        run.trees = job.model.forest.trees.len();
-        run.features = job.model.forest.num_features;
+        run.trees = job.model.forest().trees.len();
+        run.features = job.model.forest().num_features;
         run.fingerprint = Some(job.model.fingerprint.clone());
         let name = unused_name(&job.source.name, &contenders);
         let draft = Draft { name, nests, target };

@@ -6,7 +6,7 @@ use schedc_driver::categories::has_names;
 
 /// Each difference that the model shows, in a sentence.
 pub fn differences(model: &Model) -> Vec<String> {
-    let forest = &model.forest;
+    let forest = model.forest();
     let trainer = model.source.trainer;
     let named = has_names(forest);
     let single = forest.types == Types::all(Float::F32);

@@ -69,7 +69,7 @@ fn measured(
     terminal: &Terminal,
 ) -> Result<Measured, Failure> {
     let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
-    let features = model.forest.num_features;
+    let features = model.forest().num_features;
     let values = Ordered::new(filled(drawn(model), features, rows)?, features, false);
     let model = model.for_rows(model.own_rows);
     let own = Source {

@@ -43,7 +43,7 @@ fn library(model: &Model) -> Result<&'static str, Failure> {
 
 /// Rows for the trainer in the model's own type: solved rows on thresholds, then the `given` ones.
 pub fn rows(model: &Model, given: &[Values]) -> Result<Values, Failure> {
-    let forest = &model.forest;
+    let forest = model.forest();
     let float = forest.types.input;
     let finite = model.source.has(Quirk::FiniteRows);
     let mut boundary = Boundary::new(forest, BoundaryOptions { rows: float, finite });
@@ -110,7 +110,7 @@ pub fn ask(model: &Model, rows: &Values) -> Result<TrainerResults, Failure> {
     let (script, file, result) =
         (folder.0.join("trainer.py"), folder.0.join("rows.npy"), folder.0.join("result"));
     write_atomically(&script, |out| out.write_all(SCRIPT.as_bytes()))?;
-    write_rows(&file, rows, model.forest.num_features)?;
+    write_rows(&file, rows, model.forest().num_features)?;
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
     let mut command = Command::new(&python);
     command.arg(&script).arg(library).arg(&model.path).arg(&file).arg(&result).stdin(Stdio::null());
@@ -134,7 +134,7 @@ pub fn ask(model: &Model, rows: &Values) -> Result<TrainerResults, Failure> {
     for kind in kinds() {
         let name = kind.word();
         let path = result.with_extension(format!("{name}.npy"));
-        let columns = kind.columns(&counts(&model.forest));
+        let columns = kind.columns(&counts(model.forest()));
         if !path.exists() {
             continue;
         }
@@ -170,7 +170,7 @@ fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Failure
     let made = std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error));
     let written = made.and_then(|()| {
         write_atomically(&folder.join("trainer.py"), |out| out.write_all(SCRIPT.as_bytes()))?;
-        write_rows(&folder.join("rows.npy"), rows, model.forest.num_features)
+        write_rows(&folder.join("rows.npy"), rows, model.forest().num_features)
     });
     if let Err(failure) = written {
         return failure;

@@ -48,7 +48,7 @@ pub struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     /// An evaluator of candidates for a model on a machine.
     pub fn new(model: &'a Model, machine: &'a Machine) -> Evaluator<'a> {
-        Evaluator { model, machine, facts: Facts::of(&model.forest) }
+        Evaluator { model, machine, facts: Facts::of(model.forest()) }
     }
 
     /// The candidates that the model can be compiled under, in their order, with the costs of calls of

@@ -210,7 +210,7 @@ impl Entry {
         // A lock stores milliseconds.
         let budget = Duration::from_millis(u64::try_from(measured.budget.as_millis()).unwrap_or(u64::MAX));
         Ok(Entry {
-            structure: structure_digest(&model.forest),
+            structure: structure_digest(model.forest()),
             triple: here.triple,
             processor: here.processor,
             features: here.features,

@@ -96,14 +96,14 @@ pub fn find(lock: &Lock, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnsw
 
 /// A message about the first entry that does not fit.
 fn first_misfit(entries: &[&Entry], cpu: Cpu, model: &Model) -> Option<Diagnostic> {
-    let (here, structure) = (Here::of(cpu), structure_digest(&model.forest));
+    let (here, structure) = (Here::of(cpu), structure_digest(model.forest()));
     entries.iter().find_map(|entry| misfit(entry, &here, cpu, &structure, model))
 }
 
 /// A message about an entry that no machine can use: another version of schedc wrote it, it was edited, or
 /// `model` has another structure.
 pub fn stale(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
-    let other = model.and_then(|model| other_model(entry, &structure_digest(&model.forest)));
+    let other = model.and_then(|model| other_model(entry, &structure_digest(model.forest())));
     other.or_else(|| other_epoch(entry)).or_else(|| edited(entry, model))
 }
 
@@ -193,7 +193,7 @@ fn renamed(lock: &Lock, key: &Key, model: &Model) -> Option<Diagnostic> {
     if lock.entries().is_empty() {
         return None;
     }
-    let structure = structure_digest(&model.forest);
+    let structure = structure_digest(model.forest());
     let entry = lock.entries().iter().find(|entry| entry.structure == structure)?;
     let message =
         format!("there is no entry for {}; this one is of a model with the same structure", key.model);

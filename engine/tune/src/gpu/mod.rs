@@ -70,7 +70,7 @@ pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Searc
         let until = until.max(began.elapsed() + Duration::from_millis(50));
         let setting = Setting {
             rows: *rows,
-            features: task.model.forest.num_features,
+            features: task.model.forest().num_features,
             trees: facts.num_trees,
             depth: facts.max_depth(),
         };

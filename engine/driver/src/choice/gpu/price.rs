@@ -41,7 +41,7 @@ impl<'a> Pricer<'a> {
                 "name one of these, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
             )
         })?;
-        sample.truncate(SAMPLED * model.forest.num_features);
+        sample.truncate(SAMPLED * model.forest().num_features);
         let steps = model.facts().depths.iter().map(|depth| u64::from(*depth) + 1).sum();
         let host = machines::of(Cpu::default());
         Ok(Pricer { model, gpu, host, sample, steps })
@@ -62,7 +62,7 @@ impl<'a> Pricer<'a> {
             rows,
             sample: &sample,
             row_bytes,
-            margins: self.model.forest.num_margins,
+            margins: self.model.forest().num_margins,
             steps: self.steps,
             together: lanes.map_or(1, |lanes| u64::from(lanes.clamp(1, 4))),
         };
@@ -78,7 +78,7 @@ impl<'a> Pricer<'a> {
                 _ => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
             }
         };
-        let rows = self.sample.len() / self.model.forest.num_features.max(1);
+        let rows = self.sample.len() / self.model.forest().num_features.max(1);
         let bytes = match &module.columns {
             None => as_bytes(&self.sample),
             Some(columns) => as_bytes(&columns.rows(&self.sample)),
