@@ -142,6 +142,17 @@ macro_rules! gpus {
     };
 }
 
+/// Latencies of `sm_60` and `sm_61`, as in [`DataSheet::latencies`].
+const PASCAL: [u64; 5] = [6, 33, 82, 234, 20];
+/// Latencies of `sm_70` and `sm_75`, as in [`DataSheet::latencies`].
+const VOLTA: [u64; 5] = [4, 26, 33, 230, 20];
+/// Latencies of `sm_80`, `sm_86` and `sm_87`, as in [`DataSheet::latencies`].
+const AMPERE: [u64; 5] = [4, 29, 35, 260, 20];
+/// Latencies of `sm_89` and `sm_90`, as in [`DataSheet::latencies`].
+const ADA: [u64; 5] = [4, 30, 35, 280, 20];
+/// Latencies of `sm_100` and `sm_120`, as in [`DataSheet::latencies`].
+const BLACKWELL: [u64; 5] = [4, 30, 35, 300, 20];
+
 gpus! {
     "sm_60" Nvidia {
         capability: 60, llvm_name: "sm_60", llvm_features: "+ptx70",
@@ -149,7 +160,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.33, issue: 2.0, warps: 64, blocks: 32, shared_kib: 64,
             l1_kib: 24, l2_mib: 4, l2_gb_s: 1600.0, dram_gb_s: 732.0,
-            latencies: [6, 33, 82, 234, 20],
+            latencies: PASCAL,
         }),
     }
     "sm_61" Nvidia {
@@ -158,7 +169,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.58, issue: 4.0, warps: 64, blocks: 32, shared_kib: 96,
             l1_kib: 48, l2_mib: 3, l2_gb_s: 1200.0, dram_gb_s: 547.0,
-            latencies: [6, 33, 82, 234, 20],
+            latencies: PASCAL,
         }),
     }
     "sm_70" Nvidia {
@@ -167,7 +178,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.53, issue: 4.0, warps: 64, blocks: 32, shared_kib: 96,
             l1_kib: 128, l2_mib: 6, l2_gb_s: 2500.0, dram_gb_s: 900.0,
-            latencies: [4, 26, 33, 230, 20],
+            latencies: VOLTA,
         }),
     }
     "sm_75" Nvidia {
@@ -176,7 +187,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.59, issue: 4.0, warps: 32, blocks: 16, shared_kib: 64,
             l1_kib: 96, l2_mib: 4, l2_gb_s: 1300.0, dram_gb_s: 320.0,
-            latencies: [4, 26, 33, 230, 20],
+            latencies: VOLTA,
         }),
     }
     "sm_80" Nvidia {
@@ -185,7 +196,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.41, issue: 4.0, warps: 64, blocks: 32, shared_kib: 164,
             l1_kib: 192, l2_mib: 40, l2_gb_s: 4000.0, dram_gb_s: 1555.0,
-            latencies: [4, 29, 35, 260, 20],
+            latencies: AMPERE,
         }),
     }
     "sm_86" Nvidia {
@@ -194,7 +205,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.8, issue: 4.0, warps: 48, blocks: 16, shared_kib: 100,
             l1_kib: 128, l2_mib: 6, l2_gb_s: 2700.0, dram_gb_s: 768.0,
-            latencies: [4, 29, 35, 260, 20],
+            latencies: AMPERE,
         }),
     }
     "sm_87" Nvidia {
@@ -203,7 +214,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.3, issue: 4.0, warps: 48, blocks: 16, shared_kib: 164,
             l1_kib: 192, l2_mib: 4, l2_gb_s: 800.0, dram_gb_s: 205.0,
-            latencies: [4, 29, 35, 260, 20],
+            latencies: AMPERE,
         }),
     }
     "sm_89" Nvidia {
@@ -212,7 +223,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 2.49, issue: 4.0, warps: 48, blocks: 24, shared_kib: 100,
             l1_kib: 128, l2_mib: 96, l2_gb_s: 5000.0, dram_gb_s: 864.0,
-            latencies: [4, 30, 35, 280, 20],
+            latencies: ADA,
         }),
     }
     "sm_90" Nvidia {
@@ -221,7 +232,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.83, issue: 4.0, warps: 64, blocks: 32, shared_kib: 228,
             l1_kib: 256, l2_mib: 50, l2_gb_s: 5500.0, dram_gb_s: 3350.0,
-            latencies: [4, 30, 35, 280, 20],
+            latencies: ADA,
         }),
     }
     "sm_100" Nvidia {
@@ -230,7 +241,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.85, issue: 4.0, warps: 64, blocks: 32, shared_kib: 228,
             l1_kib: 256, l2_mib: 126, l2_gb_s: 8000.0, dram_gb_s: 8000.0,
-            latencies: [4, 30, 35, 300, 20],
+            latencies: BLACKWELL,
         }),
     }
     "sm_120" Nvidia {
@@ -239,7 +250,7 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 2.4, issue: 4.0, warps: 48, blocks: 24, shared_kib: 100,
             l1_kib: 128, l2_mib: 128, l2_gb_s: 7000.0, dram_gb_s: 1792.0,
-            latencies: [4, 30, 35, 300, 20],
+            latencies: BLACKWELL,
         }),
     }
     "gfx906" Amd {

@@ -46,10 +46,23 @@ fn bits(end: u64) -> u32 {
     64 - end.saturating_sub(1).max(1).leading_zeros()
 }
 
-/// First records of the used trees.
-fn starts(request: &Request) -> TreeStarts {
-    let used = request.forest.trees.iter().zip(request.used);
-    TreeStarts::new(used.map(|(tree, used)| if *used { order::size(tree) } else { 0 }))
+/// Tests and numbers of a forest's nodes, as the layout encodes them.
+struct Encoding {
+    test: Test,
+    /// Bits of a feature's code.
+    code_bits: u32,
+    /// First records of the used trees.
+    starts: TreeStarts,
+}
+
+impl Encoding {
+    fn of(request: &Request) -> Encoding {
+        let test = Test::of(request, Layout::Sparse);
+        let code_bits = bits(test.codes(request.forest.num_features as u64));
+        let used = request.forest.trees.iter().zip(request.used);
+        let starts = TreeStarts::new(used.map(|(tree, used)| if *used { order::size(tree) } else { 0 }));
+        Encoding { test, code_bits, starts }
+    }
 }
 
 impl PackedNodes {
@@ -59,8 +72,7 @@ impl PackedNodes {
     ///
     /// Never fails: [`PackedNodes::fits`] excludes forests that are too large.
     pub fn new(request: &Request) -> Result<PackedNodes, CompileError> {
-        let (test, starts) = (Test::of(request, Layout::Sparse), starts(request));
-        let code_bits = bits(test.codes(request.forest.num_features as u64));
+        let Encoding { test, code_bits, starts } = Encoding::of(request);
         let mut schema = Schema::default();
         let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
         schema.prefetch_with_trees(table);
@@ -83,14 +95,10 @@ impl PackedNodes {
     /// Whether a forest's nodes fit into 64 bits. Thresholds must have 32 bits, codes and child numbers
     /// must share 32 bits, and 31 bits must number the nodes.
     pub fn fits(request: &Request) -> bool {
-        let forest = request.forest;
-        let used = forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
-        let largest = used.map(|(tree, _)| order::size(tree)).max().unwrap_or(1);
-        let test = Test::of(request, Layout::Sparse);
-        let code_bits = bits(test.codes(forest.num_features as u64));
+        let Encoding { test, code_bits, starts } = Encoding::of(request);
         test.operand() == Scalar::F32
-            && i32::try_from(starts(request).count()).is_ok()
-            && code_bits + bits(largest) <= 32
+            && i32::try_from(starts.count()).is_ok()
+            && code_bits + bits(starts.most(1)) <= 32
     }
 
     /// Loads the two halves of a node.

@@ -47,6 +47,17 @@ pub struct TreeState {
     pub loaded: Loaded,
 }
 
+/// Entry of a tree in its layout's tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// Buffers of the tables.
+    pub buffers: &'a Buffers,
+    /// State of the tree.
+    pub state: &'a TreeState,
+    /// Index of the entry in the tree.
+    pub entry: Value,
+}
+
 /// Values that layouts load once per tree, besides its first record.
 #[derive(Clone, Copy, Debug)]
 pub enum Loaded {

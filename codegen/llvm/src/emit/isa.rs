@@ -6,6 +6,9 @@ use crate::error::LlvmError;
 use inkwell::values::{BasicValueEnum, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Op, Ty, Value};
 
+/// The value of an operation in the machine's own form; none if it has no such form.
+pub(super) type OwnForm<'ctx> = Result<Option<BasicValueEnum<'ctx>>, LlvmError>;
+
 /// The instructions of a kind of machine, for one kernel. Every operation has a form that LLVM translates for
 /// all machines; a machine with a better instruction replaces it.
 pub(super) trait Isa {
@@ -13,11 +16,13 @@ pub(super) trait Isa {
     /// order, so that implementations may remember earlier ones.
     fn operation<'ctx>(
         &mut self,
-        operands: &mut Operands<'_, 'ctx>,
-        memory: &Memory<'_, 'ctx>,
-        result: Value,
-        op: &Op,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError>;
+        _: &mut Operands<'_, 'ctx>,
+        _: &Memory<'_, 'ctx>,
+        _: Value,
+        _: &Op,
+    ) -> OwnForm<'ctx> {
+        Ok(None)
+    }
 
     /// A load for each lane, without a mask, in the machine's own form, if it has one.
     fn gather<'ctx>(
@@ -26,7 +31,7 @@ pub(super) trait Isa {
         _: &Memory<'_, 'ctx>,
         _: &Elements<'_, 'ctx>,
         _: Ty,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+    ) -> OwnForm<'ctx> {
         Ok(None)
     }
 }
@@ -48,14 +53,4 @@ pub(super) struct Elements<'a, 'ctx> {
 /// A machine that has no forms of its own.
 pub(super) struct Portable;
 
-impl Isa for Portable {
-    fn operation<'ctx>(
-        &mut self,
-        _: &mut Operands<'_, 'ctx>,
-        _: &Memory<'_, 'ctx>,
-        _: Value,
-        _: &Op,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
-        Ok(None)
-    }
-}
+impl Isa for Portable {}

@@ -5,7 +5,7 @@ use super::uses::Uses;
 use sched_ir::lir::{self, Block, BufferId, GpuAxis, GpuDimension, GpuLevel, Launch, Op, Space, Stmt, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// LaunchParameters of a launch's kernel, in this order.
+/// Parameters of a launch's kernel, in this order.
 pub(super) struct LaunchParameters {
     pub(super) buffers: Vec<BufferId>,
     /// Variables of the host.
@@ -51,7 +51,8 @@ pub(super) fn launches_in(body: &Block) -> Vec<&Launch> {
     launches
 }
 
-/// A launch as the host and the runtime know it.
+/// A launch of a module. Code in memory and artefacts describe it to the runtime, as
+/// [`LaunchDescriptor`](crate::runtime::LaunchDescriptor) and as a constant of LLVM.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LaunchInfo {
     /// The name of its kernel.

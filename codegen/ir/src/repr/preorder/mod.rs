@@ -18,7 +18,7 @@ mod order;
 mod sets;
 mod test_mask;
 
-use self::node::{EncodedNode, Entry, Node, in_all_lanes};
+use self::node::{EncodedNode, Node, in_all_lanes};
 use self::order::in_order;
 use self::sets::{NodeNumbers, SetNode, SetTables};
 use self::test_mask::TestMaskTables;
@@ -35,7 +35,7 @@ use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::Lane;
 use super::traverse::sweep::{Sweep, SweepVector, SweptNode};
 use super::traverse::test_mask::TestMask;
-use super::tree::{Buffers, Loaded, TreeState, WalkShape};
+use super::tree::{Buffers, Entry, Loaded, TreeState, WalkShape};
 use super::tree_tables::InOrder;
 use crate::bytes::narrowest;
 use crate::codes;
@@ -271,48 +271,32 @@ impl Sweep for Preorder {
         }
     }
 
-    fn node(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        number: Value,
-        lanes: u16,
-    ) -> SweptNode {
+    fn node(&self, b: &mut Builder, at: Entry, lanes: u16) -> SweptNode {
+        let Entry { buffers, state, entry } = at;
         let Node { here, right, threshold_bin, column, .. } = self.node;
-        let node = Entry { buffers, state, entry: number };
-        let [here, right, column] = self.node.numbers(b, node, [here, right, column]);
+        let [here, right, column] = self.node.numbers(b, at, [here, right, column]);
         let ty = Ty::vector(self.place, lanes);
         let mut everywhere = |leaf| in_all_lanes(b, self.places.address(buffers, leaf), ty);
         let (here, right) = (everywhere(here), everywhere(right));
-        let threshold_bin = threshold_bin.load(b, buffers, state, number);
+        let threshold_bin = threshold_bin.load(b, buffers, state, entry);
         let threshold_bins = b.splat(threshold_bin, lanes);
         SweptNode { here, right, threshold_bin, threshold_bins, column }
     }
 
-    fn apply(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        node: &SweptNode,
-        vectors: &[SweepVector],
-    ) -> Vec<Value> {
-        let Some(sets) = &self.sets else { return compare(b, node, vectors) };
+    fn apply(&self, b: &mut Builder, tables: &Buffers, node: &SweptNode, rows: &[SweepVector]) -> Vec<Value> {
+        let Some(sets) = &self.sets else { return compare(b, node, rows) };
         let asks = sets.tests_set(b, node.column);
         b.if_else(
             asks,
             |b| {
                 let place = b.to_index(node.threshold_bin);
-                let rows: Vec<(&Row, u16)> =
-                    vectors.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
-                let right = sets.rows_going_right(b, buffers, SetNode { column: node.column, place }, &rows);
-                vectors
-                    .iter()
-                    .zip(right)
-                    .map(|(vector, right)| positions_after(b, node, vector.leaf, right))
-                    .collect()
+                let lanes: Vec<(&Row, u16)> =
+                    rows.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
+                let right = sets.rows_going_right(b, tables, SetNode { column: node.column, place }, &lanes);
+                let passed = rows.iter().zip(right);
+                passed.map(|(vector, right)| positions_after(b, node, vector.leaf, right)).collect()
             },
-            |b| compare(b, node, vectors),
+            |b| compare(b, node, rows),
         )
     }
 }

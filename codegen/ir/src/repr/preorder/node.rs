@@ -9,7 +9,7 @@ use crate::bytes::{narrowest, write_int};
 use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::Operand;
-use crate::repr::tree::{Buffers, TreeState};
+use crate::repr::tree::Entry;
 
 /// Fields of a node.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,6 @@ pub(super) struct Node {
     pub(super) column: Field,
     /// Bytes of a node, a multiple of 4.
     bytes: u32,
-}
-
-/// Node entry of a tree in memory.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
-    pub(super) buffers: &'a Buffers,
-    pub(super) state: &'a TreeState,
-    pub(super) entry: Value,
 }
 
 /// Numbers of a node to write.

@@ -4,14 +4,13 @@
 //! the column field. A vector of rows tests one set, whose bytes are a table in registers. Each row
 //! looks up the byte of its class and tests the bit of its class in it.
 
-use super::node::Entry;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Cmp, Gather, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::bin_goes_right;
 use crate::repr::traverse::Lane;
-use crate::repr::tree::Buffers;
+use crate::repr::tree::{Buffers, Entry};
 use crate::rows::Row;
 
 /// Tables of the sets that nodes test.

@@ -6,7 +6,7 @@
 
 use super::Lane;
 use crate::lir::{Bin, Build, Builder, Value};
-use crate::repr::tree::{Buffers, TreeState};
+use crate::repr::tree::{Buffers, Entry, TreeState};
 use crate::rows::Row;
 
 /// Test of a node by vectors of rows.
@@ -32,24 +32,11 @@ pub trait Sweep {
     /// Number of nodes to test, an index. Entries behind the tree's nodes change no position.
     fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value;
 
-    /// Loads node `number` of the tree for vectors of `lanes` rows.
-    fn node(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        state: &TreeState,
-        number: Value,
-        lanes: u16,
-    ) -> SweptNode;
+    /// Loads the node of an entry for vectors of `lanes` rows.
+    fn node(&self, b: &mut Builder, at: Entry, lanes: u16) -> SweptNode;
 
     /// Applies a node's test to vectors of rows. Returns their new leaf positions, one value per vector.
-    fn apply(
-        &self,
-        b: &mut Builder,
-        buffers: &Buffers,
-        node: &SweptNode,
-        vectors: &[SweepVector],
-    ) -> Vec<Value>;
+    fn apply(&self, b: &mut Builder, tables: &Buffers, node: &SweptNode, rows: &[SweepVector]) -> Vec<Value>;
 }
 
 /// A vector of rows with its current leaf positions.
@@ -120,7 +107,8 @@ impl Pass<'_> {
                     let last = b.add_int(*end, -1);
                     b.min(number, last)
                 });
-                nodes.push(self.layout.node(b, self.buffers, state, number, width));
+                let at = Entry { buffers: self.buffers, state, entry: number };
+                nodes.push(self.layout.node(b, at, width));
             }
             let mut leaves = leaves.to_vec();
             for (tree, node) in nodes.iter().enumerate() {

@@ -2,11 +2,9 @@
 
 mod words;
 
-use super::isa::Isa;
+use super::isa::{Isa, OwnForm};
 use super::memory::Memory;
 use super::operands::Operands;
-use crate::error::LlvmError;
-use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Op, Scalar, Ty, Value};
 use words::Words;
 
@@ -23,7 +21,7 @@ impl Isa for Nvptx {
         _: &Memory<'_, 'ctx>,
         result: Value,
         op: &Op,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+    ) -> OwnForm<'ctx> {
         let ty = operands.ty(result)?;
         let own = if ty == Ty::of(Scalar::I32) { self.words.find(op) } else { None };
         self.words.note((result, ty), op);

@@ -2,11 +2,9 @@
 
 use super::permute::half_of_two;
 use super::processor::X86;
-use crate::emit::isa::{Elements, Isa};
+use crate::emit::isa::{Elements, Isa, OwnForm};
 use crate::emit::memory::Memory;
 use crate::emit::operands::Operands;
-use crate::error::LlvmError;
-use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Cast, Op, Ty, Value};
 
 impl Isa for X86 {
@@ -16,7 +14,7 @@ impl Isa for X86 {
         memory: &Memory<'_, 'ctx>,
         result: Value,
         op: &Op,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+    ) -> OwnForm<'ctx> {
         let ty = operands.ty(result)?;
         let own = match op {
             Op::Lookup(table, index) => self.lookup(operands, ty, (*table, *index))?,
@@ -41,7 +39,7 @@ impl Isa for X86 {
         memory: &Memory<'_, 'ctx>,
         elements: &Elements<'_, 'ctx>,
         ty: Ty,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
+    ) -> OwnForm<'ctx> {
         self.gather_under_kept_mask(operands, memory, elements, ty)
     }
 }
