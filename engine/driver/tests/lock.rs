@@ -307,12 +307,12 @@ fn each_reason_why_an_entry_does_not_fit_has_a_code() {
 fn the_structure_of_a_model_is_not_its_values() {
     let digest = |text: &str| {
         let model = Model::of_bytes(Path::new("m.json"), text.as_bytes(), &ReadOptions::default());
-        structure_digest(&model.expect("a model").forest())
+        structure_digest(model.expect("a model").forest())
     };
     let text = fs::read_to_string(fixture("tiny.json")).expect("a model");
     let own = digest(&text);
-    assert_eq!(own, structure_digest(&model("tiny.json").forest()));
-    assert_ne!(own, structure_digest(&model("three_classes.json").forest()));
+    assert_eq!(own, structure_digest(model("tiny.json").forest()));
+    assert_ne!(own, structure_digest(model("three_classes.json").forest()));
     let with = |from: &str, to: &str| digest(&text.replacen(from, to, 1));
     // Another threshold and another leaf; another feature; two thresholds that have become one.
     assert_eq!(with("[1.0, 0.5, -0.25]", "[1.5, 0.5, -0.75]"), own);

@@ -3,8 +3,8 @@
 pub use sched_categories::Lookup;
 use sched_categories::{Categories, Cell, Form, Origin, Refusal, Words};
 
+use super::Batch;
 use super::columns::near::near;
-use super::{Batch, Values};
 use crate::codes;
 use crate::error::{DataError, shorten};
 use sched_diagnostics::Code;
@@ -41,24 +41,12 @@ pub(super) fn encode(
                 .column(feature + 1, None)
                 .help(help)
         };
-        let code = |(row, number): (usize, f64)| {
+        let code = |row: usize, number: f64| {
             lookup.code(Cell::Number(number), Form::Plain).map_err(|refusal| failed(row, &refusal))
         };
-        let (values, first, step) = match batch.columns.get_mut(feature) {
-            Some(column) => (column, 0, 1),
-            None => (&mut batch.values, feature, columns.max(1)),
-        };
-        match values {
-            Values::F32(values) => {
-                for (row, value) in values.iter_mut().skip(first).step_by(step).enumerate() {
-                    *value = code((row, f64::from(*value)))? as f32;
-                }
-            }
-            Values::F64(values) => {
-                for (row, value) in values.iter_mut().skip(first).step_by(step).enumerate() {
-                    *value = code((row, *value))?;
-                }
-            }
+        match batch.columns.get_mut(feature) {
+            Some(column) => column.replace((0, 1), code)?,
+            None => batch.values.replace((feature, columns.max(1)), code)?,
         }
     }
     Ok(())

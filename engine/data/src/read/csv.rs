@@ -6,8 +6,8 @@ mod lines;
 use std::io::Read;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
 use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef};
 
 use self::header::Selection;
@@ -15,7 +15,8 @@ use self::lines::Lines;
 use super::categories::{Lookup, refused};
 use super::columns::matching::remark;
 use super::input::Input;
-use super::{Batch, Expect, Precision, Reader, Reading, Values, unreadable};
+use super::numbers::batch_of_rows;
+use super::{Expect, Precision, Reader, Reading, Values, unreadable};
 use crate::codes;
 use crate::error::{DataError, count, is_invisible, shorten};
 use sched_categories::Refusal;
@@ -98,7 +99,7 @@ impl<'a> Csv<'a> {
 }
 
 impl Reader for Csv<'_> {
-    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         let mut values = Vec::new();
         let mut kept: Vec<StringBuilder> = self.keep.iter().map(|_| StringBuilder::new()).collect();
         let mut rows = 0;
@@ -113,8 +114,12 @@ impl Reader for Csv<'_> {
             return Err(DataError::new(codes::EMPTY, &self.records.name, "there are only blank lines")
                 .help("give one line per row, with one cell per feature of the model"));
         }
-        let kept = kept.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef).collect();
-        Ok((rows > 0).then_some(Batch { kept, ..Batch::of(Values::F64(values), rows) }))
+        if rows == 0 {
+            return Ok(None);
+        }
+        let kept = kept.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
+        let features = (Values::F64(values), self.expect.columns, rows);
+        batch_of_rows(features, self.kept().into_iter().zip(kept), &self.records.name).map(Some)
     }
 
     fn names(&self) -> Option<Vec<String>> {

@@ -9,6 +9,7 @@ mod folder;
 mod input;
 mod npy;
 mod npz;
+mod numbers;
 mod open;
 mod shard;
 mod stream;
@@ -17,7 +18,7 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::FieldRef;
 
 use crate::codes;
@@ -90,7 +91,7 @@ pub struct Expect<'a> {
 }
 
 /// A precision of floating-point numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
     /// 32 bits.
     Single,
@@ -129,21 +130,17 @@ pub struct Missing {
 impl Missing {
     /// Replaces values of a batch that equal the number by NaN.
     fn mark(self, batch: &mut Batch) {
-        std::iter::once(&mut batch.values)
-            .chain(&mut batch.columns)
-            .for_each(|values| self.mark_values(values));
-    }
-
-    fn mark_values(self, values: &mut Values) {
         let is_it = |x: f64| match self.single {
             true => x as f32 == self.value as f32,
             false => x == self.value,
         };
-        match values {
-            Values::F32(values) => {
-                values.iter_mut().filter(|x| is_it(f64::from(**x))).for_each(|x| *x = f32::NAN);
+        for values in std::iter::once(&mut batch.values).chain(&mut batch.columns) {
+            match values {
+                Values::F32(values) => {
+                    values.iter_mut().filter(|x| is_it(f64::from(**x))).for_each(|x| *x = f32::NAN);
+                }
+                Values::F64(values) => values.iter_mut().filter(|x| is_it(**x)).for_each(|x| *x = f64::NAN),
             }
-            Values::F64(values) => values.iter_mut().filter(|x| is_it(**x)).for_each(|x| *x = f64::NAN),
         }
     }
 }
@@ -272,11 +269,6 @@ pub struct Reading<'a> {
 }
 
 impl Batch {
-    /// A batch of rows without further columns.
-    fn of(values: Values, rows: usize) -> Batch {
-        Batch { values, columns: Vec::new(), rows, beside: Vec::new(), kept: Vec::new() }
-    }
-
     /// Whether all values are in single precision.
     pub fn is_narrow(&self) -> bool {
         let narrow = |values: &Values| matches!(values, Values::F32(_));
@@ -314,8 +306,13 @@ pub struct Batch {
 
 /// Reads a file of one format as rows.
 trait Reader {
-    /// The next rows, at most `most`, or `None` at the end.
-    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError>;
+    /// Returns the next rows, at least one and at most `most`, or `None` at the end. The features come first,
+    /// in the model's order or as one column of lists, and then the columns that are kept.
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
+    /// Checks that the file ends after its last row, once a batch would begin there.
+    fn end(&mut self) -> Result<(), DataError> {
+        Ok(())
+    }
     /// The number of remaining rows, if the file records it.
     fn rows(&self) -> Option<u64> {
         None
@@ -410,27 +407,29 @@ pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError>
         notes.extend(stream.notes());
     }
     notes.extend(stream.notes());
-    let values = values.unwrap_or(stream.no_values());
+    let values = values.unwrap_or(Values::empty(Precision::Double));
     Ok(Rows { values, rows, columns: expect.columns, names: stream.names(), notes })
 }
 
 /// Concatenates values. The result is in single precision if both parts are, else in double precision.
 fn together(before: Values, after: Values) -> Values {
-    let wide = |values| match values {
-        Values::F32(values) => values.into_iter().map(f64::from).collect(),
-        Values::F64(values) => values,
-    };
     match (before, after) {
         (Values::F32(mut values), Values::F32(more)) => {
             values.extend(more);
             Values::F32(values)
         }
         (before, after) => {
-            let mut values: Vec<f64> = wide(before);
-            values.extend(wide(after));
+            let mut values = before.into_f64();
+            values.extend(after.into_f64());
             Values::F64(values)
         }
     }
+}
+
+/// The parts of a range that are among `n_parts` parts.
+fn within(parts: Range<u64>, n_parts: usize) -> Range<usize> {
+    let part = |part: u64| usize::try_from(part).unwrap_or(n_parts).min(n_parts);
+    part(parts.start)..part(parts.end)
 }
 
 /// The error for an input that cannot be read.

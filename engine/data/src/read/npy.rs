@@ -5,10 +5,16 @@ mod header;
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::Field;
 
 use self::element::Element;
+use super::arrow::{Real, put};
 use super::input::Input;
-use super::{Batch, Expect, Reader, Values, unreadable};
+use super::numbers::{batch_of_columns, batch_of_rows};
+use super::{Expect, Precision, Reader, Values, unreadable, within};
 use crate::codes;
 use crate::error::{DataError, count};
 
@@ -22,7 +28,7 @@ pub(super) struct Npy {
     element: Element,
     /// Whether elements are stored column by column.
     fortran: bool,
-    /// Whether such columns are handed on.
+    /// Whether such columns are returned as columns.
     by_column: bool,
     /// The number of rows of the array.
     rows: usize,
@@ -34,7 +40,7 @@ pub(super) struct Npy {
     /// Whether the file is known to be as long as its header says.
     trusted: bool,
     /// All elements of an array that is stored by columns and comes from a pipe.
-    whole: Option<Values>,
+    whole: Option<ArrayRef>,
 }
 
 impl Npy {
@@ -79,108 +85,46 @@ impl Npy {
         let reserved = if self.trusted { number } else { 0 };
         let stream = self.input.by_ref().take((number * self.element.bytes()) as u64);
         let mut elements = Elements { stream, wanted, before, name: &self.name, reserved };
-        Ok(match self.element.wide() {
-            false => Values::F32(elements.read(self.element, Element::decode_f32)?),
-            true => Values::F64(elements.read(self.element, Element::decode_f64)?),
+        Ok(match self.element.precision() {
+            Precision::Single => Values::F32(elements.read(self.element)?),
+            Precision::Double => Values::F64(elements.read(self.element)?),
         })
     }
 
-    /// Rows of an array that is stored by columns.
-    fn gather(&mut self, rows: Range<usize>) -> Result<Batch, DataError> {
-        let count = rows.len();
-        if self.by_column {
-            let columns = self.columns_of(rows)?;
-            return Ok(Batch { columns, ..Batch::of(Values::F32(Vec::new()), count) });
-        }
-        if self.input.is_seekable() {
-            let values = match self.element.wide() {
-                false => self.strided(rows, Element::decode_f32).map(Values::F32)?,
-                true => self.strided(rows, Element::decode_f64).map(Values::F64)?,
-            };
-            return Ok(Batch::of(values, count));
-        }
-        let all = self.rows;
-        let values = match self.whole()? {
-            Values::F32(values) => Values::F32(transpose(values, all, rows)),
-            Values::F64(values) => Values::F64(transpose(values, all, rows)),
-        };
-        Ok(Batch::of(values, count))
-    }
-
-    /// The columns of some rows.
-    fn columns_of(&mut self, rows: Range<usize>) -> Result<Vec<Values>, DataError> {
-        let mut columns = Vec::with_capacity(self.columns);
+    /// The values of a column in some rows of an array that is stored by columns.
+    fn column(&mut self, number: usize, rows: &Range<usize>) -> Result<ArrayRef, DataError> {
+        let first = number * self.rows + rows.start;
         if !self.input.is_seekable() {
-            let (all, number) = (self.rows, self.columns);
-            let whole = self.whole()?;
-            let of = |column: usize| column * all + rows.start..column * all + rows.end;
-            columns.extend((0..number).map(|column| match whole {
-                Values::F32(values) => Values::F32(values.get(of(column)).unwrap_or_default().to_vec()),
-                Values::F64(values) => Values::F64(values.get(of(column)).unwrap_or_default().to_vec()),
-            }));
-            return Ok(columns);
+            return Ok(self.whole()?.slice(first, rows.len()));
         }
-        let mut bytes = vec![0; rows.len() * self.element.bytes()];
-        for number in 0..self.columns {
-            self.column(number, &rows, &mut bytes)?;
-            let (mut floats, mut doubles) = (Vec::new(), Vec::new());
-            let reserved = match self.element.wide() {
-                false => floats.try_reserve_exact(rows.len()),
-                true => doubles.try_reserve_exact(rows.len()),
-            };
-            reserved.map_err(|_| too_large(&self.name))?;
-            columns.push(match self.element.wide() {
-                false => {
-                    Element::decode_f32(self.element, &bytes, &mut floats);
-                    Values::F32(floats)
-                }
-                true => {
-                    Element::decode_f64(self.element, &bytes, &mut doubles);
-                    Values::F64(doubles)
-                }
-            });
-        }
-        Ok(columns)
+        let first = self.start + (first * self.element.bytes()) as u64;
+        self.input.seek(SeekFrom::Start(first)).map_err(|error| unreadable(&self.name, &error))?;
+        self.elements(rows.len()).map(Values::into_column)
     }
 
-    /// Reads the bytes of a column's values in some rows.
-    fn column(&mut self, number: usize, rows: &Range<usize>, bytes: &mut [u8]) -> Result<(), DataError> {
-        let first = ((number * self.rows + rows.start) * self.element.bytes()) as u64;
-        let read =
-            self.input.seek(SeekFrom::Start(self.start + first)).and_then(|_| self.input.read_exact(bytes));
-        read.map_err(|error| unreadable(&self.name, &error))
+    /// Some rows of an array that is stored by columns, from one column at a time.
+    fn gather<T: Real>(&mut self, rows: &Range<usize>) -> Result<Vec<T>, DataError> {
+        let (size, width) = (rows.len() * self.columns, self.columns);
+        let mut values = Vec::new();
+        values.try_reserve_exact(size).map_err(|_| too_large(&self.name))?;
+        values.resize(size, T::MISSING);
+        for number in 0..width {
+            let column = self.column(number, rows)?;
+            put(&column, Precision::Double, values.iter_mut().skip(number).step_by(width));
+        }
+        Ok(values)
     }
 
     /// All elements of an array that comes from a pipe.
-    fn whole(&mut self) -> Result<&Values, DataError> {
-        if self.whole.is_none() {
-            // No element has been read yet, so the whole array follows, also if only some rows are wanted.
-            let left = std::mem::replace(&mut self.left, 0..self.rows);
-            self.whole = Some(self.elements(self.rows * self.columns)?);
-            self.left = left;
+    fn whole(&mut self) -> Result<ArrayRef, DataError> {
+        if let Some(whole) = &self.whole {
+            return Ok(Arc::clone(whole));
         }
-        Ok(self.whole.get_or_insert(Values::F32(Vec::new())))
-    }
-
-    /// Rows of an array that is stored by columns in a file: a piece of each column.
-    fn strided<T: Copy + Default>(
-        &mut self,
-        rows: Range<usize>,
-        decode: impl Fn(Element, &[u8], &mut Vec<T>),
-    ) -> Result<Vec<T>, DataError> {
-        let mut values = Vec::new();
-        values.try_reserve_exact(rows.len() * self.columns).map_err(|_| too_large(&self.name))?;
-        values.resize(rows.len() * self.columns, T::default());
-        let mut bytes = vec![0; rows.len() * self.element.bytes()];
-        let mut column = Vec::with_capacity(rows.len());
-        for number in 0..self.columns {
-            self.column(number, &rows, &mut bytes)?;
-            column.clear();
-            decode(self.element, &bytes, &mut column);
-            let places = values.iter_mut().skip(number).step_by(self.columns);
-            places.zip(&column).for_each(|(place, value)| *place = *value);
-        }
-        Ok(values)
+        // No element has been read yet, so the whole array follows, also if only some rows are wanted.
+        let left = std::mem::replace(&mut self.left, 0..self.rows);
+        let whole = self.elements(self.rows * self.columns)?.into_column();
+        self.left = left;
+        Ok(Arc::clone(self.whole.insert(whole)))
     }
 
     /// Refuses bytes after the last element.
@@ -192,16 +136,25 @@ impl Npy {
 }
 
 impl Reader for Npy {
-    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         let rows = most.min(self.left.len());
         if rows == 0 {
             // An array without rows may be followed by something, too.
             return if self.rows == 0 && !self.trusted { self.end().map(|()| None) } else { Ok(None) };
         }
         let next = self.left.start..self.left.start + rows;
-        let batch = match self.fortran {
-            false => Batch::of(self.elements(rows * self.columns)?, rows),
-            true => self.gather(next.clone())?,
+        let batch = if self.fortran && self.by_column {
+            let columns = (0..self.columns).map(|number| self.column(number, &next));
+            let columns = columns.collect::<Result<Vec<_>, _>>()?.into_iter();
+            let fields = columns.clone().map(|column| Field::new("", column.data_type().clone(), false));
+            batch_of_columns(fields.map(Arc::new).zip(columns), rows, &self.name)?
+        } else {
+            let values = match (self.fortran, self.element.precision()) {
+                (false, _) => self.elements(rows * self.columns)?,
+                (true, Precision::Single) => Values::F32(self.gather(&next)?),
+                (true, Precision::Double) => Values::F64(self.gather(&next)?),
+            };
+            batch_of_rows((values, self.columns, rows), [], &self.name)?
         };
         self.left.start = next.end;
         if next.end == self.rows && !self.trusted {
@@ -223,8 +176,7 @@ impl Reader for Npy {
     }
 
     fn select(&mut self, parts: Range<u64>) -> Result<(), DataError> {
-        let within = |part: u64| usize::try_from(part).unwrap_or(self.rows).min(self.rows);
-        self.left = within(parts.start)..within(parts.end);
+        self.left = within(parts, self.rows);
         if !self.fortran {
             let before = (self.left.start * self.columns * self.element.bytes()) as u64;
             self.input.skip(before).map_err(|error| unreadable(&self.name, &error))?;
@@ -282,11 +234,7 @@ struct Elements<'a, R> {
 
 impl<R: Read> Elements<'_, R> {
     /// Reads all of them, in the file's order.
-    fn read<T>(
-        &mut self,
-        element: Element,
-        decode: impl Fn(Element, &[u8], &mut Vec<T>),
-    ) -> Result<Vec<T>, DataError> {
+    fn read<T: Real>(&mut self, element: Element) -> Result<Vec<T>, DataError> {
         let announced = self.stream.limit();
         let mut values = Vec::new();
         values.try_reserve_exact(self.reserved).map_err(|_| too_large(self.name))?;
@@ -297,7 +245,7 @@ impl<R: Read> Elements<'_, R> {
             let whole = filled - filled % element.bytes();
             let bytes = block.get(..whole).unwrap_or_default();
             values.try_reserve(whole / element.bytes()).map_err(|_| too_large(self.name))?;
-            decode(element, bytes, &mut values);
+            element.decode(bytes, &mut values);
             if filled < block.len() {
                 break;
             }
@@ -324,15 +272,6 @@ fn fill(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
-}
-
-/// Some rows of column-major values, of `rows` in all, one after the other.
-fn transpose<T: Copy>(values: &[T], rows: usize, wanted: Range<usize>) -> Vec<T> {
-    let mut transposed = Vec::with_capacity(values.len() / rows.max(1) * wanted.len());
-    for row in wanted {
-        transposed.extend(values.iter().skip(row).step_by(rows));
-    }
-    transposed
 }
 
 /// The error for a file that holds `held` bytes of elements where its header announces `wanted`.

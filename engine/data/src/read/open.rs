@@ -143,9 +143,9 @@ pub(super) fn reader<'a>(
     Ok(match format {
         Format::Npy => Box::new(npy::Npy::new(input, name, expect, reading.by_column)?),
         Format::Npz => Box::new(npz::open(input, name, expect, reading)?),
-        Format::Parquet => Box::new(arrow::open_parquet(input, name, expect, reading)?),
-        Format::Arrow => Box::new(arrow::open_arrow(input, name, expect, reading)?),
-        Format::ArrowStream => Box::new(arrow::open_stream(input, name, expect, reading)?),
+        Format::Parquet => Box::new(arrow::open_parquet(input, name, expect, reading.keep)?),
+        Format::Arrow => Box::new(arrow::open_arrow(input, name, expect, reading.keep)?),
+        Format::ArrowStream => Box::new(arrow::open_stream(input, name, expect, reading.keep)?),
         Format::Csv => Box::new(csv::Csv::new(&head, input, name, expect, reading)?),
     })
 }

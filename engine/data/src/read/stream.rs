@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use arrow_schema::FieldRef;
 
-use super::{Batch, Expect, Reader, Reading, Source, Values, beside, categories, folder, open};
+use super::numbers::collect;
+use super::{Batch, Expect, Reader, Reading, Source, beside, categories, folder, open};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
@@ -156,7 +157,8 @@ impl<'a> RowStream<'a> {
     /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows that have been given before stay right.
     pub fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
         while let Some((reader, name)) = &mut self.current {
-            let mut batch = reader.next(most.max(1))?;
+            let mut batch =
+                collect(reader.as_mut(), most.max(1), (self.expect, self.reading.by_column), name)?;
             if let Some(batch) = &mut batch {
                 if let Some(categories) = self.expect.categories.filter(|_| reader.is_array()) {
                     categories::encode(categories, batch, self.expect.columns, self.given, name)?;
@@ -207,11 +209,6 @@ impl<'a> RowStream<'a> {
     /// Notes on doubtful first lines of CSV text since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
-    }
-
-    /// The values of no rows, of the type that CSV has.
-    pub(super) fn no_values(&self) -> Values {
-        Values::F64(Vec::new())
     }
 }
 

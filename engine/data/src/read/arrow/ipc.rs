@@ -11,45 +11,33 @@ use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, RecordBatch as Header, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 
-use super::guard::guarded;
-use super::{Pieces, Plan, Table, damaged, unusable};
+use super::{Pieces, Plan, Table, damaged, guarded, index, unusable};
 use crate::codes;
 use crate::error::DataError;
 use crate::read::input::Input;
-use crate::read::{Expect, Reading, unreadable};
+use crate::read::{Expect, unreadable, within};
 
 /// First and last bytes of a file.
 pub(in crate::read) const MAGIC: &[u8] = b"ARROW1";
 /// First bytes of a stream.
 pub(in crate::read) const STREAM: &[u8] = b"\xff\xff\xff\xff";
 
-/// Bytes at the end of a file: the length of the index, and the magic string.
-const TAIL: u64 = 10;
-
 /// Opens a file.
 pub(in crate::read) fn open_file<'a>(
     mut input: Input,
     name: &str,
     expect: Expect<'a>,
-    reading: &Reading<'_>,
+    keep: &[String],
 ) -> Result<Table<'a>, DataError> {
     guarded(name, || {
-        let length = input.length().unwrap_or(0);
-        let mut tail = [0; TAIL as usize];
-        let cut_off = || damaged(name, "it is cut off, or its writer was stopped before the end");
-        let start = length.checked_sub(TAIL).ok_or_else(cut_off)?;
-        read_at(&mut input, start, &mut tail, name)?;
-        let size = read_footer_length(tail).map_err(|_| cut_off())?;
-        let at = start.checked_sub(size as u64).ok_or_else(cut_off)?;
-        let mut index = vec![0; size];
-        read_at(&mut input, at, &mut index, name)?;
+        let (index, at) = index(&mut input, name, |tail| read_footer_length(tail).ok())?;
         let footer = root_as_footer(&index).map_err(|error| unusable(name, &error))?;
         let schema = footer.schema().ok_or_else(|| damaged(name, "it has no schema"))?;
         if !schema.endianness().equals_to_target_endianness() {
             return Err(unusable(name, &"numbers in big-endian order are not supported"));
         }
         let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| unusable(name, &error))?);
-        let plan = Plan::new(&schema, name, expect, reading.keep)?;
+        let plan = Plan::new(&schema, name, expect, keep)?;
         let decoder = FileDecoder::new(schema, footer.version()).with_projection(plan.read.clone());
         let blocks: Vec<Block> = footer.recordBatches().into_iter().flatten().copied().collect();
         let mut file =
@@ -58,12 +46,8 @@ pub(in crate::read) fn open_file<'a>(
             let bytes = file.read(block)?;
             file.decoder.read_dictionary(block, &bytes).map_err(|error| unusable(name, &error))?;
         }
-        Ok(Table::new(Box::new(file), plan, name, reading.by_column))
+        Ok(Table::new(Box::new(file), plan, name))
     })
-}
-
-fn read_at(input: &mut Input, at: u64, bytes: &mut [u8], name: &str) -> Result<(), DataError> {
-    input.read_at(at, bytes).map_err(|error| unreadable(name, &error))
 }
 
 /// Maximum expansion of compressed data: a zstd block of 4 bytes can stand for 128 KiB.
@@ -121,7 +105,7 @@ impl Batches {
             return Err(outside());
         }
         let mut bytes = vec![0; usize::try_from(size).map_err(|_| outside())?];
-        read_at(&mut self.input, at, &mut bytes, &self.name)?;
+        self.input.read_at(at, &mut bytes).map_err(|error| unreadable(&self.name, &error))?;
         let (head, body) = bytes.split_at_checked(usize::try_from(head).unwrap_or(0)).ok_or_else(outside)?;
         // The length comes first, in newer files after a mark.
         let header = head.get(if head.starts_with(STREAM) { 8 } else { 4 }..).ok_or_else(outside)?;
@@ -142,17 +126,12 @@ impl Pieces for Batches {
         Ok(None)
     }
 
-    fn rows(&self) -> Option<u64> {
-        None
-    }
-
     fn parts(&self) -> Option<u64> {
         Some(self.blocks.len() as u64)
     }
 
     fn select(&mut self, parts: Range<u64>) {
-        let within = |part: u64| usize::try_from(part).unwrap_or(usize::MAX).min(self.blocks.len());
-        self.left = within(parts.start)..within(parts.end);
+        self.left = within(parts, self.blocks.len());
     }
 }
 
@@ -161,7 +140,7 @@ pub(in crate::read) fn open_stream<'a>(
     input: Input,
     name: &str,
     expect: Expect<'a>,
-    reading: &Reading<'_>,
+    keep: &[String],
 ) -> Result<Table<'a>, DataError> {
     guarded(name, || {
         let mut stream = Stream {
@@ -173,9 +152,9 @@ pub(in crate::read) fn open_stream<'a>(
             columns: Vec::new(),
         };
         let schema = stream.schema()?;
-        let plan = Plan::new(&schema, name, expect, reading.keep)?;
+        let plan = Plan::new(&schema, name, expect, keep)?;
         stream.columns.clone_from(&plan.read);
-        Ok(Table::new(Box::new(stream), plan, name, reading.by_column))
+        Ok(Table::new(Box::new(stream), plan, name))
     })
 }
 
@@ -258,14 +237,4 @@ impl Pieces for Stream {
         let project = |batch: RecordBatch| batch.project(&self.columns);
         batch.map(project).transpose().map_err(|error| unusable(&self.name, &error))
     }
-
-    fn rows(&self) -> Option<u64> {
-        None
-    }
-
-    fn parts(&self) -> Option<u64> {
-        None
-    }
-
-    fn select(&mut self, _: Range<u64>) {}
 }

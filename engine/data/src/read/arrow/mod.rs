@@ -7,7 +7,6 @@ mod nesting;
 mod parquet;
 mod values;
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,28 +16,33 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use arrow_select::take::take;
 
 use self::named::NamedColumn;
-use super::columns::matching::{
-    Named, by_position, check_order, find_columns, find_kept, remark, without_names_of_the_model,
-};
-use super::{Batch, Expect, Names, Precision, Reader, Values};
+use super::columns::matching::{Named, choose, find_kept, remark};
+use super::input::Input;
+use super::numbers::batch_of_columns;
+use super::{Expect, Reader, unreadable};
 use crate::codes;
 use crate::error::{DataError, count, shorten};
 
+pub(super) use guard::guarded;
 pub use guard::panics_are_errors;
 pub(super) use ipc::{MAGIC as ARROW_MAGIC, STREAM as ARROW_STREAM, open_file as open_arrow, open_stream};
 pub(super) use parquet::{MAGIC as PARQUET_MAGIC, open as open_parquet};
-pub(super) use values::{is_number, is_text, put};
+pub(super) use values::{Real, append, is_number, is_text, precision, put};
 
 /// Reads a file in pieces of rows, with the requested columns.
 trait Pieces {
     /// The next piece, or `None` at the end. It has at most `most` rows if the format does not fix the size.
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
     /// The number of rows of the chosen parts, if the file records it.
-    fn rows(&self) -> Option<u64>;
+    fn rows(&self) -> Option<u64> {
+        None
+    }
     /// The number of parts of the file that can be read separately.
-    fn parts(&self) -> Option<u64>;
+    fn parts(&self) -> Option<u64> {
+        None
+    }
     /// Restricts the reader to a range of parts.
-    fn select(&mut self, parts: Range<u64>);
+    fn select(&mut self, _: Range<u64>) {}
 }
 
 /// The columns that become features, and those to copy to the results.
@@ -49,7 +53,8 @@ struct Plan<'a> {
     features: Vec<usize>,
     /// For each column to copy, its index in `read`.
     kept: Vec<usize>,
-    /// The fields of the features' columns. A column of names has the type of its codes.
+    /// The fields of the features' columns. A column of names has the type of its codes. Any cell may be
+    /// missing.
     fields: Vec<FieldRef>,
     /// For each feature whose column holds names, the look-up of their codes.
     named: Vec<Option<NamedColumn<'a>>>,
@@ -57,12 +62,6 @@ struct Plan<'a> {
     kept_fields: Vec<FieldRef>,
     /// A remark for the user on columns that were matched by name.
     remark: Option<String>,
-    /// Whether some values are in double precision.
-    wide: bool,
-    /// Whether values are in double precision, by feature.
-    widths: Vec<bool>,
-    /// The precision to which whole numbers are rounded.
-    whole: Precision,
 }
 
 impl<'a> Plan<'a> {
@@ -71,7 +70,7 @@ impl<'a> Plan<'a> {
         let error = |code, message| DataError::new(code, name, message);
         let named = Named { what: "file", error: &error };
         let kept = find_kept(&names, keep, named)?;
-        let features = choose(&names, expect, &kept, named)?;
+        let features = choose(&names, expect, &kept, named, || wrong_width(&names, expect, named))?;
         let remark = expect.names_to_match().and_then(|_| remark(&names, &features, &kept));
         let mut read: Vec<usize> = features.iter().chain(&kept).copied().collect();
         read.sort_unstable();
@@ -84,78 +83,44 @@ impl<'a> Plan<'a> {
         };
         let mut feature_fields = fields(&features);
         let kept_fields = fields(&kept).iter().map(|field| unpacked_field(field)).collect();
-        let (mut widths, mut all_named) = (Vec::new(), Vec::with_capacity(features.len()));
+        let mut all_named = Vec::with_capacity(features.len());
         for (feature, (field, &column)) in feature_fields.iter_mut().zip(&features).enumerate() {
             let of_names = named::column_of_names(field, column, expect.lookup(feature));
-            if let Some(named) = &of_names {
-                let codes = if named.is_wide() { DataType::Float64 } else { DataType::Float32 };
-                *field = Arc::new(Field::new(field.name().clone(), codes, true));
-            }
-            widths.push(values::is_wide(field, column, expect.whole.of_tables, name)?);
+            let data_type = match &of_names {
+                Some(named) if named.is_wide() => DataType::Float64,
+                Some(_) => DataType::Float32,
+                None => field.data_type().clone(),
+            };
+            *field = Arc::new(Field::new(field.name().clone(), data_type, true));
+            precision(field, column, expect.whole.of_tables, name)?;
             all_named.push(of_names);
         }
-        let (features, kept) = (places(&features), places(&kept));
-        let (wide, fields) = (widths.contains(&true), feature_fields);
-        Ok(Plan {
-            read,
-            features,
-            kept,
-            fields,
-            named: all_named,
-            kept_fields,
-            remark,
-            wide,
-            widths,
-            whole: expect.whole.of_tables,
-        })
+        let (features, kept, fields) = (places(&features), places(&kept), feature_fields);
+        Ok(Plan { read, features, kept, fields, named: all_named, kept_fields, remark })
     }
 }
 
-/// For each feature, the index of its column.
-fn choose(
-    names: &[String],
-    expect: Expect<'_>,
-    kept: &[usize],
-    named: Named<'_>,
-) -> Result<Vec<usize>, DataError> {
-    if let Some(features) = expect.names_to_match() {
-        return find_columns(names, features, named);
-    }
-    let Some(columns) = by_position(names.len(), expect.columns, kept) else {
-        let message = format!(
-            "the file has {}, and the model wants {}",
-            count(names.len(), "column"),
-            count(expect.columns, "feature")
-        );
-        let index = names.iter().any(|name| name.starts_with("__index_level_"));
-        let help = match index {
-            true => "leave out the index that pandas writes, with to_parquet(..., index=False)",
-            false => "leave out columns that are not features; those that --keep names may stay",
-        };
-        return Err(named.error(codes::COLUMNS, message).help(help));
-    };
-    if !expect.by_position {
-        match expect.names {
-            Names::Unknown => return Err(without_names_of_the_model(named)),
-            _ => {
-                let chosen: Vec<String> =
-                    columns.iter().filter_map(|&column| names.get(column)).cloned().collect();
-                check_order(&chosen, named)?;
-            }
-        }
-    }
-    Ok(columns)
+/// The error of a file whose columns are not as many as the features.
+fn wrong_width(names: &[String], expect: Expect<'_>, named: Named<'_>) -> DataError {
+    let message = format!(
+        "the file has {}, and the model wants {}",
+        count(names.len(), "column"),
+        count(expect.columns, "feature")
+    );
+    let index = names.iter().any(|name| name.starts_with("__index_level_"));
+    named.error(codes::COLUMNS, message).help(match index {
+        true => "leave out the index that pandas writes, with to_parquet(..., index=False)",
+        false => "leave out columns that are not features; those that --keep names may stay",
+    })
 }
 
 /// A table, read as rows.
 pub(super) struct Table<'a> {
     pieces: Box<dyn Pieces>,
     plan: Plan<'a>,
-    /// Whether batches have columns instead of rows.
-    by_column: bool,
     name: String,
     /// Rows that were read but not yet returned.
-    pending: VecDeque<RecordBatch>,
+    pending: Option<RecordBatch>,
     /// Rows that are still to be returned, according to the file.
     left: Option<u64>,
     /// Rows returned so far.
@@ -163,26 +128,26 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(pieces: Box<dyn Pieces>, plan: Plan<'a>, name: &str, by_column: bool) -> Self {
+    fn new(pieces: Box<dyn Pieces>, plan: Plan<'a>, name: &str) -> Self {
         let left = pieces.rows();
-        Table { pieces, plan, by_column, name: name.to_owned(), pending: VecDeque::new(), left, given: 0 }
+        Table { pieces, plan, name: name.to_owned(), pending: None, left, given: 0 }
     }
 
     /// The next rows of a piece, at most `most`.
     fn piece(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         loop {
-            if let Some(piece) = self.pending.pop_front() {
-                if piece.num_rows() > most {
-                    self.pending.push_front(piece.slice(most, piece.num_rows() - most));
+            let (pieces, name) = (&mut self.pieces, &self.name);
+            let piece = match self.pending.take() {
+                None => guarded(name, || pieces.next(most))?,
+                pending => pending,
+            };
+            match piece {
+                Some(piece) if piece.num_rows() == 0 => {}
+                Some(piece) if piece.num_rows() > most => {
+                    self.pending = Some(piece.slice(most, piece.num_rows() - most));
                     return Ok(Some(piece.slice(0, most)));
                 }
-                return Ok(Some(piece));
-            }
-            let (pieces, name) = (&mut self.pieces, &self.name);
-            match guard::guarded(name, || pieces.next(most))? {
-                Some(piece) if piece.num_rows() == 0 => {}
-                Some(piece) => self.pending.push_back(piece),
-                None => return Ok(None),
+                piece => return Ok(piece),
             }
         }
     }
@@ -198,36 +163,24 @@ impl<'a> Table<'a> {
             Some(named) => named.codes(column, self.given, &self.name),
             None => Ok(Arc::clone(*column)),
         };
-        guard::guarded(&self.name, || {
+        let columns = guarded(&self.name, || {
             columns.iter().zip(&self.plan.named).map(code).collect::<Result<Vec<_>, _>>()
-        })
-    }
-
-    /// Appends the rows of a piece to the batch, by column or by row.
-    fn append(&self, piece: &RecordBatch, batch: &mut Batch) -> Result<(), DataError> {
-        let (rows, columns) = ((piece.num_rows(), self.plan.whole), self.features(piece)?);
-        if self.by_column {
-            for ((column, field), to) in columns.iter().zip(&self.plan.fields).zip(&mut batch.columns) {
-                let (column, field) = (std::slice::from_ref(column), std::slice::from_ref(field));
-                guard::guarded(&self.name, || match to {
-                    Values::F32(values) => values::append(column, field, rows, values, &self.name),
-                    Values::F64(values) => values::append(column, field, rows, values, &self.name),
-                })?;
-            }
-            return Ok(());
+        })?;
+        let differs = |(column, field): &(&ArrayRef, &FieldRef)| column.data_type() != field.data_type();
+        match columns.iter().zip(&self.plan.fields).find(differs) {
+            None => Ok(columns),
+            Some((_, field)) => Err(damaged(
+                &self.name,
+                &format!("a part of column {} is of another kind", quoted(field.name())),
+            )),
         }
-        let values = &mut batch.values;
-        guard::guarded(&self.name, || match values {
-            Values::F32(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
-            Values::F64(values) => values::append(&columns, &self.plan.fields, rows, values, &self.name),
-        })
     }
 
     /// The columns of a piece to copy to the results.
     fn kept_of(&self, piece: &RecordBatch) -> Result<Vec<ArrayRef>, DataError> {
         let columns = self.plan.kept.iter().filter_map(|&at| piece.columns().get(at));
         let unpack = |column: &ArrayRef| unpacked(column).map_err(|error| unusable(&self.name, &error));
-        let kept = guard::guarded(&self.name, || columns.map(unpack).collect::<Result<Vec<_>, _>>())?;
+        let kept = guarded(&self.name, || columns.map(unpack).collect::<Result<Vec<_>, _>>())?;
         let fits = |(column, field): (&ArrayRef, &FieldRef)| column.data_type() == field.data_type();
         if kept.len() == self.plan.kept_fields.len() && kept.iter().zip(&self.plan.kept_fields).all(fits) {
             return Ok(kept);
@@ -254,28 +207,18 @@ impl<'a> Table<'a> {
 }
 
 impl Reader for Table<'_> {
-    fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
-        let empty = |wide: bool| if wide { Values::F64(Vec::new()) } else { Values::F32(Vec::new()) };
-        let mut batch = Batch::of(empty(self.plan.wide), 0);
-        if self.by_column {
-            batch.columns = self.plan.widths.iter().map(|wide| empty(*wide)).collect();
-        }
-        while batch.rows < most {
-            let Some(piece) = self.piece(most - batch.rows)? else {
-                self.account(0, batch.rows == 0)?;
-                break;
-            };
-            self.account(piece.num_rows(), false)?;
-            self.append(&piece, &mut batch)?;
-            batch.rows += piece.num_rows();
-            self.given += piece.num_rows() as u64;
-            if !self.plan.kept.is_empty() {
-                // A batch comes from one piece, so kept columns need no concatenation.
-                batch.kept = self.kept_of(&piece)?;
-                break;
-            }
-        }
-        Ok((batch.rows > 0).then_some(batch))
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
+        let Some(piece) = self.piece(most)? else { return Ok(None) };
+        self.account(piece.num_rows(), false)?;
+        let (features, kept) = (self.features(&piece)?, self.kept_of(&piece)?);
+        self.given += piece.num_rows() as u64;
+        let fields = self.plan.fields.iter().chain(&self.plan.kept_fields).cloned();
+        let columns = fields.zip(features.into_iter().chain(kept));
+        batch_of_columns(columns, piece.num_rows(), &self.name).map(Some)
+    }
+
+    fn end(&mut self) -> Result<(), DataError> {
+        self.account(0, true)
     }
 
     fn rows(&self) -> Option<u64> {
@@ -305,6 +248,24 @@ impl Reader for Table<'_> {
     }
 }
 
+/// The index at the end of a file, and its offset. `size` reads its length from the last `N` bytes.
+fn index<const N: usize>(
+    input: &mut Input,
+    name: &str,
+    size: impl FnOnce([u8; N]) -> Option<usize>,
+) -> Result<(Vec<u8>, u64), DataError> {
+    let cut_off = || damaged(name, "it is cut off, or its writer was stopped before the end");
+    let failed = |error| unreadable(name, &error);
+    let start = input.length().unwrap_or(0).checked_sub(N as u64).ok_or_else(cut_off)?;
+    let mut tail = [0; N];
+    input.read_at(start, &mut tail).map_err(failed)?;
+    let size = size(tail).ok_or_else(cut_off)?;
+    let at = start.checked_sub(size as u64).ok_or_else(cut_off)?;
+    let mut index = vec![0; size];
+    input.read_at(at, &mut index).map_err(failed)?;
+    Ok((index, at))
+}
+
 /// The field of a kept column after unpacking its dictionary. Dictionaries may differ between pieces.
 fn unpacked_field(field: &Field) -> FieldRef {
     let field = field.clone().with_nullable(true);
@@ -326,7 +287,7 @@ fn unpacked(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
 }
 
 /// The error for a file whose parts contradict each other.
-fn damaged(name: &str, why: &str) -> DataError {
+pub(super) fn damaged(name: &str, why: &str) -> DataError {
     DataError::new(codes::DAMAGED, name, format!("the file is damaged: {why}"))
         .help("save or copy it again; if another program can read it, convert it to CSV")
 }

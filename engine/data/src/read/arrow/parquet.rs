@@ -13,17 +13,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 
-use super::guard::guarded;
-use super::{Pieces, Plan, Table, damaged, nesting, unusable};
+use super::{Pieces, Plan, Table, damaged, guarded, index, nesting, unusable};
 use crate::error::DataError;
 use crate::read::input::Input;
-use crate::read::{Expect, Reading, unreadable};
+use crate::read::{Expect, unreadable, within};
 
 /// First and last bytes of a file.
 pub(in crate::read) const MAGIC: &[u8] = b"PAR1";
-
-/// Bytes at the end of a file: the length of the index, and the magic string.
-const TAIL: u64 = 8;
 
 /// Most rows to decode at a time. Their columns and the rows made of them are in memory together.
 const MOST_ROWS: usize = 1 << 16;
@@ -33,10 +29,10 @@ pub(in crate::read) fn open<'a>(
     mut input: Input,
     name: &str,
     expect: Expect<'a>,
-    reading: &Reading<'_>,
+    keep: &[String],
 ) -> Result<Table<'a>, DataError> {
     guarded(name, || {
-        match nesting::is_shallow(&index(&mut input, name)?) {
+        match nesting::is_shallow(&index(&mut input, name, index_length)?.0) {
             Some(true) => {}
             Some(false) => return Err(damaged(name, "its columns are nested too deep")),
             None => return Err(damaged(name, "its index breaks the rules of the format")),
@@ -47,7 +43,7 @@ pub(in crate::read) fn open<'a>(
             Input::Pipe(_) => return Err(damaged(name, "it ends before its index")),
         };
         let metadata = source.metadata(name)?;
-        let plan = Plan::new(metadata.schema(), name, expect, reading.keep)?;
+        let plan = Plan::new(metadata.schema(), name, expect, keep)?;
         let mut rows = Vec::new();
         for group in metadata.metadata().row_groups() {
             rows.push(
@@ -57,23 +53,13 @@ pub(in crate::read) fn open<'a>(
         let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.read.iter().copied());
         let pieces =
             Groups { source, metadata, mask, name: name.to_owned(), groups: 0..rows.len(), rows, open: None };
-        Ok(Table::new(Box::new(pieces), plan, name, reading.by_column))
+        Ok(Table::new(Box::new(pieces), plan, name))
     })
 }
 
-/// Reads the index at the end of the file.
-fn index(input: &mut Input, name: &str) -> Result<Vec<u8>, DataError> {
-    let cut_off = || damaged(name, "it is cut off, or its writer was stopped before the end");
-    let length = input.length().unwrap_or(0);
-    let start = length.checked_sub(TAIL).ok_or_else(cut_off)?;
-    let mut tail = [0; TAIL as usize];
-    input.read_at(start, &mut tail).map_err(|error| unreadable(name, &error))?;
-    let [a, b, c, d, magic @ ..] = tail;
-    let size = u32::from_le_bytes([a, b, c, d]);
-    let at = start.checked_sub(size.into()).filter(|_| magic == MAGIC).ok_or_else(cut_off)?;
-    let mut index = vec![0; size as usize];
-    input.read_at(at, &mut index).map_err(|error| unreadable(name, &error))?;
-    Ok(index)
+/// The length of the index, which stands before the magic string at the end of a file.
+fn index_length([a, b, c, d, magic @ ..]: [u8; 8]) -> Option<usize> {
+    (magic == MAGIC).then(|| u32::from_le_bytes([a, b, c, d]) as usize)
 }
 
 /// A file with random access.
@@ -180,7 +166,6 @@ impl Pieces for Groups {
     }
 
     fn select(&mut self, parts: Range<u64>) {
-        let within = |part: u64| usize::try_from(part).unwrap_or(usize::MAX).min(self.rows.len());
-        self.groups = within(parts.start)..within(parts.end);
+        self.groups = within(parts, self.rows.len());
     }
 }

@@ -45,13 +45,17 @@ impl Real for f64 {
     }
 }
 
-/// Whether the values of a column come in double precision. Whole numbers of 4 and 8 bytes are rounded to
-/// `whole`.
+/// The precision of a column's values. Whole numbers of 4 and 8 bytes are rounded to `whole`.
 ///
 /// # Errors
 ///
 /// `D0020` for types that are no numbers.
-pub(super) fn is_wide(field: &Field, column: usize, whole: Precision, name: &str) -> Result<bool, DataError> {
+pub(in crate::read) fn precision(
+    field: &Field,
+    column: usize,
+    whole: Precision,
+    name: &str,
+) -> Result<Precision, DataError> {
     match field.data_type() {
         DataType::Null
         | DataType::Boolean
@@ -60,11 +64,9 @@ pub(super) fn is_wide(field: &Field, column: usize, whole: Precision, name: &str
         | DataType::Int16
         | DataType::UInt16
         | DataType::Float16
-        | DataType::Float32 => Ok(false),
-        DataType::Int32 | DataType::UInt32 | DataType::Int64 | DataType::UInt64 => {
-            Ok(whole == Precision::Double)
-        }
-        DataType::Float64 => Ok(true),
+        | DataType::Float32 => Ok(Precision::Single),
+        DataType::Int32 | DataType::UInt32 | DataType::Int64 | DataType::UInt64 => Ok(whole),
+        DataType::Float64 => Ok(Precision::Double),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
             refuse_text(field, column, name)
         }
@@ -78,7 +80,7 @@ pub(super) fn is_wide(field: &Field, column: usize, whole: Precision, name: &str
 
 /// Whether a column holds numbers.
 pub(in crate::read) fn is_number(field: &Field) -> bool {
-    is_wide(field, 0, Precision::Double, "").is_ok()
+    precision(field, 0, Precision::Double, "").is_ok()
 }
 
 /// Whether a column holds text as CSV has it.
@@ -91,7 +93,7 @@ pub(in crate::read) fn is_text(field: &Field) -> bool {
 /// # Errors
 ///
 /// `D0020`.
-fn refuse_text(field: &Field, column: usize, name: &str) -> Result<bool, DataError> {
+fn refuse_text(field: &Field, column: usize, name: &str) -> Result<Precision, DataError> {
     let kind = match field.data_type() {
         DataType::Dictionary(..) => "a dictionary (pandas: a category)",
         _ => "text",
@@ -138,7 +140,7 @@ fn describe(data_type: &DataType) -> (String, &'static str) {
 }
 
 /// Appends `rows` rows from one column for each feature.
-pub(super) fn append<T: Real>(
+pub(in crate::read) fn append<T: Real>(
     columns: &[ArrayRef],
     fields: &[FieldRef],
     (rows, whole): (usize, Precision),
@@ -154,12 +156,6 @@ pub(super) fn append<T: Real>(
         let block = values.get_mut(start..).unwrap_or_default();
         for (at, (column, field)) in columns.iter().zip(fields).enumerate() {
             let places = block.iter_mut().skip(at).step_by(width);
-            if column.len() != rows || column.data_type() != field.data_type() {
-                return Err(damaged(
-                    name,
-                    &format!("a part of column {} is of another kind", quoted(field.name())),
-                ));
-            }
             put(&column.slice(first, number), whole, places).ok_or_else(|| {
                 damaged(name, &format!("column {} has a type that contradicts itself", quoted(field.name())))
             })?;

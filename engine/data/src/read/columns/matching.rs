@@ -7,6 +7,7 @@ use sched_diagnostics::Code;
 use super::near::near;
 use crate::codes;
 use crate::error::{DataError, shorten};
+use crate::read::{Expect, Names};
 
 /// The source of the names of columns, for messages.
 #[derive(Clone, Copy)]
@@ -24,11 +25,7 @@ impl Named<'_> {
 }
 
 /// For each of the model's features the column of its name.
-pub(in crate::read) fn find_columns(
-    header: &[String],
-    names: &[String],
-    named: Named<'_>,
-) -> Result<Vec<usize>, DataError> {
+fn find_columns(header: &[String], names: &[String], named: Named<'_>) -> Result<Vec<usize>, DataError> {
     let trim = can_be_trimmed(names);
     let plain = |name: &'_ str| -> String { if trim { name.trim() } else { name }.to_owned() };
     check_names(names, trim, named)?;
@@ -122,7 +119,7 @@ fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>)
 }
 
 /// The names of columns for a library that does not hold names.
-pub(in crate::read) fn without_names_of_the_model(named: Named<'_>) -> DataError {
+fn without_names_of_the_model(named: Named<'_>) -> DataError {
     let message = format!(
         "the {} cannot be matched: the library was built by an older schedc and does not hold the names of \
          the model's \
@@ -137,7 +134,7 @@ pub(in crate::read) fn without_names_of_the_model(named: Named<'_>) -> DataError
 }
 
 /// Refuses names that speak against columns by position, where the model's features have no names.
-pub(in crate::read) fn check_order(header: &[String], named: Named<'_>) -> Result<(), DataError> {
+fn check_order(header: &[String], named: Named<'_>) -> Result<(), DataError> {
     let refused =
         |message: &str, help: &str| Err(named.error(codes::UNMATCHED_HEADER, message.to_owned()).help(help));
     let unnamed = |name: &String| name.trim().is_empty();
@@ -222,8 +219,31 @@ pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usiz
     }
 }
 
+/// The column of each feature: by names, or by position. `wrong_width` makes the error of a header of another
+/// width.
+pub(in crate::read) fn choose(
+    header: &[String],
+    expect: Expect<'_>,
+    kept: &[usize],
+    named: Named<'_>,
+    wrong_width: impl FnOnce() -> DataError,
+) -> Result<Vec<usize>, DataError> {
+    if let Some(features) = expect.names_to_match() {
+        return find_columns(header, features, named);
+    }
+    let columns = by_position(header.len(), expect.columns, kept).ok_or_else(wrong_width)?;
+    if expect.by_position {
+        return Ok(columns);
+    }
+    if matches!(expect.names, Names::Unknown) {
+        return Err(without_names_of_the_model(named));
+    }
+    let chosen: Vec<String> = columns.iter().filter_map(|&column| header.get(column)).cloned().collect();
+    check_order(&chosen, named).map(|()| columns)
+}
+
 /// The columns by position, of `width`, that are features: all of them, or all except the kept ones.
-pub(in crate::read) fn by_position(width: usize, features: usize, kept: &[usize]) -> Option<Vec<usize>> {
+fn by_position(width: usize, features: usize, kept: &[usize]) -> Option<Vec<usize>> {
     if width == features {
         return Some((0..width).collect());
     }

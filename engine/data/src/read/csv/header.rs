@@ -6,9 +6,7 @@ use std::io::Read;
 use super::{Records, parse};
 use crate::codes;
 use crate::error::DataError;
-use crate::read::columns::matching::{
-    Named, by_position, check_order, find_columns, find_kept, without_names_of_the_model,
-};
+use crate::read::columns::matching::{Named, choose, find_kept};
 use crate::read::{Expect, Names};
 
 /// The cells of a line that make a row.
@@ -102,34 +100,17 @@ fn select<R: Read>(
     let named = Named { what: "header", error: &error };
     let kept = find_kept(&line.cells, keep, named)?;
     let width = line.cells.len();
-    if let Some(names) = expect.names_to_match() {
-        let columns = find_columns(&line.cells, names, named).map_err(|error| {
-            match (kind, error.code == codes::MISSING_FEATURE) {
-                (Kind::HeaderOfNumbers, true) => error.help(
-                    "the first line holds the numbers from 0 on, as pandas writes for columns without names: \
-                 give the columns \
-                 the model's names, or, if they are the features in the model's order, say --by-position; \
-                 if the line is a \
-                 row, put a line with the model's names before it",
-                ),
-                _ => error,
-            }
-        })?;
-        return Ok(Selection { columns, kept, width, header: Some(line.trimmed()) });
-    }
-    let Some(columns) = by_position(width, expect.columns, &kept) else {
-        return Err(records.wrong_width(&all(expect), expect));
-    };
-    if !expect.by_position {
-        match expect.names {
-            Names::Unknown => return Err(without_names_of_the_model(named)),
-            _ => {
-                let chosen: Vec<String> =
-                    columns.iter().filter_map(|&column| line.cells.get(column)).cloned().collect();
-                check_order(&chosen, named)?;
-            }
+    let wrong_width = || records.wrong_width(&all(expect), expect);
+    let columns = choose(&line.cells, expect, &kept, named, wrong_width).map_err(|error| {
+        match (kind, error.code == codes::MISSING_FEATURE) {
+            (Kind::HeaderOfNumbers, true) => error.help(
+                "the first line holds the numbers from 0 on, as pandas writes for columns without names: \
+                 give the columns the model's names, or, if they are the features in the model's order, say \
+                 --by-position; if the line is a row, put a line with the model's names before it",
+            ),
+            _ => error,
         }
-    }
+    })?;
     Ok(Selection { columns, kept, width, header: Some(line.trimmed()) })
 }
 

@@ -1,6 +1,13 @@
 //! The element types of arrays, and their values as floats.
 
+use arrow_array::ArrowPrimitiveType;
+use arrow_array::types::Float16Type;
+
 use crate::read::Precision;
+use crate::read::arrow::Real;
+
+/// A float of 2 bytes.
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,43 +79,42 @@ impl Element {
         }
     }
 
-    /// Whether values are given in double precision.
-    pub(super) fn wide(self) -> bool {
+    /// The precision in which values are given.
+    pub(super) fn precision(self) -> Precision {
         match self.kind {
-            Kind::F64 => true,
-            Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => self.whole == Precision::Double,
-            _ => false,
+            Kind::F64 => Precision::Double,
+            Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => self.whole,
+            _ => Precision::Single,
         }
     }
 
-    /// Appends the values of whole elements of a type that is not [`wide`](Self::wide); appends nothing for
-    /// wide types.
-    pub(super) fn decode_f32(self, bytes: &[u8], values: &mut Vec<f32>) {
-        match self.kind {
-            Kind::Bool => values.extend(bytes.iter().map(|&byte| f32::from(u8::from(byte != 0)))),
-            Kind::I8 => self.each(bytes, values, |raw| f32::from(i8::from_le_bytes(raw))),
-            Kind::U8 => self.each(bytes, values, |raw| f32::from(u8::from_le_bytes(raw))),
-            Kind::I16 => self.each(bytes, values, |raw| f32::from(i16::from_le_bytes(raw))),
-            Kind::U16 => self.each(bytes, values, |raw| f32::from(u16::from_le_bytes(raw))),
-            Kind::F16 => self.each(bytes, values, |raw| widen_half(u16::from_le_bytes(raw))),
-            Kind::F32 => self.each(bytes, values, f32::from_le_bytes),
-            Kind::I32 => self.each(bytes, values, |raw| i32::from_le_bytes(raw) as f32),
-            Kind::U32 => self.each(bytes, values, |raw| u32::from_le_bytes(raw) as f32),
-            Kind::I64 => self.each(bytes, values, |raw| i64::from_le_bytes(raw) as f32),
-            Kind::U64 => self.each(bytes, values, |raw| u64::from_le_bytes(raw) as f32),
-            Kind::F64 => {}
+    /// Appends the values of whole elements. A type whose values are given in double precision needs `f64`.
+    pub(super) fn decode<T: Real>(self, bytes: &[u8], values: &mut Vec<T>) {
+        macro_rules! whole_numbers {
+            ($type:ty) => {
+                match self.whole {
+                    Precision::Single => {
+                        self.each(bytes, values, |raw| T::of_single(<$type>::from_le_bytes(raw) as f32))
+                    }
+                    Precision::Double => {
+                        self.each(bytes, values, |raw| T::of(<$type>::from_le_bytes(raw) as f64))
+                    }
+                }
+            };
         }
-    }
-
-    /// Appends the values of whole elements. For types that are [`wide`](Self::wide); others give nothing.
-    pub(super) fn decode_f64(self, bytes: &[u8], values: &mut Vec<f64>) {
         match self.kind {
-            Kind::I32 => self.each(bytes, values, |raw| f64::from(i32::from_le_bytes(raw))),
-            Kind::U32 => self.each(bytes, values, |raw| f64::from(u32::from_le_bytes(raw))),
-            Kind::I64 => self.each(bytes, values, |raw| i64::from_le_bytes(raw) as f64),
-            Kind::U64 => self.each(bytes, values, |raw| u64::from_le_bytes(raw) as f64),
-            Kind::F64 => self.each(bytes, values, f64::from_le_bytes),
-            Kind::Bool | Kind::I8 | Kind::U8 | Kind::I16 | Kind::U16 | Kind::F16 | Kind::F32 => {}
+            Kind::Bool => self.each(bytes, values, |[byte]| T::of_single(f32::from(u8::from(byte != 0)))),
+            Kind::I8 => self.each(bytes, values, |raw| T::of_single(i8::from_le_bytes(raw).into())),
+            Kind::U8 => self.each(bytes, values, |raw| T::of_single(u8::from_le_bytes(raw).into())),
+            Kind::I16 => self.each(bytes, values, |raw| T::of_single(i16::from_le_bytes(raw).into())),
+            Kind::U16 => self.each(bytes, values, |raw| T::of_single(u16::from_le_bytes(raw).into())),
+            Kind::F16 => self.each(bytes, values, |raw| T::of_single(Half::from_le_bytes(raw).to_f32())),
+            Kind::F32 => self.each(bytes, values, |raw| T::of_single(f32::from_le_bytes(raw))),
+            Kind::F64 => self.each(bytes, values, |raw| T::of(f64::from_le_bytes(raw))),
+            Kind::I32 => whole_numbers!(i32),
+            Kind::U32 => whole_numbers!(u32),
+            Kind::I64 => whole_numbers!(i64),
+            Kind::U64 => whole_numbers!(u64),
         }
     }
 
@@ -124,19 +130,6 @@ impl Element {
                 value(raw)
             })),
         }
-    }
-}
-
-/// The value of an IEEE half-precision float given by its bits.
-fn widen_half(bits: u16) -> f32 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let exponent = i32::from(bits >> 10 & 0x1f);
-    let fraction = f32::from(bits & 0x3ff);
-    match (exponent, bits & 0x3ff) {
-        (0x1f, 0) => sign * f32::INFINITY,
-        (0x1f, _) => f32::NAN,
-        (0, _) => sign * fraction * 2f32.powi(-24),
-        _ => sign * (fraction + 1024.0) * 2f32.powi(exponent - 25),
     }
 }
 
@@ -157,10 +150,12 @@ mod tests {
             (0x7c00, f32::INFINITY),
             (0xfc00, f32::NEG_INFINITY),
         ];
-        for (bits, value) in cases {
-            assert_eq!(widen_half(bits), value, "{bits:#06x}");
-        }
-        assert!(widen_half(0x7e00).is_nan());
-        assert!(widen_half(0x8000).is_sign_negative());
+        let bytes: Vec<u8> = cases.iter().flat_map(|(bits, _): &(u16, _)| bits.to_le_bytes()).collect();
+        let (half, mut values) = (Element::parse("<f2").unwrap(), Vec::new());
+        half.decode::<f32>(&bytes, &mut values);
+        assert_eq!(values, cases.map(|(_, value)| value));
+        half.decode(&[0x00, 0x7e, 0x00, 0x80], &mut values);
+        let [.., missing, zero] = values.as_slice() else { panic!("{values:?}") };
+        assert!(missing.is_nan() && zero.is_sign_negative());
     }
 }
