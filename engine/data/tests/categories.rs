@@ -87,8 +87,7 @@ fn unknown_names_are_what_is_asked_for() {
     for bytes in formats(&columns([("colour", Arc::new(dictionary)), ("x", x), ("floor", floor)])) {
         let error = words(&rows(&bytes, Unseen::Error, false).unwrap_err());
         let wanted = "D0027: rows, column 1 (colour): \"pink\" is not a category of the model, in row \
-                      1 of those that \
-                      are read";
+                      1 of the rows that are read";
         assert_eq!(error, wanted);
         assert_eq!(
             show(&rows(&bytes, Unseen::Missing, false).unwrap()),
