@@ -1,139 +1,194 @@
-"""The commands of run.sh."""
+"""The words of run.sh. Each has cases, options and defaults in words.json, and a table in summaries.py."""
 
 import argparse
+import json
+import os
+import subprocess
 import sys
+import time
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
-import builds
-import calls
-import compare
-import defaults
 import models
-import neighbours
 import pages
-import sweep
-import techniques
-from tools import BENCH, Failed, models as models_in, say
+import summaries
+import timing
+from tools import BENCH, Failed, Model, SCHEDC, folders, markdown, say, write
+
+LISTS = json.loads((BENCH / "words.json").read_text())
+WORDS, DEFAULTS = LISTS["words"], LISTS["defaults"] | {"out": str(BENCH.parent / "target" / "bench")}
 
 
 def parser():
-    """The command line."""
+    """The command line. Only options that were given have values."""
     top = argparse.ArgumentParser(prog="bench/run.sh",
                                   description="Measures schedc against its peers and itself.")
     commands = top.add_subparsers(dest="command", required=True)
-
-    def command(name, help, batches, repetitions=21, folder=True):
-        made = commands.add_parser(name, help=help)
-        if folder:
-            made.add_argument("folder", nargs="?", type=Path, help="folders with a model and X_test.npy")
-            made.add_argument("names", nargs="*", help="only these models")
-        made.add_argument("--out", type=Path, default=BENCH.parent / "target" / "bench",
-                          help="where results go")
-        made.add_argument("--batches", default=batches, help="rows per call (%(default)s)")
-        made.add_argument("--threads", default="1", help="threads per call (%(default)s)")
-        made.add_argument("--repetitions", type=int, default=repetitions,
-                          help="samples per figure (%(default)s)")
-        made.add_argument("--schedule", type=Path,
-                          help="a schedule for all models, instead of schedc's choice")
-        made.add_argument("--cpu", default="native", help="the processor to build for (%(default)s)")
-        made.add_argument("--compile-seconds", type=int, default=900,
-                          help="time for compiling a model's C, once (%(default)s)")
-        made.set_defaults(peers=["onnxruntime", "lleaves", "tl2cgen"], doubles=False)
-        return made
-
-    points = "1,64,1024,16384"
-    against = command("compare", "schedc against trainers, ONNX Runtime, lleaves and tl2cgen", points)
-    against.add_argument(
-        "--peers", type=lambda text: text.split(","), help="besides the trainer (onnxruntime,lleaves,tl2cgen)"
-    )
-    against.add_argument("--doubles", action="store_true", help="rows in double precision")
-    against.add_argument("--no-unbalanced", action="store_true",
-                         help="without the leaf-wise models trained here")
-    grid = command("sweep", "the papers' grid of synthetic models", "64,1024", repetitions=9, folder=False)
-    grid.add_argument("--seconds", type=int, default=900, help="no new model after this time (%(default)s)")
-    grid.set_defaults(peers=[])
-    chosen = command("defaults", "the schedule that schedc chooses against the best of many",
-                     "1,8,24,64,100,1024,16384")
-    chosen.add_argument("--limit", type=float, default=1.1, help="how far off it may be (%(default)s)")
-    chosen.add_argument("--median", type=float, default=1.02,
-                        help="how far off it may be mostly (%(default)s)")
-    chosen.add_argument("--synthetic", action="store_true", help="only made models, of many shapes")
-    chosen.add_argument("--least", type=int, default=60, help="schedules to try at least (%(default)s)")
-    chosen.add_argument("--no-unbalanced", action="store_true",
-                        help="without the leaf-wise models trained here")
-    sizes = command("calls", "calls of 1 to 520 rows: high steps, and how far from the best of many",
-                    "3,7,15,20,33,65,129,257,400", repetitions=5)
-    sizes.add_argument("--step", type=float, default=1.15,
-                       help="how much more a call may cost than one of more rows (%(default)s)")
-    sizes.add_argument("--limit", type=float, default=1.25,
-                       help="how far off the best schedule it may be (%(default)s)")
-    sizes.set_defaults(no_unbalanced=True, least=60)
-    command("techniques", "what each technique gains", points)
-    command("neighbours", "what small changes to a fast schedule cost", "1024", folder=False)
-    many = command("cores", "whether many cores rather share rows or trees of a call of few rows", "32")
-    many.add_argument("--no-unbalanced", action="store_true",
-                      help="without the leaf-wise models trained here")
-    builds = command("builds", "this compiler against an earlier one, library against library", points,
-                     repetitions=5)
-    builds.add_argument("--before", type=Path, required=True, help="the earlier program `schedc`")
-    builds.add_argument("--rounds", type=int, default=5,
-                        help="how often the libraries take turns (%(default)s)")
-    builds.add_argument("--most", type=float, default=1.03,
-                        help="no point may take longer than this (%(default)s)")
-    builds.add_argument("--no-unbalanced", action="store_true",
-                        help="without the leaf-wise models trained here")
-    builds.set_defaults(peers=[])
-    everything = command("figures", "all but sweep and defaults, written into docs/performance with plots",
-                         points)
-    everything.add_argument("--no-unbalanced", action="store_true",
-                            help="without the leaf-wise models trained here")
+    for name, word in WORDS.items():
+        made = commands.add_parser(name, help=word["help"], argument_default=argparse.SUPPRESS)
+        if word.get("folder"):
+            made.add_argument("folder", nargs="?", type=Path, default=None,
+                              help="folders with a model and X_test.npy")
+            made.add_argument("names", nargs="*", default=[], help="only these models")
+        for option, default in (DEFAULTS | word["defaults"]).items():
+            kind = {"action": "store_true"} if isinstance(default, bool) else {"type": type(default or "")}
+            note = f" ({default})" if default else ""
+            made.add_argument("--" + option.replace("_", "-"), required=default is None,
+                              help=LISTS["options"][option] + note, **kind)
     return top
 
 
-def chosen_models(options):
-    """The models of the folder, and those trained here unless some are named."""
+def options_of(name, given):
+    """The options of a word: those that were given, or else the defaults."""
+    values = {"folder": None, "names": [], **DEFAULTS, **WORDS[name]["defaults"], **given}
+    return SimpleNamespace(**values | {"word": WORDS[name], "out": Path(values["out"])})
+
+
+@dataclass
+class Case:
+    """Contenders on one model, as an entry of a list of cases describes them."""
+
+    spec: dict
+    model: Model
+    batches: list
+    threads: list
+    repetitions: int
+    peers: list
+
+
+def numbers(text):
+    """The numbers of a list such as `1-3,8`; `all` is the number of cores."""
+    found = []
+    for word in text.replace("all", str(len(os.sched_getaffinity(0)))).split(","):
+        first, _, last = word.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return list(dict.fromkeys(found))
+
+
+def named(name, folder):
+    """A model that a list names."""
+    if name.startswith("lossguide_"):
+        return models.lossguide(int(name.removeprefix("lossguide_")))
+    if folder is None or not (folder / name / "model.json").exists():
+        raise Failed(f"there is no model {name}: name the folder that has it")
+    return Model(folder / name)
+
+
+def makers(wanted, options):
+    """Names of the models of a case, each with a function that reads or makes it."""
     if getattr(options, "synthetic", False):
-        return [models.synthetic(*shape) for shape in models.SHAPES]
-    found = models_in(options.folder, options.names)
-    trained = [] if options.no_unbalanced else models.LOSSGUIDE
-    for leaves in trained:
-        if not options.names or f"lossguide_{leaves}" in options.names:
-            found.append(models.lossguide(leaves))
-    if not found:
-        raise Failed("there is no model to measure: name a folder of folders with a model and X_test.npy")
-    return found
+        wanted = options.word["shapes"]
+    elif isinstance(wanted, dict):
+        wanted = models.grid(**wanted)
+    for each in wanted:
+        if isinstance(each, (list, tuple)):
+            yield "synthetic_{}x{}_{}".format(each[0], each[2], each[1]), partial(models.synthetic, *each)
+        elif each == "folder":
+            for place in folders(options.folder, options.names):
+                yield place.name, partial(Model, place)
+        elif each != "unbalanced":
+            yield each, partial(named, each, options.folder)
+        elif not options.no_unbalanced:
+            for name in (f"lossguide_{leaves}" for leaves in models.LOSSGUIDE):
+                if not options.names or name in options.names:
+                    yield name, partial(named, name, options.folder)
 
 
-def figures(options):
-    """All measurements of docs/performance, except for the gains of single changes to the compiler."""
-    well = compare.compare(chosen_models(options), options)
-    well = techniques.techniques(options.folder, options) and well
-    well = neighbours.neighbours(options) and well
-    well = neighbours.cores(models_in(options.folder, options.names), options) and well
-    for table in (options.out / "figures").glob("*.json"):
+def case_of(spec, model, options):
+    """A case that is ready to be timed. Peers have been compiled."""
+    # The values of the list come before those of the command line.
+    values = {key: spec.get(key, getattr(options, key, None)) for key in ("batches", "threads", "repetitions")}
+    peers = [] if "schedules" in spec else timing.peers(model, options)
+    return Case(spec, model, numbers(values["batches"]), numbers(values["threads"]), values["repetitions"],
+                peers)
+
+
+def cases(options, fail):
+    """The cases of a word."""
+    specs = options.word.get("cases", [])
+    for spec in json.loads((BENCH / specs).read_text()) if isinstance(specs, str) else specs:
+        for name, make in makers(spec["models"], options):
+            try:
+                yield case_of(spec, make(), options)
+            except Failed as error:
+                fail(name, error)
+
+
+def measure(name, options):
+    """Times the cases of a word one by one; a failure does not affect the others. Returns whether all
+    succeeded and keep the limits."""
+    summary, out = getattr(summaries, name.capitalize())(options), options.out
+
+    def fail(model, error):
+        say(f"{model}: {error}")
+        summary.fail(model)
+
+    found, until = cases(options, fail), time.monotonic() + getattr(options, "seconds", float("inf"))
+    if not hasattr(options, "seconds"):
+        # All compilations come first, so that they do not disturb the measurements.
+        found = list(found)
+        if not found and summary.well:
+            raise Failed("there is no model to measure: name a folder of folders with a model and X_test.npy")
+    points = []
+    for case in found:
+        try:
+            run = timing.timed(case, options)
+            summary.take(case, run)
+        except Failed as error:
+            fail(case.model.name, error)
+            continue
+        points += [json.dumps({"model": case.model.name, **point}) + "\n" for point in run["points"]]
+        if "save" in options.word:
+            save(run, out / options.word["save"].format(model=case.model.name, **case.spec).replace(" ", "_"))
+        if time.monotonic() > until:
+            break
+    text = summary.end()
+    print(text, end="", flush=True)
+    title = options.word.get("figure", name)
+    write(out / f"{title}.md", (markdown(summary.header, summary.table) if summary.header else "") + text)
+    write(out / f"{title}.jsonl", "".join(points))
+    if any(summary.pages):
+        cpu = timing.processor(options.cpu)
+        pages.save(out / "figures", title, f"bench/run.sh {name}" + " MODELS_DIR" * ("folder" in options.word),
+                   f"{cpu['name']} ({' '.join(cpu['features'])})", summary.header,
+                   zip(summary.pages, summary.table))
+    return summary.well
+
+
+def save(run, path):
+    """Writes a run that `schedc bench --load` reads, and its plot."""
+    write(path.with_name(f"{path.name}.json"), json.dumps(run, indent=1) + "\n")
+    subprocess.run([SCHEDC, "bench", "--load", f"{path}.json", "--plot", f"{path}.svg"], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def publish(out):
+    """Writes all tables and plots into docs/performance."""
+    for table in (out / "figures").glob("*.json"):
         (pages.FIGURES / table.name).write_bytes(table.read_bytes())
-    pages.write_plots(options.out.glob("*.svg"))
+    pages.write_plots(out.glob("*.svg"))
     homeless = pages.write_pages()
     for problem in homeless:
         say(f"bench: {problem}")
-    return well and not homeless
+    return not homeless
+
+
+def run_word(name, given):
+    """Runs a word and those that belong to it."""
+    options, well = options_of(name, given), True
+    if "cases" in options.word:
+        well = measure(name, options)
+    for other, values in options.word.get("also", {}).items():
+        well = run_word(other, given | values) and well
+    return (publish(options.out) and well) if name == "figures" else well
 
 
 def main():
-    options = parser().parse_args()
-    actions = {
-        "compare": lambda: compare.compare(chosen_models(options), options),
-        "sweep": lambda: sweep.sweep(options),
-        "defaults": lambda: defaults.defaults(chosen_models(options), options),
-        "calls": lambda: calls.calls(chosen_models(options), options),
-        "techniques": lambda: techniques.techniques(options.folder, options),
-        "neighbours": lambda: neighbours.neighbours(options),
-        "cores": lambda: neighbours.cores(chosen_models(options), options),
-        "builds": lambda: builds.builds(chosen_models(options), options),
-        "figures": lambda: figures(options),
-    }
+    given = vars(parser().parse_args())
     try:
-        return 0 if actions[options.command]() else 1
+        return 0 if run_word(given.pop("command"), given) else 1
     except (Failed, OSError) as error:
         say(f"bench: {error}")
         return 1

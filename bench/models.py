@@ -1,6 +1,7 @@
 """Models with fixed seeds, generated here and cached."""
 
 import hashlib
+import itertools
 import json
 from pathlib import Path
 
@@ -11,9 +12,6 @@ from tools import CACHE, Model, say, write
 # Leaf-wise models: leaves per tree, and number of trees.
 LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
-# Number of trees, features and depth of models that differ widely.
-SHAPES = [(10, 8, 3), (100, 28, 6), (1000, 28, 6), (300, 28, 10), (3000, 54, 4), (100, 1000, 8),
-          (50, 100, 14)]
 # A change of this file regenerates the models.
 MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
@@ -104,3 +102,11 @@ def synthetic(trees, features, depth):
         }
         write(folder / "model.json", json.dumps({"learner": learner, "version": [2, 1, 0]}))
     return Model(folder)
+
+
+def grid(trees, features, depth):
+    """The sizes of a grid of models. The corners come first, so that an interrupted run has covered the
+    extremes."""
+    ends = [{min(axis), max(axis)} for axis in (trees, features, depth)]
+    return sorted(itertools.product(trees, features, depth),
+                  key=lambda cell: -sum(value in axis for value, axis in zip(cell, ends)))

@@ -54,26 +54,14 @@ class Model:
         self.depth = max((int(depth) for depth in about["depths"]), default=0)
 
 
-def models(folder, names):
-    """The models in a folder: the named ones, or all supported ones."""
-    if folder is None:
-        return []
-    found = []
-    for place in sorted(Path(folder).iterdir()):
-        if names and place.name not in names:
-            continue
-        known = any((place / name).is_file() for name in Model.FILES)
-        if known and (place / "X_test.npy").is_file():
-            found.append(Model(place))
-        elif names:
+def folders(folder, names):
+    """The folders with a model and rows in a folder: the named ones, or all."""
+    for place in sorted(Path(folder).iterdir()) if folder else []:
+        known = any((place / name).is_file() for name in Model.FILES) and (place / "X_test.npy").is_file()
+        if known and (not names or place.name in names):
+            yield place
+        elif place.name in names:
             say(f"bench: {place} has no {' or '.join(Model.FILES)} with X_test.npy")
-    return found
-
-
-def cpu_features(model, cpu):
-    """The processor and the instruction sets in use, in the wording of `schedc bench`."""
-    text = run([SCHEDC, "bench", model.path, "-i", model.rows, "--batch", "1", "--cpu", cpu, "--json"])
-    return json.loads(text)["cpu"]
 
 
 def markdown(header, rows):
@@ -94,8 +82,3 @@ def write(path, text):
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text)
     beside.replace(path)
-
-
-def machine(cpu):
-    """A processor in words, from `cpu_features`."""
-    return f"{cpu['name']} ({' '.join(cpu['features'])})"

@@ -1,0 +1,72 @@
+"""The schedules that a case names: files of examples/ and schedules/, and the sets of schedules.json."""
+
+import itertools
+import json
+
+from tools import BENCH, EXAMPLES, Failed, SCHEDC, run
+
+LISTS = json.loads((BENCH / "schedules.json").read_text())
+
+
+def place(name):
+    """A schedule of `examples/`, or of `bench/schedules/` if it exists only for comparisons."""
+    for folder in (EXAMPLES, BENCH / "schedules"):
+        if (folder / name).exists():
+            return folder / name
+    raise Failed(f"there is no schedule {name}")
+
+
+def expand(entry, given):
+    """Names and texts of an entry of a set: one for each combination of the values that it lists. A value may
+    be the name of a given one."""
+    axes = [[(key, given.get(value, value)) for value in (values if isinstance(values, list) else [values])]
+            for key, values in entry.items()]
+    for values in itertools.product(*axes):
+        scope = {"cache": "", "tiles": False, "width": 1, "group": 1, "when": "True"} | given | dict(values)
+        if eval(scope["when"], {}, scope):
+            lines = [(line, "True") if isinstance(line, str) else line
+                     for line in LISTS["lines"][scope["lines"]]]
+            text = "".join(f"{line.format(**scope)}\n" for line, when in lines if eval(when, {}, scope))
+            yield scope["name"].format(**scope), text
+
+
+def chosen(model, folder):
+    """The automatic schedule of a model, with its variants for small batches."""
+    text = run(["sh", "-c", '"$0" build "$1" --rows f32 --emit header -o /dev/null --explain-schedule 2>&1',
+                SCHEDC, model.path])
+    path = folder / "chosen.sched"
+    # Lines of a schedule begin differently from messages.
+    path.write_text("\n".join(line for line in text.splitlines()
+                              if not line.startswith(("wrote ", "note: "))) + "\n")
+    return path
+
+
+def is_legal(model, path):
+    """Whether a schedule compiles for a model."""
+    try:
+        run([SCHEDC, "ir", path, "--model", model.path, "--stage", "mir"])
+        return True
+    except Failed:
+        return False
+
+
+def files(case, folder):
+    """The paths of a case's schedules by name; sets are written to the folder."""
+    model, threads, found = case.model, max(case.threads), {}
+    given = {"trees": model.trees, "depth": model.depth, "features": model.features, "threads": threads,
+             "share": max(32 // threads, 1), **case.spec.get("values", {})}
+    for name in case.spec["schedules"]:
+        if name == "chosen":
+            found[name] = chosen(model, folder)
+        elif name == "examples":
+            found |= {path.stem: path for path in sorted(EXAMPLES.glob("*.sched"))}
+        elif name in LISTS["sets"]:
+            for entry in LISTS["sets"][name]:
+                for label, text in expand(entry, given):
+                    found[label] = folder / f"{label}.sched"
+                    found[label].write_text(text)
+        else:
+            found[name] = place(name)
+    if case.spec.get("legal"):
+        found = {name: path for name, path in found.items() if is_legal(model, path)}
+    return found
