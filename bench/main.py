@@ -99,7 +99,8 @@ def makers(wanted, options):
 def case_of(spec, model, options):
     """A case that is ready to be timed. Peers have been compiled."""
     # The values of the list come before those of the command line.
-    values = {key: spec.get(key, getattr(options, key, None)) for key in ("batches", "threads", "repetitions")}
+    values = {key: spec.get(key, getattr(options, key, None))
+              for key in ("batches", "threads", "repetitions")}
     peers = [] if "schedules" in spec else timing.peers(model, options)
     return Case(spec, model, numbers(values["batches"]), numbers(values["threads"]), values["repetitions"],
                 peers)
@@ -151,7 +152,8 @@ def measure(name, options):
     write(out / f"{title}.jsonl", "".join(points))
     if any(summary.pages):
         cpu = timing.processor(options.cpu)
-        pages.save(out / "figures", title, f"bench/run.sh {name}" + " MODELS_DIR" * ("folder" in options.word),
+        command = f"bench/run.sh {name}" + (" MODELS_DIR" if "folder" in options.word else "")
+        pages.save(out / "figures", title, command,
                    f"{cpu['name']} ({' '.join(cpu['features'])})", summary.header,
                    zip(summary.pages, summary.table))
     return summary.well

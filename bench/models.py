@@ -2,18 +2,19 @@
 
 import hashlib
 import itertools
-import json
 from pathlib import Path
 
 import numpy
 
+import xgboost_format
 from tools import CACHE, Model, say, write
 
 # Leaf-wise models: leaves per tree, and number of trees.
 LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
-# A change of this file regenerates the models.
-MADE = CACHE / "models" / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+# A change of these files regenerates the models.
+SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, xgboost_format.__file__))
+MADE = CACHE / "models" / hashlib.sha256(SOURCES).hexdigest()[:12]
 
 
 def save_rows(folder, rows):
@@ -51,33 +52,23 @@ def lossguide(leaves):
 def random_tree(random, number, depth, features):
     """A tree in XGBoost's format, some of whose branches end early, with thresholds that occur as values of
     rows."""
-    left, right, parents, levels = [-1], [-1], [2147483647], [0]
+    left, right, levels = [-1], [-1], [0]
     node = 0
     while node < len(left):
         if levels[node] < depth and (levels[node] < 2 or random.random() < 0.97):
             left[node], right[node] = len(left), len(left) + 1
             left += [-1, -1]
             right += [-1, -1]
-            parents += [node, node]
             levels += [levels[node] + 1] * 2
         node += 1
     count = len(left)
     inner = numpy.array(left) >= 0
     values = numpy.where(inner, numpy.round(random.standard_normal(count), 2),
                          random.standard_normal(count) * 0.1)
-    zeros, nothing = [0] * count, [0.0] * count
-    return {
-        "base_weights": nothing, "categories": [], "categories_nodes": [], "categories_segments": [],
-        "categories_sizes": [], "default_left": (inner & (random.random(count) < 0.5)).astype(int).tolist(),
-        "id": number, "left_children": left, "loss_changes": nothing, "parents": parents,
-        "right_children": right,
-        "split_conditions": values.astype(numpy.float32).tolist(),
-        "split_indices": numpy.where(inner, random.integers(0, features, count), 0).tolist(),
-        "split_type": zeros,
-        "sum_hessian": nothing,
-        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(count),
-                       "size_leaf_vector": "1"},
-    }
+    default_left = (inner & (random.random(count) < 0.5)).astype(int).tolist()
+    indices = numpy.where(inner, random.integers(0, features, count), 0).tolist()
+    return xgboost_format.tree(number, left, right, features, indices,
+                               values.astype(numpy.float32).tolist(), default_left)
 
 
 def synthetic(trees, features, depth):
@@ -88,19 +79,8 @@ def synthetic(trees, features, depth):
         rows = numpy.round(random.standard_normal((2048, features)), 2)
         rows[random.random(rows.shape) < 0.01] = numpy.nan
         save_rows(folder, rows)
-        model = {
-            "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(trees)},
-            "iteration_indptr": list(range(trees + 1)), "tree_info": [0] * trees,
-            "trees": [random_tree(random, number, depth, features) for number in range(trees)],
-        }
-        learner = {
-            "attributes": {}, "feature_names": [], "feature_types": [],
-            "gradient_booster": {"model": model, "name": "gbtree"},
-            "learner_model_param": {"base_score": "5E-1", "boost_from_average": "1", "num_class": "0",
-                                    "num_feature": str(features), "num_target": "1"},
-            "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
-        }
-        write(folder / "model.json", json.dumps({"learner": learner, "version": [2, 1, 0]}))
+        made = [random_tree(random, number, depth, features) for number in range(trees)]
+        write(folder / "model.json", xgboost_format.document(made, features))
     return Model(folder)
 
 

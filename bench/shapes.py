@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy
 
+import xgboost_format
+
 FEATURES = 28
 TREES = 500
 DEPTH = 6
@@ -47,43 +49,17 @@ def tree(number, shape, random, margins):
     """A tree in XGBoost's format; leaf vectors are in `base_weights`."""
     nodes, left = shape
     count = len(nodes)
-    inner = [test is not None for test in nodes]
     right = [child + 1 if child >= 0 else -1 for child in left]
-    parents = [2147483647] * count
-    for node, child in enumerate(left):
-        if child >= 0:
-            parents[child] = parents[child + 1] = node
     weights = (random.standard_normal((count, margins)) * 0.1).astype(numpy.float32)
-    nothing = [0.0] * count
     values = [threshold(test[1]) if test else float(weights[node, 0]) for node, test in enumerate(nodes)]
-    return {
-        "base_weights": weights.reshape(-1).tolist(), "categories": [], "categories_nodes": [],
-        "categories_segments": [], "categories_sizes": [], "default_left": [0] * count, "id": number,
-        "left_children": left, "loss_changes": nothing, "parents": parents, "right_children": right,
-        "split_conditions": values, "split_indices": [test[0] if test else 0 for test in nodes],
-        "split_type": [0] * count, "sum_hessian": nothing, "inner": inner,
-        "tree_param": {"num_deleted": "0", "num_feature": str(FEATURES), "num_nodes": str(count),
-                       "size_leaf_vector": str(margins)},
-    }
+    return xgboost_format.tree(number, left, right, FEATURES, [test[0] if test else 0 for test in nodes],
+                               values, [0] * count, weights.reshape(-1).tolist(), margins)
 
 
 def xgboost(path, shapes, margins):
     random = numpy.random.default_rng(margins)
     trees = [tree(number, shape, random, margins) for number, shape in enumerate(shapes)]
-    for each in trees:
-        del each["inner"]
-    model = {
-        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
-        "iteration_indptr": list(range(len(trees) + 1)), "tree_info": [0] * len(trees), "trees": trees,
-    }
-    learner = {
-        "attributes": {}, "feature_names": [], "feature_types": [],
-        "gradient_booster": {"model": model, "name": "gbtree"},
-        "learner_model_param": {"base_score": "5E-1", "boost_from_average": "1", "num_class": "0",
-                                "num_feature": str(FEATURES), "num_target": str(margins)},
-        "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
-    }
-    path.write_text(json.dumps({"learner": learner, "version": [2, 1, 0]}))
+    path.write_text(xgboost_format.document(trees, FEATURES, margins=margins))
 
 
 def catboost(path, shapes, margins):

@@ -108,8 +108,8 @@ class Sweep(Summary):
             text += f"{batch} rows a call, ns per walk and ratio to XGBoost\n\n{markdown(header, rows)}\n"
         right = sum(map(bool, self.cells.values()))
         left = math.prod(map(len, grid.values())) - len(self.cells)
-        say(f"bench: margins of {right} models are right, of {len(self.cells) - right} wrong; {left} were left "
-            "out for want of time")
+        say(f"bench: margins of {right} models are right, of {len(self.cells) - right} wrong; {left} "
+            "were left out for want of time")
         return text
 
 
@@ -172,7 +172,7 @@ class Calls(Summary):
         yield [case.model.name, f"{step:.2f}", rows, beside, over, f"{ratio:.2f}", batch, name]
 
     def steps_of(self, costs):
-        """For each small size, the cheapest size that is not smaller, and the ratio of the two calls' times."""
+        """For each small size, the cheapest size that is not smaller, and the ratio of both calls' times."""
         least, found = None, {}
         for rows in sorted(costs, reverse=True):
             if least is None or costs[rows] <= costs[least]:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = 2147483647
+import xgboost_format
 
 
 def single(x):
@@ -59,26 +59,13 @@ def twin_tree(number, tree, features):
     if int(tree.get("num_cat", 0)) or tree.get("is_linear") == "1":
         raise SystemExit(f"tree {number} has categories or linear leaves: it has no twin")
     inner, leaves = len(numbers("threshold", float)), numbers("leaf_value", float)
-    size = inner + len(leaves)
     place = lambda child: child if child >= 0 else inner + ~child
     left, right = ([place(child) for child in numbers(key, int)] for key in ("left_child", "right_child"))
-    parents = [ROOT] * size
-    for node in range(inner):
-        parents[left[node]] = parents[right[node]] = node
     none, zeros = [-1] * len(leaves), [0] * len(leaves)
-    thresholds = [above(x) for x in numbers("threshold", float)]
-    return {
-        "id": number,
-        "tree_param": {"num_deleted": "0", "num_feature": str(features), "num_nodes": str(size),
-                       "size_leaf_vector": "1"},
-        "left_children": left + none, "right_children": right + none, "parents": parents,
-        "split_indices": numbers("split_feature", int) + zeros,
-        "split_conditions": thresholds + [single(x) for x in leaves],
-        "split_type": [0] * size,
-        "default_left": [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros,
-        "base_weights": [0] * size, "loss_changes": [0] * size, "sum_hessian": [0] * size,
-        "categories": [], "categories_nodes": [], "categories_segments": [], "categories_sizes": [],
-    }
+    conditions = [above(x) for x in numbers("threshold", float)] + [single(x) for x in leaves]
+    default_left = [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros
+    return xgboost_format.tree(number, left + none, right + none, features,
+                               numbers("split_feature", int) + zeros, conditions, default_left)
 
 
 def twin(path):
@@ -87,17 +74,8 @@ def twin(path):
     if header.get("num_tree_per_iteration", "1") != "1":
         raise SystemExit("models of several classes have no twin here")
     features = int(header["max_feature_idx"]) + 1
-    return json.dumps({"version": [3, 2, 0], "learner": {
-        "attributes": {}, "feature_names": [], "feature_types": [],
-        "learner_model_param": {"base_score": "0E0", "num_class": "0", "num_feature": str(features),
-                                "num_target": "1"},
-        "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
-        "gradient_booster": {"name": "gbtree", "model": {
-            "gbtree_model_param": {"num_trees": str(len(trees)), "num_parallel_tree": "1"},
-            "tree_info": [0] * len(trees),
-            "trees": [twin_tree(number, tree, features) for number, tree in enumerate(trees)],
-        }},
-    }})
+    return xgboost_format.document([twin_tree(number, tree, features) for number, tree in enumerate(trees)],
+                                   features, base="0E0")
 
 
 def time(options, model, rows, kind):
