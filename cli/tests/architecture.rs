@@ -54,10 +54,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "schedc-driver",
         ],
     ),
-    (
-        "schedc-tune",
-        &["sched-cost", "sched-lang", "sched-llvm", "sched-nest", "schedc-driver", "schedc-measure"],
-    ),
+    ("schedc-tune", &["sched-lang", "sched-llvm", "sched-nest", "schedc-driver", "schedc-measure"]),
     (
         "schedc",
         &[

@@ -137,11 +137,6 @@ impl Output {
         self.value.iter().fold(num_margins, |columns, transform| transform.columns(columns))
     }
 
-    /// Whether predictions equal the margins.
-    pub fn is_identity(&self) -> bool {
-        self.value.is_empty()
-    }
-
     /// Turns the sums of one row into margins; values are widened.
     pub fn margins(&self, float: Float, values: &mut Vec<f64>) {
         self.raw.iter().for_each(|transform| transform.apply(float, values));

@@ -187,11 +187,6 @@ impl Forest {
         }
         self
     }
-
-    /// Whether rows in double precision give other results than the same rows rounded to single precision.
-    pub fn reads_wide_rows(&self) -> bool {
-        self.types.input == Float::F64
-    }
 }
 
 impl Predicate {

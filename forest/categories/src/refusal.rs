@@ -54,11 +54,6 @@ impl Words {
 }
 
 impl Refusal {
-    /// Whether a category is unknown, in contrast to a cell with several meanings.
-    pub fn is_unseen(&self) -> bool {
-        matches!(self, Refusal::Unseen(_))
-    }
-
     /// The message, without the cell's position. `quote` shortens names and makes them printable.
     pub fn message(&self, quote: impl Fn(&str) -> String) -> String {
         match self {

@@ -78,13 +78,8 @@ pub fn show_window(nest: &Nest, marks: &[LoopId], most: usize) -> String {
     out
 }
 
-/// `for b1 in 0..64 while b0 + b1 < n_rows [interleave 8]`: one loop without its content.
-pub fn show_loop(nest: &Nest, id: LoopId) -> String {
-    let constraints: Vec<&Constraint> = nest.constraints.iter().filter(|c| c.loops.contains(&id)).collect();
-    header(nest, id, &constraints)
-}
-
-/// Like [`show_loop`], with only the conditions that the nest shows at this loop.
+/// `for b1 in 0..64 while b0 + b1 < n_rows [interleave 8]`: one loop without its content, with the conditions
+/// that the nest shows at this loop.
 pub fn show_line(nest: &Nest, id: LoopId) -> String {
     let all = innermost_constraints(nest);
     header(nest, id, all.get(id.0 as usize).map_or(&[], Vec::as_slice))

@@ -49,11 +49,6 @@ impl<T> Variants<T> {
         &self.rest
     }
 
-    /// Mutable value for calls that no bound covers.
-    pub fn rest_mut(&mut self) -> &mut T {
-        &mut self.rest
-    }
-
     /// The variants for small calls, in ascending order of their bounds.
     pub fn bounded(&self) -> &[Bounded<T>] {
         &self.bounded
