@@ -1,6 +1,8 @@
 //! Fields: the schedules that a search times against each other, for calls of one size.
 
-use crate::{Figure, Progress, State, Task};
+use crate::results::Figure;
+use crate::state::State;
+use crate::task::{Progress, Task};
 use sched_lang::{Options, Supported, check};
 use sched_nest::Variants;
 use schedc_driver::{Failure, Source};

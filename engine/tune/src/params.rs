@@ -2,7 +2,9 @@
 
 use crate::field::{Field, Watch};
 use crate::limits::LAST;
-use crate::{Best, SearchResult, State, Task};
+use crate::results::{Best, SearchResult};
+use crate::state::State;
+use crate::task::Task;
 use sched_lang::{Options, Supported};
 use schedc_driver::choice::Chosen;
 use schedc_driver::{CodeDestination, Failure, Source};

@@ -3,7 +3,9 @@
 
 use crate::field::{Field, Watch};
 use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
-use crate::{Best, SearchResult, State, Task};
+use crate::results::{Best, SearchResult};
+use crate::state::State;
+use crate::task::Task;
 use sched_nest::Variants;
 use schedc_driver::choice::{Candidate, CandidateCode, Chosen, Evaluator, Priced, SIZES, last_where};
 use schedc_driver::{CodeDestination, Failure, machines};

@@ -1,6 +1,6 @@
 //! The result of a search as a schedule that a person would write.
 
-use crate::{Best, SearchResult};
+use crate::results::{Best, SearchResult};
 use std::fmt::Write as _;
 
 /// The text of the result. The schedule for the largest calls is outside of all blocks, and those for smaller
@@ -81,7 +81,7 @@ fn shown(time: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Figure;
+    use crate::results::Figure;
     use schedc_measure::Quartiles;
 
     fn best(rows: usize, schedule: &str) -> Best {

@@ -1,11 +1,13 @@
 //! The cost of schedules for calls of one size.
 
-use super::Predicted;
 use super::shape::Shape;
 use super::strategy::{PricedShape, Strategy};
 use crate::field::{Field, Watch};
 use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
-use crate::{Best, Progress, State, Task};
+use crate::results::Best;
+use crate::results::Predicted;
+use crate::state::State;
+use crate::task::{Progress, Task};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Accumulation, Nest};
 use schedc_driver::choice::gpu::Pricer;

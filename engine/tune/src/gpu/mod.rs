@@ -3,50 +3,21 @@
 
 mod judge;
 mod shape;
-mod strategy;
+pub(crate) mod strategy;
 
 pub use strategy::Strategy;
 
 use crate::field::Watch;
+use crate::results::{Best, SearchResult};
 use crate::search::shared;
-use crate::{Best, SearchResult, State, Task};
+use crate::state::State;
+use crate::task::Task;
 use judge::Judge;
-use sched_llvm::Gpu;
 use schedc_driver::Failure;
 use schedc_driver::choice::gpu::{Pricer, chosen_for};
 use schedc_driver::choice::last_where;
-use serde::Serialize;
 use std::time::{Duration, Instant};
 use strategy::Setting;
-
-/// Options of the search for GPUs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct GpuSearch {
-    /// The strategy that proposes schedules.
-    pub strategy: Strategy,
-    /// Whether counts decide although a GPU could measure times.
-    pub by_counts: bool,
-}
-
-impl GpuSearch {
-    /// Whether schedules are timed: there is a GPU, and the user does not request counts.
-    pub fn is_timed(&self) -> bool {
-        !self.by_counts && Gpu::present().is_some()
-    }
-}
-
-/// The speed of calls of one size, by the simulator's counts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Predicted {
-    /// Microseconds for a row.
-    pub us_per_row: f64,
-    /// Microseconds for a row of schedc's own choice.
-    pub chosen_us_per_row: f64,
-    /// Whether margins are the trainer's, bit for bit.
-    pub exact: bool,
-    /// Seconds that the search for this size took.
-    pub seconds: f64,
-}
 
 /// Bisection steps in the search for the number of rows at which one schedule becomes slower than the next.
 const BISECTIONS: u32 = 4;

@@ -1,0 +1,60 @@
+//! The task of a search, and its progress.
+
+use crate::gpu::strategy::Strategy;
+use sched_lang::Target;
+use sched_llvm::{Cpu, Gpu};
+use schedc_driver::{Model, ScheduleValues, Source};
+use schedc_measure::Ordered;
+use std::time::Duration;
+
+/// The task of a search.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The model, for the type of the rows.
+    pub model: &'a Model,
+    /// The processor.
+    pub cpu: Cpu,
+    /// The target of the schedule.
+    pub target: &'a Target,
+    /// The rows of the largest calls.
+    pub rows: &'a Ordered,
+    /// Rows per call for which to search, in ascending order.
+    pub sizes: &'a [usize],
+    /// Numbers of threads of the calls. All have the same weight.
+    pub threads: &'a [i32],
+    /// Time limit of the search.
+    pub budget: Duration,
+    /// A schedule whose params are varied, if there is one.
+    pub start: Option<&'a Source>,
+    /// Values of params and properties from the command line.
+    pub values: &'a ScheduleValues,
+    /// Options for GPUs, if the target is one.
+    pub gpu: GpuSearch,
+}
+
+/// Options of the search for GPUs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GpuSearch {
+    /// The strategy that proposes schedules.
+    pub strategy: Strategy,
+    /// Whether counts decide although a GPU could measure times.
+    pub by_counts: bool,
+}
+
+impl GpuSearch {
+    /// Whether schedules are timed: there is a GPU, and the user does not request counts.
+    pub fn is_timed(&self) -> bool {
+        !self.by_counts && Gpu::present().is_some()
+    }
+}
+
+/// The progress of a search, for display.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The share of the budget that is spent.
+    pub spent: f64,
+    /// Rows of the calls that are being timed.
+    pub rows: usize,
+    /// The time of a row under the best schedule so far, in microseconds.
+    pub best: Option<f64>,
+}
