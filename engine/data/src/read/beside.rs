@@ -3,7 +3,8 @@
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::FieldRef;
 
-use super::{Precision, arrow, csv};
+use super::expect::Precision;
+use super::{arrow, csv};
 use crate::codes;
 use crate::error::{DataError, shorten};
 

@@ -3,7 +3,7 @@
 pub use sched_categories::Lookup;
 use sched_categories::{Categories, Cell, Form, Origin, Refusal, Words};
 
-use super::Batch;
+use super::batch::Batch;
 use super::columns::near::near;
 use crate::codes;
 use crate::error::{DataError, shorten};

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Source, open, unreadable};
+use super::open;
+use super::source::{Source, unreadable};
 use crate::codes;
 use crate::error::DataError;
 

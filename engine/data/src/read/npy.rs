@@ -12,9 +12,12 @@ use arrow_schema::Field;
 
 use self::element::Element;
 use super::arrow::{Real, put};
+use super::batch::Values;
+use super::expect::{Expect, Precision};
 use super::input::Input;
 use super::numbers::{batch_of_columns, batch_of_rows};
-use super::{Expect, Precision, Reader, Values, unreadable, within};
+use super::reader::{Reader, within};
+use super::source::unreadable;
 use crate::codes;
 use crate::error::{DataError, count};
 

@@ -7,9 +7,10 @@ use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
+use super::expect::Expect;
 use super::input::Input;
 use super::npy::Npy;
-use super::{Expect, Reading};
+use super::reader::Reading;
 use crate::codes;
 use crate::error::{DataError, shorten};
 
@@ -41,7 +42,7 @@ pub(super) fn open(
             .help("save it again with numpy.savez"));
     }
     let mut input = archive.into_inner();
-    input.seek(SeekFrom::Start(start)).map_err(|error| super::unreadable(name, &error))?;
+    input.seek(SeekFrom::Start(start)).map_err(|error| super::source::unreadable(name, &error))?;
     let stored = input.take(length);
     let content: Box<dyn Read> = match method {
         CompressionMethod::Stored => Box::new(stored),

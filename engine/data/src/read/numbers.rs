@@ -16,7 +16,9 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use super::arrow::{append, damaged, guarded, precision};
-use super::{Batch, Expect, Precision, Reader, Values};
+use super::batch::{Batch, Values};
+use super::expect::{Expect, Precision};
+use super::reader::Reader;
 use crate::error::DataError;
 
 impl Values {

@@ -5,8 +5,11 @@ use std::io::{self, Cursor, Seek};
 
 use bytes::Bytes;
 
+use super::expect::Expect;
 use super::input::Input;
-use super::{Expect, Reader, Reading, Source, arrow, csv, npy, npz, unreadable};
+use super::reader::{Reader, Reading};
+use super::source::{Source, unreadable};
+use super::{arrow, csv, npy, npz};
 use crate::codes;
 use crate::error::DataError;
 

@@ -5,8 +5,12 @@ use std::ops::Range;
 
 use arrow_schema::FieldRef;
 
+use super::batch::Batch;
+use super::expect::Expect;
 use super::numbers::collect;
-use super::{Batch, Expect, Reader, Reading, Source, beside, categories, folder, open};
+use super::reader::{Reader, Reading};
+use super::source::Source;
+use super::{beside, categories, folder, open};
 use crate::codes;
 use crate::error::{DataError, shorten};
 

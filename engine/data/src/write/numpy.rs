@@ -7,7 +7,8 @@ use arrow_array::ArrayRef;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::{Encode, Layout, Number, Numbers, Out};
+use super::encode::{Encode, Out};
+use super::layout::{Layout, Number, Numbers};
 
 /// Bytes before the elements: the header has room for any number of rows, which is known at the end only.
 const HEADER: usize = 128;

@@ -9,7 +9,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-use super::{Encode, Layout, Number, Numbers, Out};
+use super::encode::{Encode, Out};
+use super::layout::{Layout, Number, Numbers};
 
 /// Maximum numbers of a row group, which stays in memory until it is written.
 const MOST_NUMBERS: usize = 1 << 22;
@@ -53,7 +54,7 @@ impl Columns {
                 Numbers::Label(values) => {
                     let texts = values.iter().skip(at).step_by(results.max(1));
                     Arc::new(StringArray::from_iter_values(
-                        texts.map(|number| super::label(&self.labels, *number)),
+                        texts.map(|number| super::layout::label(&self.labels, *number)),
                     ))
                 }
             });

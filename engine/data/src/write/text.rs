@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use arrow_array::ArrayRef;
 
 use super::cells::Cells;
-use super::{Encode, Layout, Numbers, Out};
+use super::encode::{Encode, Out};
+use super::layout::{Layout, Numbers};
 
 /// Text that is written row by row.
 pub(super) struct Text {
@@ -81,7 +82,8 @@ impl Encode for Text {
             Numbers::I64(values) => self.rows(values, kept, |out, value| write!(out, "{value}")),
             Numbers::Label(values) => {
                 let labels = std::mem::take(&mut self.labels);
-                let written = self.rows(values, kept, |out, value| quote(out, super::label(&labels, *value)));
+                let written =
+                    self.rows(values, kept, |out, value| quote(out, super::layout::label(&labels, *value)));
                 self.labels = labels;
                 written
             }

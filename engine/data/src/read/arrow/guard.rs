@@ -9,7 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::shorten_error;
+use super::errors::shorten_error;
 use crate::codes;
 use crate::error::DataError;
 

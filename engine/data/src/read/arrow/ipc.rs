@@ -11,11 +11,14 @@ use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, RecordBatch as Header, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 
-use super::{Pieces, Plan, Table, damaged, guarded, index, unusable};
+use super::errors::{damaged, unusable};
+use super::{Pieces, Plan, Table, guarded, index};
 use crate::codes;
 use crate::error::DataError;
+use crate::read::expect::Expect;
 use crate::read::input::Input;
-use crate::read::{Expect, unreadable, within};
+use crate::read::reader::within;
+use crate::read::source::unreadable;
 
 /// First and last bytes of a file.
 pub(in crate::read) const MAGIC: &[u8] = b"ARROW1";

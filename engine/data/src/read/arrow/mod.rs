@@ -1,5 +1,6 @@
 //! Readers of files that store tables by columns: Parquet and Arrow.
 
+mod errors;
 mod guard;
 mod ipc;
 mod named;
@@ -15,14 +16,18 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use arrow_select::take::take;
 
+use self::errors::{quoted, unusable};
 use self::named::NamedColumn;
 use super::columns::matching::{Named, choose, find_kept, remark};
+use super::expect::Expect;
 use super::input::Input;
 use super::numbers::batch_of_columns;
-use super::{Expect, Reader, unreadable};
+use super::reader::Reader;
+use super::source::unreadable;
 use crate::codes;
-use crate::error::{DataError, count, shorten};
+use crate::error::{DataError, count};
 
+pub(super) use errors::damaged;
 pub(super) use guard::guarded;
 pub use guard::panics_are_errors;
 pub(super) use ipc::{MAGIC as ARROW_MAGIC, STREAM as ARROW_STREAM, open_file as open_arrow, open_stream};
@@ -284,36 +289,4 @@ fn unpacked(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         Some(dictionary) => take(dictionary.values(), dictionary.keys(), None),
         None => Ok(Arc::clone(column)),
     }
-}
-
-/// The error for a file whose parts contradict each other.
-pub(super) fn damaged(name: &str, why: &str) -> DataError {
-    DataError::new(codes::DAMAGED, name, format!("the file is damaged: {why}"))
-        .help("save or copy it again; if another program can read it, convert it to CSV")
-}
-
-/// The error for a file that the Arrow or Parquet crate cannot read.
-fn unusable(name: &str, error: &dyn std::fmt::Display) -> DataError {
-    let text = error.to_string();
-    if text.contains("feature") || text.contains("not supported") || text.contains("NYI") {
-        return DataError::new(
-            codes::UNKNOWN_FORMAT,
-            name,
-            format!("the file uses what schedc does not read: {}", shorten_error(&text)),
-        )
-        .help("save it again uncompressed, or compressed with snappy, gzip, zstd or lz4, and not encrypted");
-    }
-    damaged(name, &shorten_error(&text))
-}
-
-/// A crate's error message, shortened, since it may quote parts of the file.
-fn shorten_error(text: &str) -> String {
-    const MOST: usize = 160;
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect();
-    if text.chars().nth(MOST).is_some() { plain + "…" } else { plain }
-}
-
-/// A name from the file, for a message.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", shorten(name))
 }

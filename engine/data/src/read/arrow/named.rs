@@ -10,7 +10,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array};
 use arrow_schema::{DataType, Field};
 
-use super::{damaged, quoted};
+use super::errors::{damaged, quoted};
 use crate::error::DataError;
 use crate::read::categories::{Lookup, refused};
 use sched_categories::{Cell, Form, Refusal};

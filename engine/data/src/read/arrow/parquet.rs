@@ -13,10 +13,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 
-use super::{Pieces, Plan, Table, damaged, guarded, index, nesting, unusable};
+use super::errors::{damaged, unusable};
+use super::{Pieces, Plan, Table, guarded, index, nesting};
 use crate::error::DataError;
+use crate::read::expect::Expect;
 use crate::read::input::Input;
-use crate::read::{Expect, unreadable, within};
+use crate::read::reader::within;
+use crate::read::source::unreadable;
 
 /// First and last bytes of a file.
 pub(in crate::read) const MAGIC: &[u8] = b"PAR1";

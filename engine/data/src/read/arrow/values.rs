@@ -7,10 +7,10 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow_schema::{DataType, Field, FieldRef};
 
-use super::{damaged, quoted};
+use super::errors::{damaged, quoted};
 use crate::codes;
 use crate::error::DataError;
-use crate::read::Precision;
+use crate::read::expect::Precision;
 
 /// Rows of a block in the transposition of columns: both forms of a block stay in the L1 cache.
 const BLOCK: usize = 1024;

@@ -7,7 +7,7 @@ use sched_diagnostics::Code;
 use super::near::near;
 use crate::codes;
 use crate::error::{DataError, shorten};
-use crate::read::{Expect, Names};
+use crate::read::expect::{Expect, Names};
 
 /// The source of the names of columns, for messages.
 #[derive(Clone, Copy)]

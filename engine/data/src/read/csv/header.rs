@@ -3,31 +3,12 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use super::{Records, parse};
+use super::records::{Records, parse};
+use super::selection::Selection;
 use crate::codes;
 use crate::error::DataError;
 use crate::read::columns::matching::{Named, choose, find_kept};
-use crate::read::{Expect, Names};
-
-/// The cells of a line that make a row.
-pub(super) struct Selection {
-    /// Indices of the features' cells, in the model's order.
-    pub(super) columns: Vec<usize>,
-    /// Indices of the cells to copy to the results.
-    pub(super) kept: Vec<usize>,
-    /// The number of cells of each line.
-    pub(super) width: usize,
-    /// The header, if the file has one.
-    pub(super) header: Option<Vec<String>>,
-}
-
-impl Selection {
-    /// The names of the chosen columns.
-    pub(super) fn names(&self) -> Option<Vec<String>> {
-        let header = self.header.as_ref()?;
-        Some(self.columns.iter().filter_map(|&column| header.get(column)).cloned().collect())
-    }
-}
+use crate::read::expect::{Expect, Names};
 
 /// The interpretation of the first line.
 pub(super) struct First {

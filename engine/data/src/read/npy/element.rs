@@ -3,8 +3,8 @@
 use arrow_array::ArrowPrimitiveType;
 use arrow_array::types::Float16Type;
 
-use crate::read::Precision;
 use crate::read::arrow::Real;
+use crate::read::expect::Precision;
 
 /// A float of 2 bytes.
 type Half = <Float16Type as ArrowPrimitiveType>::Native;

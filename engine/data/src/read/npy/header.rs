@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use super::element::Element;
 use crate::codes;
 use crate::error::{DataError, shorten};
-use crate::read::unreadable;
+use crate::read::source::unreadable;
 
 /// The facts of a header.
 #[derive(Debug, PartialEq)]

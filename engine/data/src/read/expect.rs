@@ -1,0 +1,125 @@
+//! The rows that a model expects.
+
+use sched_categories::{Categories, Lookup, Origin};
+
+/// The knowledge of a model's feature names.
+#[derive(Clone, Copy, Debug)]
+pub enum Names<'a> {
+    /// Each feature has a name. Columns with names are matched by name.
+    Known(&'a [String]),
+    /// The features have no names: columns count by position.
+    None,
+    /// The library does not record whether features have names.
+    Unknown,
+}
+
+/// The rows that a model expects.
+#[derive(Clone, Copy, Debug)]
+pub struct Expect<'a> {
+    /// Columns of a row: the model's number of features.
+    pub columns: usize,
+    /// The features' names.
+    pub names: Names<'a>,
+    /// Whether columns count by position whatever the names say.
+    pub by_position: bool,
+    /// The precisions to which whole numbers are rounded.
+    pub whole: WholeNumbers,
+    /// The categories of features, if some have names. Text in a column becomes the code of its category.
+    pub categories: Option<&'a Categories>,
+    /// A number that counts as missing, in addition to NaN.
+    pub missing: Option<Missing>,
+}
+
+/// A precision of floating-point numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// 32 bits.
+    Single,
+    /// 64 bits.
+    #[default]
+    Double,
+}
+
+/// The precision to which whole numbers are rounded, once and from their own type, as the model's trainer
+/// does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WholeNumbers {
+    /// Precision of whole numbers in cells of tables.
+    pub of_tables: Precision,
+    /// Precision of whole numbers in elements of arrays.
+    pub of_arrays: Precision,
+}
+
+impl WholeNumbers {
+    /// Rounds whole numbers of tables and arrays to the same precision.
+    pub fn all(precision: Precision) -> WholeNumbers {
+        WholeNumbers { of_tables: precision, of_arrays: precision }
+    }
+}
+
+/// A number that counts as a missing value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Missing {
+    /// The number.
+    pub value: f64,
+    /// Whether values are rounded to single precision before the comparison. Set if the model reads such
+    /// rows.
+    pub single: bool,
+}
+
+impl<'a> Expect<'a> {
+    /// The expected rows of a model whose features have these names.
+    pub fn named(names: &'a [String]) -> Self {
+        Expect {
+            columns: names.len(),
+            names: Names::Known(names),
+            by_position: false,
+            whole: WholeNumbers::default(),
+            categories: None,
+            missing: None,
+        }
+    }
+
+    /// The expected rows of a model whose features have no names.
+    pub fn unnamed(columns: usize) -> Self {
+        Expect { columns, names: Names::None, ..Expect::named(&[]) }
+    }
+
+    /// The expected rows of a library that does not record whether features have names.
+    pub fn untold(columns: usize) -> Self {
+        Expect { columns, names: Names::Unknown, ..Expect::named(&[]) }
+    }
+
+    /// Matches columns by position if `insist` is true.
+    pub fn by_position(self, insist: bool) -> Self {
+        Expect { by_position: insist, ..self }
+    }
+
+    /// Sets the precisions to which whole numbers are rounded.
+    pub fn with_whole_numbers(self, whole: WholeNumbers) -> Self {
+        Expect { whole, ..self }
+    }
+
+    /// Adds the categories of a model that has names for them.
+    pub fn with_categories(self, categories: Option<&'a Categories>) -> Self {
+        Expect { categories, ..self }
+    }
+
+    /// Adds a number that stands for missing values, if there is one.
+    pub fn with_missing(self, missing: Option<Missing>) -> Self {
+        Expect { missing, ..self }
+    }
+
+    /// The look-up of category names in a feature's column, if its categories have names.
+    pub(super) fn lookup(&self, feature: usize) -> Option<Lookup<'a>> {
+        self.categories.and_then(|categories| categories.lookup(feature, Origin::Table))
+    }
+
+    /// The names by which columns are matched; `None` if columns count by position.
+    pub(crate) fn names_to_match(&self) -> Option<&'a [String]> {
+        match self.names {
+            Names::Known(names) if !self.by_position => Some(names),
+            _ => None,
+        }
+    }
+}

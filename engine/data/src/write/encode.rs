@@ -1,0 +1,18 @@
+//! The interface of the formats of tables.
+
+use std::io::{self, BufWriter, Write};
+
+use arrow_array::ArrayRef;
+
+use super::layout::Numbers;
+
+/// The buffered writer of a table's bytes.
+pub(super) type Out = BufWriter<Box<dyn Write + Send>>;
+
+/// The bytes of a table in one of the formats.
+pub(super) trait Encode {
+    /// Adds rows.
+    fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()>;
+    /// Adds what stands at the end.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}

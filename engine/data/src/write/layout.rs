@@ -1,0 +1,91 @@
+//! The layout of a table of results, and its numbers.
+
+use crate::read::KeptColumns;
+
+/// Numbers to write, in row-major order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Numbers<'a> {
+    /// Single precision: predictions, and margins of most models.
+    F32(&'a [f32]),
+    /// Double precision: margins of models that add in double precision.
+    F64(&'a [f64]),
+    /// Integers: leaf indices, and numbers of classes.
+    I32(&'a [i32]),
+    /// Wider integers: classes that have such labels.
+    I64(&'a [i64]),
+    /// Numbers of labels that are texts, see [`Layout::labels`].
+    Label(&'a [u32]),
+}
+
+impl Numbers<'_> {
+    pub(super) fn len(self) -> usize {
+        match self {
+            Numbers::F32(values) => values.len(),
+            Numbers::F64(values) => values.len(),
+            Numbers::I32(values) => values.len(),
+            Numbers::I64(values) => values.len(),
+            Numbers::Label(values) => values.len(),
+        }
+    }
+
+    /// The type of the numbers.
+    pub fn number(self) -> Number {
+        match self {
+            Numbers::F32(_) => Number::F32,
+            Numbers::F64(_) => Number::F64,
+            Numbers::I32(_) => Number::I32,
+            Numbers::I64(_) => Number::I64,
+            Numbers::Label(_) => Number::Label,
+        }
+    }
+}
+
+/// A type of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+    /// Integers of 32 bits.
+    I32,
+    /// Integers of 64 bits.
+    I64,
+    /// Texts, each a label of the table.
+    Label,
+}
+
+/// One of the labels.
+pub(super) fn label(labels: &[String], number: u32) -> &str {
+    labels.get(number as usize).map_or("", String::as_str)
+}
+
+/// The layout of a table of results.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The names of the columns, at least one.
+    pub headings: Vec<String>,
+    /// The type of their numbers.
+    pub number: Number,
+    /// The texts that a table of labels consists of.
+    pub labels: Vec<String>,
+    /// The columns of the input that stand before them.
+    pub kept: KeptColumns,
+}
+
+impl Layout {
+    /// Columns of one kind: a single one is named by the word itself, several are numbered.
+    pub fn of(heading: &str, columns: usize, number: Number, kept: KeptColumns) -> Layout {
+        let headings = match columns {
+            1 => vec![heading.to_owned()],
+            _ => (0..columns).map(|column| format!("{heading}_{column}")).collect(),
+        };
+        Layout { headings, number, labels: Vec::new(), kept }
+    }
+
+    /// Replaces numbers by texts.
+    #[must_use]
+    pub fn with_labels(self, labels: Vec<String>) -> Layout {
+        Layout { number: Number::Label, labels, ..self }
+    }
+}
