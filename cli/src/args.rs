@@ -10,6 +10,7 @@ mod package;
 mod predict;
 mod profile;
 mod rows;
+mod times;
 mod tune;
 mod values;
 mod verify;

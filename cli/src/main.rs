@@ -9,6 +9,7 @@ mod interrupt;
 mod model_rows;
 mod outputs;
 mod pages;
+mod stdout;
 mod terminal;
 mod version;
 
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
     internal::install();
     interrupt::install();
     if version::is_asked_for(std::env::args_os().skip(1)) {
-        return match commands::print(&version::details()) {
+        return match stdout::print(&version::details()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => ExitCode::from(failure.status()),
         };

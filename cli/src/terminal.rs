@@ -1,7 +1,7 @@
 //! Messages, findings and progress, all on standard error.
 
 use crate::args::{Color, Format};
-use crate::commands::print;
+use crate::stdout::print;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sched_lang::Checked;
 use sched_lang::diagnostics::{Diagnostic, Findings, Severity, concise, full, github, json, sarif};

@@ -49,7 +49,7 @@ fn files_have_the_format_of_their_ending() {
 
 #[test]
 fn python_runs_the_library_of_each_format() {
-    let script = text("cli/src/commands/verify/trainer.py");
+    let script = text("engine/verify/src/trainer.py");
     let functions =
         script.lines().filter_map(|line| line.strip_prefix("def ")?.split_once("(numpy, library,"));
     let functions: BTreeSet<&str> = functions.map(|(name, _)| name).collect();

@@ -1,5 +1,6 @@
 //! The arguments of `schedc bench`.
 
+use super::times::parse_time;
 use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
@@ -115,15 +116,6 @@ impl Bench {
     }
 }
 
-/// A time as people write it: `500ms`, `1.5s`, `2m`.
-pub fn parse_time(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
-    let known = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
-    let (number, seconds) = known.ok_or("write a number with a unit, for example 500ms or 2s")?;
-    let number: f64 = number.parse().map_err(|_| format!("`{number}` is no number"))?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is no time to wait"))
-}
-
 /// `ROWS`, `ROWS=64,128`, `3:21` or `3:21=2,4`.
 fn parse_sweep(text: &str) -> Result<NumberSweep, String> {
     let (name, values) = text.split_once('=').map_or((text, None), |(name, values)| (name, Some(values)));
@@ -140,17 +132,8 @@ fn parse_sweep(text: &str) -> Result<NumberSweep, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_sweep, parse_time};
+    use super::parse_sweep;
     use schedc_measure::ledger::{NumberSweep, SweepNumber};
-    use std::time::Duration;
-
-    #[test]
-    fn times_have_units() {
-        let time = |text| parse_time(text).ok().map(|time| time.as_millis());
-        assert_eq!([time("500ms"), time("1.5s"), time("2m")], [Some(500), Some(1500), Some(120_000)]);
-        assert_eq!(parse_time("0s"), Ok(Duration::ZERO));
-        assert!(["", "5", "s", "-1s", "NaNs", "1e99s"].iter().all(|text| parse_time(text).is_err()));
-    }
 
     #[test]
     fn sweeps_name_a_param_or_a_place() {

@@ -1,6 +1,6 @@
 //! The arguments of `schedc explain-speed`.
 
-use super::bench::parse_time;
+use super::times::parse_time;
 use super::{MOST_THREADS, ModelOptions, RowType, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;

@@ -1,7 +1,7 @@
 //! `schedc lock`, and how other commands use a lock.
 
 use super::ModelOptions;
-use super::bench::parse_time;
+use super::times::parse_time;
 use clap::{ArgGroup, Args};
 use schedc_driver::LockUse;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! The arguments of `schedc tune` and `schedc calibrate`.
 
-use super::bench::parse_time;
+use super::times::parse_time;
 use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_llvm::Cpu;

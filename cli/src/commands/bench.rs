@@ -9,10 +9,10 @@ mod race;
 mod run;
 pub mod table;
 
-use super::print;
 use crate::args::Bench;
 use crate::environment;
 use crate::outputs::{is_same, keep};
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use run::BenchRun;
 use schedc_data::write_atomically;

@@ -1,8 +1,8 @@
 //! `schedc calibrate`: measures the costs of this machine's instructions and memory.
 
-use super::print;
 use crate::args::Calibrate;
 use crate::environment;
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_llvm::Cpu;
 use schedc_data::write_atomically;

@@ -1,8 +1,9 @@
 //! `schedc check`: reports the mistakes in schedules, and corrects them with --fix.
 
-use super::{model_to_look_with, print};
+use super::model_to_look_with;
 use crate::args::Check;
 use crate::files::schedules;
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::apply::fix_all;
 use sched_lang::diagnostics::{Applicability, Diagnostic, Severity};

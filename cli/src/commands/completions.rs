@@ -1,7 +1,7 @@
 //! `schedc completions`: prints scripts with which shells complete the command line.
 
-use super::print_bytes;
 use crate::args::{Cli, Completions};
+use crate::stdout::print_bytes;
 use clap::CommandFactory;
 use schedc_driver::Failure;
 

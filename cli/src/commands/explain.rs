@@ -1,8 +1,8 @@
 //! `schedc explain`: prints the page of a code.
 
-use super::print;
 use crate::args::Explain;
 use crate::pages::{all, find};
+use crate::stdout::print;
 use schedc_driver::Failure;
 
 /// Runs the command.

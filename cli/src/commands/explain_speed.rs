@@ -2,10 +2,11 @@
 //! variations.
 
 use super::bench::table::micros;
+use super::load_job;
 use super::timed_rows::{filled, rows_of};
-use super::{load_job, print};
 use crate::args::ExplainSpeed;
 use crate::environment;
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_ir::Compiled;

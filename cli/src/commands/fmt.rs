@@ -1,8 +1,8 @@
 //! `schedc fmt`: formats schedules.
 
-use super::print;
 use crate::args::Fmt;
 use crate::files::schedules;
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::check_syntax;
 use schedc_data::write_atomically;

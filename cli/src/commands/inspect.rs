@@ -5,8 +5,8 @@ mod library;
 mod loader;
 mod memory;
 
-use super::print;
 use crate::args::Inspect;
+use crate::stdout::print;
 use library::{Library, is_library};
 use sched_diagnostics::internal;
 use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summarize};

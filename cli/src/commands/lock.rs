@@ -1,18 +1,19 @@
 //! `schedc lock`: lists, checks, merges and renews measured schedules in a lock file.
 
 mod check;
+pub mod files;
 mod list;
 mod upgrade;
 
-use super::print;
 use crate::args;
+use crate::stdout::print;
 use crate::terminal::Terminal;
+use files::write;
 use sched_diagnostics::{Diagnostic, Place, usage};
-use schedc_data::write_atomically;
 use schedc_driver::Failure;
+use schedc_driver::lock::Lock;
 use schedc_driver::lock::merge::{Merged, merge, resolve};
-use schedc_driver::lock::{Entry, Lock};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs `schedc lock`.
 pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
@@ -30,16 +31,6 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     }
     let lock = Lock::read(&args.file)?;
     print(&if args.json { list::json(&lock) } else { list::text(&lock) })
-}
-
-/// Writes a lock to a temporary file, which then replaces the lock.
-pub fn write(lock: &Lock, path: &Path) -> Result<(), Failure> {
-    Ok(write_atomically(path, |out| out.write_all(lock.text().as_bytes()))?)
-}
-
-/// The file of an entry's model.
-fn model_of(entry: &Entry, lock: &Path) -> PathBuf {
-    lock.parent().unwrap_or(Path::new("")).join(&entry.key.model)
 }
 
 /// Merges three versions of a lock as a merge driver of git: the result replaces `ours`.

@@ -19,7 +19,6 @@ pub mod package;
 pub mod predict;
 pub mod profile;
 pub mod show;
-mod simulate;
 pub mod timed_rows;
 pub mod tune;
 pub mod verify;
@@ -32,9 +31,7 @@ use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
-use schedc_data::codes;
 use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, PendingJob, Reporter, Source};
-use std::io::Write;
 use std::path::Path;
 
 /// Loads the model and the schedule of a command line. Without a schedule, schedc chooses one for the
@@ -113,21 +110,4 @@ pub fn look(
     let errors = terminal.report(source, &checked, least);
     let nests = checked.nests.filter(|_| errors == 0).ok_or(Failure::Findings)?;
     Ok((nests, lineages))
-}
-
-/// Prints to standard output. A reader that has gone away, such as `head`, is not an error.
-pub fn print(text: &str) -> Result<(), Failure> {
-    print_bytes(text.as_bytes())
-}
-
-/// Writes bytes to standard output like [`print()`].
-pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            let message = format!("it cannot be written: {error}");
-            Err(Failure::new(codes::UNWRITABLE, message, "redirect it to a file").of("standard output"))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,6 +1,7 @@
 //! `schedc package`: puts a library into a folder that a model server loads.
 
 mod facts;
+mod files;
 mod mlserver;
 mod triton;
 
@@ -8,22 +9,11 @@ use crate::args::{Package, Server};
 use crate::commands::inspect;
 use crate::terminal::Terminal;
 use facts::Facts;
-use sched_diagnostics::usage;
+use files::{keep_foreign, manifest};
 use schedc_data::replace_folder;
 use schedc_driver::Failure;
 use schedc_driver::Model;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// Name of the manifest, which lists the files that this command wrote to the folder.
-const MANIFEST: &str = "schedc.json";
-/// Most levels of folders that are searched for foreign files; folders of this command have two.
-const MOST_DEPTH: usize = 8;
-
-/// Files: path below the folder, and content.
-type Files = Vec<(PathBuf, Vec<u8>)>;
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &Package, terminal: &Terminal) -> Result<(), Failure> {
@@ -77,61 +67,4 @@ fn name_of(args: &Package) -> Result<String, Failure> {
         message,
         "name it with --name: letters, digits, `_`, `-` and `.`, a letter or digit first",
     ))
-}
-
-fn manifest(files: &Files) -> (PathBuf, Vec<u8>) {
-    let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    let text = format!("{:#}\n", json!({ "schedc": env!("CARGO_PKG_VERSION"), "files": names }));
-    (PathBuf::from(MANIFEST), text.into_bytes())
-}
-
-/// Refuses to replace a file, or a folder that has files of others.
-fn keep_foreign(folder: &Path) -> Result<(), Failure> {
-    let refused = |what: &str| {
-        let message = format!("{} {what}, which schedc has not written", folder.display());
-        Failure::new(
-            usage::FOREIGN_FOLDER,
-            message,
-            "name a folder that does not exist yet with --out, or move those files away",
-        )
-    };
-    match fs::symlink_metadata(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Ok(found) if !found.is_dir() => return Err(refused("is a file or a link")),
-        _ => {}
-    }
-    let mut found = BTreeSet::new();
-    list(folder, Path::new(""), MOST_DEPTH, &mut found).map_err(|error| {
-        Failure::unreadable(
-            folder.display(),
-            format!("the folder cannot be read: {error}"),
-            "choose another one",
-        )
-    })?;
-    let own: Option<Value> =
-        fs::read(folder.join(MANIFEST)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let mut own: BTreeSet<PathBuf> = own
-        .iter()
-        .flat_map(|own| own["files"].as_array().into_iter().flatten())
-        .filter_map(|name| name.as_str().map(PathBuf::from))
-        .collect();
-    own.insert(PathBuf::from(MANIFEST));
-    match found.difference(&own).next() {
-        Some(foreign) => Err(refused(&format!("has the file {}", foreign.display()))),
-        None => Ok(()),
-    }
-}
-
-/// All files below a folder, except for Python's compiled modules.
-fn list(folder: &Path, within: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder.join(within))? {
-        let entry = entry?;
-        let path = within.join(entry.file_name());
-        if !entry.file_type()?.is_dir() || depth == 0 {
-            found.insert(path);
-        } else if entry.file_name() != "__pycache__" {
-            list(folder, &path, depth - 1, found)?;
-        }
-    }
-    Ok(())
 }

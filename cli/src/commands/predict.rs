@@ -1,23 +1,24 @@
 //! `schedc predict`: predicts rows with a model or a library.
 
 mod base_margin;
+mod jit_by_rows;
 mod labels;
-mod predictor;
+mod launches;
 mod run;
 
 use super::find_job;
-use super::simulate::Simulator;
 use crate::args::{Predict, ScheduleOptions};
 use crate::environment;
 use crate::model_rows::{categories_of_library, expected_of, missing_in, whole_numbers_of_library};
 use crate::outputs::{keep, keep_folder};
 use crate::terminal::Terminal;
 use base_margin::Origin;
+use jit_by_rows::JitByRows;
 use labels::Labels;
-use predictor::{JitByRows, PIECE};
 use run::{Input, PredictRun, Second, print_notes, rows_of_batch};
 use sched_forest::Float;
 use sched_ir::Compiled;
+use sched_ir::interp::LaunchCost;
 use sched_ir::lir::KernelKind;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Jit, Library};
@@ -29,13 +30,12 @@ use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile_for, entry_info, for_one_call_of, into_memory};
 use schedc_driver::outputs::{counts, walk};
-use schedc_driver::{Job, Lookup, PendingJob, Source, machines};
+use schedc_driver::predictor::ROWS_OF_CALL;
+use schedc_driver::{Job, Lookup, PendingJob, Predictor, Simulator, Source, machines};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-pub use predictor::Predictor;
 
 /// Runs the command.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
@@ -216,12 +216,22 @@ fn simulated(
     let PredictRun { args, terminal, .. } = run;
     run.predict(simulator, rows, compiling).map_err(|failure| simulator.failure().unwrap_or(failure))?;
     if let Some(report) = &args.report {
-        simulator.write(report)?;
+        write_launches(&simulator.costs(), report)?;
     }
     if !args.quiet {
-        simulator.report(terminal);
+        launches::lines(&simulator.costs()).iter().for_each(|line| terminal.say(line));
     }
     Ok(())
+}
+
+/// Writes the costs of launches as JSON.
+fn write_launches(costs: &[LaunchCost], path: &Path) -> Result<(), Failure> {
+    let text = format!("{:#}\n", launches::json(costs));
+    std::fs::write(path, text).map_err(|error| {
+        let message = format!("the report cannot be written: {error}");
+        let help = "name a file in a folder that can be written";
+        Failure::new(schedc_data::codes::UNWRITABLE, message, help).of(path.display())
+    })
 }
 
 /// Columns of the input that are not features: the kept ones, and those of a base margin.
@@ -259,7 +269,7 @@ fn rows<'a>(
     let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref(), by_column };
     let base_margin = origin.map(|origin| origin.open(widths.margins, args)).transpose()?;
     let mut stream = RowStream::open(&RowSource::from_argument(&args.rows.input), expect, reading)?;
-    let most = rows_of_batch(PIECE, expect.columns, widths.outputs);
+    let most = rows_of_batch(ROWS_OF_CALL, expect.columns, widths.outputs);
     let first = stream.next(most)?;
     // A stream of unknown length may end after a short batch. The next batch shows whether it does.
     let is_few = stream.rows().is_none() && first.as_ref().is_none_or(|batch| batch.rows < most);
@@ -332,12 +342,6 @@ fn schedule_of(library: &Library) -> String {
 /// The feature names of a library's model; `None` for libraries of early releases, which do not record them.
 fn names_of(library: &Library) -> Option<Vec<String>> {
     serde_json::from_value(about(library)["model"]["feature_names"].take()).ok()
-}
-
-/// The order of accumulation in a description of a model.
-pub fn schedule_order(info: &str) -> String {
-    let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
-    about["order"].as_str().unwrap_or_default().to_string()
 }
 
 /// The number `value` as a missing value of a library's rows.

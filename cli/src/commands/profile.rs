@@ -1,9 +1,9 @@
 //! `schedc profile`: counts the rows that reach each leaf.
 
-use super::print;
 use crate::args::Profile;
 use crate::model_rows::{expected_of, missing_in};
 use crate::outputs::keep;
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_diagnostics::internal;
 use schedc_data::{Source, Values, read_rows, write_atomically};

@@ -1,7 +1,8 @@
 //! `schedc show`: prints the loop nest or the lineage of a schedule.
 
-use super::{look, model_to_look_with, print};
+use super::{look, model_to_look_with};
 use crate::args::{Show, What};
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::Severity;
 use sched_lang::show::{lineages_json, show_lineages, until_line};

@@ -1,9 +1,9 @@
 //! `schedc tune`: searches for fast schedules by the cost model and by timing.
 
-use super::print;
 use super::timed_rows::{filled, rows_of};
 use crate::args::{GpuStrategy, Tune};
 use crate::outputs::keep;
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use crate::{environment, interrupt};
 use sched_forest::Float;
@@ -136,7 +136,7 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
             lock.put(Entry::of(key, model, args.cpu, &best.schedule, measured)?);
         }
     }
-    super::lock::write(&lock, path)
+    super::lock::files::write(&lock, path)
 }
 
 /// The state of the search to resume, or a new state.

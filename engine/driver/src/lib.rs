@@ -15,7 +15,9 @@ pub mod lock;
 pub mod machines;
 pub mod model;
 pub mod outputs;
+pub mod predictor;
 pub mod schedule;
+pub mod simulator;
 pub mod versions;
 
 pub use choice::CodeDestination;
@@ -23,4 +25,6 @@ pub use failure::Failure;
 pub use job::{Job, Lookup, PendingJob, Reporter};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
+pub use predictor::Predictor;
 pub use schedule::{ScheduleValues, Source};
+pub use simulator::Simulator;

@@ -46,15 +46,15 @@ pub fn compile_all(model: &Model, cpu: Cpu, drafts: &[Draft]) -> Vec<Result<Cont
 }
 
 /// The cost model's predictions for calls of one model.
-pub struct Predictor {
+pub struct CostPredictor {
     facts: Facts,
     machine: Machine,
 }
 
-impl Predictor {
+impl CostPredictor {
     /// One for a model and a processor.
-    pub fn new(model: &Model, cpu: Cpu) -> Predictor {
-        Predictor { facts: Facts::of(model.forest()), machine: machines::of(cpu) }
+    pub fn new(model: &Model, cpu: Cpu) -> CostPredictor {
+        CostPredictor { facts: Facts::of(model.forest()), machine: machines::of(cpu) }
     }
 
     /// The cycles of a call, by its rows and threads; `None` for nests that do not compile or are for a GPU.

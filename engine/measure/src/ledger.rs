@@ -4,9 +4,11 @@
 mod advice;
 mod entrants;
 mod plan;
+mod question;
 mod ranking;
 mod table;
 
+pub use question::{NumberSweep, Question, Subject, SweepNumber};
 pub use table::{
     Ablation, Advice, Baselines, Figure, Ledger, Predicted, PredictedAdvice, PrefixLine, State, Sweep, Table,
     Tried,
@@ -17,74 +19,12 @@ use crate::rows::Ordered;
 use entrants::Entrants;
 use plan::{Plan, Times};
 use sched_lang::variations::Variations;
-use sched_lang::{Options, Supported, Target};
-use sched_llvm::Cpu;
-use schedc_driver::{CodeDestination, Failure, Model, ScheduleValues, Source};
+use schedc_driver::Failure;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// Rows per call for a schedule outside of all blocks, if the user gives no number.
 const ROWS: usize = 1024;
-
-/// The experiments of a ledger.
-#[derive(Clone, Debug, Default)]
-pub struct Question {
-    /// Whether to time the nest after each directive, for the directive's gain.
-    pub prefixes: bool,
-    /// Whether to time the schedule without each directive, for the loss.
-    pub ablations: bool,
-    /// Threads of the calls for which to search better directives; `None` for no search.
-    pub advice: Option<usize>,
-    /// Numbers of the schedule to replace by others.
-    pub sweeps: Vec<NumberSweep>,
-    /// Rows per call; if empty, one size that suits each schedule of the text.
-    pub batches: Vec<usize>,
-}
-
-/// A number of the schedule, and values to try in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NumberSweep {
-    /// The number to replace.
-    pub number: SweepNumber,
-    /// The values to try; if empty, values near the present one.
-    pub values: Vec<i64>,
-}
-
-/// A number of a schedule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SweepNumber {
-    /// The value of a param.
-    Param(String),
-    /// The number at a line and a column, both from 1.
-    At(usize, usize),
-}
-
-/// A schedule with its model, its target and its processor.
-#[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// The model, for the type of the rows.
-    pub model: &'a Model,
-    /// The schedule, which has no errors.
-    pub source: &'a Source,
-    /// Values of params and properties from the command line.
-    pub values: &'a ScheduleValues,
-    /// The target of its code.
-    pub target: &'a Target,
-    /// The processor.
-    pub cpu: Cpu,
-}
-
-impl Subject<'_> {
-    fn options(&self) -> Options {
-        let options = Source::options(Some(self.model), self.values);
-        Options { supported: Supported::Compilable, target: Some(self.target.clone()), ..options }
-    }
-
-    /// The schedule that schedc chooses.
-    fn chosen(&self) -> Source {
-        Source::chosen_for(self.model, Some(self.target), self.cpu, CodeDestination::Artefact)
-    }
-}
 
 /// The compiled code for a question. All code is compiled before the first timing.
 pub struct Prepared {

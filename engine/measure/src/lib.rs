@@ -13,7 +13,7 @@ pub mod race;
 pub mod rows;
 pub mod samples;
 
-pub use code::{Draft, Predictor, compile_all};
+pub use code::{CostPredictor, Draft, compile_all};
 pub use draw::{DRAWN_FROM, draw};
 pub use race::{Contender, Progress, Rule, Timing, Workload, race};
 pub use rows::{Numbers, Order, Ordered};

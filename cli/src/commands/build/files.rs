@@ -1,10 +1,11 @@
 //! Files that `schedc build` writes: the artefact, its C header and its pkg-config file.
 
 use crate::args::{Build, Emit};
-use crate::commands::{Job, print_bytes};
 use crate::outputs::{Beside, PKG_CONFIG_MARK, is_same, keep, keep_foreign};
+use crate::stdout::print_bytes;
 use crate::terminal::Terminal;
 use schedc_data::write_together;
+use schedc_driver::Job;
 use schedc_driver::failure::Failure;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

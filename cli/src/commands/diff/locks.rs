@@ -1,8 +1,8 @@
 //! Compares entries of locks, and whole locks.
 
-use super::{Side, changes};
+use super::side::{Side, changes};
 use crate::args::{Diff, ModelChoice};
-use crate::commands::print;
+use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::diff::{diff_by_rows_json, show_diff_by_rows};
 use schedc_driver::lock::{Entry, Key, Lock};

@@ -1,7 +1,7 @@
 //! `schedc ir --serve`: answers editors' requests for stages of schedules. Reads the model once, and again
 //! when its file has changed. Compiles one kernel only.
 
-use super::stage_text;
+use super::stages::stage_text;
 use crate::args::{Ir, Stage};
 use clap::ValueEnum;
 use sched_ir::lir::KernelKind;
@@ -10,7 +10,7 @@ use sched_lang::{Supported, Target};
 use sched_nest::{Nest, Variants};
 use schedc_driver::compile::compile;
 use schedc_driver::{Failure, Model, Source, machines};
-use schedc_measure::Predictor;
+use schedc_measure::CostPredictor;
 use serde::Deserialize;
 use serde_json::json;
 use std::fs;
@@ -39,7 +39,7 @@ const MOST: usize = 256;
 struct LoadedModel {
     stamp: Stamp,
     model: Model,
-    predictor: Predictor,
+    predictor: CostPredictor,
     /// Cached costs: nest, rows per call, cycles.
     costs: Vec<(Nest, usize, f64)>,
 }
@@ -89,7 +89,7 @@ fn model<'k>(
         None => {
             let model =
                 Model::read(path, &args.reading.options())?.profiled(args.values.profile.as_deref())?;
-            let predictor = Predictor::new(&model, args.cpu);
+            let predictor = CostPredictor::new(&model, args.cpu);
             LoadedModel { stamp, model, predictor, costs: Vec::new() }
         }
     };

@@ -1,6 +1,6 @@
 //! `schedc lock --check`: checks that schedc wrote the entries, and that they match their models.
 
-use super::model_of;
+use super::files::model_of;
 use crate::args;
 use crate::terminal::Terminal;
 use sched_diagnostics::{Diagnostic, Place, Severity, usage};

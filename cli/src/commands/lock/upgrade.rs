@@ -1,6 +1,6 @@
 //! `schedc lock --upgrade`: measures an entry again.
 
-use super::{model_of, write};
+use super::files::{model_of, write};
 use crate::args;
 use crate::commands::timed_rows::{drawn, filled};
 use crate::terminal::Terminal;

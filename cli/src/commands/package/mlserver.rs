@@ -1,7 +1,7 @@
 //! Model folders of MLServer.
 
-use super::Files;
 use super::facts::{Element, Facts, Tensor};
+use super::files::Files;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Model repositories of Triton.
 
-use super::Files;
 use super::facts::{Element, Facts, Tensor};
+use super::files::Files;
 use std::fmt::Write;
 use std::path::Path;
 

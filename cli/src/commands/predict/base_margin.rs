@@ -1,11 +1,14 @@
 //! Base margins that come with the rows: columns of the input, or a separate array.
 
-use super::run::PIECES;
 use crate::args::Predict;
 use sched_llvm::Rows;
-use schedc_data::{Batch, DataError, Expect, Number, Reading, RowStream, Source};
+use sched_llvm::runtime::Dtype;
+use schedc_data::{Batch, DataError, Expect, Reading, RowStream, Source};
 use schedc_driver::Failure;
 use std::path::Path;
+
+/// Most rows of a separate array that are read at a time.
+const PIECES: usize = 1 << 16;
 
 /// The origin of a base margin, as an argument names it.
 pub enum Origin {
@@ -88,8 +91,8 @@ impl Begin {
 }
 
 impl BaseMargin {
-    /// The base margin of a batch.
-    pub fn next(&mut self, batch: &Batch, number: Number) -> Result<Begin, Failure> {
+    /// The base margin of a batch, for sums of type `element`.
+    pub fn next(&mut self, batch: &Batch, element: Dtype) -> Result<Begin, Failure> {
         let values = match &mut self.array {
             None => batch.beside.clone(),
             Some((stream, name)) => {
@@ -110,8 +113,8 @@ impl BaseMargin {
             }
         };
         debug_assert_eq!(values.len(), batch.rows * self.margins);
-        Ok(match number {
-            Number::F64 => Begin::F64(values),
+        Ok(match element {
+            Dtype::F64 => Begin::F64(values),
             _ => Begin::F32(values.into_iter().map(|value| value as f32).collect()),
         })
     }

@@ -3,19 +3,15 @@
 
 use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
-use super::predictor::Predictor;
 use crate::args::Predict;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
 use sched_llvm::column::{Column, ColumnValues};
-use sched_llvm::runtime::{Element, Kind};
+use sched_llvm::runtime::{Dtype, Element, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
-use schedc_driver::Failure;
+use schedc_driver::{Failure, Predictor};
 use std::time::{Duration, Instant};
-
-/// Most rows of a separate array that are read at a time.
-pub const PIECES: usize = 1 << 16;
 
 /// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
 const MOST_NUMBERS: usize = 1 << 23;
@@ -100,7 +96,7 @@ impl PredictRun<'_> {
             ));
         }
         let is_class = kind.element() == Element::Class;
-        let number = if is_class { Number::I32 } else { predictor.number(kind) };
+        let number = if is_class { Number::I32 } else { number_of(predictor.output_type(kind)) };
         let Input { mut stream, first, mut second, mut base_margin } = input;
         let layout = self.labels.layout(kind, columns, number, stream.kept());
         // The first results create the file, so a failed run leaves none.
@@ -111,7 +107,7 @@ impl PredictRun<'_> {
         let mut next = first;
         while let Some(batch) = next {
             let since = Instant::now();
-            let begin = base_margin.as_mut().map(|base| base.next(&batch, predictor.number(Kind::Raw)));
+            let begin = base_margin.as_mut().map(|base| base.next(&batch, predictor.output_type(Kind::Raw)));
             let begin = begin.transpose()?.filter(|_| !kind.walks_itself());
             let results = self.batch(predictor, kind, &batch, begin.as_ref(), columns)?;
             spent += since.elapsed();
@@ -154,10 +150,10 @@ impl PredictRun<'_> {
         columns: usize,
     ) -> Result<Predictions, Failure> {
         let n = batch.rows;
-        let mut results = match predictor.number(kind) {
-            Number::F32 => Predictions::F32(filled(0.0, n, columns)?),
-            Number::F64 => Predictions::F64(filled(0.0, n, columns)?),
-            _ => Predictions::I32(filled(0, n, columns)?),
+        let mut results = match predictor.output_type(kind) {
+            Dtype::F32 => Predictions::F32(filled(0.0, n, columns)?),
+            Dtype::F64 => Predictions::F64(filled(0.0, n, columns)?),
+            Dtype::I32 => Predictions::I32(filled(0, n, columns)?),
         };
         let columns: Vec<Column> = batch.columns.iter().map(column).collect();
         let rows = match &batch.values {
@@ -199,6 +195,15 @@ impl PredictRun<'_> {
 pub fn print_notes(stream: &mut RowStream<'_>, terminal: &Terminal) {
     for note in stream.notes() {
         terminal.say(&format!("note: {note}"));
+    }
+}
+
+/// The number type of an element type.
+fn number_of(element: Dtype) -> Number {
+    match element {
+        Dtype::F32 => Number::F32,
+        Dtype::F64 => Number::F64,
+        Dtype::I32 => Number::I32,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Nests that are to be timed, each once: many texts have the same nest.
 
-use crate::code::{Draft, Predictor, compile_all};
+use crate::code::{CostPredictor, Draft, compile_all};
 use crate::race::Contender;
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -31,7 +31,7 @@ impl Entrants {
 
     /// Says what calls of each cost, without making any code.
     pub fn predict(&mut self, model: &Model, cpu: Cpu, calls: (usize, usize)) {
-        self.cycles = Predictor::new(model, cpu).all(model, &self.drafts, calls);
+        self.cycles = CostPredictor::new(model, cpu).all(model, &self.drafts, calls);
     }
 
     /// Predicted cycles of a call of an entrant; `None` without a prediction.

@@ -2,8 +2,8 @@
 
 use super::advice;
 use super::entrants::Entrants;
+use super::question::{NumberSweep, Question, Subject, SweepNumber};
 use super::table::{Ablation, Baselines, Figure, PrefixLine, State, Sweep, Table, Tried};
-use super::{NumberSweep, Question, Subject, SweepNumber};
 use crate::samples::Quartiles;
 use sched_diagnostics::Diagnostic;
 use sched_lang::Supported;

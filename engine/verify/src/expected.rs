@@ -5,6 +5,7 @@ use sched_forest::{
     predict_margins, predict_trees,
 };
 use sched_llvm::runtime::Kind;
+use schedc_data::Values;
 use std::thread::Builder;
 
 /// Results of rows, widened.
@@ -25,8 +26,19 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Walks rows of a forest.
+    ///
+    /// # Errors
+    /// When the walker refuses the rows.
+    pub fn of(forest: &Forest, rows: &Values) -> Result<Expected, WalkError> {
+        match rows {
+            Values::F32(values) => Expected::new(forest, values),
+            Values::F64(values) => Expected::new(forest, values),
+        }
+    }
+
     /// Walks all rows, in two threads if the system allows.
-    pub fn new<X: Real + Sync>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
+    fn new<X: Real + Sync>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
         let count = rows.len() / forest.num_features.max(1);
         let (first, second) = rows.split_at(count / 2 * forest.num_features);
         let (first, second) = std::thread::scope(|scope| {

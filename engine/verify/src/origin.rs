@@ -1,10 +1,9 @@
 //! Locates the origin of a difference: row, tree, node, feature and value.
 
-use super::calls::Difference;
+use crate::calls::Difference;
 use sched_forest::{Comparison, Float, Forest, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_llvm::runtime::{Element, Kind};
+use sched_llvm::runtime::Kind;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// Most sums that are tried to find the leaf that explains a wrong margin.
 const MOST_TRIES: usize = 1 << 26;
@@ -70,57 +69,6 @@ impl ExplainedDifference {
             _ => None,
         };
         ExplainedDifference { difference, alone, row, turn }
-    }
-
-    /// The origin of the difference as text.
-    pub fn describe(&self) -> String {
-        let Difference { kind, column, found, expected, shape, .. } = self.difference;
-        let (noun, verb) = (kind.heading(), kind.verb());
-        let mut text = match kind.element() {
-            // The walk, which follows, names both leaves.
-            Element::Leaf => String::new(),
-            Element::Class => format!("  {noun} {column} {verb} {found}, not {expected}\n"),
-            Element::Result | Element::Sum => {
-                let (found_bits, expected_bits) = (bits(found), bits(expected));
-                format!(
-                    "  {noun} {column} {verb} {found:?} ({found_bits}), not {expected:?} ({expected_bits})\n"
-                )
-            }
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "  call        {shape}; {}",
-            match self.alone {
-                true => "the row alone differs, too",
-                false => "the row alone does not differ",
-            }
-        );
-        if let Some(turn) = &self.turn {
-            let perhaps = if turn.from_margin { ", as the margin tells" } else { "" };
-            let _ = writeln!(
-                text,
-                "  tree {}      ends in leaf {}, not in leaf {}{perhaps}",
-                turn.tree, turn.found, turn.expected
-            );
-            match &turn.node {
-                Some(test) => {
-                    let name = test.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
-                    let side = if test.left { "left" } else { "right" };
-                    let _ = writeln!(
-                        text,
-                        "  node        at depth {}: feature {}{name} is {:?} ({}), and goes {side} at `{}`",
-                        test.depth,
-                        test.feature,
-                        test.value,
-                        bits(test.value),
-                        test.test
-                    );
-                }
-                None => text += "  node        there is no such leaf in the tree\n",
-            }
-        }
-        text
     }
 
     /// The origin of the difference as JSON.

@@ -1,10 +1,11 @@
 //! Calls of all shapes, which together run all code of a model: many numbers of rows, strides, threads.
 
-use super::expected::Expected;
-use crate::commands::predict::Predictor;
-use sched_llvm::runtime::Kind;
+use crate::expected::Expected;
+use crate::rows::count;
+use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
-use schedc_data::{Number, Values};
+use schedc_data::Values;
+use schedc_driver::Predictor;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Instant;
@@ -150,6 +151,9 @@ impl Calls<'_> {
     }
 
     /// Makes all calls with a block of rows.
+    ///
+    /// # Errors
+    /// The code's message if a call fails.
     pub fn run(
         &self,
         rows: &Values,
@@ -157,10 +161,7 @@ impl Calls<'_> {
         expected: &Expected,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
-        let count = match rows {
-            Values::F32(values) => values.len() / features.max(1),
-            Values::F64(values) => values.len() / features.max(1),
-        };
+        let count = count(rows, features);
         let mut passes = self.passes(count);
         let bounds = self.counts.iter().filter(|rows| !self.slow && !COUNTS.contains(rows) && **rows < count);
         passes.extend(bounds.map(|rows| Pass {
@@ -234,6 +235,9 @@ impl Calls<'_> {
     }
 
     /// A call on rows from `first` on; after the last row, the rows repeat.
+    ///
+    /// # Errors
+    /// The code's message if the call fails.
     pub fn call(
         &self,
         kind: Kind,
@@ -262,19 +266,18 @@ impl Calls<'_> {
         // writes behind the results.
         const MARK: i32 = i32::MIN + 7;
         let mark = f64::from(MARK);
-        let mut found: Vec<f64> = match (kind, self.code.number(kind)) {
-            (_, Number::F32) => {
+        let mut found: Vec<f64> = match self.code.output_type(kind) {
+            Dtype::F32 => {
                 let mut out = vec![MARK as f32; room];
                 call(Results::F32(&mut out))?;
                 out.into_iter().map(f64::from).collect()
             }
-            (_, Number::F64) => {
+            Dtype::F64 => {
                 let mut out = vec![mark; room];
                 call(Results::F64(&mut out))?;
                 out
             }
-            // Code returns whole numbers of one type and refuses calls for another.
-            (_, Number::I32 | Number::I64 | Number::Label) => {
+            Dtype::I32 => {
                 let mut out = vec![MARK; room];
                 call(Results::I32(&mut out))?;
                 out.into_iter().map(f64::from).collect()

@@ -1,25 +1,20 @@
 //! Predictions by the simulator, which interprets GPU code thread by thread, without a GPU, and counts its
 //! accesses.
 
-mod report;
-
-use super::predict::Predictor;
-use crate::terminal::Terminal;
+use crate::failure::Failure;
+use crate::outputs;
+use crate::predictor::Predictor;
 use sched_diagnostics::internal;
 use sched_forest::Forest;
-use sched_ir::interp::{InterpreterError, LaunchCost, Memory, Options, count_launches};
+use sched_ir::interp::{AccessCost, InterpreterError, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
-use sched_llvm::runtime::{Element, Kind, Needs};
+use sched_llvm::runtime::{Dtype, Element, Kind, Needs};
 use sched_llvm::{Extras, Output as Results, Rows};
-use schedc_data::Number;
-use schedc_driver::Failure;
-use schedc_driver::outputs;
 use std::cell::RefCell;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Threads of a warp of the simulated GPU.
-const WARP: u32 = 32;
+pub const WARP: u32 = 32;
 /// Limits of a run: none on steps, since the user can interrupt it, and 64 GiB of memory.
 const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0, columns: false };
 
@@ -39,23 +34,9 @@ impl Simulator {
         Simulator { forest, lir, costs: RefCell::default(), fault: RefCell::default() }
     }
 
-    /// Prints the costs of the launches.
-    pub fn report(&self, terminal: &Terminal) {
-        report::lines(&self.costs.borrow()).iter().for_each(|line| terminal.say(line));
-    }
-
-    /// Writes the costs of the launches as JSON.
-    pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        let text = format!("{:#}\n", report::json(&self.costs.borrow()));
-        std::fs::write(path, text).map_err(|error| {
-            let message = format!("the report cannot be written: {error}");
-            Failure::new(
-                schedc_data::codes::UNWRITABLE,
-                message,
-                "name a file in a folder that can be written",
-            )
-            .of(path.display())
-        })
+    /// Returns the costs of all runs: the launches in the order of their first run.
+    pub fn costs(&self) -> Vec<LaunchCost> {
+        self.costs.borrow().clone()
     }
 
     /// The bug in the generated code that made a prediction fail, if a bug is the cause.
@@ -79,7 +60,7 @@ impl Simulator {
         let memory =
             Memory { rows: i64::try_from(rows).unwrap_or(i64::MAX), input, output, tables: &self.lir.tables };
         match count_launches(kernel, memory, &OPTIONS, WARP) {
-            Ok(found) => report::add(&mut self.costs.borrow_mut(), found),
+            Ok(found) => add(&mut self.costs.borrow_mut(), found),
             Err(fault) => {
                 let text = fault.to_string();
                 self.fault.replace(Some(fault));
@@ -149,6 +130,36 @@ impl Simulator {
     }
 }
 
+/// Adds the costs of a run to those of earlier runs.
+fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
+    for launch in found {
+        let same = |known: &&mut LaunchCost| known.name == launch.name && known.block == launch.block;
+        let Some(known) = all.iter_mut().find(same) else {
+            all.push(launch);
+            continue;
+        };
+        known.times += launch.times;
+        known.blocks += launch.blocks;
+        known.barriers += launch.barriers;
+        known.shared = known.shared.max(launch.shared);
+        for (most, extent) in known.grid.iter_mut().zip(launch.grid) {
+            *most = (*most).max(extent);
+        }
+        for cost in launch.accesses {
+            let same =
+                |known: &&mut AccessCost| known.statement == cost.statement && known.buffer == cost.buffer;
+            match known.accesses.iter_mut().find(same) {
+                Some(known) => {
+                    known.warps += cost.warps;
+                    known.lanes += cost.lanes;
+                    known.pieces += cost.pieces;
+                }
+                None => known.accesses.push(cost),
+            }
+        }
+    }
+}
+
 /// Converts values to the bytes of elements of one type.
 fn bytes(values: impl Iterator<Item = f64>, element: Scalar) -> Vec<u8> {
     match element {
@@ -182,12 +193,12 @@ impl Predictor for Simulator {
         outputs::columns(kind, &self.forest, &self.lir)
     }
 
-    fn number(&self, kind: Kind) -> Number {
+    fn output_type(&self, kind: Kind) -> Dtype {
         let Interface { results, margins, .. } = self.lir.types;
-        let float = |scalar| if scalar == Scalar::F64 { Number::F64 } else { Number::F32 };
+        let float = |scalar| if scalar == Scalar::F64 { Dtype::F64 } else { Dtype::F32 };
         match kind.element() {
-            Element::Leaf => Number::I32,
-            Element::Class => Number::F32,
+            Element::Leaf => Dtype::I32,
+            Element::Class => Dtype::F32,
             Element::Result => float(results),
             Element::Sum => float(margins),
         }

@@ -1,11 +1,11 @@
 //! Solves rows and verifies code on them, block by block.
 
-use super::calls::{Calls, Difference, Outcome, PerKind, Shape};
-use super::expected::Expected;
-use super::found::ExplainedDifference;
-use super::report::RowSummary;
-use crate::commands::predict::Predictor;
-use sched_forest::{Boundary, BoundaryOptions, Float, Forest};
+use crate::calls::{Calls, Difference, Outcome, PerKind, Shape};
+use crate::code::ModelCode;
+use crate::expected::Expected;
+use crate::origin::ExplainedDifference;
+use crate::rows::{count, row_of, type_name};
+use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest};
 use sched_llvm::runtime::{Kind, Needs};
 use schedc_data::Values;
 use schedc_driver::outputs::counts;
@@ -19,23 +19,29 @@ const FEW_ROWS: usize = 192;
 /// Most values of a block, and most leaf indices of its results.
 const MOST_NUMBERS: usize = 1 << 22;
 
-/// Code to verify, and the rules of the comparison.
-pub struct VerifyRun<'a> {
+/// A search for rows on which code differs from its model.
+pub struct Search<'a> {
     /// The model.
     pub forest: &'a Forest,
     /// The model's code.
-    pub code: &'a dyn Predictor,
-    /// Whether the code adds in the model's order.
-    pub exact: bool,
-    /// Numbers of rows at which the schedule changes its behaviour.
-    pub counts: BTreeSet<usize>,
-    /// Whether calls are slow.
-    pub slow: bool,
-    /// Deadline of the run.
+    pub code: &'a ModelCode,
+    /// Deadline of the search.
     pub until: Instant,
 }
 
-/// The results of a run.
+/// Counts and coverage of the rows of one float type.
+pub struct RowSummary {
+    /// `f32` or `f64`.
+    pub float: &'static str,
+    /// Number of solved rows.
+    pub solved: usize,
+    /// Number of given rows.
+    pub given: usize,
+    /// The nodes, values and leaves that the solved rows cover.
+    pub coverage: Coverage,
+}
+
+/// The results of a search.
 #[derive(Default)]
 pub struct Verified {
     /// Rows of each type.
@@ -50,7 +56,7 @@ pub struct Verified {
     pub failing: Option<Values>,
 }
 
-impl VerifyRun<'_> {
+impl Search<'_> {
     /// The columns of each output that is compared: where the code has the columns of the model, and a
     /// bound is known.
     pub fn widths(&self) -> PerKind<usize> {
@@ -59,7 +65,8 @@ impl VerifyRun<'_> {
             // Results of sums in another order have no bound.
             let is_finished = matches!(kind.needs(), Needs::Finish | Needs::FinishOrNone);
             let columns = kind.columns(&counts);
-            let is_compared = self.code.num_outputs(kind) == columns && (self.exact || !is_finished);
+            let is_compared =
+                self.code.predictor.num_outputs(kind) == columns && (self.code.is_exact || !is_finished);
             if is_compared { columns } else { 0 }
         })
     }
@@ -68,7 +75,7 @@ impl VerifyRun<'_> {
     ///
     /// # Errors
     /// The code's message if a call fails.
-    pub fn verify(&self, given: &[Values], progress: &mut dyn FnMut(u64)) -> Result<Verified, String> {
+    pub fn run(&self, given: &[Values], progress: &mut dyn FnMut(u64)) -> Result<Verified, String> {
         let mut verified = Verified::default();
         let own = self.forest.types.input;
         let other = if own == Float::F32 { Float::F64 } else { Float::F32 };
@@ -106,7 +113,7 @@ impl VerifyRun<'_> {
 
     fn rows_of_block(&self) -> usize {
         let widest = self.forest.num_features.max(self.forest.trees.len()).max(1);
-        (MOST_NUMBERS / widest).clamp(1, if self.slow { FEW_ROWS } else { MOST_ROWS })
+        (MOST_NUMBERS / widest).clamp(1, if self.code.is_simulated { FEW_ROWS } else { MOST_ROWS })
     }
 
     fn solved(
@@ -151,7 +158,7 @@ impl VerifyRun<'_> {
             progress(now - met);
             met = now;
             verified.outcome.stopped |= Instant::now() > until;
-            if verified.found.is_some() || Instant::now() > until || self.slow {
+            if verified.found.is_some() || Instant::now() > until || self.code.is_simulated {
                 return Ok(());
             }
         }
@@ -176,16 +183,12 @@ impl VerifyRun<'_> {
 
     fn block(&self, rows: &Values, verified: &mut Verified) -> Result<(), String> {
         let features = self.forest.num_features;
-        let expected = match rows {
-            Values::F32(values) => Expected::new(self.forest, values),
-            Values::F64(values) => Expected::new(self.forest, values),
-        };
-        let expected = expected.map_err(|error| error.to_string())?;
+        let expected = Expected::of(self.forest, rows).map_err(|error| error.to_string())?;
         let calls = Calls {
-            code: self.code,
-            exact: self.exact,
-            counts: self.counts.clone(),
-            slow: self.slow,
+            code: self.code.predictor.as_ref(),
+            exact: self.code.is_exact,
+            counts: self.code.counts.clone(),
+            slow: self.code.is_simulated,
             widths: self.widths(),
             until: self.until,
         };
@@ -201,33 +204,9 @@ impl VerifyRun<'_> {
             alone.get(difference.column).is_some_and(|x| !calls.is_right(&difference, *x, &expected));
         verified.failing = Some(failing(rows, features, differences));
         let row = row_of(rows, features, difference.row);
-        verified.found = Some(ExplainedDifference::new(self.forest, difference, row, differs, self.exact));
+        verified.found =
+            Some(ExplainedDifference::new(self.forest, difference, row, differs, self.code.is_exact));
         Ok(())
-    }
-}
-
-/// The word for a type.
-pub fn type_name(float: Float) -> &'static str {
-    match float {
-        Float::F32 => "f32",
-        Float::F64 => "f64",
-    }
-}
-
-fn count(rows: &Values, features: usize) -> usize {
-    match rows {
-        Values::F32(values) => values.len() / features.max(1),
-        Values::F64(values) => values.len() / features.max(1),
-    }
-}
-
-/// A row, widened.
-pub fn row_of(rows: &Values, features: usize, row: usize) -> Vec<f64> {
-    match rows {
-        Values::F32(values) => {
-            values.iter().skip(row * features).take(features).map(|x| f64::from(*x)).collect()
-        }
-        Values::F64(values) => values.iter().skip(row * features).take(features).copied().collect(),
     }
 }
 

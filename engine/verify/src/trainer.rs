@@ -1,21 +1,21 @@
 //! Predictions of the trainer's own library, which runs in Python. The reference walker would share a
 //! mistake of the reader; the trainer's library does not.
 
-use super::calls::kinds;
-use super::others::Theirs;
+use crate::calls::kinds;
+use crate::comparison::OtherPredictions;
 use sched_diagnostics::usage;
 use sched_forest::{Boundary, BoundaryOptions, Float, Quirk};
 use schedc_data::{
     Destination, Expect, Numbers, Source, Table, Values, read_rows, write_atomically, write_table,
 };
-use schedc_driver::Failure;
-use schedc_driver::Model;
 use schedc_driver::outputs::counts;
+use schedc_driver::{Failure, Model};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The script that Python runs.
-const SCRIPT: &str = include_str!("trainer.py");
+/// The script that Python runs: `trainer.py LIBRARY MODEL ROWS.npy RESULT`.
+pub const SCRIPT: &str = include_str!("trainer.py");
 /// Exit status of the script if Python does not have the library.
 const NO_LIBRARY: i32 = 3;
 /// Most rows that a trainer predicts: more take minutes.
@@ -25,10 +25,29 @@ const MOST_NUMBERS: usize = 1 << 25;
 
 /// Predictions of a trainer.
 pub struct TrainerResults {
-    /// Values of each output.
-    pub theirs: Vec<Theirs>,
+    /// Predictions of each output.
+    pub outputs: Vec<OtherPredictions>,
     /// Outputs that the trainer does not have, with its reason.
     pub notes: Vec<String>,
+}
+
+/// The reason for which a trainer does not predict.
+pub enum TrainerError {
+    /// Python does not run, or lacks the library. The rows can be predicted elsewhere.
+    Unavailable {
+        /// The Python package.
+        library: &'static str,
+        /// The reason, as a part of a sentence.
+        why: String,
+    },
+    /// Another failure.
+    Failed(Failure),
+}
+
+impl From<Failure> for TrainerError {
+    fn from(failure: Failure) -> TrainerError {
+        TrainerError::Failed(failure)
+    }
 }
 
 /// The Python package that predicts with a model's file.
@@ -42,7 +61,7 @@ fn library(model: &Model) -> Result<&'static str, Failure> {
 }
 
 /// Rows for the trainer in the model's own type: solved rows on thresholds, then the `given` ones.
-pub fn rows(model: &Model, given: &[Values]) -> Result<Values, Failure> {
+pub fn rows(model: &Model, given: &[Values]) -> Values {
     let forest = model.forest();
     let float = forest.types.input;
     let finite = model.source.has(Quirk::FiniteRows);
@@ -65,10 +84,10 @@ pub fn rows(model: &Model, given: &[Values]) -> Result<Values, Failure> {
             Values::F64(values) => all.extend_from_slice(values),
         }
     }
-    Ok(match float {
+    match float {
         Float::F32 => Values::F32(all.into_iter().map(|x| x as f32).collect()),
         Float::F64 => Values::F64(all),
-    })
+    }
 }
 
 /// A temporary folder, which is removed when it is dropped.
@@ -94,6 +113,9 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// Writes rows as an array of NumPy.
+///
+/// # Errors
+/// When the file cannot be written.
 pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Failure> {
     let values = match rows {
         Values::F32(values) => Numbers::F32(values),
@@ -103,26 +125,29 @@ pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Fai
     Ok(write_table(&table, &Destination::Path(path.to_path_buf()))?)
 }
 
-/// Lets the trainer's library predict rows.
-pub fn ask(model: &Model, rows: &Values) -> Result<TrainerResults, Failure> {
+/// Lets the trainer's library predict rows in a process of the program `python`.
+///
+/// # Errors
+/// When nobody knows what trained the model, Python or the library is missing, or the library fails.
+pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResults, TrainerError> {
     let library = library(model)?;
     let folder = Folder::new()?;
     let (script, file, result) =
         (folder.0.join("trainer.py"), folder.0.join("rows.npy"), folder.0.join("result"));
-    write_atomically(&script, |out| out.write_all(SCRIPT.as_bytes()))?;
+    write_atomically(&script, |out| out.write_all(SCRIPT.as_bytes())).map_err(Failure::from)?;
     write_rows(&file, rows, model.forest().num_features)?;
-    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    let mut command = Command::new(&python);
+    let mut command = Command::new(python);
     command.arg(&script).arg(library).arg(&model.path).arg(&file).arg(&result).stdin(Stdio::null());
     let output = match command.output() {
         Ok(output) if output.status.success() => output,
         Ok(output) if output.status.code() == Some(NO_LIBRARY) => {
-            return Err(left_to_do(model, rows, library, &format!("{} has no {library}", python.display())));
+            let why = format!("{} has no {library}", python.display());
+            return Err(TrainerError::Unavailable { library, why });
         }
-        Ok(output) => return Err(failed(library, &output)),
+        Ok(output) => return Err(failed(library, &output).into()),
         Err(error) => {
             let why = format!("{} does not run: {error}", python.display());
-            return Err(left_to_do(model, rows, library, &why));
+            return Err(TrainerError::Unavailable { library, why });
         }
     };
     let who = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or(library).trim().to_string();
@@ -130,7 +155,7 @@ pub fn ask(model: &Model, rows: &Values) -> Result<TrainerResults, Failure> {
     let missing = |line: &&str| kinds().iter().any(|kind| line.starts_with(&format!("{}: ", kind.word())));
     let mut notes: Vec<String> =
         errors.lines().filter(missing).map(|line| format!("{who} gives no {line}")).collect();
-    let mut theirs = Vec::new();
+    let mut outputs = Vec::new();
     for kind in kinds() {
         let name = kind.word();
         let path = result.with_extension(format!("{name}.npy"));
@@ -139,14 +164,14 @@ pub fn ask(model: &Model, rows: &Values) -> Result<TrainerResults, Failure> {
             continue;
         }
         match read_rows(&Source::Path(path), Expect::unnamed(columns)) {
-            Ok(found) => theirs.push(Theirs { who: who.clone(), kind, values: found.values }),
+            Ok(found) => outputs.push(OtherPredictions { who: who.clone(), kind, values: found.values }),
             Err(_) => notes.push(format!("{who} gives another number of columns as {name}: not {columns}")),
         }
     }
-    if theirs.is_empty() {
-        return Err(failed(library, &output));
+    if outputs.is_empty() {
+        return Err(failed(library, &output).into());
     }
-    Ok(TrainerResults { theirs, notes })
+    Ok(TrainerResults { outputs, notes })
 }
 
 fn failed(library: &str, output: &Output) -> Failure {
@@ -160,31 +185,5 @@ fn failed(library: &str, output: &Output) -> Failure {
         usage::WRONG,
         format!("{library} does not predict the rows: {last}"),
         "ask a release of the library that reads the model: PYTHON names the program of its environment",
-    )
-}
-
-/// Writes rows and script for another machine, and returns the failure that explains how to go on.
-fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Failure {
-    let stem = model.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = PathBuf::from(format!("{stem}.verify"));
-    let made = std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error));
-    let written = made.and_then(|()| {
-        write_atomically(&folder.join("trainer.py"), |out| out.write_all(SCRIPT.as_bytes()))?;
-        write_rows(&folder.join("rows.npy"), rows, model.forest().num_features)
-    });
-    if let Err(failure) = written {
-        return failure;
-    }
-    let (path, folder) = (model.path.display(), folder.display());
-    let output = if model.source.has(Quirk::ValuesOnly) { "value" } else { "raw" };
-    Failure::usage(
-        format!("the trainer cannot be asked: {why}"),
-        format!(
-            "{folder} has rows and a script. Where Python has {library}, run `python3 {folder}/trainer.py \
-             {library} {path} {folder}/rows.npy {folder}/result`, and then `schedc verify {path} -i \
-             {folder}/rows.npy \
-             --by-position --output \
-             {output} --against {folder}/result.{output}.npy`; or let PYTHON name a program that has it"
-        ),
     )
 }

@@ -1,41 +1,11 @@
 //! The simulator's report on launches: a table for people, and JSON for programs.
 
-use super::WARP;
 use sched_ir::interp::{AccessCost, LaunchCost};
+use schedc_driver::simulator::WARP;
 use serde_json::{Value, json};
 
 /// Most statements of a launch that are listed.
 const LISTED: usize = 20;
-
-/// Adds the costs of a run to those of earlier runs.
-pub fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
-    for launch in found {
-        let same = |known: &&mut LaunchCost| known.name == launch.name && known.block == launch.block;
-        let Some(known) = all.iter_mut().find(same) else {
-            all.push(launch);
-            continue;
-        };
-        known.times += launch.times;
-        known.blocks += launch.blocks;
-        known.barriers += launch.barriers;
-        known.shared = known.shared.max(launch.shared);
-        for (most, extent) in known.grid.iter_mut().zip(launch.grid) {
-            *most = (*most).max(extent);
-        }
-        for cost in launch.accesses {
-            let same =
-                |known: &&mut AccessCost| known.statement == cost.statement && known.buffer == cost.buffer;
-            match known.accesses.iter_mut().find(same) {
-                Some(known) => {
-                    known.warps += cost.warps;
-                    known.lanes += cost.lanes;
-                    known.pieces += cost.pieces;
-                }
-                None => known.accesses.push(cost),
-            }
-        }
-    }
-}
 
 /// The report for people: launches in the order of their first run, each with its most expensive accesses
 /// first.

@@ -1,20 +1,21 @@
 //! Compares predictions of other programs with the walker's.
 
-use super::expected::Expected;
-use super::found::{Test, Turn, bits, turn};
-use super::run::row_of;
+use crate::expected::Expected;
+use crate::origin::{Turn, bits, turn};
+use crate::rows::{count, row_of};
+use sched_diagnostics::internal;
 use sched_forest::{Float, Forest};
 use sched_llvm::runtime::Kind;
 use schedc_data::Values;
+use schedc_driver::Failure;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// Default tolerances of numbers in single and in double precision, relative to numbers above 1 and else
 /// absolute.
 const TOLERANCES: [f64; 2] = [1e-6, 1e-9];
 
 /// Predictions of another program.
-pub struct Theirs {
+pub struct OtherPredictions {
     /// The program or the file of the predictions.
     pub who: String,
     /// The output.
@@ -25,37 +26,62 @@ pub struct Theirs {
 
 /// The result of a comparison.
 pub struct Comparison {
-    who: String,
-    kind: Kind,
-    numbers: usize,
+    /// The program or the file of the predictions.
+    pub who: String,
+    /// The output.
+    pub kind: Kind,
+    /// Number of results.
+    pub numbers: usize,
     /// Number of equal results.
-    same: usize,
+    pub same: usize,
     /// Number of results beyond the tolerance.
-    off: usize,
+    pub off: usize,
     /// The largest difference.
-    largest: f64,
-    tolerance: f64,
-    first: Option<First>,
+    pub largest: f64,
+    /// The tolerance: relative for results above 1, else absolute.
+    pub tolerance: f64,
+    /// The first result beyond the tolerance.
+    pub first: Option<FirstDifference>,
 }
 
 /// The first result beyond the tolerance.
-struct First {
-    row: usize,
-    column: usize,
-    theirs: f64,
-    ours: f64,
+pub struct FirstDifference {
+    /// The row's index.
+    pub row: usize,
+    /// The column of the output.
+    pub column: usize,
+    /// The other program's result.
+    pub theirs: f64,
+    /// The walker's result.
+    pub ours: f64,
     /// The node at which the walks diverge, if the output is leaves.
-    turn: Option<Turn>,
+    pub turn: Option<Turn>,
+}
+
+/// Compares predictions of another program for some rows with the walker's. `tolerance` replaces the default
+/// tolerances.
+///
+/// # Errors
+/// When the walker refuses the rows, which is a bug.
+pub fn compare(
+    forest: &Forest,
+    rows: &Values,
+    others: Vec<OtherPredictions>,
+    tolerance: Option<f64>,
+) -> Result<Vec<Comparison>, Failure> {
+    let expected = Expected::of(forest, rows)
+        .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
+    Ok(others.into_iter().map(|theirs| Comparison::new(forest, rows, &expected, theirs, tolerance)).collect())
 }
 
 impl Comparison {
     /// Compares numbers with the same number of the walker's. Numbers in single precision are compared in
     /// single precision.
-    pub fn new(
+    fn new(
         forest: &Forest,
         rows: &Values,
         expected: &Expected,
-        theirs: Theirs,
+        theirs: OtherPredictions,
         asked: Option<f64>,
     ) -> Comparison {
         let ours = expected.numbers(theirs.kind);
@@ -67,7 +93,7 @@ impl Comparison {
         let is_single = narrow || forest.types.output == Float::F32;
         let usual = TOLERANCES[usize::from(!is_single)];
         let tolerance = if exact { 0.0 } else { asked.unwrap_or(usual) };
-        let columns = (ours.len() / rows_in(rows, forest).max(1)).max(1);
+        let columns = (ours.len() / count(rows, forest.num_features).max(1)).max(1);
         let mut comparison = Comparison {
             who: theirs.who,
             kind: theirs.kind,
@@ -98,7 +124,7 @@ impl Comparison {
                     let values = row_of(rows, forest.num_features, row);
                     turn(forest, &forest.trees[column], &values, ours as u32, *theirs as u32)
                 });
-                First { row, column, theirs: *theirs, ours, turn }
+                FirstDifference { row, column, theirs: *theirs, ours, turn }
             });
         }
         comparison
@@ -107,45 +133,6 @@ impl Comparison {
     /// Whether all results are within the tolerance.
     pub fn is_equal(&self) -> bool {
         self.off == 0
-    }
-
-    /// Writes the comparison as text.
-    pub fn write(&self, out: &mut String) -> std::fmt::Result {
-        let Comparison { who, numbers, same, off, largest, .. } = self;
-        write!(out, "  {who}: {} of {numbers} {} are equal", same, self.kind.plural())?;
-        let is_number = !self.kind.element().is_whole();
-        if same < numbers && is_number {
-            write!(out, ", the others off by {largest:e} at most")?;
-        }
-        writeln!(out)?;
-        let Some(first) = &self.first else { return Ok(()) };
-        match is_number {
-            true => {
-                writeln!(out, "    {off} are too far off (more than {:e} for each unit)", self.tolerance)?
-            }
-            false => writeln!(out, "    {off} differ")?,
-        }
-        writeln!(
-            out,
-            "    row {}, column {}: {:?} ({}), not {:?} ({})",
-            first.row,
-            first.column,
-            first.theirs,
-            bits(first.theirs),
-            first.ours,
-            bits(first.ours)
-        )?;
-        if let Some(Turn { tree, node: Some(test), .. }) = &first.turn {
-            let Test { depth, feature, value, test, left, .. } = test;
-            let side = if *left { "left" } else { "right" };
-            writeln!(
-                out,
-                "    tree {tree}, depth {depth}: feature {feature} is {value:?} ({}), and goes {side} here \
-                 at `{test}`",
-                bits(*value)
-            )?;
-        }
-        Ok(())
     }
 
     /// The comparison as JSON.
@@ -169,12 +156,4 @@ impl Comparison {
             "first": first,
         })
     }
-}
-
-fn rows_in(rows: &Values, forest: &Forest) -> usize {
-    let count = match rows {
-        Values::F32(values) => values.len(),
-        Values::F64(values) => values.len(),
-    };
-    count / forest.num_features.max(1)
 }

@@ -1,37 +1,22 @@
-//! Verifies the versions of a library for other processors. A process selects one version at its start, so
-//! each version is verified in a separate process.
+//! Verifies the versions of a library for other processors, each by this program in a process of its own.
 
-use super::report::Version;
 use crate::args::Verify;
 use crate::commands::inspect::targets;
-use sched_llvm::Cpu;
-use schedc_driver::Failure;
-use schedc_driver::Model;
+use schedc_driver::{Failure, Model};
+use schedc_verify::{Version, other_versions};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The environment variable that limits the instruction sets of code.
 const LEVEL: &str = "SCHEDC_CPU";
 
-/// Verifies the versions that this process does not run: all except the most demanding one that the processor
-/// supports. Does nothing if the environment selects a version.
-pub fn others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure> {
+/// Verifies the versions that this process does not run. Does nothing if the environment selects a version.
+pub fn verify_others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure> {
     let targets = targets(path, &Model::bytes(path)?)?;
-    if targets.len() < 2 || std::env::var_os(LEVEL).is_some() {
+    if std::env::var_os(LEVEL).is_some() {
         return Ok(Vec::new());
     }
-    let runs_here = |target: &str| target.parse::<Cpu>().is_ok_and(Cpu::runs_here);
-    let own = targets.iter().position(|target| runs_here(target));
-    let mut versions = Vec::new();
-    for (number, target) in targets.iter().enumerate().filter(|(number, _)| Some(*number) != own) {
-        // Versions above the one that runs are unsupported here; those below are supported.
-        let report = match own.is_some_and(|own| own < number) {
-            true => Some(verify(args, path, target)?),
-            false => None,
-        };
-        versions.push(Version { target: target.clone(), report });
-    }
-    Ok(versions)
+    other_versions(&targets, |target| verify(args, path, target))
 }
 
 /// Verifies one version in a separate process.

@@ -1,0 +1,28 @@
+//! A side of a comparison, and the changes between two sides.
+
+use crate::args::{Diff, ModelChoice};
+use crate::commands::look;
+use crate::terminal::Terminal;
+use sched_lang::diagnostics::Severity;
+use sched_lang::diff::{RowsChange, diff_by_rows};
+use schedc_driver::{Failure, Source};
+
+/// A schedule, and the model for its check.
+pub struct Side {
+    /// The schedule.
+    pub source: Source,
+    /// The model.
+    pub model: ModelChoice,
+}
+
+/// The changes between the nests of two schedules. Fails if one of them has errors.
+pub fn changes(
+    before: &Side,
+    after: &Side,
+    args: &Diff,
+    terminal: &Terminal,
+) -> Result<Vec<RowsChange>, Failure> {
+    let nests = |side: &Side| look(&side.source, &side.model, &args.values, Severity::Error, terminal);
+    let ((before, _), (after, _)) = (nests(before)?, nests(after)?);
+    Ok(diff_by_rows(&before, &after))
+}

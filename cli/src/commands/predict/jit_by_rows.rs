@@ -1,0 +1,72 @@
+//! Code in memory for rows of two types.
+
+use sched_llvm::runtime::{Dtype, Kind};
+use sched_llvm::{Extras, Jit, Output as Results, Rows};
+use schedc_driver::{Failure, Predictor};
+use std::cell::OnceCell;
+
+/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to
+/// round.
+pub struct JitByRows<'a> {
+    first: Jit,
+    wide: OnceCell<Jit>,
+    make_wide: &'a dyn Fn() -> Result<Jit, Failure>,
+}
+
+impl<'a> JitByRows<'a> {
+    /// `make_wide` compiles the code for wide rows.
+    pub fn new(first: Jit, make_wide: &'a dyn Fn() -> Result<Jit, Failure>) -> JitByRows<'a> {
+        JitByRows { first, wide: OnceCell::new(), make_wide }
+    }
+
+    /// The code for some rows.
+    fn code_for(&self, rows: Rows) -> Result<&Jit, String> {
+        let model = self.first.model();
+        let would_round = rows.need_doubles() && i64::from(model.row_type) != model.own_row_type;
+        match self.wide.get() {
+            _ if !would_round => Ok(&self.first),
+            Some(wide) => Ok(wide),
+            None => {
+                let wide = (self.make_wide)().map_err(why)?;
+                Ok(self.wide.get_or_init(|| wide))
+            }
+        }
+    }
+}
+
+/// The reason why compilation failed.
+fn why(failure: Failure) -> String {
+    match failure {
+        Failure::Refused(diagnostic) => diagnostic.message,
+        Failure::Findings | Failure::Reported(_) => "there is no code for rows of 64-bit floats".to_string(),
+    }
+}
+
+impl Predictor for JitByRows<'_> {
+    fn rows_of_call(&self) -> usize {
+        self.first.rows_of_call()
+    }
+
+    fn num_features(&self) -> usize {
+        Predictor::num_features(&self.first)
+    }
+
+    fn num_outputs(&self, kind: Kind) -> usize {
+        Predictor::num_outputs(&self.first, kind)
+    }
+
+    fn output_type(&self, kind: Kind) -> Dtype {
+        Predictor::output_type(&self.first, kind)
+    }
+
+    fn predict(
+        &self,
+        kind: Kind,
+        rows: Rows,
+        n: usize,
+        out: Results,
+        extras: Extras<'_>,
+    ) -> Result<(), String> {
+        Predictor::predict(self.code_for(rows)?, kind, rows, n, out, extras)
+    }
+}

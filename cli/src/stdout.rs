@@ -1,0 +1,22 @@
+//! Standard output of commands.
+
+use schedc_data::codes;
+use schedc_driver::Failure;
+use std::io::Write;
+
+/// Prints to standard output. A reader that has gone away, such as `head`, is not an error.
+pub fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output like [`print()`].
+pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let message = format!("it cannot be written: {error}");
+            Err(Failure::new(codes::UNWRITABLE, message, "redirect it to a file").of("standard output"))
+        }
+        _ => Ok(()),
+    }
+}

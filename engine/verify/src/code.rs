@@ -1,0 +1,125 @@
+//! The code that is verified.
+
+use crate::calls::counts;
+use sched_forest::codes::OTHER_MODEL;
+use sched_lang::{Options, Supported, Target};
+use sched_llvm::{Cpu, EntryInfo, Library};
+use sched_nest::{Nest, Variants};
+use schedc_driver::compile::{RowRules, compile, entry_info, into_memory};
+use schedc_driver::outputs::KERNELS;
+use schedc_driver::{Failure, Job, Model, Predictor, Simulator, machines};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Code of a model, and its properties.
+pub struct ModelCode {
+    /// The code.
+    pub predictor: Box<dyn Predictor>,
+    /// Whether the code adds in the model's order.
+    pub is_exact: bool,
+    /// Numbers of rows of the calls: usual ones, and those at which the schedule changes its behaviour.
+    pub counts: BTreeSet<usize>,
+    /// The processor that the code is for.
+    pub processor: String,
+    /// The schedule's name.
+    pub schedule_name: String,
+    /// The schedule's text.
+    pub schedule: String,
+    /// Whether the simulator runs the code, so that calls are slow and only few are made.
+    pub is_simulated: bool,
+}
+
+impl ModelCode {
+    /// Compiles a model under its schedule, whose nests are checked. The code runs in memory, or in the
+    /// simulator.
+    ///
+    /// # Errors
+    /// When the model does not go with the schedule, or LLVM fails.
+    pub fn in_memory(
+        job: &Job,
+        nests: Variants<Nest>,
+        target: &Target,
+        cpu: Cpu,
+        is_simulated: bool,
+    ) -> Result<ModelCode, Failure> {
+        let counts = counts(rows_of(&nests));
+        let compiled = compile(&job.model, nests, &KERNELS, &machines::of(cpu))?;
+        // Rows count as expensive, so that even small calls use threads.
+        let about = EntryInfo {
+            ns_per_row: 1e6,
+            ..entry_info(&job.model, &compiled, &job.source.text, cpu, RowRules::default())
+        };
+        let is_exact = adds_exactly(&parsed(&about.info));
+        let (predictor, processor): (Box<dyn Predictor>, &str) = if is_simulated {
+            (Box::new(Simulator::new(Arc::clone(job.model.forest()), compiled.lir)), "the simulator")
+        } else {
+            (Box::new(into_memory(&compiled, target, cpu, &about, &KERNELS)?), cpu.name())
+        };
+        Ok(ModelCode {
+            predictor,
+            is_exact,
+            counts,
+            processor: processor.to_string(),
+            schedule_name: job.source.name.clone(),
+            schedule: job.source.text.clone(),
+            is_simulated,
+        })
+    }
+
+    /// The code of a library.
+    ///
+    /// # Errors
+    /// When the library was built from another model.
+    pub fn of_library(library: Library, model: &Model) -> Result<ModelCode, Failure> {
+        let about = parsed(&library.info());
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let built_of = text(&about["model"]["fingerprint"]);
+        if built_of != model.fingerprint {
+            return Err(Failure::new(
+                OTHER_MODEL,
+                format!(
+                    "the library was built of a model with the fingerprint {built_of}, not of {}",
+                    model.fingerprint
+                ),
+                "name the model that it was built of",
+            ));
+        }
+        let schedule = text(&about["schedule"]);
+        let options =
+            Options { model: Some(model.facts()), supported: Supported::Compilable, ..Options::default() };
+        // Options of the build are unknown here; if the schedule does not check without them, the usual
+        // numbers of rows are used.
+        let nests = sched_lang::check(&schedule, &options).nests;
+        Ok(ModelCode {
+            is_exact: adds_exactly(&about),
+            counts: counts(nests.as_ref().map(rows_of).unwrap_or_default()),
+            processor: text(&about["target"]),
+            schedule_name: "the library's own".to_string(),
+            schedule,
+            predictor: Box::new(library),
+            is_simulated: false,
+        })
+    }
+}
+
+/// A parsed description of a model and its build.
+fn parsed(info: &str) -> Value {
+    serde_json::from_str(info).unwrap_or_default()
+}
+
+/// Whether code adds in the model's order, by its description.
+fn adds_exactly(about: &Value) -> bool {
+    about["order"] == "exact"
+}
+
+/// Numbers of rows at which a schedule changes its behaviour.
+fn rows_of(nests: &Variants<Nest>) -> Vec<usize> {
+    let bounds = nests.bounded().iter().map(|variant| variant.max_rows as usize);
+    let vectors = nests.iter().flat_map(|(_, nest)| &nest.loops).filter_map(|this| {
+        let lanes = this.annotations.vectorize.unwrap_or(1) as usize;
+        let together = this.annotations.interleave.unwrap_or(1) as usize;
+        (lanes * together > 1).then_some(lanes * together)
+    });
+    bounds.chain(vectors).collect()
+}

@@ -1,0 +1,92 @@
+//! The verification of compiled code: its predictions are compared with the model's.
+//!
+//! [`verify()`] solves rows on the boundaries of a model's nodes, calls the code with them in many shapes,
+//! compares the results with the reference walker's, and explains the first difference. [`compare()`]
+//! compares the walker with predictions of another program, such as the trainer's library, which [`trainer`]
+//! asks. [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the
+//! result as data.
+
+mod calls;
+mod code;
+mod comparison;
+mod expected;
+mod origin;
+mod report;
+mod rows;
+mod search;
+pub mod trainer;
+mod versions;
+
+pub use calls::{Difference, Outcome, Shape};
+pub use code::ModelCode;
+pub use comparison::{Comparison, FirstDifference, OtherPredictions, compare};
+pub use origin::{ExplainedDifference, Test, Turn, bits};
+pub use report::Report;
+pub use search::RowSummary;
+pub use versions::{Version, other_versions};
+
+use calls::kinds;
+use sched_forest::fingerprint;
+use sched_llvm::runtime::Kind;
+use schedc_data::Values;
+use schedc_driver::{Failure, Model};
+use search::{Search, Verified};
+use std::time::{Duration, Instant};
+
+/// The task of a verification.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The model's code.
+    pub code: &'a ModelCode,
+    /// Rows to verify besides the solved ones.
+    pub given: &'a [Values],
+    /// The beginning of the time limit.
+    pub began: Instant,
+    /// Time limit in seconds.
+    pub seconds: u64,
+}
+
+/// Verifies code on solved and given rows. Calls `progress` with the number of values that solved rows have
+/// newly met at nodes. Returns the report, and the rows with differences in the first block that has any.
+///
+/// # Errors
+/// When a call fails.
+pub fn verify(task: &Task, progress: &mut dyn FnMut(u64)) -> Result<(Report, Option<Values>), Failure> {
+    let Task { model, code, .. } = *task;
+    let until = task.began + Duration::from_secs(task.seconds);
+    let search = Search { forest: model.forest(), code, until };
+    let found = search.run(task.given, progress).map_err(|status| {
+        let help = "build for the machine that runs the code; --simulate runs the code of a GPU without one";
+        Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
+    })?;
+    let Verified { rows, outcome, unreachable, found, failing } = found;
+    let mut notes = Vec::new();
+    if outcome.stopped {
+        notes.push(format!("stopped after {} seconds: --seconds allows more", task.seconds));
+    }
+    if !code.is_exact {
+        notes.push("sums are near the trainer's; what is made of them is not compared".to_string());
+    }
+    if code.is_simulated {
+        notes.push("the simulator has run some rows of each type".to_string());
+    }
+    let order = if code.is_exact { "exact" } else { "reassociated" };
+    let widths = search.widths();
+    let report = Report {
+        model: (model.path.display().to_string(), model.fingerprint.clone()),
+        schedule: (code.schedule_name.clone(), fingerprint(code.schedule.as_bytes()), order.to_string()),
+        artefact: None,
+        processor: code.processor.clone(),
+        versions: Vec::new(),
+        rows,
+        outcome,
+        outputs: kinds().into_iter().filter(|kind| widths[*kind as usize] > 0).map(Kind::word).collect(),
+        unreachable,
+        found,
+        others: Vec::new(),
+        notes,
+    };
+    Ok((report, failing))
+}
