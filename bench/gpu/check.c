@@ -14,21 +14,14 @@ enum { THREADS = 8, CALLS = 4, GUARD = 64 };
 /* Largest difference between sums in different orders, relative to the sum of all magnitudes. */
 #define TOLERANCE 1e-6
 
-/* Results of several calls. */
-typedef struct {
-    int64_t values, different, wrong; /* bad rows, or changed bytes behind the output */
-    double largest;                   /* largest difference */
-} Outcome;
-
-static unsigned char *expected;
+unsigned char *expected;
 
 static double number(const void *values, int64_t at)
 {
     return work.wide_margins ? ((const double *)values)[at] : (double)((const float *)values)[at];
 }
 
-/* Compares the margins of rows from `first` on. Margins of exact schedules must be equal to the bit. */
-static void compare(Outcome *outcome, const unsigned char *found, int64_t first, int64_t count)
+void compare(Outcome *outcome, const unsigned char *found, int64_t first, int64_t count)
 {
     const unsigned char *wanted = expected + (size_t)first * work.margin_bytes;
     size_t width = work.wide_margins ? 8 : 4;
@@ -48,7 +41,7 @@ static void compare(Outcome *outcome, const unsigned char *found, int64_t first,
         outcome->wrong += found[(size_t)count * work.margin_bytes + (size_t)i] != 0xff;
 }
 
-static unsigned char *output(int64_t count)
+unsigned char *guarded_output(int64_t count)
 {
     size_t bytes = (size_t)count * work.margin_bytes + GUARD;
     unsigned char *out = allocate(bytes);
@@ -58,16 +51,16 @@ static unsigned char *output(int64_t count)
 
 static void from_host(Outcome *outcome, int64_t first, int64_t count)
 {
-    unsigned char *out = output(count);
+    unsigned char *out = guarded_output(count);
     predict(work.rows + (size_t)first * work.row_bytes, count, out, NULL);
     compare(outcome, out, first, count);
     free(out);
 }
 
-static void on_device(Outcome *outcome, Handle stream, int64_t first, int64_t count)
+void check_on_device(Outcome *outcome, Handle stream, int64_t first, int64_t count)
 {
     size_t row_bytes = (size_t)count * work.row_bytes, bytes = (size_t)count * work.margin_bytes + GUARD;
-    unsigned char *out = output(count);
+    unsigned char *out = guarded_output(count);
     Memory rows = device_memory(row_bytes), to = device_memory(bytes);
     upload(rows, work.rows + (size_t)first * work.row_bytes, row_bytes, stream);
     must(cu.fill_async(to, 0xff, bytes, stream), "a fill");
@@ -111,7 +104,7 @@ static void *many_calls(void *argument)
         count = count < work.n_rows ? count : work.n_rows;
         int64_t first = start_of(count, CALLS * thread + i);
         if (thread % 2)
-            on_device(outcome, stream, first, count);
+            check_on_device(outcome, stream, first, count);
         else
             from_host(outcome, first, count);
     }
@@ -166,7 +159,7 @@ void check(void)
         Outcome host = {0}, resident = {0};
         from_host(&host, start_of(count, 1), count);
         report("host", count, host);
-        on_device(&resident, stream, start_of(count, 2), count);
+        check_on_device(&resident, stream, start_of(count, 2), count);
         report("device", count, resident);
     }
     from_threads();

@@ -6,9 +6,10 @@
  *     harness check --artefact GPU.so --expected FILE        compares margins with the expected ones
  *     harness time --artefact GPU.so                         measures the time of calls
  *     harness once --artefact GPU.so                         one call on the sample, in device memory
+ *     harness sweep --artefact CPU.so                        checks and times artefacts of a model by turns
  *
- * All but the first two take --sample ROWS.npy, from which --rows rows are drawn by --seed. Standard output
- * has a JSON object a line.
+ * All but the first two take --sample ROWS.npy, from which --rows rows are drawn by --seed. `sweep` reads lines
+ * with a schedule's name and an artefact's path from standard input. Standard output has a JSON object a line.
  */
 #include "harness.h"
 
@@ -103,31 +104,36 @@ static void *symbol(void *library, const char *name)
     return found;
 }
 
+void open_artefact(const char *path)
+{
+    /* Without a slash, dlopen searches the system's folders. */
+    char place[4096];
+    snprintf(place, sizeof place, "%s%s", strchr(path, '/') ? "" : "./", path);
+    work.library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+    if (!work.library)
+        fail("%s", dlerror());
+    int32_t (*num_outputs)(int32_t), (*output_type)(int32_t);
+    const char *(*info)(void);
+    *(void **)&work.predict = symbol(work.library, "schedc_predict_ex");
+    *(void **)&work.explain = symbol(work.library, "schedc_error");
+    *(void **)&num_outputs = symbol(work.library, "schedc_num_outputs");
+    *(void **)&output_type = symbol(work.library, "schedc_output_type");
+    *(void **)&info = symbol(work.library, "schedc_info");
+    work.exact = strstr(info(), "\"order\":\"exact\"") != NULL;
+    work.wide_rows = strstr(info(), "\"rows\":\"f64\"") != NULL;
+    work.wide_margins = output_type(KIND_RAW) == TYPE_F64;
+    work.margins = num_outputs(KIND_RAW);
+    work.margin_bytes = (size_t)work.margins * (work.wide_margins ? 8 : 4);
+}
+
 void open_work(int64_t extra)
 {
     if (!options.artefact || !options.sample)
         fail("name an --artefact and a --sample");
-    /* Without a slash, dlopen searches the system's folders. */
-    char path[4096];
-    snprintf(path, sizeof path, "%s%s", strchr(options.artefact, '/') ? "" : "./", options.artefact);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        fail("%s", dlerror());
-    int32_t (*num_outputs)(int32_t), (*output_type)(int32_t);
-    const char *(*info)(void);
-    *(void **)&work.predict = symbol(library, "schedc_predict_ex");
-    *(void **)&work.explain = symbol(library, "schedc_error");
-    *(void **)&num_outputs = symbol(library, "schedc_num_outputs");
-    *(void **)&output_type = symbol(library, "schedc_output_type");
-    *(void **)&info = symbol(library, "schedc_info");
-    work.exact = strstr(info(), "\"order\":\"exact\"") != NULL;
-    work.wide_rows = strstr(info(), "\"rows\":\"f64\"") != NULL;
-    work.wide_margins = output_type(KIND_RAW) == TYPE_F64;
+    open_artefact(options.artefact);
     Rows sample = read_npy(options.sample, 1);
     work.features = sample.columns;
-    work.margins = num_outputs(KIND_RAW);
     work.row_bytes = (size_t)work.features * (work.wide_rows ? 8 : 4);
-    work.margin_bytes = (size_t)work.margins * (work.wide_margins ? 8 : 4);
     int64_t most = MOST_BYTES / (int64_t)work.row_bytes;
     work.n_rows = (options.rows < most ? options.rows : most) + extra;
     work.rows = allocate((size_t)work.n_rows * work.row_bytes + 1);
@@ -135,7 +141,7 @@ void open_work(int64_t extra)
     free(sample.values);
 }
 
-void predict(const void *rows, int64_t count, void *out, const Handle *stream)
+int32_t try_predict(const void *rows, int64_t count, void *out, const Handle *stream)
 {
     Call call = {.size = sizeof call, .kind = KIND_RAW, .rows = rows, .n_rows = count, .out = out};
     call.dtype = work.wide_rows ? TYPE_F64 : TYPE_F32;
@@ -143,7 +149,12 @@ void predict(const void *rows, int64_t count, void *out, const Handle *stream)
         call.memory = ON_DEVICE;
         call.stream = *stream;
     }
-    int32_t status = work.predict(&call);
+    return work.predict(&call);
+}
+
+void predict(const void *rows, int64_t count, void *out, const Handle *stream)
+{
+    int32_t status = try_predict(rows, count, out, stream);
     if (status)
         fail("%lld rows: status %d: %s", (long long)count, (int)status, work.explain(status));
 }
@@ -234,12 +245,13 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {{"pick", pick},   {"device", measure_device}, {"expect", write_expected},
-                 {"check", check}, {"time", time_calls},       {"once", once}};
+                 {"check", check}, {"time", time_calls},       {"once", once},
+                 {"sweep", sweep}};
     read_options(argc > 2 ? argc - 2 : 0, argv + 2);
     for (size_t i = 0; argc > 1 && i < sizeof parts / sizeof *parts; i++)
         if (strcmp(argv[1], parts[i].name) == 0) {
             parts[i].run();
             return 0;
         }
-    fail("name what to do: pick, device, expect, check, time or once");
+    fail("name what to do: pick, device, expect, check, time, once or sweep");
 }

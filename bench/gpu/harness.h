@@ -35,6 +35,7 @@ typedef struct {
 
 /* An artefact, and rows for it in the type that it reads. */
 typedef struct {
+    void *library;
     int32_t (*predict)(const Call *call);
     const char *(*explain)(int32_t status);
     bool exact;        /* trees are added in the model's order */
@@ -48,12 +49,18 @@ typedef struct {
 
 extern Work work;
 
-/* Opens the artefact and draws rows, `extra` more than the options ask for. */
+/* Opens an artefact in place of the one before. */
+void open_artefact(const char *path);
+
+/* Opens the artefact of the options and draws rows, `extra` more than the options ask for. */
 void open_work(int64_t extra);
 
 /* Computes margins of some rows; ends the program if the call fails. With a `stream`, rows and output are in
  * device memory, and the call is asynchronous. */
 void predict(const void *rows, int64_t count, void *out, const Handle *stream);
+
+/* As `predict`, but returns the status of a call that fails. */
+int32_t try_predict(const void *rows, int64_t count, void *out, const Handle *stream);
 
 /* Whether the deadline has passed. */
 bool is_late(void);
@@ -69,6 +76,33 @@ void write_expected(void);
 void check(void);
 void time_calls(void);
 void measure_device(void);
+void sweep(void);
+
+/* Results of comparisons with expected margins. */
+typedef struct {
+    int64_t values, different, wrong; /* bad rows, or changed bytes behind the output */
+    double largest;                   /* largest difference */
+} Outcome;
+
+/* The expected margins of the rows. */
+extern unsigned char *expected;
+
+/* Compares the margins of rows from `first` on, and the bytes behind them, with the expected ones. Margins of
+ * exact schedules must be equal to the bit. */
+void compare(Outcome *outcome, const unsigned char *found, int64_t first, int64_t count);
+
+/* Host memory for the margins of some rows and the guarded bytes behind them, which are set. */
+unsigned char *guarded_output(int64_t count);
+
+/* Computes margins in device memory and compares them. */
+void check_on_device(Outcome *outcome, Handle stream, int64_t first, int64_t count);
+
+/* Copies the rows into device memory, repeatedly if they are few. Afterwards all streams can read them. */
+void make_resident(Handle stream);
+
+/* Microseconds of a call's kernels, the mean of `calls` calls. They are enqueued behind other work, so that the
+ * host's overhead does not count. */
+double kernel_time(Handle stream, Handle *events, int64_t batch, int calls);
 
 /* Sorts samples and returns the median. */
 double median(double *samples, int count);

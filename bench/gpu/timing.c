@@ -27,8 +27,7 @@ void hold(Handle stream)
         must(cu.fill_async(filled, (unsigned char)i, (size_t)hold_bytes(), stream), "a fill");
 }
 
-/* Copies the rows into device memory, repeatedly if they are few. Afterwards all streams can read them. */
-static void make_resident(Handle stream)
+void make_resident(Handle stream)
 {
     int64_t copies = 1, bytes = work.n_rows * (int64_t)work.row_bytes;
     if (options.rows >= MANY && bytes < BEYOND_CACHES)
@@ -52,9 +51,7 @@ static void call_on_device(Handle stream, int64_t batch)
     next_row += batch;
 }
 
-/* Microseconds of a call's kernels. The calls are enqueued behind other work, so that the host's overhead
- * does not count. */
-static double kernel_time(Handle stream, Handle *events, int64_t batch, int calls)
+double kernel_time(Handle stream, Handle *events, int64_t batch, int calls)
 {
     hold(stream);
     must(cu.event_record(events[0], stream), "an event");
