@@ -27,45 +27,68 @@ fn on_gpu(model: &ModelInfo, target: &str) -> Vec<(Option<u32>, String)> {
     gpu::chosen(model, Some(&bins), &target).iter().map(|(rows, text)| (rows, text.clone())).collect()
 }
 
+/// The schedule for calls of some rows.
+fn for_rows(all: &[(Option<u32>, String)], rows: u32) -> &str {
+    let covers = |(most, _): &&(Option<u32>, String)| most.is_none_or(|most| rows <= most);
+    all.iter().find(covers).map_or("", |(_, text)| text)
+}
+
 #[test]
-fn groups_of_trees_are_blocks_where_rows_alone_are_too_few() {
-    // 33 tiles of 32 rows and four groups of 25 trees are 132 blocks: one for each multiprocessor.
+fn threads_have_trees_in_small_calls_and_rows_in_large_ones() {
     let all = on_gpu(&model(8, 256), "gpu(sm_90)");
-    let bounds: Vec<_> = all.iter().map(|(rows, _)| *rows).collect();
-    assert_eq!(bounds, [Some(32 * 32), Some(132 * 128), Some(132 * 1024), None]);
-    assert!(all[1].1.contains("tile(tree, t0, t1, 25)") && all[1].1.contains("gpuDimension(t0, grid.y)"));
-    let on_sm_80: Vec<_> = on_gpu(&model(8, 256), "gpu(sm_80)").iter().map(|(rows, _)| *rows).collect();
-    assert_eq!(on_sm_80, [Some(26 * 32), Some(108 * 128), Some(108 * 1024), None]);
+    let (few, many) = (for_rows(&all, 1), for_rows(&all, 1 << 20));
+    assert!(few.contains("gpuDimension(t1, block.x)"), "{few}");
+    assert!(many.contains("gpuDimension(b1, block.x)") && many.contains("vectorize(b2, 4)"), "{many}");
+    // A slot for each tree, whose number divides that of all trees, keeps the model's order.
+    assert!(many.contains("sharedReduce(t1)") && many.contains("tile(tree, t0, t1, 10)"), "{many}");
 }
 
 #[test]
-fn few_trees_are_one_group_whose_block_adds_them_up() {
-    let few = ModelInfo { num_trees: 20, depths: vec![8; 20].into(), ..model(8, 256) };
-    let all = on_gpu(&few, "gpu(sm_90)");
-    let group = &all[1].1;
-    assert!(group.contains("gpuDimension(tree, block.y)") && group.contains("sharedReduce(tree)"), "{group}");
-    assert!(!group.contains("grid.y"), "{group}");
-}
-
-#[test]
-fn rows_of_which_walks_read_little_are_not_copied_for_groups() {
-    let wide = ModelInfo { num_features: 2000, ..model(8, 256) };
-    assert!(on_gpu(&wide, "gpu(sm_90)").iter().all(|(_, text)| !text.contains("grid.y")));
-}
-
-/// Slots of a hundred thousand trees are so large that a run has few rows; still those give all
-/// multiprocessors blocks.
-#[test]
-fn many_trees_are_groups_for_all_small_calls() {
-    let many = ModelInfo {
-        num_trees: 100_000,
-        depths: vec![8; 100_000].into(),
-        leaves: vec![vec![256]; 100_000],
-        ..model(8, 256)
+fn smaller_devices_take_large_blocks_in_smaller_calls() {
+    let last = |target: &str| {
+        let all = on_gpu(&model(8, 256), target);
+        all.iter().filter_map(|(most, _)| *most).max().unwrap_or(0)
     };
-    let all = on_gpu(&many, "gpu(sm_90)");
-    assert!(all[0].1.contains("grid.y"), "{all:?}");
-    // Slots of 2000 classes leave no run enough rows, so no candidate has any.
-    let classes = ModelInfo { num_classes: 2000, ..model(8, 256) };
-    assert!(on_gpu(&classes, "gpu(sm_90)").iter().all(|(_, text)| !text.contains("grid.y")));
+    assert!(last("gpu(sm_87)") < last("gpu(sm_90)"), "16 multiprocessors and 132");
+}
+
+#[test]
+fn gpus_without_figures_have_a_schedule() {
+    let all = on_gpu(&model(8, 256), "gpu(gfx90a)");
+    assert!(for_rows(&all, 1 << 20).contains("gpuDimension"), "{all:?}");
+}
+
+#[test]
+fn rows_that_exceed_shared_memory_are_not_copied_in_large_blocks() {
+    let wide = ModelInfo { num_features: 20_000, tested_features: 20_000, ..model(8, 256) };
+    for (_, text) in on_gpu(&wide, "gpu(sm_90)") {
+        let is_small = text.contains("tile(batch, b0, b1, 1)") || text.contains("tile(batch, b0, b1, 2)");
+        assert!(!text.contains("cache(") || is_small || text.contains("cache(batch)"), "{text}");
+    }
+}
+
+#[test]
+fn deep_trees_are_not_completed() {
+    let deep = ModelInfo { leaves: Vec::new(), ..model(24, 0) };
+    for (_, text) in on_gpu(&deep, "gpu(sm_90)") {
+        assert!(
+            text.contains("representation(preorder)") || text.contains("representation(sparse)"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn every_model_has_few_schedules() {
+    for (trees, depth, classes) in [(1, 1, 1), (10, 3, 1), (3000, 6, 1), (800, 8, 8), (100, 8, 200)] {
+        let model = ModelInfo {
+            num_trees: trees,
+            num_classes: classes,
+            depths: vec![depth; trees as usize].into(),
+            leaves: Vec::new(),
+            ..model(depth, 1)
+        };
+        let all = on_gpu(&model, "gpu(sm_90)");
+        assert!((1..=7).contains(&all.len()), "{trees} {depth} {classes}: {all:?}");
+    }
 }

@@ -1,6 +1,5 @@
 //! The cost of schedules for calls of one size.
 
-use super::shape::Shape;
 use super::strategy::{PricedShape, Strategy};
 use crate::field::{Field, Watch};
 use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
@@ -11,12 +10,11 @@ use crate::task::{Progress, Task};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Accumulation, Nest};
 use schedc_driver::choice::gpu::Pricer;
+use schedc_driver::choice::gpu::shape::Shape;
 use schedc_driver::{Failure, Source};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Rows of the sample for simulated calls.
-pub const SAMPLED: usize = 1024;
 /// Schedules of an earlier search to time again.
 const AGAIN: usize = 8;
 
@@ -174,7 +172,7 @@ impl<'a> Judge<'a> {
     fn costs(&self, some: &[(usize, &String, Nest)]) -> Vec<Option<f64>> {
         let cost = |(_, text, nest): &(usize, &String, Nest)| {
             let earlier = self.earlier.iter().find(|(known, _)| known == *text);
-            let counted = || Some(self.pricer.price(nest.clone(), self.rows as u64)?.us);
+            let counted = || Some(self.pricer.price(nest, self.rows as u64)?.us);
             earlier.map(|(_, us)| us * self.rows as f64).or_else(counted)
         };
         std::thread::scope(|scope| {

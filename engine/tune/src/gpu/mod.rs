@@ -1,8 +1,6 @@
-//! The search for GPUs: a strategy proposes schedules, and a GPU times them or the simulator counts their
-//! cost.
+//! The search for GPUs: a strategy proposes schedules, and a GPU times them or the cost model prices them.
 
 mod judge;
-mod shape;
 pub(crate) mod strategy;
 
 pub use strategy::Strategy;
@@ -31,8 +29,8 @@ pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Searc
              PARAM`",
         ));
     }
-    let pricer = Pricer::new(task.model, task.target, task.rows.first(judge::SAMPLED))?;
     let facts = task.model.facts();
+    let pricer = Pricer::new(&facts, task.target)?;
     let own = chosen_for(task.model, task.target);
     let began = Instant::now();
     let (mut found, mut near): (SearchResult, Vec<Vec<Best>>) = Default::default();
@@ -74,7 +72,7 @@ fn bound(task: &Task, pricer: &Pricer, pair: &[Best]) -> usize {
     }
     let cost = |best: &Best, rows: usize| {
         let nest = judge::nest(task, &best.schedule, rows)?;
-        Some(pricer.price(nest, rows as u64)?.us)
+        Some(pricer.price(&nest, rows as u64)?.us)
     };
     let (low, high) = (few.rows as f64, many.rows as f64);
     let step = |at: usize| (low * (high / low).powf(at as f64 / f64::from(1 << BISECTIONS))) as usize;

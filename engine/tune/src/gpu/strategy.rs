@@ -1,6 +1,7 @@
 //! Strategies: the order in which a search proposes schedules.
 
-use super::shape::{Form, Layout, MOST_THREADS, Shape};
+use sched_nest::Layout;
+use schedc_driver::choice::gpu::shape::{Form, MOST_THREADS, Shape};
 use serde::Serialize;
 
 /// A search strategy.
@@ -102,8 +103,9 @@ impl Silvanforge {
             let Some(rows) = [1, 2, 4].into_iter().find(|rows| block / rows * trees <= MOST_THREADS) else {
                 continue;
             };
-            for (together, layout) in
-                [1, 2, 4].into_iter().flat_map(|n| ["array", "sparse", "reorg"].map(|l| (n, l)))
+            for (together, layout) in [1, 2, 4]
+                .into_iter()
+                .flat_map(|n| [Layout::Array, Layout::Sparse, Layout::Reorg].map(|l| (n, l)))
             {
                 let form = Form::Template { block, rows, trees };
                 let unrolled = if together > 1 { self.setting.unrolled() } else { 0 };
@@ -134,7 +136,8 @@ struct Neighbours {
 }
 
 /// Layouts to try.
-const LAYOUTS: [Layout; 5] = ["quantized", "array", "reorg", "sparse", "preorder"];
+const LAYOUTS: [Layout; 5] =
+    [Layout::Quantized, Layout::Array, Layout::Reorg, Layout::Sparse, Layout::Preorder];
 /// Most trees of a group. A block has one thread for each of its rows and each tree of the group.
 const GROUP: u32 = 32;
 /// Fewest rows per call for which blocks of many rows are tried.
@@ -152,7 +155,7 @@ impl Neighbours {
         let groups = trees.div_ceil(GROUP);
         let plain = Shape {
             form: Form::Trees { threads: (trees > TREE_THREADS).then_some(TREE_THREADS) },
-            layout: "array",
+            layout: Layout::Array,
             cached: true,
             together: 1,
             unrolled: 0,
@@ -177,7 +180,7 @@ impl Neighbours {
         let mut all: Vec<Shape> = shapes.into_iter().flat_map(with).collect();
         if rows >= SEVERAL {
             let four = |block| Form::Rows { block, rows: 4 };
-            let quantized = Shape { layout: "quantized", shared: false, ..plain };
+            let quantized = Shape { layout: Layout::Quantized, shared: false, ..plain };
             all.extend([256, 1024].map(|block| Shape { form: four(block), ..quantized }));
         }
         all
@@ -242,7 +245,7 @@ mod tests {
         let mut known: Vec<PricedShape> = Vec::new();
         // The best one has blocks of 512 rows: it is two steps from a candidate.
         let us = |shape: &Shape| match shape.form {
-            Form::Rows { block, rows: 1 } if shape.layout == "array" => f64::from(block.abs_diff(512)),
+            Form::Rows { block, rows: 1 } if shape.layout == Layout::Array => f64::from(block.abs_diff(512)),
             _ => 1e6,
         };
         for _ in 0..20 {

@@ -1,22 +1,22 @@
-//! The choice among schedules for GPUs.
+//! The choice among schedules for GPUs: for each call size the one that the cost model finds fastest.
 
-use super::groups::Groups;
-use super::texts::{Layouts, plain, text};
+use super::candidates::{Layouts, candidates};
+use super::price::Pricer;
+use crate::choice::last_where;
 use crate::model::Model;
 use sched_forest::SetTests;
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::device::Limits;
 use sched_lang::{Options, Supported, Target, check};
-use sched_nest::{Accumulation, ModelInfo, Variants};
+use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
 use std::sync::Arc;
 
-/// Rows per multiprocessor below which trees are distributed over threads, too. With fewer rows, threads
-/// would be idle; with more, the reduction that this adds would cost more than it gains.
-const FEW_ROWS: u32 = 128;
-/// Rows per multiprocessor below which blocks are small. Larger blocks would then leave multiprocessors idle.
-const SEVERAL_ROWS: u32 = 1024;
-/// Number of columns whose quantization costs about as much as bins save in the walk of one tree.
-const COLUMNS_PER_TREE: u32 = 2;
+/// Call sizes whose costs decide, in rows.
+const SIZES: [u64; 10] = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
+/// Least gain that justifies the kernels of a further schedule, as a ratio of costs: about the error of the cost
+/// model.
+const WORTH: f64 = 1.1;
+/// Bisection steps in the search for the number of rows at which one schedule becomes slower than the next.
+const BISECTIONS: u32 = 8;
 
 /// Fast schedules for a model on a GPU, by the number of rows.
 pub fn chosen_for(model: &Model, target: &Target) -> Variants<String> {
@@ -26,61 +26,76 @@ pub fn chosen_for(model: &Model, target: &Target) -> Variants<String> {
 
 /// Fast schedules for a model with these properties, by the number of rows. `bins` is the form of its
 /// quantized rows, if it has one.
+///
+/// All of them add trees in the model's order, so that a row's result is the same in calls of all sizes.
 pub fn chosen(model: &ModelInfo, bins: Option<&QuantizedRows>, target: &Target) -> Variants<String> {
-    let try_out = TryOut { facts: Arc::new(model.clone()), target };
-    let quantized = bins.is_some_and(|bins| pays_to_quantize(model, bins));
-    let layouts = Layouts::of(model, quantized);
-    let words = [1024, 512, 256, 128].into_iter().filter_map(|rows| layouts.four_rows(rows));
-    let many = words.chain([256, 128, 64].into_iter().flat_map(|rows| layouts.rows(rows)));
-    let mut chosen = Variants::only(try_out.first(many).unwrap_or_else(|| text(plain(256))));
-    let mut insert = |max_rows: u32, schedule: Option<String>| {
-        if let Some(schedule) = schedule {
-            let _kept = chosen.insert(max_rows, schedule);
+    let Some(pricer) = Pricer::like(model, target) else { return Variants::only(plain()) };
+    let legal = Legal { model: Arc::new(model.clone()), target };
+    let shapes = candidates(model, &Layouts::of(model, bins));
+    let priced: Vec<Priced> = shapes.iter().filter_map(|shape| legal.price(&pricer, shape.text())).collect();
+    let Some(mut many) = cheapest(&priced, SIZES.len() - 1) else { return Variants::only(plain()) };
+    let mut chosen = Variants::only(many.text.clone());
+    for at in (0..SIZES.len() - 1).rev() {
+        let Some(few) = cheapest(&priced, at) else { break };
+        if few.costs[at] * WORTH < many.costs[at] {
+            let _kept = chosen.insert(crossing(&pricer, (few, many), at), few.text.clone());
+            many = few;
         }
-    };
-    let multiprocessors = Limits::of(target).gpu.multiprocessors;
-    let few = multiprocessors * FEW_ROWS;
-    insert(
-        multiprocessors * SEVERAL_ROWS,
-        try_out.first([128, 64].into_iter().flat_map(|rows| layouts.rows(rows))),
-    );
-    let groups = Groups::of(model, multiprocessors);
-    let above = groups.pay_above().filter(|rows| *rows < few);
-    let grouped = above.zip(try_out.first(groups.schedules(&layouts)));
-    let by_row = grouped.as_ref().map_or(few, |(above, _)| *above);
-    insert(few, grouped.map(|(_, schedule)| schedule));
-    if by_row > 0 {
-        insert(by_row, try_out.first(layouts.trees(model)));
     }
     chosen
 }
 
-/// The inputs of the checks that decide whether a schedule is chosen.
-struct TryOut<'a> {
-    facts: Arc<ModelInfo>,
+/// A legal schedule with its costs.
+struct Priced {
+    text: String,
+    nest: Nest,
+    /// Microseconds of calls of [`SIZES`] rows.
+    costs: Vec<f64>,
+}
+
+/// The cheapest schedule in calls of `SIZES[at]` rows.
+fn cheapest(priced: &[Priced], at: usize) -> Option<&Priced> {
+    priced.iter().min_by(|a, b| a.costs[at].total_cmp(&b.costs[at]))
+}
+
+/// The most rows for which `few` is cheaper than `many`, between `SIZES[at]` and the next size.
+fn crossing(pricer: &Pricer, (few, many): (&Priced, &Priced), at: usize) -> u32 {
+    let (low, high) = (SIZES[at] as f64, SIZES[at + 1] as f64);
+    let rows = |step: usize| low * (high / low).powf(step as f64 / f64::from(1 << BISECTIONS));
+    let is_cheaper = |step: usize| {
+        let cost =
+            |one: &Priced| pricer.price(&one.nest, rows(step) as u64).map_or(f64::INFINITY, |cost| cost.us);
+        cost(few) <= cost(many)
+    };
+    rows(last_where((0, 1 << BISECTIONS), is_cheaper)) as u32
+}
+
+/// A schedule that suits all models: a row for each thread.
+fn plain() -> String {
+    "tile(batch, b0, b1, 256)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n".to_string()
+}
+
+/// The checks that decide whether a schedule may be chosen.
+struct Legal<'a> {
+    model: Arc<ModelInfo>,
     target: &'a Target,
 }
 
-impl TryOut<'_> {
-    /// The first schedule that is legal and adds trees in the model's order.
-    fn first(&self, candidates: impl IntoIterator<Item = Vec<String>>) -> Option<String> {
-        candidates.into_iter().map(text).find(|schedule| self.is_good(schedule))
-    }
-
-    fn is_good(&self, schedule: &str) -> bool {
+impl Legal<'_> {
+    /// A schedule with its costs. `None` if it is illegal, or adds trees in another order than the model.
+    fn price(&self, pricer: &Pricer, text: String) -> Option<Priced> {
         let options = Options {
-            model: Some(Arc::clone(&self.facts)),
+            model: Some(Arc::clone(&self.model)),
             target: Some(self.target.clone()),
             supported: Supported::Compilable,
             ..Options::default()
         };
-        let nests = check(schedule, &options).nests;
-        nests.is_some_and(|nests| nests.rest().accumulation == Accumulation::Exact)
+        let nest = check(&text, &options).nests?.into_for_rows(1);
+        if nest.accumulation != Accumulation::Exact {
+            return None;
+        }
+        let costs: Option<Vec<f64>> =
+            SIZES.iter().map(|rows| pricer.price(&nest, *rows).map(|cost| cost.us)).collect();
+        Some(Priced { text, nest, costs: costs? })
     }
-}
-
-/// Whether quantizing rows pays: bins are bytes, and the model has enough trees to outweigh the search of
-/// bins.
-fn pays_to_quantize(model: &ModelInfo, bins: &QuantizedRows) -> bool {
-    bins.in_bytes && bins.columns / COLUMNS_PER_TREE <= model.num_trees
 }

@@ -1,14 +1,10 @@
-//! Shapes: schedules for GPUs as values whose fields the search changes.
+//! Shapes: schedules for GPUs as values. The chooser compares them, and a search changes their fields.
 
+use sched_nest::Layout;
 use std::fmt::Write as _;
 
 /// Most threads of a block.
 pub const MOST_THREADS: u32 = 1024;
-/// Trees that a block copies at a time if its threads walk four rows at once.
-const PIECE: u32 = 50;
-
-/// The name of a representation of trees, as in schedules.
-pub type Layout = &'static str;
 
 /// The distribution of rows and trees over blocks and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +15,24 @@ pub enum Form {
         block: u32,
         /// Rows of a thread: 1, or 4 whose bins share a word.
         rows: u32,
+    },
+    /// As `Rows` with one row for each thread. The block copies a piece of the trees, walks it, and goes on to the
+    /// next piece.
+    Pieces {
+        /// Rows of a block.
+        block: u32,
+        /// Trees of a piece.
+        trees: u32,
+    },
+    /// The threads of a block are a grid of rows by trees. Each tree has a slot, and the block adds up the slots
+    /// in order before it goes on to the next trees.
+    Slots {
+        /// Rows of a block.
+        block: u32,
+        /// Rows of a thread: 1, or 4 whose bins share a word.
+        rows: u32,
+        /// Threads that share the trees of a row.
+        trees: u32,
     },
     /// SilvanForge's template: the threads of a block are a grid of rows by groups of trees.
     Template {
@@ -40,6 +54,13 @@ pub enum Form {
     Trees {
         /// Threads that share the trees; `None` for one thread per tree.
         threads: Option<u32>,
+    },
+    /// Each block has a few rows. Each row has threads of its own, which share the trees.
+    FewRows {
+        /// Rows of a block.
+        block: u32,
+        /// Threads that share the trees of a row.
+        threads: u32,
     },
 }
 
@@ -77,11 +98,34 @@ impl Shape {
             Form::Rows { block, rows } => {
                 line(format!("tile(batch, b0, r, {block})"));
                 line(format!("tile(r, b1, b2, {rows})"));
-                line(format!("tile(tree, t0, t1, {PIECE})"));
-                line("reorder(b0, b1, t0, t1, b2)".to_string());
+                line("reorder(b0, b1, tree, b2)".to_string());
                 line("gpuDimension(b0, grid.x)".to_string());
                 line("gpuDimension(b1, block.x)".to_string());
+                ("tree", None)
+            }
+            Form::Pieces { block, trees } => {
+                line(format!("tile(batch, b0, b1, {block})"));
+                line(format!("tile(tree, t0, t1, {trees})"));
+                line("reorder(b0, t0, b1, t1)".to_string());
+                line("gpuDimension(b0, grid.x)".to_string());
+                line("gpuDimension(b1, block.x)".to_string());
+                line("cache(t0)".to_string());
                 ("t1", None)
+            }
+            Form::Slots { block, rows, trees } => {
+                match rows {
+                    1 => line(format!("tile(batch, b0, b1, {block})")),
+                    _ => {
+                        line(format!("tile(batch, b0, r, {block})"));
+                        line(format!("tile(r, b1, b2, {rows})"));
+                    }
+                }
+                line(format!("tile(tree, t0, t1, {trees})"));
+                line(format!("reorder(b0, t0, b1, t1{})", if rows == 1 { "" } else { ", b2" }));
+                line("gpuDimension(b0, grid.x)".to_string());
+                line("gpuDimension(b1, block.x)".to_string());
+                line("gpuDimension(t1, block.y)".to_string());
+                ("t1", Some("t1"))
             }
             Form::Template { block, rows, trees } => {
                 match rows {
@@ -118,6 +162,15 @@ impl Shape {
                 line(format!("gpuDimension({over}, block.x)"));
                 (over, Some(over))
             }
+            Form::FewRows { block, threads } => {
+                line(format!("tile(batch, b0, b1, {block})"));
+                line(format!("tile(tree, t0, t1, {threads})"));
+                line("reorder(b0, b1, t0, t1)".to_string());
+                line("gpuDimension(b0, grid.x)".to_string());
+                line("gpuDimension(b1, block.y)".to_string());
+                line("gpuDimension(t1, block.x)".to_string());
+                ("t1", Some("t1"))
+            }
         };
         if let Some(sums) = sums.filter(|_| self.shared) {
             line(format!("sharedReduce({sums})"));
@@ -125,10 +178,10 @@ impl Shape {
         if self.cached {
             line(format!("cache({})", if matches!(self.form, Form::Trees { .. }) { "batch" } else { "b0" }));
         }
-        if self.layout != "array" {
-            line(format!("representation({})", self.layout));
+        if self.layout != Layout::Array {
+            line(format!("representation({})", self.layout.word()));
         }
-        if let Form::Rows { rows: rows @ 2.., .. } = self.form {
+        if let Form::Rows { rows: rows @ 2.., .. } | Form::Slots { rows: rows @ 2.., .. } = self.form {
             line(format!("vectorize(b2, {rows})"));
         } else if self.together > 1 {
             line(format!("interleave({walks}, {})", self.together));
@@ -151,6 +204,18 @@ impl Shape {
             Form::Rows { block, rows } => {
                 around(block, 32, 4096).for_each(|block| with(Form::Rows { block, rows }));
             }
+            Form::Pieces { block, trees } => {
+                around(block, 32, 1024).for_each(|block| with(Form::Pieces { block, trees }));
+                around(trees, 2, 256).for_each(|trees| with(Form::Pieces { block, trees }));
+            }
+            Form::Slots { block, rows, trees } => {
+                around(block, 16, 1024).for_each(|block| with(Form::Slots { block, rows, trees }));
+                around(trees, 2, 64).for_each(|trees| with(Form::Slots { block, rows, trees }));
+            }
+            Form::FewRows { block, threads } => {
+                around(block, 1, 32).for_each(|block| with(Form::FewRows { block, threads }));
+                around(threads, 32, MOST_THREADS).for_each(|threads| with(Form::FewRows { block, threads }));
+            }
             Form::Template { block, rows, trees } => {
                 around(block, 4, 256).for_each(|block| with(Form::Template { block, rows, trees }));
                 around(rows, 1, 4).for_each(|rows| with(Form::Template { block, rows, trees }));
@@ -171,7 +236,7 @@ impl Shape {
                     .for_each(|threads| with(Form::Trees { threads: fewer(threads) }));
             }
         }
-        all.extend(layouts.iter().map(|layout| Shape { layout, ..*self }));
+        all.extend(layouts.iter().map(|layout| Shape { layout: *layout, ..*self }));
         let together = if self.unrolled > 0 { 2 } else { 1 };
         all.extend(around(self.together, together, 8).map(|together| Shape { together, ..*self }));
         all.push(Shape { unrolled: if self.unrolled > 0 { 0 } else { depth }, ..*self });

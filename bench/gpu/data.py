@@ -1,0 +1,68 @@
+"""Writes the times of sweeps as the data of the cost model's test.
+
+    data.py OUT.json SWEEP.jsonl... --stats FOLDER [--held-out a,b]
+
+FOLDER has the output of `schedc inspect --json` for each model, as `stats_MODEL.json`. Held-out models are
+those that took no part in fitting.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+
+BATCHES = [1, 64, 1024, 16384, 131072, 1000000]
+
+
+def model(path, held_out):
+    """The shape of a model as the cost model sees it."""
+    stats = json.loads(path.read_text())
+    wide = stats["input"] == "f64"
+    return {
+        "trees": stats["trees"],
+        "depths": stats["depths"],
+        "leaf_depths": stats["leaf_depths"],
+        "features": stats["num_features"],
+        "tested_features": sum(feature["nodes"] > 0 for feature in stats["features"]),
+        "margins": stats["num_margins"],
+        "value_bytes": 8 if wide else 4,
+        "sum_bytes": 8 if stats["accumulator"] == "f64" else 4,
+        "bin_bytes": 1 if stats["max_thresholds"] < 256 else 2,
+        "held_out": held_out,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    parser.add_argument("sweeps", nargs="+")
+    parser.add_argument("--stats", required=True)
+    parser.add_argument("--held-out", default="")
+    arguments = parser.parse_args()
+    exact, times, texts = set(), collections.defaultdict(dict), {}
+    for sweep in arguments.sweeps:
+        for line in open(sweep):
+            one = json.loads(line)
+            key = one.get("model"), one.get("schedule")
+            if one["part"] == "text":
+                texts[key] = one["text"]
+            elif one["part"] == "check" and one.get("exact"):
+                exact.add(key)
+            elif one["part"] == "sweep" and one["schedule"] != "chosen":
+                times[key][one["batch"]] = one["us"]
+    names = sorted({name for name, _ in times})
+    held_out = arguments.held_out.split(",")
+    stats = pathlib.Path(arguments.stats)
+    models = {name: model(stats / f"stats_{name}.json", name in held_out) for name in names}
+    schedules = sorted({texts[key] for key in times})
+    numbers = {text: number for number, text in enumerate(schedules)}
+    lines = collections.defaultdict(list)
+    for key, of_key in sorted(times.items()):
+        us = " ".join(f"{rows}:{of_key[rows]:.4g}" for rows in sorted(of_key))
+        lines[key[0]].append(f"{numbers[texts[key]]} {'exact' if key in exact else 'any'} {us}")
+    data = {"gpu": "sm_90", "models": models, "schedules": schedules, "times": lines}
+    pathlib.Path(arguments.out).write_text(json.dumps(data, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+//! The launches of a nest: which loops over rows and trees are blocks, threads, lanes or serial.
+
+use sched_nest::sym::{Property, Sym};
+use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo, Nest, Reduce};
+
+/// A launch, or the part of it that one path of loops describes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mapping {
+    /// The layout of its trees.
+    pub layout: Layout,
+    /// Rows of a block.
+    pub rows_per_block: u64,
+    /// Threads of a block over rows.
+    pub row_threads: u64,
+    /// Rows of a thread that one vector holds.
+    pub lanes: u64,
+    /// Blocks over trees.
+    pub tree_blocks: u64,
+    /// Threads of a block over trees.
+    pub tree_threads: u64,
+    /// Trees that a thread walks.
+    pub thread_trees: u64,
+    /// Whether the threads of a warp have trees and not rows.
+    pub trees_in_lanes: bool,
+    /// Walks of a thread that advance together.
+    pub together: u64,
+    /// Times that a block adds up slots in shared memory; 0 without such slots.
+    pub folds: u64,
+    /// Slots in the device's memory; 0 without.
+    pub device_slots: u64,
+    /// Whether a block copies its rows.
+    pub cached_rows: bool,
+    /// Trees that a block copies at a time; 0 if it copies none.
+    pub cached_trees: u64,
+}
+
+impl Mapping {
+    /// Threads of a block.
+    pub fn threads(&self) -> u64 {
+        self.row_threads * self.tree_threads
+    }
+}
+
+/// The launches of a nest in a call of `rows` rows. `None` if no loop is mapped, or if an extent is unknown.
+pub fn launches(nest: &Nest, model: &ModelInfo, rows: u64) -> Option<Vec<Mapping>> {
+    let mut paths = Vec::new();
+    for root in &nest.roots {
+        paths_below(nest, *root, &mut Vec::new(), &mut paths);
+    }
+    let launches: Option<Vec<Mapping>> =
+        paths.iter().map(|path| PathReader::new(nest, model, rows).read(path)).collect();
+    launches.filter(|launches| !launches.is_empty())
+}
+
+/// Adds the paths from a loop to the walks below it.
+fn paths_below(nest: &Nest, id: LoopId, path: &mut Vec<LoopId>, paths: &mut Vec<Vec<LoopId>>) {
+    path.push(id);
+    match &nest.get(id).body {
+        Body::Walk => paths.push(path.clone()),
+        Body::Seq(list) => list.iter().for_each(|inner| paths_below(nest, *inner, path, paths)),
+        // The cases of a specialised loop are alike: one stands for all.
+        Body::Cases(cases) => {
+            cases.iter().take(1).flatten().for_each(|inner| paths_below(nest, *inner, path, paths));
+        }
+    }
+    path.pop();
+}
+
+/// Reads a path of loops from the outermost to the walks.
+struct PathReader<'a> {
+    nest: &'a Nest,
+    rows: u64,
+    /// Rows that the loops so far leave to one iteration.
+    row_extent: u64,
+    /// Trees that the loops so far leave to one iteration.
+    tree_extent: u64,
+    mapping: Mapping,
+    /// Iterations of serial loops over trees around all threads.
+    pieces: u64,
+    is_mapped: bool,
+    has_threads: bool,
+    is_shared: bool,
+}
+
+impl<'a> PathReader<'a> {
+    fn new(nest: &'a Nest, model: &ModelInfo, rows: u64) -> PathReader<'a> {
+        let mapping = Mapping {
+            layout: nest.representation.unwrap_or(Layout::Array),
+            rows_per_block: rows,
+            row_threads: 1,
+            lanes: 1,
+            tree_blocks: 1,
+            tree_threads: 1,
+            thread_trees: 1,
+            trees_in_lanes: false,
+            together: 1,
+            folds: 0,
+            device_slots: 0,
+            cached_rows: false,
+            cached_trees: 0,
+        };
+        PathReader {
+            nest,
+            rows,
+            row_extent: rows,
+            tree_extent: u64::from(model.num_trees.max(1)),
+            mapping,
+            pieces: 1,
+            is_mapped: false,
+            has_threads: false,
+            is_shared: false,
+        }
+    }
+
+    fn read(mut self, path: &[LoopId]) -> Option<Mapping> {
+        for id in path {
+            self.enter(self.nest.get(*id))?;
+        }
+        if !self.is_mapped {
+            return None;
+        }
+        let mapping = &mut self.mapping;
+        mapping.rows_per_block = mapping.rows_per_block.max(1);
+        if self.is_shared {
+            mapping.folds = self.pieces;
+        }
+        Some(self.mapping)
+    }
+
+    fn enter(&mut self, this: &Loop) -> Option<()> {
+        let step = self.value(&this.step)?.max(1);
+        let extent = match this.axis {
+            Axis::Row => self.row_extent,
+            Axis::Tree => self.tree_extent,
+        };
+        // The constraints of tiles shorten the last iterations alone; the extent bounds all.
+        let length = (self.value(&this.stop)? - self.value(&this.start)?).max(0);
+        let trips = u64::try_from(length).ok()?.min(extent).div_ceil(u64::try_from(step).ok()?).max(1);
+        let inside = u64::try_from(step).ok()?.min(extent);
+        let annotations = &this.annotations;
+        if let Some(layout) = annotations.representation {
+            self.mapping.layout = layout;
+        }
+        match this.axis {
+            Axis::Row => self.row_loop(this, trips, inside),
+            Axis::Tree => self.tree_loop(this, trips, inside),
+        }
+        if let Some(walks) = annotations.interleave {
+            self.mapping.together = u64::from(walks.max(1));
+        }
+        if let (Some(lanes), Axis::Row) = (annotations.vectorize, this.axis) {
+            self.mapping.lanes = u64::from(lanes.max(1));
+        }
+        Some(())
+    }
+
+    fn row_loop(&mut self, this: &Loop, trips: u64, inside: u64) {
+        match this.annotations.gpu_dimension.map(|dimension| (dimension.level, dimension.axis)) {
+            Some((GpuLevel::Grid, _)) => self.mapping.rows_per_block = inside,
+            Some((GpuLevel::Block, axis)) => {
+                if !self.is_mapped {
+                    self.mapping.rows_per_block = self.rows;
+                }
+                self.mapping.row_threads *= trips;
+                self.mapping.trees_in_lanes |= axis != GpuAxis::X;
+                self.has_threads = true;
+            }
+            None => {}
+        }
+        self.is_mapped |= this.annotations.gpu_dimension.is_some();
+        self.mapping.cached_rows |= this.annotations.cache;
+        self.row_extent = inside;
+    }
+
+    fn tree_loop(&mut self, this: &Loop, trips: u64, inside: u64) {
+        let mapping = &mut self.mapping;
+        let is_shared = this.annotations.reduce == Some(Reduce::Shared);
+        match this.annotations.gpu_dimension.map(|dimension| dimension.level) {
+            Some(level) => {
+                if level == GpuLevel::Grid {
+                    mapping.tree_blocks *= trips;
+                } else {
+                    mapping.tree_threads *= trips;
+                    self.has_threads = true;
+                }
+                if !is_shared && this.annotations.reduce != Some(Reduce::Atomic) {
+                    mapping.device_slots = mapping.device_slots.max(1) * trips;
+                }
+            }
+            None => {
+                mapping.thread_trees *= trips;
+                if !self.has_threads {
+                    self.pieces *= trips;
+                }
+            }
+        }
+        if this.annotations.cache {
+            mapping.cached_trees = inside;
+        }
+        self.is_mapped |= this.annotations.gpu_dimension.is_some();
+        self.is_shared |= is_shared;
+        self.tree_extent = inside;
+    }
+
+    /// The value of an expression. `None` if it depends on an unknown property.
+    fn value(&self, sym: &Sym) -> Option<i64> {
+        let rows = i64::try_from(self.rows).ok()?;
+        sym.substitute(&|property| (property == Property::Rows).then_some(rows)).ok()?.as_int()
+    }
+}

@@ -1,0 +1,115 @@
+//! The schedules that are compared for a model on a GPU.
+//!
+//! They are those whose times on an H100 came near the fastest one in calls of some size (docs/gpu.md): rows in
+//! threads, trees in threads, or both. Where both are, either a slot for each tree is added up in order, or groups
+//! of trees are added up by themselves.
+
+use super::shape::{Form, Shape};
+use sched_ir::quantize::QuantizedRows;
+use sched_nest::{Layout, ModelInfo, Nodes, Shapes};
+
+/// Deepest trees, in levels, that are padded to complete ones. Each level more doubles the nodes, and saves
+/// the loads of child indices.
+const MOST_COMPLETE_LEVELS: u32 = 10;
+/// Deepest trees whose quantized nodes are padded: they take a quarter of the bytes.
+const MOST_QUANTIZED_LEVELS: u32 = 16;
+/// Columns whose quantization costs about as much as walking one tree by bins saves.
+const COLUMNS_PER_TREE: u32 = 2;
+/// Rows of blocks whose threads have rows alone.
+const BLOCKS: [u32; 3] = [64, 128, 256];
+/// Threads over trees, beside those over rows.
+const TREE_THREADS: [u32; 3] = [8, 16, 32];
+
+/// The layouts that are tried for a model.
+#[derive(Clone, Debug)]
+pub struct Layouts {
+    /// Layouts of one row for each thread.
+    of_rows: Vec<Layout>,
+    /// Layouts for threads that have trees.
+    of_trees: Vec<Layout>,
+    /// The layout whose bins of four rows share a word.
+    of_four: Option<Layout>,
+}
+
+impl Layouts {
+    /// The layouts for a model whose quantized rows have the form `bins`, if they have one.
+    pub fn of(model: &ModelInfo, bins: Option<&QuantizedRows>) -> Layouts {
+        let quantized = bins.is_some_and(|bins| bins.columns / COLUMNS_PER_TREE <= model.num_trees);
+        let depth = model.max_depth();
+        let suits = |layout: &Layout| {
+            let levels = if layout.is_coded() { MOST_QUANTIZED_LEVELS } else { MOST_COMPLETE_LEVELS };
+            layout.shapes() == Shapes::Any
+                && *layout != Layout::Levels
+                && (quantized || !layout.is_coded())
+                && (layout.nodes() == Nodes::Existing || depth <= levels)
+        };
+        let of_trees: Vec<Layout> = Layout::by_turn().into_iter().filter(suits).collect();
+        let of_rows = of_trees.iter().copied().filter(|layout| *layout != Layout::Reorg).collect();
+        let bytes = bins.is_some_and(|bins| bins.in_bytes);
+        let of_four = of_trees.iter().copied().find(|layout| bytes && layout.gpu_lanes() == 4);
+        Layouts { of_rows, of_trees, of_four }
+    }
+}
+
+/// The schedules to compare for a model.
+pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
+    let mut all = Vec::new();
+    let plain = |form, layout| Shape { form, layout, cached: true, together: 1, unrolled: 0, shared: false };
+    let threads = TREE_THREADS.map(|threads| divisor(model.num_trees, threads));
+    for layout in layouts.of_trees.iter().copied() {
+        all.push(plain(Form::Trees { threads: None }, layout));
+        all.push(plain(Form::Trees { threads: Some(512) }, layout));
+        for (block, threads) in [(1, 256), (2, 128), (2, 512), (4, 128), (4, 256)] {
+            all.push(Shape { shared: true, ..plain(Form::FewRows { block, threads }, layout) });
+        }
+    }
+    for layout in layouts.of_rows.iter().copied() {
+        for block in BLOCKS {
+            let rows = plain(Form::Rows { block, rows: 1 }, layout);
+            all.push(rows);
+            if layout == Layout::Array {
+                all.push(Shape { together: 4, ..rows });
+            }
+            if !layout.is_coded() {
+                all.push(Shape { cached: false, ..rows });
+            }
+            all.extend([10, 25].map(|trees| plain(Form::Pieces { block, trees }, layout)));
+        }
+        for trees in threads {
+            let shared =
+                |block| Shape { shared: true, ..plain(Form::Slots { block, rows: 1, trees }, layout) };
+            all.extend([32, 64, 128].map(shared));
+            let groups = |block| {
+                let shared = trees >= model.num_trees;
+                Shape { shared, ..plain(Form::Groups { block, trees }, layout) }
+            };
+            all.extend([32, 64].map(groups));
+        }
+    }
+    if let Some(layout) = layouts.of_four {
+        for block in [64, 128, 256, 512] {
+            all.push(plain(Form::Rows { block, rows: 4 }, layout));
+            let slots =
+                |trees| Shape { shared: true, ..plain(Form::Slots { block, rows: 4, trees }, layout) };
+            all.extend(threads.map(slots));
+        }
+    }
+    all
+}
+
+/// The largest divisor of a number of trees in `most / 2..=most`, so that no tile is partial; else `most`.
+fn divisor(trees: u32, most: u32) -> u32 {
+    (most.div_ceil(2)..=most).rev().find(|divisor| trees % divisor == 0).unwrap_or(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divisor;
+
+    #[test]
+    fn tiles_are_whole_where_a_divisor_is_near() {
+        assert_eq!([8, 16, 32].map(|most| divisor(100, most)), [5, 10, 25]);
+        assert_eq!([8, 16, 32].map(|most| divisor(800, most)), [8, 16, 32]);
+        assert_eq!([8, 16, 32].map(|most| divisor(101, most)), [8, 16, 32], "a prime has none");
+    }
+}
