@@ -1,11 +1,11 @@
 """Times the schedules of families.json for models on a machine with a GPU: builds artefacts on its processor,
 checks their margins against code for the processor, and times their kernels.
 
-    sweep.py FOLDER OUT.jsonl [--seconds 240] [--share 1.0] [--models a,b] [--gpu sm_90]
+    sweep.py FOLDER OUT.jsonl [--seconds 240] [--share 1.0] [--seed 1] [--families a,b] [--models a,b] [--gpu sm_90]
 
 FOLDER holds `schedc`, `harness` and a folder for each model, with `model.json`, `model.txt` or `model.onnx`, and
 `X_test.npy`. `--share` builds that part of a model's schedules, drawn with a fixed seed; the schedule that schedc
-chooses is always one of them.
+chooses is always one of them, and the only one with `--families ''`.
 """
 
 import argparse
@@ -25,10 +25,12 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def schedules(trees, classes=1, share=1.0, seed=1):
+def schedules(trees, classes=1, share=1.0, seed=1, families=()):
     """Names and texts of the schedules of the families for a model, a share of each family but of whole ones."""
     drawn = random.Random(seed)
     for family, entry in json.loads((HERE / "families.json").read_text()).items():
+        if families and family not in families:
+            continue
         over = entry["over"]
         every = list(itertools.product(*over.values()))
         drawn.shuffle(every)
@@ -65,6 +67,7 @@ class Sweep:
         if text is not None:
             schedule = self.work / f"{model.parent.name}.{name}.sched"
             schedule.write_text(text)
+            self.lines.append({"part": "text", "model": model.parent.name, "schedule": name, "text": text})
             command += ["-s", schedule]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode == 0:
@@ -85,7 +88,8 @@ class Sweep:
         magnitude = trees * max(abs(float(low)), abs(float(high)))
         cpu = self.build(model, "cpu", None, "cpu")
         classes = int(re.search(r"(\d+) margins", inspected.stdout).group(1))
-        jobs = list(schedules(trees, classes, self.arguments.share, self.arguments.seed))
+        drawn = (self.arguments.share, self.arguments.seed, self.arguments.families.split(","))
+        jobs = list(schedules(trees, classes, *drawn)) if self.arguments.families else []
         random.Random(2).shuffle(jobs)
         jobs.insert(0, ("chosen", None))
         harness = subprocess.Popen(
@@ -127,6 +131,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=240)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--families", default=",".join(json.loads((HERE / "families.json").read_text())))
     parser.add_argument("--models", default="")
     parser.add_argument("--gpu", default="sm_90")
     arguments = parser.parse_args()

@@ -44,12 +44,14 @@ fn threads_have_trees_in_small_calls_and_rows_in_large_ones() {
 }
 
 #[test]
-fn smaller_devices_take_large_blocks_in_smaller_calls() {
-    let last = |target: &str| {
+fn smaller_devices_have_trees_in_threads_for_smaller_calls() {
+    let most = |target: &str| {
         let all = on_gpu(&model(8, 256), target);
-        all.iter().filter_map(|(most, _)| *most).max().unwrap_or(0)
+        let by_tree = all.iter().filter(|(_, text)| text.contains("gpuDimension(t1, block.x)"));
+        by_tree.filter_map(|(most, _)| *most).max().unwrap_or(0)
     };
-    assert!(last("gpu(sm_87)") < last("gpu(sm_90)"), "16 multiprocessors and 132");
+    let (small, large) = (most("gpu(sm_87)"), most("gpu(sm_90)"));
+    assert!(small < large, "16 multiprocessors: {small}, 132: {large}");
 }
 
 #[test]
