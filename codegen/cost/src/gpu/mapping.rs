@@ -155,14 +155,13 @@ impl<'a> PathReader<'a> {
     }
 
     fn row_loop(&mut self, this: &Loop, trips: u64, inside: u64) {
-        match this.annotations.gpu_dimension.map(|dimension| (dimension.level, dimension.axis)) {
-            Some((GpuLevel::Grid, _)) => self.mapping.rows_per_block = inside,
-            Some((GpuLevel::Block, axis)) => {
+        match this.annotations.gpu_dimension.map(|dimension| dimension.level) {
+            Some(GpuLevel::Grid) => self.mapping.rows_per_block = inside,
+            Some(GpuLevel::Block) => {
                 if !self.is_mapped {
                     self.mapping.rows_per_block = self.rows;
                 }
                 self.mapping.row_threads *= trips;
-                self.mapping.trees_in_lanes |= axis != GpuAxis::X;
                 self.has_threads = true;
             }
             None => {}
@@ -175,12 +174,13 @@ impl<'a> PathReader<'a> {
     fn tree_loop(&mut self, this: &Loop, trips: u64, inside: u64) {
         let mapping = &mut self.mapping;
         let is_shared = this.annotations.reduce == Some(Reduce::Shared);
-        match this.annotations.gpu_dimension.map(|dimension| dimension.level) {
-            Some(level) => {
-                if level == GpuLevel::Grid {
+        match this.annotations.gpu_dimension {
+            Some(dimension) => {
+                if dimension.level == GpuLevel::Grid {
                     mapping.tree_blocks *= trips;
                 } else {
                     mapping.tree_threads *= trips;
+                    mapping.trees_in_lanes |= dimension.axis == GpuAxis::X;
                     self.has_threads = true;
                 }
                 if !is_shared && this.annotations.reduce != Some(Reduce::Atomic) {

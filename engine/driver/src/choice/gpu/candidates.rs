@@ -17,6 +17,10 @@ const MOST_QUANTIZED_LEVELS: u32 = 16;
 const COLUMNS_PER_TREE: u32 = 2;
 /// Rows of blocks whose threads have rows alone.
 const BLOCKS: [u32; 3] = [64, 128, 256];
+/// Rows of blocks whose threads have four rows and all trees: a warp. Larger blocks were up to twice as slow.
+const BLOCK_OF_FOUR: u32 = 128;
+/// Most threads of a block that has one row. They walk the trees in turns.
+const TREES_OF_A_ROW: u32 = 512;
 /// Threads over trees, beside those over rows.
 const TREE_THREADS: [u32; 3] = [8, 16, 32];
 
@@ -57,8 +61,9 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
     let plain = |form, layout| Shape { form, layout, cached: true, together: 1, unrolled: 0, shared: false };
     let threads = TREE_THREADS.map(|threads| divisor(model.num_trees, threads));
     for layout in layouts.of_trees.iter().copied() {
-        all.push(plain(Form::Trees { threads: None }, layout));
-        all.push(plain(Form::Trees { threads: Some(512) }, layout));
+        for threads in [None, Some(TREES_OF_A_ROW)] {
+            all.push(Shape { shared: true, ..plain(Form::Trees { threads }, layout) });
+        }
         for (block, threads) in [(1, 256), (2, 128), (2, 512), (4, 128), (4, 256)] {
             all.push(Shape { shared: true, ..plain(Form::FewRows { block, threads }, layout) });
         }
@@ -87,8 +92,8 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
         }
     }
     if let Some(layout) = layouts.of_four {
-        for block in [64, 128, 256, 512] {
-            all.push(plain(Form::Rows { block, rows: 4 }, layout));
+        all.push(plain(Form::Rows { block: BLOCK_OF_FOUR, rows: 4 }, layout));
+        for block in BLOCKS {
             let slots =
                 |trees| Shape { shared: true, ..plain(Form::Slots { block, rows: 4, trees }, layout) };
             all.extend(threads.map(slots));
