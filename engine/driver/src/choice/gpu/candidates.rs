@@ -64,7 +64,8 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
         for threads in [None, Some(TREES_OF_A_ROW)] {
             all.push(Shape { shared: true, ..plain(Form::Trees { threads }, layout) });
         }
-        for (block, threads) in [(1, 256), (2, 128), (2, 512), (4, 128), (4, 256)] {
+        for (block, most) in [(1, 256), (2, 128), (2, 512), (4, 128), (4, 256)] {
+            let threads = most.min(model.num_trees);
             all.push(Shape { shared: true, ..plain(Form::FewRows { block, threads }, layout) });
         }
     }

@@ -55,7 +55,8 @@ pub enum Form {
         /// Threads that share the trees; `None` for one thread per tree.
         threads: Option<u32>,
     },
-    /// Each block has a few rows. Each row has threads of its own, which share the trees.
+    /// Each block has a few rows. Each row has threads of its own, which walk one tree each. The block adds up the
+    /// trees in order before it goes on to the next ones.
     FewRows {
         /// Rows of a block.
         block: u32,
@@ -165,7 +166,7 @@ impl Shape {
             Form::FewRows { block, threads } => {
                 line(format!("tile(batch, b0, b1, {block})"));
                 line(format!("tile(tree, t0, t1, {threads})"));
-                line("reorder(b0, b1, t0, t1)".to_string());
+                line("reorder(b0, t0, b1, t1)".to_string());
                 line("gpuDimension(b0, grid.x)".to_string());
                 line("gpuDimension(b1, block.y)".to_string());
                 line("gpuDimension(t1, block.x)".to_string());
