@@ -3,9 +3,7 @@
 // Clippy's leave for tests does not reach the functions that they share.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use sched_ir::interp::{
-    InterpreterError, Latencies, Memory, Options, Race, Sampling, count_launches, run_with, sample_launches,
-};
+use sched_ir::interp::{InterpreterError, Memory, Options, Race, count_launches, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Op, Scalar, Space, Stmt, Ty, Value,
     WalkSteps,
@@ -484,65 +482,4 @@ fn lanes_with_separate_addresses_are_counted_separately() {
     let gather = launches[0].accesses.iter().find(|cost| cost.statement.contains("gather")).unwrap();
     // One warp per block; a lane of all its threads is in every fourth bank.
     assert_eq!((gather.warps, gather.lanes, gather.pieces), (16, 128, 16), "{gather:?}");
-}
-
-const LATENCIES: Latencies = Latencies { arithmetic: 4, shared: 30, near: 40, far: 300, barrier: 20 };
-
-/// A function with two launches. The first one writes what the second one reads, and threads load from
-/// shared memory.
-fn two_launches() -> Function {
-    let mut b = Builder::with_index("k", Scalar::I32);
-    let out = b.buffer("out", Space::Output, Scalar::I32);
-    let [blocks, one] = [8, 1].map(|n| b.int(n));
-    for name in ["first", "second"] {
-        b.launch(name, [blocks, one, one], [32, 1, 1], |b| {
-            let dimension = |level| GpuDimension { level, axis: GpuAxis::X };
-            let block = b.id(dimension(GpuLevel::Block));
-            let of_grid = b.id(dimension(GpuLevel::Grid));
-            let first = b.mul_int(of_grid, 32);
-            let number = b.add(first, block);
-            if name == "first" {
-                let bytes = b.int(4 * 32);
-                b.alloc_in(Space::Shared, "shared", Scalar::I32, bytes, |b, shared| {
-                    b.store(at(shared, block), number);
-                    b.barrier();
-                    let found = b.load(I32, at(shared, block));
-                    b.store(at(out, number), found);
-                });
-            } else {
-                let found = b.load(I32, at(out, number));
-                b.store(at(out, number), found);
-            }
-        });
-    }
-    b.finish()
-}
-
-/// Samples a few blocks of a launch whose blocks all do the same work.
-#[test]
-fn a_few_blocks_sample_a_launch() {
-    let function = two_launches();
-    let sample = |blocks: u64| {
-        let mut output = vec![0; 4 * 8 * 32];
-        let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
-        let sampling = Sampling { warp: 32, blocks, latencies: LATENCIES };
-        sample_launches(&function, memory, &Options::default(), &sampling).unwrap()
-    };
-    // The second launch reads memory that skipped blocks of the first one did not write.
-    let (all, few, none) = (sample(8), sample(2), sample(0));
-    for number in 0..2 {
-        let (all, few, none) = (&all[number], &few[number], &none[number]);
-        assert_eq!((all.ran, few.ran, none.ran), (8, 2, 0));
-        assert_eq!((all.cost.blocks, few.cost.blocks, none.cost.blocks), (8, 8, 8));
-        assert_eq!(all.blocks.instructions, 4 * few.blocks.instructions);
-        assert_eq!(all.blocks.cycles, 4 * few.blocks.cycles);
-        assert_eq!(all.blocks.call_sectors, 4 * few.blocks.call_sectors);
-        assert_eq!(few.blocks.lines, 2 * if number == 0 { 1 } else { 2 });
-        assert!(few.blocks.instructions > 0 && none.cost.accesses.is_empty());
-    }
-    // The first launch waits for the barrier and for shared memory, the second one for untouched
-    // memory.
-    let cycles = |number: usize| few[number].blocks.cycles / 2;
-    assert!((50..100).contains(&cycles(0)), "{}", cycles(0));
-    assert!((300..350).contains(&cycles(1)), "{}", cycles(1));
 }

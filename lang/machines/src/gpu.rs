@@ -94,8 +94,6 @@ pub struct DataSheet {
     pub l2_gb_s: f64,
     /// Gigabytes per second from memory.
     pub dram_gb_s: f64,
-    /// Latencies in cycles: arithmetic, shared memory, first-level cache, second-level cache, barrier.
-    pub latencies: [u64; 5],
 }
 
 /// A kind of GPUs: a row of the table.
@@ -142,17 +140,6 @@ macro_rules! gpus {
     };
 }
 
-/// Latencies of `sm_60` and `sm_61`, as in [`DataSheet::latencies`].
-const PASCAL: [u64; 5] = [6, 33, 82, 234, 20];
-/// Latencies of `sm_70` and `sm_75`, as in [`DataSheet::latencies`].
-const VOLTA: [u64; 5] = [4, 26, 33, 230, 20];
-/// Latencies of `sm_80`, `sm_86` and `sm_87`, as in [`DataSheet::latencies`].
-const AMPERE: [u64; 5] = [4, 29, 35, 260, 20];
-/// Latencies of `sm_89` and `sm_90`, as in [`DataSheet::latencies`].
-const ADA: [u64; 5] = [4, 30, 35, 280, 20];
-/// Latencies of `sm_100` and `sm_120`, as in [`DataSheet::latencies`].
-const BLACKWELL: [u64; 5] = [4, 30, 35, 300, 20];
-
 gpus! {
     "sm_60" Nvidia {
         capability: 60, llvm_name: "sm_60", llvm_features: "+ptx70",
@@ -160,7 +147,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.33, issue: 2.0, warps: 64, blocks: 32, shared_kib: 64,
             l1_kib: 24, l2_mib: 4, l2_gb_s: 1600.0, dram_gb_s: 732.0,
-            latencies: PASCAL,
         }),
     }
     "sm_61" Nvidia {
@@ -169,7 +155,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.58, issue: 4.0, warps: 64, blocks: 32, shared_kib: 96,
             l1_kib: 48, l2_mib: 3, l2_gb_s: 1200.0, dram_gb_s: 547.0,
-            latencies: PASCAL,
         }),
     }
     "sm_70" Nvidia {
@@ -178,7 +163,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.53, issue: 4.0, warps: 64, blocks: 32, shared_kib: 96,
             l1_kib: 128, l2_mib: 6, l2_gb_s: 2500.0, dram_gb_s: 900.0,
-            latencies: VOLTA,
         }),
     }
     "sm_75" Nvidia {
@@ -187,7 +171,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.59, issue: 4.0, warps: 32, blocks: 16, shared_kib: 64,
             l1_kib: 96, l2_mib: 4, l2_gb_s: 1300.0, dram_gb_s: 320.0,
-            latencies: VOLTA,
         }),
     }
     "sm_80" Nvidia {
@@ -196,7 +179,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.41, issue: 4.0, warps: 64, blocks: 32, shared_kib: 164,
             l1_kib: 192, l2_mib: 40, l2_gb_s: 4000.0, dram_gb_s: 1555.0,
-            latencies: AMPERE,
         }),
     }
     "sm_86" Nvidia {
@@ -205,7 +187,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.8, issue: 4.0, warps: 48, blocks: 16, shared_kib: 100,
             l1_kib: 128, l2_mib: 6, l2_gb_s: 2700.0, dram_gb_s: 768.0,
-            latencies: AMPERE,
         }),
     }
     "sm_87" Nvidia {
@@ -214,7 +195,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.3, issue: 4.0, warps: 48, blocks: 16, shared_kib: 164,
             l1_kib: 192, l2_mib: 4, l2_gb_s: 800.0, dram_gb_s: 205.0,
-            latencies: AMPERE,
         }),
     }
     "sm_89" Nvidia {
@@ -223,7 +203,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 2.49, issue: 4.0, warps: 48, blocks: 24, shared_kib: 100,
             l1_kib: 128, l2_mib: 96, l2_gb_s: 5000.0, dram_gb_s: 864.0,
-            latencies: ADA,
         }),
     }
     "sm_90" Nvidia {
@@ -232,7 +211,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.83, issue: 4.0, warps: 64, blocks: 32, shared_kib: 228,
             l1_kib: 256, l2_mib: 50, l2_gb_s: 5500.0, dram_gb_s: 3350.0,
-            latencies: ADA,
         }),
     }
     "sm_100" Nvidia {
@@ -241,7 +219,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 1.85, issue: 4.0, warps: 64, blocks: 32, shared_kib: 228,
             l1_kib: 256, l2_mib: 126, l2_gb_s: 8000.0, dram_gb_s: 8000.0,
-            latencies: BLACKWELL,
         }),
     }
     "sm_120" Nvidia {
@@ -250,7 +227,6 @@ gpus! {
         sheet: Some(DataSheet {
             ghz: 2.4, issue: 4.0, warps: 48, blocks: 24, shared_kib: 100,
             l1_kib: 128, l2_mib: 128, l2_gb_s: 7000.0, dram_gb_s: 1792.0,
-            latencies: BLACKWELL,
         }),
     }
     "gfx906" Amd {

@@ -54,7 +54,7 @@ impl<'f> Machine<'f, '_> {
     ) {
         let own = self.regions[buffer.0 as usize].is_of_thread();
         if let Some(warps) = self.warps.as_mut().filter(|_| self.tasks.in_launch() && !own) {
-            warps.access(access, (buffer, self.function.buffer(buffer).space), start, bytes);
+            warps.access(access, buffer, start, bytes);
         }
     }
 

@@ -45,18 +45,12 @@ impl<'f, 'm> Machine<'f, 'm> {
         if let Some(warps) = &mut self.warps {
             warps.launch(launch, extents, blocks);
         }
-        for _ in 0..self.blocks_to_run(blocks) {
+        for _ in 0..blocks {
             self.spend(1)?;
             let too_many = InterpreterError::TooLong { steps: self.options.steps };
             let number = self.tasks.next_block().ok_or(too_many)?;
             threads.block = place(number as u64, extents);
-            if let Some(warps) = &mut self.warps {
-                warps.begin_block(launch);
-            }
             self.in_step(&mut threads, &launch.body)?;
-            if let Some(warps) = &mut self.warps {
-                warps.end_block();
-            }
         }
         self.tasks.leave_launch();
         Ok(())
@@ -106,7 +100,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             }
             Stmt::Alloc(stmt) if self.is_shared(stmt) => {
                 let (buffer, size) = self.size_of(stmt)?;
-                self.regions[buffer] = self.shared_region(size, 0);
+                self.regions[buffer] = Region::owned(size as usize, 0);
                 if let Some(warps) = &mut self.warps {
                     warps.add_shared(size);
                 }
@@ -226,9 +220,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         let count = threads.all.len() as u64;
         let order = Order::new(self.options.seed.wrapping_add(threads.runs), count);
         for n in 0..count {
-            // Samples follow the first lane of each warp, which must run first to be charged for
-            // untouched memory.
-            let number = if self.is_sampled() { n } else { order.nth(n) as u64 };
+            let number = order.nth(n) as u64;
             let ids = Ids { block: threads.block, thread: place(number, threads.extents.map(u64::from)) };
             self.ids = ids;
             self.tasks.run_thread(number as u32);

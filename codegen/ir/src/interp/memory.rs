@@ -8,9 +8,6 @@ use super::threads::{ThreadTouches, record_thread};
 use crate::lir::{Scalar, Ty};
 use std::ops::Range;
 
-/// Depth of memory without checks.
-const UNCHECKED: usize = usize::MAX - 1;
-
 /// Kind of an invalid access; the caller adds its position.
 pub(super) enum Trap<'f> {
     OutOfBounds(Range<i128>),
@@ -69,12 +66,6 @@ impl<'m> Region<'m> {
 
     fn new(bytes: RegionBytes<'m>, written: Vec<bool>, depth: usize) -> Region<'m> {
         Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
-    }
-
-    /// Turns off the checks for initialised bytes and for races.
-    pub fn disable_checks(&mut self) {
-        self.written.fill(true);
-        self.depth = self.depth.max(UNCHECKED);
     }
 
     /// Whether it is temporary memory of one thread.
@@ -183,7 +174,7 @@ impl<'m> Region<'m> {
     /// Records the access if iterations or threads share the buffer.
     #[inline]
     fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
-        if self.depth >= UNCHECKED {
+        if self.depth == usize::MAX {
             return Ok(());
         }
         if tasks.in_launch() {

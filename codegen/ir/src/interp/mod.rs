@@ -14,9 +14,7 @@ mod memory;
 mod ops;
 mod options;
 mod order;
-mod pace;
 mod race;
-mod sample;
 mod threads;
 mod vector;
 mod warp;
@@ -24,14 +22,12 @@ mod warp;
 pub use call_memory::Memory;
 pub use fault::{Access, InterpreterError, Race, Touch};
 pub use options::Options;
-pub use pace::{BlockWork, Latencies, Sampling};
-pub use warp::{AccessCost, LaunchCost, LaunchSample};
+pub use warp::{AccessCost, LaunchCost};
 
 use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Stmt, Value, While};
 use crate::verify::verify;
 use call_memory::regions;
 use memory::Region;
-use pace::Pace;
 use race::Tasks;
 use threads::Ids;
 use warp::Warps;
@@ -59,41 +55,13 @@ pub fn count_launches(
     options: &Options,
     warp: u32,
 ) -> Result<Vec<LaunchCost>, InterpreterError> {
-    let warps = counted(function, memory, options, Warps::new(warp))?;
-    Ok(warps.costs(function, |stmt| fault::text(function, stmt)))
-}
-
-/// Runs some blocks of each launch of a function, without race detection. Results are meaningless:
-/// memory that other blocks would write is zero.
-///
-/// # Errors
-///
-/// As for [`run_with`], except for races and reads of uninitialised memory.
-pub fn sample_launches(
-    function: &Function,
-    memory: Memory<'_>,
-    options: &Options,
-    sampling: &Sampling,
-) -> Result<Vec<LaunchSample>, InterpreterError> {
-    let pace = Pace::new(*sampling, function.types.len());
-    let warps = counted(function, memory, options, Warps::paced(sampling.warp, pace))?;
-    Ok(warps.samples(function, |stmt| fault::text(function, stmt)))
-}
-
-fn counted(
-    function: &Function,
-    memory: Memory<'_>,
-    options: &Options,
-    warps: Warps,
-) -> Result<Warps, InterpreterError> {
     verify(function).map_err(InterpreterError::Malformed)?;
     let mut machine = Machine::new(function, memory, options)?;
-    if warps.is_sampled() {
-        machine.regions.iter_mut().for_each(Region::disable_checks);
-    }
-    machine.warps = Some(warps);
+    machine.warps = Some(Warps::new(warp));
     machine.block(&function.body)?;
-    machine.warps.ok_or_else(|| InterpreterError::Malformed("nothing was counted".to_string()))
+    let warps =
+        machine.warps.ok_or_else(|| InterpreterError::Malformed("nothing was counted".to_string()))?;
+    Ok(warps.costs(function, |stmt| fault::text(function, stmt)))
 }
 
 /// Costs of the accesses of all launches.
@@ -186,7 +154,6 @@ impl<'f, 'm> Machine<'f, 'm> {
 
     #[inline]
     fn copy(&mut self, from: Value, to: Value) {
-        self.pace_copy(from, to);
         let (from, to, lanes) = (self.at(from), self.at(to), self.function.ty(to).lanes);
         self.lanes.copy_within(from..from + usize::from(lanes), to);
     }
@@ -210,7 +177,6 @@ impl<'f, 'm> Machine<'f, 'm> {
     fn statements(&mut self, block: &'f [Stmt]) -> Result<(), InterpreterError> {
         for stmt in block {
             self.spend(1)?;
-            self.pace_before(stmt);
             match stmt {
                 Stmt::Let(value, op) => self.define(stmt, *value, op)?,
                 Stmt::Store(to, value) => self.store(stmt, to, *value)?,
@@ -226,7 +192,6 @@ impl<'f, 'm> Machine<'f, 'm> {
                 // Threads meet here; see `launch.rs`.
                 Stmt::Barrier => {}
             }
-            self.pace_after(stmt);
         }
         Ok(())
     }
@@ -354,7 +319,6 @@ impl<'f, 'm> Machine<'f, 'm> {
         let mut next = Some(lo);
         while let Some(iv) = next.filter(|iv| *iv < hi) {
             self.spend(1)?;
-            self.pace_branch(None);
             self.set_int(stmt.iv, iv);
             self.block(&stmt.body)?;
             self.pass_on(&stmt.carried);
@@ -370,7 +334,6 @@ impl<'f, 'm> Machine<'f, 'm> {
         loop {
             self.spend(1)?;
             self.block(&stmt.test)?;
-            self.pace_branch(Some(stmt.cond));
             if self.lane(stmt.cond) == 0 {
                 break;
             }
@@ -395,7 +358,6 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
         self.passing.clear();
         for c in carried {
-            self.pace_copy(c.next, c.inside);
             let (from, lanes) = (self.at(c.next), self.function.ty(c.next).lanes);
             self.passing.extend_from_slice(&self.lanes[from..from + usize::from(lanes)]);
         }
@@ -414,7 +376,6 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     fn if_else(&mut self, stmt: &'f If) -> Result<(), InterpreterError> {
-        self.pace_branch(Some(stmt.cond));
         let holds = self.lane(stmt.cond) != 0;
         self.block(if holds { &stmt.then } else { &stmt.otherwise })?;
         for j in &stmt.joined {
@@ -454,7 +415,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         let (buffer, size) = self.size_of(stmt)?;
         self.regions[buffer] = match self.tasks.in_launch() {
             true => Region::of_thread(size as usize),
-            false => self.shared_region(size, self.tasks.depth()),
+            false => Region::owned(size as usize, self.tasks.depth()),
         };
         self.block(&stmt.body)?;
         self.regions[buffer] = Region::constant(&[]);

@@ -6,7 +6,6 @@
 //! access if they have executed the statement equally often since the last barrier. Each lane of a
 //! vector that has its own address is a separate access.
 
-use super::pace::{BlockWork, Pace};
 use crate::lir::{BufferId, Function, Launch, Space, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -55,18 +54,6 @@ pub struct LaunchCost {
     pub accesses: Vec<AccessCost>,
 }
 
-/// Work of a sample of a launch's blocks. `cost` counts all blocks, but only the accesses of those that
-/// ran.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaunchSample {
-    /// The launch with its access costs.
-    pub cost: LaunchCost,
-    /// Number of blocks that ran, over all runs.
-    pub ran: u64,
-    /// Work of these blocks.
-    pub blocks: BlockWork,
-}
-
 /// Range of bytes that a lane accesses.
 type ByteRange = (u64, u64);
 
@@ -87,8 +74,6 @@ pub(super) struct Warps {
     launches: Vec<LaunchCounts>,
     /// Number of the running launch.
     running: usize,
-    /// Clocks of the running block, if only some blocks run.
-    pace: Option<Pace>,
 }
 
 /// Counts of a launch.
@@ -113,28 +98,7 @@ impl Warps {
     pub fn new(size: u32) -> Warps {
         let (times, open, costs) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
         let launches = Vec::new();
-        Warps { size: size.max(1), thread: 0, times, open, costs, launches, running: 0, pace: None }
-    }
-
-    /// A counter with clocks, for sampled runs.
-    pub fn paced(size: u32, pace: Pace) -> Warps {
-        Warps { pace: Some(pace), ..Warps::new(size) }
-    }
-
-    /// Clocks, in sampled runs.
-    #[inline]
-    pub fn pace(&mut self) -> Option<&mut Pace> {
-        self.pace.as_mut()
-    }
-
-    /// Whether only some blocks run.
-    pub fn is_sampled(&self) -> bool {
-        self.pace.is_some()
-    }
-
-    /// Number of the running launch.
-    pub fn running(&self) -> usize {
-        self.running
+        Warps { size: size.max(1), thread: 0, times, open, costs, launches, running: 0 }
     }
 
     /// Starts a launch.
@@ -178,36 +142,21 @@ impl Warps {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.cost.barriers += 1;
         }
-        if let Some(pace) = &mut self.pace {
-            pace.barrier();
-        }
     }
 
     /// Switches to a thread of the block.
     pub fn run_thread(&mut self, number: u32) {
         self.thread = number;
-        if let Some(pace) = &mut self.pace {
-            pace.run_thread(number);
-        }
     }
 
     /// Counts an access of the running thread; `part` is the lane of a vector whose lanes have separate
     /// addresses.
-    pub fn access(
-        &mut self,
-        (stmt, part): (&Stmt, u16),
-        (buffer, space): (BufferId, Space),
-        start: i128,
-        bytes: u32,
-    ) {
+    pub fn access(&mut self, (stmt, part): (&Stmt, u16), buffer: BufferId, start: i128, bytes: u32) {
         let key = std::ptr::from_ref(stmt) as Key;
         let time = self.times.entry((key, part, self.thread)).or_insert(0);
         let together = (key, part, self.thread / self.size, *time);
         *time += 1;
         let start = u64::try_from(start).unwrap_or(0);
-        if let Some(pace) = &mut self.pace {
-            pace.access(self.running, (buffer.0, space), start, bytes.into(), SECTOR);
-        }
         self.open.entry(together).or_default().push((start, start + u64::from(bytes)));
         if self
             .costs
@@ -228,12 +177,6 @@ impl Warps {
             cost.lanes += lanes.len() as u64;
             let shared = function.buffer(*buffer).space == Space::Shared;
             cost.pieces += if shared { wavefronts(&lanes) } else { sectors(&lanes) };
-            if let Some(pace) = self.pace.as_mut().filter(|_| !shared) {
-                pace.lines(self.running, &lanes);
-            }
-        }
-        if let Some(pace) = &mut self.pace {
-            pace.meet(self.running);
         }
     }
 
@@ -257,16 +200,6 @@ impl Warps {
             ..launch.cost.clone()
         };
         self.launches.iter().map(launch).collect()
-    }
-
-    /// Samples of each launch, in the order of their first runs.
-    pub fn samples(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<LaunchSample> {
-        let work = |number| self.pace.as_ref().map(|pace| pace.work(number)).unwrap_or_default();
-        let with = |(number, cost)| {
-            let (ran, blocks) = work(number);
-            LaunchSample { cost, ran, blocks }
-        };
-        self.costs(function, text).into_iter().enumerate().map(with).collect()
     }
 }
 
