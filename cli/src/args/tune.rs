@@ -60,7 +60,7 @@ pub struct Tune {
     /// (algorithm 1 of SilvanForge)
     #[arg(long, value_enum, default_value = "neighbours", value_name = "NAME", hide_possible_values = true)]
     pub strategy: GpuStrategy,
-    /// On GPUs, compare the simulator's counts instead of times; the default without a GPU
+    /// On GPUs, compare the cost model's counts instead of times; the default without a GPU
     #[arg(long)]
     pub by_counts: bool,
     /// The schedule to write, or - for standard output

@@ -193,7 +193,7 @@ fn write_result(
         place.name,
         match place.counted {
             Some(strategy) =>
-                format!("compared by the simulator's counts, none timed (strategy {})", strategy.name()),
+                format!("compared by the cost model, none timed (strategy {})", strategy.name()),
             None => "timed".to_string(),
         }
     );

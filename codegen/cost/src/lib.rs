@@ -7,8 +7,8 @@
 //! latency of values that its iterations pass on. Loads beyond the first cache take longer (`memory`).
 //! [`breakdown()`] attributes the cycles to the loops of the nest.
 //!
-//! Addresses of the threads of a warp depend on data, so code for GPUs is estimated otherwise. [`cost_on`]
-//! runs a few of its blocks in the simulator.
+//! Addresses of the threads of a warp depend on data, so calls on GPUs are estimated otherwise. [`cost_on`]
+//! reads the nest and counts the work of a block from the shape of the trees.
 //!
 //! The figures compare schedules. They leave out other programs on the machine, and assume that rows go left
 //! and right equally often.

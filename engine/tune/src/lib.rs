@@ -4,8 +4,7 @@
 //! compile. The candidates take turns, and clearly slower ones drop out early. Then the search tries
 //! neighbours of the best one, which differ in one number or in the layout, until none is better or the
 //! budget is spent. With a start schedule, only its params vary. For GPUs a [`Strategy`] proposes schedules,
-//! and without a GPU the simulator's counts replace times. The result is a schedule as a person would write
-//! it.
+//! and without a GPU predicted costs replace times. The result is a schedule as a person would write it.
 
 mod field;
 mod gpu;

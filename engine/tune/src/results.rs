@@ -23,7 +23,7 @@ pub struct Best {
     pub schedule: String,
     /// Its measured speed, by number of threads.
     pub figures: Vec<Figure>,
-    /// Its speed by the simulator's counts, for GPUs.
+    /// Its speed by the cost model, for GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
     /// The number of schedules that the search tried for it.
@@ -41,7 +41,7 @@ pub struct SearchResult {
     pub ended_early: bool,
 }
 
-/// The speed of calls of one size, by the simulator's counts.
+/// The speed of calls of one size on a GPU, by the cost model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Predicted {
     /// Microseconds for a row.

@@ -37,12 +37,12 @@ pub struct Task<'a> {
 pub struct GpuSearch {
     /// The strategy that proposes schedules.
     pub strategy: Strategy,
-    /// Whether counts decide although a GPU could measure times.
+    /// Whether the cost model decides although a GPU could measure times.
     pub by_counts: bool,
 }
 
 impl GpuSearch {
-    /// Whether schedules are timed: there is a GPU, and the user does not request counts.
+    /// Whether schedules are timed: there is a GPU, and the user does not ask for the cost model.
     pub fn is_timed(&self) -> bool {
         !self.by_counts && Gpu::present().is_some()
     }

@@ -39,9 +39,9 @@ pub struct Judge<'a> {
     known: Vec<PricedShape>,
     /// The schedule that schedc chooses.
     chosen: String,
-    /// The timing of schedules on a GPU; `None` if candidates are compared by counts.
+    /// The timing of schedules on a GPU; `None` if the cost model compares candidates.
     field: Option<Field<'a>>,
-    /// Counts of earlier searches.
+    /// Schedules of earlier searches, with their microseconds for a row.
     earlier: Vec<(String, f64)>,
     /// Whether the user has ended the search.
     pub ended: bool,
@@ -172,8 +172,8 @@ impl<'a> Judge<'a> {
     fn costs(&self, some: &[(usize, &String, Nest)]) -> Vec<Option<f64>> {
         let cost = |(_, text, nest): &(usize, &String, Nest)| {
             let earlier = self.earlier.iter().find(|(known, _)| known == *text);
-            let counted = || Some(self.pricer.price(nest, self.rows as u64)?.us);
-            earlier.map(|(_, us)| us * self.rows as f64).or_else(counted)
+            let predicted = || Some(self.pricer.price(nest, self.rows as u64)?.us);
+            earlier.map(|(_, us)| us * self.rows as f64).or_else(predicted)
         };
         std::thread::scope(|scope| {
             let others: Vec<_> = some.iter().skip(1).map(|one| scope.spawn(move || cost(one))).collect();

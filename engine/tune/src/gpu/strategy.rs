@@ -148,7 +148,7 @@ const TREE_THREADS: u32 = 512;
 const WIDTH: usize = 2;
 
 impl Neighbours {
-    /// The first candidates, in ascending order of block size, since small blocks are simulated fastest.
+    /// The first candidates: common mappings, each over all layouts.
     fn candidates(&self) -> Vec<Shape> {
         let Setting { rows, trees, .. } = self.setting;
         let trees = trees.max(1);
