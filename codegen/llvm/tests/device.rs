@@ -34,7 +34,7 @@ fn harness() -> &'static Path {
 fn compile_harness(name: &str, options: &[&str]) -> PathBuf {
     let program = folder().join(name);
     let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
-    let parts = ["harness.c", "driver.c", "check.c", "timing.c", "device.c"];
+    let parts = ["harness.c", "driver.c", "check.c", "timing.c", "device.c", "sweep.c"];
     let mut cc = compiler();
     cc.args(options).args(parts.map(|part| bench.join("gpu").join(part))).arg(bench.join("input.c"));
     succeed(cc.arg("-o").arg(&program).args(["-ldl", "-lm"]), name);
@@ -426,7 +426,31 @@ fn the_harness_measures_and_compares() {
     assert!(late.contains("\"batch\":1,\"left_out\":\"no time\""), "{late}");
     assert!(ok("once", &on_device).contains("\"rows\":1000"));
     harness_copies_in_the_stream(&case, &on_device);
+    harness_times_by_turns(&case, &forest, &given);
     harness_sees_what_is_wrong(&case, &forest, &given);
+}
+
+/// `sweep` checks each artefact of its list against the first one, and times those that are right.
+fn harness_times_by_turns(case: &Case, forest: &Forest, given: &[&str]) {
+    // Other trees give other margins.
+    let mut other = forest.clone();
+    other.base.iter_mut().for_each(|base| *base += 1.0);
+    harnessed(case, &other, SHARED, "other.so");
+    fs::write(case.path("list"), "right ./gpu.so\nwrong ./other.so\nagain ./gpu.so\n").expect("a file");
+    let mut program = Command::new(harness());
+    program.arg("sweep").args(given).args(["--artefact", "cpu.so", "--model", "m"]).current_dir(&case.folder);
+    program.stdin(fs::File::open(case.path("list")).expect("a file"));
+    program.env("FAKE_CUDA", "").env("SCHEDC_CUDA_DRIVER", driver());
+    let output = program.output().expect("the harness runs");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}{out}", String::from_utf8_lossy(&output.stderr));
+    let has = |schedule: &str, what: &str| {
+        out.lines().any(|line| line.contains(&format!("\"schedule\":\"{schedule}\"")) && line.contains(what))
+    };
+    for schedule in ["right", "again"] {
+        assert!(has(schedule, "\"wrong\":0,\"ok\":true") && has(schedule, "\"batch\":64,\"us\":"), "{out}");
+    }
+    assert!(has("wrong", "\"ok\":false") && !has("wrong", "\"us\":"), "{out}");
 }
 
 /// The test detects a harness that copies rows in the default stream, for which the stream of the call does
