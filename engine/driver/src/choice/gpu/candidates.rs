@@ -105,7 +105,7 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
 
 /// The largest divisor of a number of trees in `most / 2..=most`, so that no tile is partial; else `most`.
 fn divisor(trees: u32, most: u32) -> u32 {
-    (most.div_ceil(2)..=most).rev().find(|divisor| trees % divisor == 0).unwrap_or(most)
+    (most.div_ceil(2)..=most).rev().find(|divisor| trees.is_multiple_of(*divisor)).unwrap_or(most)
 }
 
 #[cfg(test)]
