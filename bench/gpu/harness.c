@@ -8,8 +8,9 @@
  *     harness once --artefact GPU.so                         one call on the sample, in device memory
  *     harness sweep --artefact CPU.so                        checks and times artefacts of a model by turns
  *
- * All but the first two take --sample ROWS.npy, from which --rows rows are drawn by --seed. `sweep` reads lines
- * with a schedule's name and an artefact's path from standard input. Standard output has a JSON object a line.
+ * All but the first two take --sample ROWS.npy, from which --rows rows are drawn by --seed. `sweep` reads
+ * lines with a schedule's name and an artefact's path from standard input. Standard output has a JSON object
+ * a line.
  */
 #include "harness.h"
 

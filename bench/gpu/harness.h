@@ -100,8 +100,8 @@ void check_on_device(Outcome *outcome, Handle stream, int64_t first, int64_t cou
 /* Copies the rows into device memory, repeatedly if they are few. Afterwards all streams can read them. */
 void make_resident(Handle stream);
 
-/* Microseconds of a call's kernels, the mean of `calls` calls. They are enqueued behind other work, so that the
- * host's overhead does not count. */
+/* Microseconds of a call's kernels, the mean of `calls` calls. They are enqueued behind other work, so that
+ * the host's overhead does not count. */
 double kernel_time(Handle stream, Handle *events, int64_t batch, int calls);
 
 /* Sorts samples and returns the median. */

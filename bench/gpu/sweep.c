@@ -9,8 +9,8 @@
 enum { SAMPLES = 5, CHECKED = 4133, MOST_CALLS = 32 };
 /* Microseconds of the calls of a sample, roughly. */
 #define SAMPLE_US 400.0
-/* An artefact that is this many times slower than the fastest one, in calls of at least `TELLING` rows, is not
- * timed in larger calls. */
+/* An artefact that is this many times slower than the fastest one, in calls of at least `TELLING` rows, is
+ * not timed in larger calls. */
 #define HOPELESS 5.0
 #define TELLING 100000
 

@@ -1,11 +1,12 @@
 """Times the schedules of families.json for models on a machine with a GPU: builds artefacts on its processor,
 checks their margins against code for the processor, and times their kernels.
 
-    sweep.py FOLDER OUT.jsonl [--seconds 240] [--share 1.0] [--seed 1] [--families a,b] [--models a,b] [--gpu sm_90]
+    sweep.py FOLDER OUT.jsonl [--seconds 240] [--share 1.0] [--seed 1] [--families a,b] [--models a,b]
+             [--gpu sm_90]
 
-FOLDER holds `schedc`, `harness` and a folder for each model, with `model.json`, `model.txt` or `model.onnx`, and
-`X_test.npy`. `--share` builds that part of a model's schedules, drawn with a fixed seed; the schedule that schedc
-chooses is always one of them, and the only one with `--families ''`.
+FOLDER holds `schedc`, `harness` and a folder for each model, with `model.json`, `model.txt` or `model.onnx`,
+and `X_test.npy`. `--share` builds that part of a model's schedules, drawn with a fixed seed; the schedule
+that schedc chooses is always one of them, and the only one with `--families ''`.
 """
 
 import argparse
@@ -26,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def schedules(trees, classes=1, share=1.0, seed=1, families=()):
-    """Names and texts of the schedules of the families for a model, a share of each family but of whole ones."""
+    """Names and texts of the families' schedules for a model: a share of each family, or all of it."""
     drawn = random.Random(seed)
     for family, entry in json.loads((HERE / "families.json").read_text()).items():
         if families and family not in families:
@@ -41,7 +42,8 @@ def schedules(trees, classes=1, share=1.0, seed=1, families=()):
             if words.get("P", 0) >= 1000000:
                 words["P"] = trees
             if "Y" in words:
-                words["divisor_Y"] = max(y for y in range(1, words["Y"] + 1) if trees % y == 0 or y == words["Y"] // 2)
+                most = words["Y"]
+                words["divisor_Y"] = max(y for y in range(1, most + 1) if trees % y == 0 or y == most // 2)
                 words["trees_per_Y"] = -(-trees // words["Y"])
                 words["iterations_per_Y"] = -(-trees // classes // words["Y"]) * classes
                 words["classes"] = classes
@@ -82,7 +84,8 @@ class Sweep:
     def model(self, model, until):
         """Builds and times one model's schedules until a time."""
         name = model.parent.name
-        inspected = subprocess.run([self.schedc, "inspect", model, "--color", "never"], capture_output=True, text=True)
+        command = [self.schedc, "inspect", model, "--color", "never"]
+        inspected = subprocess.run(command, capture_output=True, text=True)
         trees = int(re.search(r"^\s*trees\s+(\d+)", inspected.stdout, re.M).group(1))
         low, high = re.search(r"^\s*leaves\s+(\S+) \S+ ([^\s,]+)", inspected.stdout, re.M).groups()
         magnitude = trees * max(abs(float(low)), abs(float(high)))
@@ -121,7 +124,8 @@ class Sweep:
             status = harness.wait()
             self.lines += [json.loads(line) for line in output.result().splitlines() if line.startswith("{")]
             if status != 0:
-                self.lines.append({"part": "failed", "model": name, "status": status, "why": errors.result()[-500:]})
+                why = errors.result()[-500:]
+                self.lines.append({"part": "failed", "model": name, "status": status, "why": why})
 
 
 def main():
@@ -136,12 +140,11 @@ def main():
     parser.add_argument("--gpu", default="sm_90")
     arguments = parser.parse_args()
     end = time.time() + arguments.seconds
-    found = sorted(
-        path for path in pathlib.Path(arguments.folder).glob("*/model.*") if (path.parent / "X_test.npy").exists()
-    )
+    models = pathlib.Path(arguments.folder).glob("*/model.*")
+    found = sorted(path for path in models if (path.parent / "X_test.npy").exists())
     wanted = [name for name in arguments.models.split(",") if name]
     if wanted:
-        found = sorted((m for m in found if m.parent.name in wanted), key=lambda m: wanted.index(m.parent.name))
+        found = [model for model in found if model.parent.name in wanted]
     with open(arguments.out, "w") as out:
         for number, model in enumerate(found):
             with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as work:
@@ -157,8 +160,9 @@ def main():
                 timed = {line["schedule"] for line in sweep.lines if line.get("part") == "sweep"}
                 wrong = [line for line in sweep.lines if line.get("part") == "check" and not line["ok"]]
                 failed = [line for line in sweep.lines if line.get("part") == "failed"]
-                print(f"{model.parent.name}: {len(timed)} timed, {len(wrong)} wrong, {time.time() - start:.0f} s",
-                      *failed, file=sys.stderr, flush=True)
+                took = f"{time.time() - start:.0f} s"
+                print(f"{model.parent.name}: {len(timed)} timed, {len(wrong)} wrong, {took}", *failed,
+                      file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

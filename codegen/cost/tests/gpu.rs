@@ -1,5 +1,5 @@
-//! The cost model for GPUs beside times of an H100: how much slower the schedule that the model prefers is than
-//! the fastest one. `bench/gpu/sweep.py` took the times, and `bench/gpu/data.py` wrote them.
+//! The cost model for GPUs beside times of an H100: how much slower the schedule that the model prefers is
+//! than the fastest one. `bench/gpu/sweep.py` took the times, and `bench/gpu/data.py` wrote them.
 
 use sched_cost::{GpuMachine, cost_on};
 use sched_lang::{Supported, check};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The times of schedules: number of the schedule, whether it adds trees in the model's order, and microseconds
-/// by rows of a call.
+/// The times of schedules: number of the schedule, whether it adds trees in the model's order, and
+/// microseconds by rows of a call.
 struct Timed<'a> {
     schedule: &'a str,
     is_exact: bool,

@@ -1,9 +1,9 @@
 //! The work of one block.
 
 use super::figures::{self, StepFigures};
+use super::machine::GpuMachine;
 use super::mapping::Mapping;
-use super::trees::Trees;
-use super::{GpuMachine, sum_bytes};
+use super::trees::{Trees, row_bytes, sum_bytes};
 use sched_nest::{Layout, ModelInfo};
 
 /// Rows of a vector on GPUs.
@@ -171,13 +171,14 @@ impl Reader<'_> {
             + figures::CLASS_INSTRUCTIONS * classes;
         let cycles = trees.steps * (step.cycles * self.wide() + self.misses() * figures::MISS_CYCLES);
         let together = launch.together.min(launch.thread_trees).max(1) as f64;
-        // The sums of several classes are in memory, where straight walks of several trees wait for each other.
+        // The sums of several classes are in memory, where straight walks of several trees wait for each
+        // other.
         let share = if classes > 0.0 && launch.layout.is_straight() { 0.0 } else { step.together };
         let overlap = 1.0 + (together - 1.0) * share;
         let mut chain = walks * (cycles + figures::WALK_CYCLES) / overlap;
         chain += walks * figures::CLASS_CYCLES * classes;
         if !launch.cached_rows {
-            let all = self.occupancy.resident * self.rows * super::row_bytes(self.model);
+            let all = self.occupancy.resident * self.rows * row_bytes(self.model);
             let misses = 1.0 - (self.first_cache() / all).min(1.0);
             chain += walks * trees.steps * figures::ROW_MISS_CYCLES * misses;
         }

@@ -1,9 +1,9 @@
 //! Figures of the cost model for GPUs.
 //!
-//! `bench/gpu/fit.py` fitted them to 12,000 times of an H100, of 2,700 pairs of model and schedule in calls of
-//! 1 to 1,000,000 rows; times near the fastest of a call weigh most. Cycles and instructions are those of a warp.
-//! Several figures stand for effects that the model does not count one by one, so that they differ from what a
-//! data sheet says of a single access.
+//! They were fitted by least squares on the logarithms of times of an H100 (`tests/h100.json`): of twelve
+//! models, in calls of 1 to 1,000,000 rows. Times near the fastest of a call weighed most. Cycles and
+//! instructions are those of a warp. Several figures stand for effects that the model does not count one by
+//! one, so that they differ from what a data sheet says of a single access.
 
 use sched_nest::Layout;
 
@@ -26,8 +26,8 @@ pub const CLOCK: f64 = 0.96;
 pub const LAUNCH_US: f64 = 2.75;
 /// Exponent of the norm that adds up the parts of a launch: 1 would be no overlap, infinity a perfect one.
 pub const OVERLAP: f64 = 1.55;
-/// Bytes from the second cache, as a ratio to the data sheet's. The model counts each line that a block touches,
-/// also those that its neighbours have loaded; so the ratio exceeds 1.
+/// Bytes from the second cache, as a ratio to the data sheet's. The model counts each line that a block
+/// touches, also those that its neighbours have loaded; so the ratio exceeds 1.
 pub const SECOND_CACHE: f64 = 2.4;
 /// Bytes from memory, as a share of the data sheet's.
 pub const MEMORY: f64 = 0.69;
@@ -75,7 +75,7 @@ pub const FOLDING_THREADS: f64 = 1024.0;
 pub const SLOTS_IN_CACHE: f64 = 0.76;
 /// Times that larger slots go to memory, for one class. More classes fill slots, too.
 pub const SLOTS_IN_MEMORY: f64 = 1.65;
-/// Share of a uncopied row's read in place of a copied one's.
+/// Share of an uncopied row's read in place of a copied one's.
 pub const UNCOPIED_ROW: f64 = 8.0;
 /// Access of a row's value by a thread with four rows, as a share of a single row's.
 pub const FOUR_ROWS: f64 = 0.75;
@@ -85,7 +85,8 @@ pub const ROW_WAVEFRONTS: f64 = 0.63;
 pub const LINE_WAVEFRONTS: f64 = 0.4;
 /// Cost of a step with 64-bit values, as a ratio to 32-bit ones.
 pub const WIDE: f64 = 1.36;
-/// Bytes of trees in lanes, as a ratio to those of rows in lanes, with the same nodes side by side and without.
+/// Bytes of trees in lanes, as a ratio to those of rows in lanes, with the same nodes side by side and
+/// without.
 pub const SIDE_BY_SIDE_BYTES: f64 = 0.85;
 /// See [`SIDE_BY_SIDE_BYTES`].
 pub const APART_BYTES: f64 = 2.9;

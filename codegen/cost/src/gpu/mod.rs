@@ -1,31 +1,25 @@
 //! Costs of calls on a GPU, from the nest, the shape of the model's trees and the device's data sheet.
 //!
 //! [`cost_on`] needs no code: it reads from the nest how rows and trees are mapped to blocks and threads
-//! ([`mapping`]), and counts the work of one block ([`block`]). A launch then takes as long as the busiest part
-//! of a multiprocessor, and a little longer for each other part. The parts are issue slots, accesses of the
-//! first cache, latency that too few warps hide, bytes from the second cache, and bytes from memory.
+//! ([`mapping`]), and counts the work of one block ([`block`]). A launch then takes as long as the busiest
+//! part of a multiprocessor, and a little longer for each other part. The parts are issue slots, accesses of
+//! the first cache, latency that too few warps hide, bytes from the second cache, and bytes from memory.
 //!
 //! The figures of [`figures`] were fitted to times of an H100. `tests/h100.json` has these times, and
 //! `tests/gpu.rs` compares the schedule that the model prefers with the fastest one.
 
 mod block;
 mod figures;
+mod machine;
 mod mapping;
 mod trees;
 
 use block::{BlockWork, Occupancy, shared_bytes};
 use mapping::Mapping;
-use sched_machines::{DataSheet, GpuKind, Maker};
 use sched_nest::{ModelInfo, Nest};
-use trees::Trees;
+use trees::{Trees, row_bytes, sum_bytes};
 
-/// A GPU as its data sheet describes it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GpuMachine {
-    /// The row of the table.
-    pub kind: &'static GpuKind,
-    sheet: &'static DataSheet,
-}
+pub use machine::GpuMachine;
 
 /// The part of a GPU that bounds the time of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,51 +43,6 @@ pub struct GpuCost {
     pub us: f64,
     /// The part that takes longest, in the launch that takes longest.
     pub limit: GpuLimit,
-}
-
-impl GpuMachine {
-    /// The GPU of a name such as `sm_90`, or the newest known one that is no newer. `None` if the table has
-    /// no figures for it.
-    pub fn named(name: &str) -> Option<GpuMachine> {
-        let capability = || name.strip_prefix("sm_")?.trim_end_matches('a').parse().ok();
-        let kind = GpuKind::named(name).or_else(|| GpuKind::of_capability(capability()?))?;
-        Some(GpuMachine { kind, sheet: kind.sheet.as_ref()? })
-    }
-
-    /// The GPU whose figures stand for GPUs without any.
-    pub fn usual() -> Option<GpuMachine> {
-        GpuMachine::named(Maker::Nvidia.usual())
-    }
-
-    /// Multiprocessors.
-    fn multiprocessors(&self) -> f64 {
-        f64::from(self.kind.limits.multiprocessors)
-    }
-
-    /// Blocks that a multiprocessor runs side by side (its occupancy), if each has `threads` threads and
-    /// `shared` bytes of shared memory.
-    fn side_by_side(&self, threads: u64, shared: u64) -> u64 {
-        let warp = u64::from(self.kind.warp);
-        let warps = threads.div_ceil(warp).max(1);
-        let by_shared = (self.sheet.shared_kib << 10) / (shared + figures::RESERVED_BYTES);
-        (u64::from(self.sheet.warps) / warps)
-            .min(figures::REGISTERS / (figures::THREAD_REGISTERS * warps * warp))
-            .min(u64::from(self.sheet.blocks))
-            .min(by_shared)
-            .max(1)
-    }
-
-    /// Microseconds of some cycles.
-    fn us(&self, cycles: f64) -> f64 {
-        cycles / (figures::CLOCK * self.sheet.ghz) / 1000.0
-    }
-
-    /// Bytes a cycle that a multiprocessor gets from the second cache.
-    fn second_cache_bytes(&self) -> f64 {
-        figures::SECOND_CACHE * self.sheet.l2_gb_s
-            / self.multiprocessors()
-            / (figures::CLOCK * self.sheet.ghz)
-    }
 }
 
 /// The cost of a call of `rows` rows under a nest with a model. `None` if no loop of the nest is mapped to a
@@ -165,38 +114,4 @@ fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> 
     };
     let rounds = (rows * margins / (gpu.multiprocessors() * figures::FOLDING_THREADS)).max(1.0);
     figures::LAUNCH_US + moved + gpu.us(slots * figures::DEVICE_FOLD_CYCLES * rounds)
-}
-
-/// Bytes of a row as the caller passes it.
-fn row_bytes(model: &ModelInfo) -> f64 {
-    f64::from(model.num_features) * f64::from(model.value_bytes.max(4))
-}
-
-/// Bytes of a sum.
-fn sum_bytes(model: &ModelInfo) -> f64 {
-    f64::from(model.sum_bytes.max(4))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_devices_have_the_figures_of_the_newest_older_one() {
-        let name = |wanted: &str| GpuMachine::named(wanted).map(|gpu| gpu.kind.name);
-        assert_eq!(name("sm_80"), Some("sm_80"));
-        assert_eq!(name("sm_90a"), Some("sm_90"));
-        assert_eq!(name("sm_103"), Some("sm_100"));
-        assert_eq!(name("gfx90a"), None);
-        assert_eq!(name("sm_10"), None, "older than all devices");
-    }
-
-    #[test]
-    fn registers_blocks_and_shared_memory_limit_occupancy() {
-        let gpu = GpuMachine::named("sm_90").expect("it is known");
-        assert_eq!(gpu.side_by_side(1024, 0), 2, "registers and warps");
-        assert_eq!(gpu.side_by_side(32, 0), 32, "blocks");
-        assert_eq!(gpu.side_by_side(128, 100 << 10), 2);
-        assert_eq!(gpu.side_by_side(1024, 227 << 10), 1);
-    }
 }

@@ -66,6 +66,16 @@ impl Trees {
     }
 }
 
+/// Bytes of a row as the caller passes it.
+pub fn row_bytes(model: &ModelInfo) -> f64 {
+    f64::from(model.num_features) * f64::from(model.value_bytes.max(4))
+}
+
+/// Bytes of a sum.
+pub fn sum_bytes(model: &ModelInfo) -> f64 {
+    f64::from(model.sum_bytes.max(4))
+}
+
 /// Most levels of a complete tree in the estimate of its bytes.
 const MOST_LEVELS: u32 = 30;
 /// Bytes of a leaf in the estimate of touched bytes.
@@ -88,8 +98,8 @@ fn leaves_by_depth(model: &ModelInfo) -> BTreeMap<u32, f64> {
     leaves
 }
 
-/// The mean number of steps to a leaf, and that of the slowest of a warp's walks, if each test sends half of the
-/// rows to each side.
+/// The mean number of steps to a leaf, and that of the slowest of a warp's walks, if each test sends half of
+/// the rows to each side.
 fn steps(leaves: &BTreeMap<u32, f64>, otherwise: f64) -> (f64, f64) {
     let reach = |depth: u32, leaves: f64| leaves * 2f64.powi(-(depth as i32));
     let all: f64 = leaves.iter().map(|(depth, leaves)| reach(*depth, *leaves)).sum();

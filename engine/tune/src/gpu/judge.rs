@@ -9,8 +9,8 @@ use crate::state::State;
 use crate::task::{Progress, Task};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Accumulation, Nest};
-use schedc_driver::choice::gpu::Pricer;
 use schedc_driver::choice::gpu::shape::Shape;
+use schedc_driver::choice::gpu::{Pricer, is_compilable};
 use schedc_driver::{Failure, Source};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -172,7 +172,11 @@ impl<'a> Judge<'a> {
     fn costs(&self, some: &[(usize, &String, Nest)]) -> Vec<Option<f64>> {
         let cost = |(_, text, nest): &(usize, &String, Nest)| {
             let earlier = self.earlier.iter().find(|(known, _)| known == *text);
-            let predicted = || Some(self.pricer.price(nest, self.rows as u64)?.us);
+            // The cost model generates no code, so it also prices nests that the code generator refuses.
+            let predicted = || {
+                let cost = self.pricer.price(nest, self.rows as u64)?;
+                is_compilable(self.task.model, nest.clone()).then_some(cost.us)
+            };
             earlier.map(|(_, us)| us * self.rows as f64).or_else(predicted)
         };
         std::thread::scope(|scope| {

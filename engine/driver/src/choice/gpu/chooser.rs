@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// Call sizes whose costs decide, in rows.
 const SIZES: [u64; 10] = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
-/// Least gain that justifies the kernels of a further schedule, as a ratio of costs: about the error of the cost
-/// model.
+/// Least gain that justifies the kernels of a further schedule, as a ratio of costs: about the error of the
+/// cost model.
 const WORTH: f64 = 1.1;
 /// Bisection steps in the search for the number of rows at which one schedule becomes slower than the next.
 const BISECTIONS: u32 = 8;
