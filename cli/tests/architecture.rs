@@ -263,6 +263,67 @@ fn all_crates_but_those_of_python_are_default_members() -> Result<()> {
     Ok(())
 }
 
+/// Crates whose tests are modules of one program list them: Cargo finds no other file by itself.
+#[test]
+fn every_file_of_tests_is_a_program_or_a_module_of_one() -> Result<()> {
+    let (mut problems, mut listed) = (Vec::new(), 0);
+    for package in packages()? {
+        let Ok(main) = fs::read_to_string(package.folder.join("tests/main.rs")) else { continue };
+        let manifest = fs::read_to_string(package.folder.join("Cargo.toml"))?;
+        for entry in fs::read_dir(package.folder.join("tests"))? {
+            let path = entry?.path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if path.extension().is_none_or(|extension| extension != "rs") && !path.join("mod.rs").exists() {
+                continue;
+            }
+            let is_program = manifest.contains(&format!("path = \"tests/{name}.rs\""));
+            let is_module = main.lines().any(|line| line == format!("mod {name};"));
+            listed += 1;
+            if !is_program && !is_module {
+                problems.push(format!("{}: tests/main.rs of {} lacks it", path.display(), package.name));
+            }
+        }
+    }
+    assert!(listed > 50, "only {listed} files");
+    assert_none(&problems);
+    Ok(())
+}
+
+/// Whether a source file has an example in its documentation, which `cargo test` would run.
+fn has_example(source: &str) -> bool {
+    let fences = source.lines().filter_map(|line| {
+        let comment = line.trim_start().strip_prefix("///").or(line.trim_start().strip_prefix("//!"))?;
+        comment.trim_start().strip_prefix("```")
+    });
+    fences.step_by(2).any(|fence| !fence.starts_with("text"))
+}
+
+/// Manifests switch off programs that would run no test, since each of them takes seconds to compile.
+#[test]
+fn no_test_is_switched_off() -> Result<()> {
+    let (mut problems, mut without) = (Vec::new(), 0);
+    for package in packages()? {
+        let manifest = fs::read_to_string(package.folder.join("Cargo.toml"))?;
+        let library = manifest.split("\n[").find(|table| table.starts_with("lib]")).unwrap_or_default();
+        let (tests, examples) = (!library.contains("\ntest = false"), !library.contains("\ndoctest = false"));
+        without += usize::from(!tests) + usize::from(!examples);
+        for path in sources_of(&package)?.into_iter().filter(|_| !OF_PYTHON.contains(&package.name.as_str()))
+        {
+            let source = fs::read_to_string(&path)?;
+            if !tests && source.contains("#[test]") {
+                problems.push(format!("{}: {} has `test = false`", path.display(), package.name));
+            }
+            if !examples && has_example(&source) {
+                problems.push(format!("{}: {} has `doctest = false`", path.display(), package.name));
+            }
+        }
+    }
+    assert!(has_example("/// ```\n/// f();\n/// ```") && !has_example("//! ```text\n//! f\n//! ```"));
+    assert!(without > 10, "only {without} programs are switched off");
+    assert_none(&problems);
+    Ok(())
+}
+
 /// A package of a lock file.
 struct LockedPackage<'a> {
     name: &'a str,

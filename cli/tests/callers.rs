@@ -2,14 +2,12 @@
 //! instructions in their first lines. C, C++ and Rust are required; tests of other languages print a note if
 //! the language is not installed.
 
+use crate::support::shell;
 #[expect(dead_code, reason = "the programs print no figures")]
-mod support;
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::shell;
 
 /// The example model's predictions for the rows of the programs.
 const PREDICTIONS: &str = "0.797404\n0.788098\n0.788098\n0.788098\n";

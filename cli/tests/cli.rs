@@ -12,14 +12,12 @@
 //! All other lines are remarks. Times, sizes of built files and the folder's path are replaced by `N` and
 //! `DIR`. `UPDATE=1` rewrites the transcripts; `TRANSCRIPT=name` replays one of them.
 
-mod support;
-
+use crate::support::{shell, without_figures};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{shell, without_figures};
 
 /// Number of threads that replay transcripts.
 const WORKERS: usize = 2;

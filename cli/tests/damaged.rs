@@ -1,16 +1,14 @@
 //! Damaged GPU schedules through the command line: schedc refuses each with a code that `schedc explain`
 //! knows, or emits its kernels, and the simulator predicts the model's results.
 
+use crate::support::shell;
 #[allow(dead_code)] // Other tests use the rest.
-mod support;
-
 use sched_testing::{Rng, damaged};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use support::shell;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

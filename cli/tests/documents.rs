@@ -14,8 +14,7 @@
 //! The folder `examples` of the repository is there, too. Times, sizes and the numbers of LIR's values may
 //! differ. `UPDATE=1` rewrites what commands print.
 
-mod support;
-
+use crate::support::{shell, without_figures};
 use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_machines::{GPUS, GpuKind, GpuLimits, Level, Maker, cpu_words};
 use serde_json::Value;
@@ -23,7 +22,6 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use support::{shell, without_figures};
 
 /// Documents with commands, and the least number of commands: a block that is not recognised does not run.
 const DOCUMENTS: &[(&str, usize)] = &[

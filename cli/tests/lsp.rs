@@ -1,12 +1,8 @@
 //! Tests of the language server's program over its standard input and output.
 
-#[path = "lsp/client.rs"]
 mod client;
-#[path = "lsp/measuring.rs"]
 mod measuring;
-#[path = "lsp/models.rs"]
 mod models;
-#[path = "lsp/transcripts.rs"]
 mod transcripts;
 
 use std::fs;

@@ -1,11 +1,7 @@
 //! Constructed rows against the walker: each row reaches the nodes and leaves that `Boundary` reports, and no
 //! row reaches others.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
-use common::{files, fixtures};
+use crate::common::{files, fixtures};
 use sched_forest::{
     Boundary, BoundaryOptions, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, read,
 };

@@ -1,12 +1,10 @@
 //! Small CatBoost models, as fixtures made by `fixtures/make_catboost.py`: sums must be CatBoost's bit for
 //! bit, and predictions close to its own, which come from an exponential of its own.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{bits, classes, damaged, expected, files, fixtures, floats, leaves, margins, predictions};
+use crate::common::{
+    bits, classes, damaged, expected, files, fixtures, floats, leaves, margins, predictions,
+};
 use sched_forest::{
     Forest, Iterations, Label, Naming, ReadOptions, predict, predict_margins, read, read_with,
 };

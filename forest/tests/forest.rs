@@ -1,6 +1,4 @@
 //! Forests made by hand: what the gate refuses, and how the walker treats everything that the types allow.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,

@@ -1,14 +1,10 @@
 //! The table of formats against files of each format, and against the lists in Python and in the documents,
 //! which cannot read it.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use common::{files, fixtures};
+use crate::common::{files, fixtures};
 use sched_forest::{FORMATS, Format, ReadOptions, load};
 
 /// A file of the repository.

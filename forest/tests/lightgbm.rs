@@ -1,14 +1,10 @@
 //! Small LightGBM models as text, as fixtures made by `fixtures/make_lightgbm.py`: what is read must give
 //! LightGBM's numbers bit for bit, and what is damaged or not understood must be refused with its code and
 //! its place.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use common::{bits, classes, expected, fixtures, floats, leaves, margins, next_random, predictions};
+use crate::common::{bits, classes, expected, fixtures, floats, leaves, margins, next_random, predictions};
 use sched_forest::{
     Float, Forest, Iterations, Label, Names, Naming, Predicate, ReadOptions, load, read, read_with,
 };

@@ -4,13 +4,9 @@
 //! for LightGBM), `X_test.npy`, `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of
 //! `<m>.json`, `<m>.X.npy`, `<m>.y.npy`. Models of ONNX have `model.onnx`, and predictions of ONNX Runtime.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{bits, differences, leaves, margins, predictions, read_npy, read_npy_f64};
+use crate::common::{bits, differences, leaves, margins, predictions, read_npy, read_npy_f64};
 use sched_forest::{Float, Forest, read, summarize};
 
 fn models() -> Option<PathBuf> {

@@ -1,14 +1,10 @@
 //! Small ONNX models as fixtures made by `fixtures/make_onnx.py`: what is read must give ONNX Runtime's
 //! numbers bit for bit, and what is damaged or not supported must be refused with its code and its place.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use common::onnx::{NodeRow, ints, packed, regressor};
-use common::{classes, expected, files, fixtures, leaves, next_random, predictions};
+use crate::common::onnx::{NodeRow, ints, packed, regressor};
+use crate::common::{classes, expected, files, fixtures, leaves, next_random, predictions};
 use sched_forest::{
     Float, Forest, Iterations, Label, ReadOptions, Transform, codes, load, predict_leaves, read, read_with,
 };

@@ -1,7 +1,5 @@
 //! Profiles: what is counted, and the file that keeps it.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 use sched_forest::{
     Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Tree, WalkError, codes,
 };

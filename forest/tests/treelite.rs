@@ -1,12 +1,8 @@
 //! Small Treelite checkpoints, as fixtures made by `fixtures/make_treelite.py`: sums must be those of
 //! Treelite's own evaluator bit for bit, and predictions those of scikit-learn where it made the model.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::path::Path;
 
-use common::{damaged, expected, files, fixtures, floats, leaves, margins, predictions};
+use crate::common::{damaged, expected, files, fixtures, floats, leaves, margins, predictions};
 use sched_forest::{
     Comparison, Float, Forest, Iterations, ReadOptions, predict, read, read_with, write_treelite,
 };

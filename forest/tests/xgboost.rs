@@ -1,14 +1,10 @@
 //! Small XGBoost models of several releases, as fixtures made by `fixtures/make.py`: what is read must give
 //! XGBoost's numbers bit for bit, and what is damaged or not supported must be refused with its code and its
 //! place.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use common::{files, fixtures, leaves, margins, next_random, predictions};
+use crate::common::{files, fixtures, leaves, margins, next_random, predictions};
 use sched_forest::{
     Forest, Iterations, Label, Predicate, ReadOptions, Target, codes, load, predict_leaves, read, read_with,
 };

@@ -1,13 +1,9 @@
 //! A file of XGBoost means what the release computed that saved it, and what another release computes where
 //! that is asked for. The fixtures are made by `fixtures/make_releases.py`.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use common::{expected, files, fixtures, margins, predictions};
+use crate::common::{expected, files, fixtures, margins, predictions};
 use sched_forest::{Forest, Loaded, ReadOptions, codes, load};
 use serde::Deserialize;
 use serde_json::Value;

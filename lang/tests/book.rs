@@ -1,13 +1,11 @@
 //! Tests of the reference in `docs/book`: its examples check, its nests and errors are those of the checker,
-//! and its lists are complete. `UPDATE=1 cargo test -p sched-lang --test book` writes all generated parts.
+//! and its lists are complete. `UPDATE=1 cargo test -p sched-lang book::` writes all generated parts.
 //!
 //! A fenced block `sched` is an example, with options of the check as in the other tests. It gives no error
 //! and no warning, unless it has the word `fails` or `warns`. A block `nest` after it shows its nest, a block
 //! `error` its diagnostics.
 
-#[path = "support/refused.rs"]
-mod refused;
-
+use crate::refused;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

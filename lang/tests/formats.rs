@@ -1,7 +1,5 @@
 //! Formats for programs: the examples of the documentation, and the invariants of every document. `UPDATE=1`
 //! rewrites the examples. `SARIF=path` keeps a log with every code for other tools.
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use std::path::{Path, PathBuf};
 
 use sched_lang::diagnostics::{Applicability, CODES, Diagnostic, Findings, apply, github, json, sarif};

@@ -1,7 +1,5 @@
 //! Golden schedules. Those in `pass` and in the examples have the expected nest in a file beside them, those
-//! in `fail` the expected diagnostics. `UPDATE=1 cargo test -p sched-lang --test golden` writes them.
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
+//! in `fail` the expected diagnostics. `UPDATE=1 cargo test -p sched-lang golden::` writes them.
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

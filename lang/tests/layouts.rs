@@ -1,7 +1,5 @@
 //! Compares the table of layouts with the checker, and with other lists of layouts.
-//! `UPDATE=1 cargo test -p sched-lang --test layouts` writes these lists.
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
+//! `UPDATE=1 cargo test -p sched-lang layouts::` writes these lists.
 use sched_lang::directives::{Role, SIGNATURES};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Layout, Nodes, RowVectors, Shapes, Tiles};

@@ -1,12 +1,9 @@
 //! The checklist of all refusals and remarks, directive by directive, and of schedules that are legal here
 //! although other systems refuse them.
 
-#[path = "support/refused.rs"]
-mod refused;
-
 use std::collections::BTreeSet;
 
-use refused::{ALLOWED, Case, REFUSED};
+use crate::refused::{ALLOWED, Case, REFUSED};
 use sched_lang::check;
 use sched_lang::diagnostics::CODES;
 

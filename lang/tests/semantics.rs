@@ -1,7 +1,5 @@
 //! In random schedules, every row meets every tree exactly once.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::codes;
 use sched_lang::directives::{Lowered, SIGNATURES};

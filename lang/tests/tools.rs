@@ -1,8 +1,6 @@
 //! Output of tools about schedules: lineages in `tests/lineage`, differences in `tests/diff`. A file of the
 //! latter has two schedules with `----` between them, then `====` and the differences. `UPDATE=1` writes
 //! them.
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use std::path::{Path, PathBuf};
 
 use sched_lang::diagnostics::apply::fix_all;

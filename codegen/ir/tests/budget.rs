@@ -1,8 +1,6 @@
 //! Compilation refuses layouts and schedules beyond the budget before it builds them, with a code and
 //! help.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::codes;
 use sched_ir::lir::KernelKind;

@@ -1,8 +1,6 @@
 //! Kernels with 32-bit indices, for machines with narrow registers. In the interpreter, the same
 //! schedules give the same results as with 64-bit indices.
 
-#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
-
 use sched_forest::{Float, Forest};
 use sched_ir::interp::{Memory, Options as Run, run_with};
 use sched_ir::lir::{KernelKind, Module, Scalar};
@@ -13,9 +11,7 @@ use sched_lang::{Options, check};
 use sched_testing::forests;
 use std::collections::BTreeSet;
 
-mod cases;
-
-use cases::{CASES, KERNELS, case};
+use crate::cases::{CASES, KERNELS, case};
 
 /// Bytes that a kernel writes.
 fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64) -> Vec<u8> {

@@ -1,8 +1,6 @@
 //! The interpreter: semantics of each statement and operation, and each fault.
 
 // Clippy's leave for tests does not reach the functions that they share.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use sched_ir::interp::{InterpreterError, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,

@@ -1,8 +1,6 @@
 //! Code and tables that no call needs are omitted: padding nodes in complete layouts, code for more
 //! rows than a run has, lanes without a tree.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};

@@ -1,8 +1,6 @@
 //! Output steps that random forests omit, because they need functions of the C library. Kernels in the
 //! interpreter are bit-equal to the reference.
 
-#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
-
 use sched_forest::{Float, Forest, ForestParts, Output, Transform, Types};
 use sched_ir::interp::{Memory, Options as Run, run_with};
 use sched_ir::lir::KernelKind;

@@ -1,8 +1,6 @@
 //! The printed plan names the traversal, and the leaf loops whose trees do not fit the preferred
 //! storage.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 use sched_forest::{Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree, Types};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};

@@ -1,16 +1,12 @@
 //! Every table of a compiled module is read by one of its kernels.
 
-#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
-
 use sched_ir::lir::{
     Address, Build, Builder, Interface, KernelKind, Module, ProcessorKind, Scalar, Space, Table, Ty,
 };
 use sched_ir::verify::verify;
 use sched_nest::Variants;
 
-mod cases;
-
-use cases::{CASES, case};
+use crate::cases::{CASES, case};
 
 /// Tables that no kernel loads. Prefetches do not count as loads.
 fn unread(module: &Module) -> Vec<String> {

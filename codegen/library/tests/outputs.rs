@@ -1,7 +1,5 @@
 //! The table of outputs against the lists in C, Python and the documents, which cannot read it.
 
-#![allow(clippy::panic)]
-
 use sched_library::{Counts, Kind};
 use std::fs;
 use std::path::Path;

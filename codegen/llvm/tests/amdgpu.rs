@@ -2,11 +2,7 @@
 //! loads are issued before the waits for them. Tests that need LLD report that they were left out if it is
 //! missing.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
-mod launches;
-
-use launches::{ALL, DIRECT, WALKS, compiled, examples, model, schedules};
+use crate::launches::{ALL, DIRECT, WALKS, compiled, examples, model, schedules};
 use sched_forest::Forest;
 use sched_ir::lir::{Block, Launch, Module, Stmt};
 use sched_llvm::{CodeObject, Cpu, Gpu, amdgpu_text, asm_text, code_object, codes, ptx_text};

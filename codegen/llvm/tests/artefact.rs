@@ -533,7 +533,7 @@ fn a_library_of_versions_runs_the_best_one_that_is_allowed() {
     let this = std::env::current_exe().unwrap();
     for (level, runs_here, weight) in levels.into_iter().filter(|(_, runs_here, _)| *runs_here) {
         let output = Command::new(&this)
-            .args(["--exact", "print_first_margin", "--ignored", "--nocapture"])
+            .args(["--exact", "artefact::print_first_margin", "--ignored", "--nocapture"])
             .env("SCHEDC_CPU", level)
             .env("SCHEDC_TEST_LIBRARY", &library)
             .output()

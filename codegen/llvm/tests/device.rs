@@ -1,12 +1,7 @@
 //! Artefacts that run on a device, called from C over a driver that uses this machine's processor.
 
-#![allow(clippy::panic, clippy::expect_used)]
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-mod launches;
-mod standin;
-
-use launches::{ALL, WALKS, compiled, examples, model};
+use crate::launches::{ALL, WALKS, compiled, examples, model};
+use crate::standin::{compiler, driver, folder, source, succeed};
 use sched_forest::{Float, Forest, Types};
 use sched_ir::interp::{Memory, Options, run_with};
 use sched_ir::lir::{BinTransfer, Function, KernelKind, Module, Scalar};
@@ -17,7 +12,6 @@ use sched_llvm::{
 use sched_machines::Maker;
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
-use standin::{compiler, driver, folder, source, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,11 +1,6 @@
 //! The exponential function in code of launches equals the C library's, bit for bit.
 
-#![allow(clippy::panic, clippy::expect_used)]
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-mod launches;
-
-use launches::host::Host;
+use crate::launches::host::Host;
 use sched_ir::lir::{
     Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, KernelKind, Math, Module,
     ProcessorKind, Scalar, Space, Ty,
@@ -108,7 +103,7 @@ fn of_floats_it_is_the_librarys() {
     compare_floats(&mut host, &(0..=u32::MAX).step_by(9973).map(f32::from_bits).collect::<Vec<f32>>());
 }
 
-/// `cargo test -p sched-llvm --test exp -- --ignored`: two minutes.
+/// `cargo test -p sched-llvm exp:: -- --ignored`: two minutes.
 #[test]
 #[ignore = "all floats take minutes"]
 fn of_all_floats_it_is_the_librarys() {

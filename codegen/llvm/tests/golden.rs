@@ -3,8 +3,6 @@
 //! The first line of a schedule, `// stages: mir lir`, names the stages that are kept beside it. `UPDATE=1`
 //! rewrites them.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};

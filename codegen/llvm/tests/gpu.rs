@@ -1,7 +1,5 @@
 //! GPU schedules in the interpreter: their margins equal the reference walker's, bit for bit.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 use sched_forest::{Float, Forest, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, Memory, count_accesses, run};

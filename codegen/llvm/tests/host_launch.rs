@@ -1,12 +1,7 @@
 //! Kernels of launches on this machine's processor, thread by thread: their results equal the interpreter's.
 
-#![allow(clippy::panic, clippy::expect_used)]
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-mod launches;
-
-use launches::host::Host;
-use launches::{WALKS, compiled, examples, model};
+use crate::launches::host::Host;
+use crate::launches::{WALKS, compiled, examples, model};
 use sched_forest::{Float, Forest, Predicate};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{Memory, run};

@@ -1,8 +1,6 @@
 //! Predictions of LightGBM and of compiled code: models and predictions that LightGBM wrote, under schedules
 //! of all layouts, for rows of each type.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 use sched_forest::{Float, Forest, load, predict_margins};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};

@@ -1,8 +1,6 @@
 //! Callers may change the modes of rounding and denormals: predictions do not depend on them, and a call
 //! restores them.
 
-#![cfg(target_arch = "x86_64")]
-
 use sched_forest::{
     Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output as Steps, Predicate, Target,
     Transform, Tree, Types, predict,

@@ -1,8 +1,6 @@
 //! One model of each objective as a shared library, linked by this program's linker (feature `lld`) or by the
 //! C toolchain: its predictions equal the reference's.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 use sched_forest::{Float, Forest};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};

@@ -1,12 +1,7 @@
 //! The order of work on devices: the runtime over a driver that promises no more order than CUDA's documents,
 //! and that driver itself. The runtime is compiled here, without faults and with each seeded fault.
 
-#![allow(clippy::panic, clippy::expect_used)]
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-mod standin;
-
-use standin::{compiler, driver, folder, source, succeed};
+use crate::standin::{compiler, driver, folder, source, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

@@ -1,9 +1,6 @@
 //! Launches as PTX: kernels with their parameters and limits, and arithmetic that rounds as on a processor.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
-mod launches;
-
+use crate::launches;
 use sched_forest::Forest;
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, compile};

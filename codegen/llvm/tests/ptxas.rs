@@ -1,11 +1,7 @@
 //! PTX through NVIDIA's assembler, which `PTXAS` or the search path names. Without it, the test reports that
 //! it was left out.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
-mod launches;
-
-use launches::{ALL, DIRECT, Named, compiled, examples, model, schedules};
+use crate::launches::{ALL, DIRECT, Named, compiled, examples, model, schedules};
 use sched_forest::Forest;
 use sched_llvm::{Gpu, Ptxas, codes, ptx_text, sass_text};
 use sched_testing::forests;

@@ -23,7 +23,6 @@ use sched_llvm::{
     },
 };
 
-#[path = "runtime/columns.rs"]
 mod columns;
 
 const FEATURES: usize = 3;

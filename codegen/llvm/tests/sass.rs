@@ -2,11 +2,7 @@
 //! keeps them for one version of `ptxas`; `UPDATE=1` rewrites them. Without that version of `ptxas`, or
 //! without `nvdisasm`, the test reports that it was left out.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
-mod launches;
-
-use launches::{compiled, examples, model};
+use crate::launches::{compiled, examples, model};
 use sched_ir::lir::KernelKind;
 use sched_llvm::{Gpu, Ptxas, ptx_text};
 use std::collections::BTreeMap;

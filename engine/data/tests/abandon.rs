@@ -13,7 +13,7 @@ fn nothing_half_written_stays_behind() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("out.csv"), "as it was").unwrap();
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "writes_and_ends", "--ignored", "--nocapture"])
+        .args(["--exact", "abandon::writes_and_ends", "--ignored", "--nocapture"])
         .env(FOLDER, folder.path())
         .output()
         .unwrap();

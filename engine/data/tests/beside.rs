@@ -1,12 +1,8 @@
 //! Input beside features: numbers that stand for missing values, numbers beside the rows, and remarks.
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{arrow, arrow_stream, parquet, read, show};
 use arrow_array::{ArrayRef, Float32Array, Int16Array, RecordBatch, StringArray};
-use common::{arrow, arrow_stream, parquet, read, show};
 use parquet::basic::Compression;
 use schedc_data::{DataError, Expect, Missing, Reading, RowStream, Source};
 

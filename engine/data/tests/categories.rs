@@ -1,16 +1,13 @@
 //! Names of categories in rows: how they are found, what is unknown, what is refused.
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 
+use crate::common::{arrow, arrow_stream, parquet, read, show};
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float32Array, Int8Array, Int64Array, LargeStringArray,
     RecordBatch, StringArray, StringViewArray,
 };
-use common::{arrow, arrow_stream, parquet, read, show};
 use parquet::basic::Compression;
 use sched_categories::{Categories, Choices, Label, Names, NumbersAs, Unseen};
 use schedc_data::{DataError, Expect, Rows};

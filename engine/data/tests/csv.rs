@@ -1,8 +1,6 @@
 //! CSV text in, rows or a helpful error out.
 
-mod common;
-
-use common::{is_consistent, read, show};
+use crate::common::{is_consistent, read, show};
 use sched_diagnostics::{Column, Place};
 use schedc_data::{DataError, Expect, Rows, Source, read_rows};
 

@@ -1,8 +1,6 @@
 //! NumPy arrays in, rows or a helpful error out.
 
-mod common;
-
-use common::{is_consistent, npy, read, show};
+use crate::common::{is_consistent, npy, read, show};
 use schedc_data::{Expect, Source, Values, read_rows};
 
 /// The header of an array, as NumPy writes it.

@@ -1,8 +1,6 @@
 //! Damaged files give an error or rows, and never a panic.
 
-mod common;
-
-use common::{is_consistent, npy, read};
+use crate::common::{is_consistent, npy, read};
 use schedc_data::Expect;
 
 /// Reads every prefix of a file, and the file with each bit of each byte flipped.

@@ -1,18 +1,14 @@
 //! Parquet, Arrow and archives: what is read of them, what is refused, and how they are divided.
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::{archive, arrow, arrow_stream, features, npy, parquet, show, shown, table};
 use arrow_array::types::{Float16Type, Int32Type};
 use arrow_array::{
     ArrayRef, BinaryArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int8Array,
     Int64Array, ListArray, NullArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
-use common::{archive, arrow, arrow_stream, features, npy, parquet, show, shown, table};
 use parquet::basic::Compression;
 use schedc_data::{
     DataError, Expect, Missing, Precision, Reading, RowStream, Rows, Source, Values, WholeNumbers, read_rows,

@@ -1,14 +1,10 @@
 //! Tables out, whole or not at all.
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::common::{arrow, arrow_stream, features, parquet, read, show, table};
 use ::parquet::basic::Compression;
-use common::{arrow, arrow_stream, features, parquet, read, show, table};
 use schedc_data::{
     DataError, Destination, Expect, Layout, Number, Numbers, Reading, RowStream, Source, Table, TableWriter,
     Values, read_rows, replace_atomically, write_atomically, write_table, write_together,

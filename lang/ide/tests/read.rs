@@ -1,9 +1,7 @@
 //! Features of editors for reading and writing a schedule. Each file in `cases/FEATURE` holds cases: after
 //! `=== title | words` (options of the check; `crlf` writes line ends in two characters) a schedule with
-//! cursors `‸`, after `---` the answers. `UPDATE=1 cargo test -p sched-lang --test read` writes the answers:
+//! cursors `‸`, after `---` the answers. `UPDATE=1 cargo test -p sched-ide read::` writes the answers:
 //! review them.
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

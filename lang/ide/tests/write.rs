@@ -3,8 +3,6 @@
 //! `tests/cases/FEATURE/*.txt` holds cases: a line `=== title [options]`, a schedule, `---`, and the expected
 //! result. In a schedule `<|>` marks a cursor, and `<[` and `]>` a selection. Options are those of a check,
 //! and `crlf`, `open` (no line end at the end), `to=NAME` (a new name). `UPDATE=1` writes the results.
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

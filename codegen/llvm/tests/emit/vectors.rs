@@ -1,6 +1,6 @@
 //! Operations on vectors, for every processor whose code this machine can run.
 
-use crate::harness::{at, at_number, module, run_on, runnable};
+use super::harness::{at, at_number, module, run_on, runnable};
 use sched_ir::lir::*;
 use sched_llvm::{Cpu, asm_text, llvm_text};
 

@@ -1,7 +1,5 @@
 //! Schedules and models compiled for GPUs, for several tests.
 
-#![allow(dead_code, clippy::expect_used, clippy::panic)]
-
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod fibers;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

@@ -1,7 +1,7 @@
 //! Cases: a random forest under a random legal schedule on random rows, in the interpreter and in machine
 //! code, compared with the plain walker.
 
-use crate::launches::{add_up, one_wavefront};
+use super::launches::{add_up, one_wavefront};
 use sched_forest::{
     Float, Forest, Leaf, Profile, SetTests, Tree, predict, predict_leaves, predict_margins, predict_trees,
 };

@@ -1,6 +1,6 @@
 //! Cases whose rows are columns.
 
-use crate::case::{Case, doubles, function, same_bits};
+use super::case::{Case, doubles, function, same_bits};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::interp::{self, Memory};

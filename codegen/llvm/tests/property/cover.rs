@@ -1,6 +1,6 @@
 //! Counts of the features that a set of cases covers. A property test that quietly stops covering one fails.
 
-use crate::case::Case;
+use super::case::Case;
 use sched_forest::{Float, Types};
 use sched_nest::{Body, Layout, LoopId, Nest};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Features that cases of schedules for GPUs cover.
 
-use crate::case::Case;
-use crate::cover::Cover;
-use crate::launches::{has_code, launches};
+use super::case::Case;
+use super::cover::Cover;
+use super::launches::{has_code, launches};
 use sched_forest::Profile;
 use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::{Options, Supported, Target, check};

@@ -1,7 +1,7 @@
 //! Cases of schedules for GPUs. The interpreter runs their launches; nothing generates machine code of them
 //! here.
 
-use crate::case::{Case, bytes, doubles, same_bits, with_params};
+use super::case::{Case, bytes, doubles, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::KernelKind;

@@ -14,7 +14,7 @@ pub fn source(name: &str) -> PathBuf {
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("standin");
         fs::create_dir_all(&folder).expect("a folder for test programs");
         folder
     })

@@ -1,17 +1,14 @@
 //! Random forests under random legal schedules on random rows, in the interpreter and in machine code,
 //! compared with the walker.
 
-#![allow(clippy::panic, clippy::expect_used)]
-
 mod case;
 mod columns;
 mod cover;
 mod cover_launches;
 mod launches;
-
-use case::Case;
-use cover::{Cover, wanted};
-use cover_launches::wanted_on_gpu;
+use self::case::Case;
+use self::cover::{Cover, wanted};
+use self::cover_launches::wanted_on_gpu;
 use sched_ir::fault::{Fault, with_fault};
 use sched_llvm::{Gpu, ptx_text};
 use sched_testing::{Rng, damaged, forests};

@@ -3,7 +3,7 @@
 mod harness;
 mod vectors;
 
-use harness::{Element, at, at_number, entry, module, run, run_as};
+use self::harness::{Element, at, at_number, entry, module, run, run_as};
 use sched_diagnostics::internal;
 use sched_ir::lir::*;
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows, asm_text, codes, llvm_text};

@@ -1,0 +1,15 @@
+//! Tests of the command line, the language server, the documents and the source text.
+
+mod architecture;
+mod callers;
+mod cli;
+mod damaged;
+mod documents;
+mod glossary;
+mod lsp;
+mod models;
+mod prose;
+mod scripts;
+mod support;
+mod toolchain;
+mod tune;

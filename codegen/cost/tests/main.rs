@@ -1,0 +1,4 @@
+//! Tests of the cost model.
+
+mod cost;
+mod gpu;

@@ -1,0 +1,14 @@
+//! Tests of the stages between loop nests and LIR, and of the interpreter.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod budget;
+mod cases;
+mod index_width;
+mod interp;
+mod launch;
+mod left_out;
+mod outputs;
+mod plan;
+mod tables;
+mod verify;

@@ -1,0 +1,5 @@
+//! Tests of the grammar.
+
+mod cases;
+mod robust;
+mod round_trip;
