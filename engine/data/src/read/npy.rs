@@ -44,6 +44,8 @@ pub(super) struct Npy {
     trusted: bool,
     /// All elements of an array that is stored by columns and comes from a pipe.
     whole: Option<ArrayRef>,
+    /// Bytes of the file that are being decoded.
+    block: Vec<u8>,
 }
 
 impl Npy {
@@ -77,43 +79,75 @@ impl Npy {
             start,
             trusted: length.is_some(),
             whole: None,
+            block: Vec::new(),
         })
     }
 
     /// The values of the next `number` elements of the file.
     fn elements(&mut self, number: usize) -> Result<Values, DataError> {
+        Ok(match self.element.precision() {
+            Precision::Single => Values::F32(self.decoded(number)?),
+            Precision::Double => Values::F64(self.decoded(number)?),
+        })
+    }
+
+    /// The values of the next `number` elements of the file, as numbers of one type.
+    fn decoded<T: Real>(&mut self, number: usize) -> Result<Vec<T>, DataError> {
+        let mut values = Vec::new();
+        // Memory is reserved at once only where the file is known to be as long as its header says.
+        if self.trusted {
+            values.try_reserve_exact(number).map_err(|_| too_large(&self.name))?;
+        }
+        self.decode(number, &mut values)?;
+        Ok(values)
+    }
+
+    /// Appends the values of the next `number` elements of the file.
+    fn decode<T: Real>(&mut self, number: usize, values: &mut Vec<T>) -> Result<(), DataError> {
         let wanted = (self.rows * self.columns * self.element.bytes()) as u64;
         let before = (self.left.start * self.columns * self.element.bytes()) as u64;
-        // Memory is reserved at once only where the file is known to be as long as its header says.
-        let reserved = if self.trusted { number } else { 0 };
         let stream = self.input.by_ref().take((number * self.element.bytes()) as u64);
-        let mut elements = Elements { stream, wanted, before, name: &self.name, reserved };
-        Ok(match self.element.precision() {
-            Precision::Single => Values::F32(elements.read(self.element)?),
-            Precision::Double => Values::F64(elements.read(self.element)?),
-        })
+        Elements { stream, wanted, before, name: &self.name }.read(self.element, &mut self.block, values)
     }
 
     /// The values of a column in some rows of an array that is stored by columns.
     fn column(&mut self, number: usize, rows: &Range<usize>) -> Result<ArrayRef, DataError> {
-        let first = number * self.rows + rows.start;
         if !self.input.is_seekable() {
-            return Ok(self.whole()?.slice(first, rows.len()));
+            return Ok(self.whole()?.slice(number * self.rows + rows.start, rows.len()));
         }
-        let first = self.start + (first * self.element.bytes()) as u64;
-        self.input.seek(SeekFrom::Start(first)).map_err(|error| unreadable(&self.name, &error))?;
+        self.seek(number, rows.start)?;
         self.elements(rows.len()).map(Values::into_column)
     }
 
-    /// Some rows of an array that is stored by columns, from one column at a time.
+    /// Goes to an element of a column in an array that is stored by columns.
+    fn seek(&mut self, column: usize, row: usize) -> Result<(), DataError> {
+        let element = ((column * self.rows + row) * self.element.bytes()) as u64;
+        let sought = self.input.seek(SeekFrom::Start(self.start + element));
+        sought.map(drop).map_err(|error| unreadable(&self.name, &error))
+    }
+
+    /// Some rows of an array that is stored by columns. A block of rows is complete before the next one
+    /// begins, so that its memory stays in the cache while the columns are put into it.
     fn gather<T: Real>(&mut self, rows: &Range<usize>) -> Result<Vec<T>, DataError> {
-        let (size, width) = (rows.len() * self.columns, self.columns);
-        let mut values = Vec::new();
-        values.try_reserve_exact(size).map_err(|_| too_large(&self.name))?;
-        values.resize(size, T::MISSING);
-        for number in 0..width {
-            let column = self.column(number, rows)?;
-            put(&column, Precision::Double, values.iter_mut().skip(number).step_by(width));
+        let width = self.columns;
+        let (mut values, mut column) = (Vec::new(), Vec::new());
+        values.try_reserve_exact(rows.len() * width).map_err(|_| too_large(&self.name))?;
+        let step = (BLOCK / (width * size_of::<T>())).max(LEAST_ROWS);
+        for first in rows.clone().step_by(step) {
+            let block = first..rows.end.min(first + step);
+            let start = values.len();
+            values.resize(start + block.len() * width, T::MISSING);
+            for number in 0..width {
+                let places = values.iter_mut().skip(start + number).step_by(width);
+                if self.input.is_seekable() {
+                    self.seek(number, block.start)?;
+                    column.clear();
+                    self.decode(block.len(), &mut column)?;
+                    places.zip(&column).for_each(|(place, value)| *place = *value);
+                } else {
+                    put(&self.column(number, &block)?, Precision::Double, places);
+                }
+            }
         }
         Ok(values)
     }
@@ -232,29 +266,35 @@ struct Elements<'a, R> {
     /// The number of these bytes that have been read before.
     before: u64,
     name: &'a str,
-    reserved: usize,
 }
 
 impl<R: Read> Elements<'_, R> {
-    /// Reads all of them, in the file's order.
-    fn read<T: Real>(&mut self, element: Element) -> Result<Vec<T>, DataError> {
+    /// Appends all of them to `values`, in the file's order, by way of the memory of `block`.
+    fn read<T: Real>(
+        mut self,
+        element: Element,
+        block: &mut Vec<u8>,
+        values: &mut Vec<T>,
+    ) -> Result<(), DataError> {
         let announced = self.stream.limit();
-        let mut values = Vec::new();
-        values.try_reserve_exact(self.reserved).map_err(|_| too_large(self.name))?;
         // Decoded block by block: the file's bytes and their values need not be in memory together.
-        let mut block = vec![0; usize::try_from(self.stream.limit()).unwrap_or(BLOCK).min(BLOCK)];
+        let size = usize::try_from(announced).unwrap_or(BLOCK).min(BLOCK);
+        if block.len() < size {
+            block.resize(size, 0);
+        }
+        let block = block.get_mut(..size).unwrap_or_default();
         while self.stream.limit() > 0 {
-            let filled = fill(&mut self.stream, &mut block).map_err(|error| unreadable(self.name, &error))?;
+            let filled = fill(&mut self.stream, block).map_err(|error| unreadable(self.name, &error))?;
             let whole = filled - filled % element.bytes();
             let bytes = block.get(..whole).unwrap_or_default();
             values.try_reserve(whole / element.bytes()).map_err(|_| too_large(self.name))?;
-            element.decode(bytes, &mut values);
+            element.decode(bytes, values);
             if filled < block.len() {
                 break;
             }
         }
         match self.stream.limit() {
-            0 => Ok(values),
+            0 => Ok(()),
             lacking => Err(wrong_length(self.name, self.wanted, self.before + announced - lacking)),
         }
     }
@@ -262,6 +302,10 @@ impl<R: Read> Elements<'_, R> {
 
 /// Bytes decoded at a time: a multiple of every element's size that stays in the second-level cache.
 const BLOCK: usize = 1 << 18;
+
+/// Fewest rows of a block that is gathered from columns: a read of fewer elements of a column mostly costs the
+/// system call.
+const LEAST_ROWS: usize = 1024;
 
 /// Reads until `block` is full or the stream ends; the number of bytes read.
 fn fill(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
