@@ -3,7 +3,6 @@
 //! the language is not installed.
 
 use crate::support::shell;
-#[expect(dead_code, reason = "the programs print no figures")]
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

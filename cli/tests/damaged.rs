@@ -2,7 +2,6 @@
 //! knows, or emits its kernels, and the simulator predicts the model's results.
 
 use crate::support::shell;
-#[allow(dead_code)] // Other tests use the rest.
 use sched_testing::{Rng, damaged};
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -1,6 +1,5 @@
 //! Launches: proofs of the verifier, runs and races in the interpreter.
 
-// Clippy's leave for tests does not reach the functions that they share.
 use sched_ir::interp::{InterpreterError, Memory, Options, Race, count_launches, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Op, Scalar, Space, Stmt, Ty, Value,

@@ -1,12 +1,15 @@
 //! Test data for several crates: random and damaged schedules, random forests with rows, and checker
-//! options written as words. No released program depends on this crate.
+//! options written as words; and the distribution of a test's work to all cores. No released program depends
+//! on this crate.
 
 mod damage;
 pub mod forests;
 mod options;
+mod parallel;
 pub mod schedules;
 pub mod shapes;
 
 pub use damage::damaged;
 pub use options::{options, options_of};
+pub use parallel::in_parallel;
 pub use schedules::Rng;

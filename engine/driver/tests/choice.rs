@@ -66,7 +66,7 @@ fn rows_that_come_as_columns_have_costs_of_their_own() {
     let model = complete(50, 4, 500);
     let machine = Machine::like("znver4", Level::Vbmi);
     let costs = |model: &Model| {
-        let considered = Chosen::considered(model, &machine, CodeDestination::Memory, &[]);
+        let considered = Chosen::considered(&Evaluator::new(model, &machine), CodeDestination::Memory, &[]);
         let all = considered.into_iter().map(|one| (one.candidate.text(), one.costs));
         all.collect::<std::collections::BTreeMap<_, _>>()
     };
@@ -79,9 +79,9 @@ fn rows_that_come_as_columns_have_costs_of_their_own() {
 fn what_compiles_slowly_is_kept_for_files() {
     let model = complete(50, 4, 20);
     let machine = Machine::like("znver4", Level::Vbmi);
-    let asks = |destination| Chosen::on(&model, &machine, destination).text().contains("unrollAndJam");
-    assert!(!asks(CodeDestination::Memory));
-    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
+    let evaluator = Evaluator::new(&model, &machine);
+    assert!(!Chosen::by(&evaluator, CodeDestination::Memory).text().contains("unrollAndJam"));
+    let considered = Chosen::considered(&evaluator, CodeDestination::Artefact, &[]);
     assert!(considered.iter().any(|one| one.candidate.unroll_and_jam));
 }
 
@@ -93,9 +93,9 @@ fn costs_of_calls_have_no_high_steps() -> Result<()> {
         let model = complete(trees, depth, features);
         for (name, level) in [("", Level::V3), ("znver4", Level::Vbmi)] {
             let machine = Machine::like(name, level);
-            let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
-            let chosen = Chosen::on(&model, &machine, CodeDestination::Artefact);
             let evaluator = Evaluator::new(&model, &machine);
+            let considered = Chosen::considered(&evaluator, CodeDestination::Artefact, &[]);
+            let chosen = Chosen::among(&considered, &evaluator);
             let code = |text: &String| {
                 let priced = considered.iter().find(|one| one.candidate.text() == *text);
                 let candidate = priced.ok_or("an unknown schedule is chosen")?.candidate;
@@ -122,8 +122,9 @@ fn costs_of_calls_have_no_high_steps() -> Result<()> {
 fn the_cheapest_candidates_are_chosen() {
     let model = complete(100, 8, 28);
     let machine = Machine::like("znver4", Level::Vbmi);
-    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
-    let chosen = Chosen::on(&model, &machine, CodeDestination::Artefact);
+    let evaluator = Evaluator::new(&model, &machine);
+    let considered = Chosen::considered(&evaluator, CodeDestination::Artefact, &[]);
+    let chosen = Chosen::among(&considered, &evaluator);
     let mut total = 0.0;
     for (number, rows) in SIZES.iter().enumerate() {
         let text = chosen.variants.for_rows(*rows);
@@ -142,8 +143,8 @@ fn oblivious_trees_have_their_layout() {
         let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Memory);
         assert_eq!(layout_of(chosen.variants.rest()), "oblivious", "{name} {level:?}:\n{}", chosen.text());
     }
-    let considered =
-        Chosen::considered(&complete(20, 6, 20), &Machine::like("", Level::V3), CodeDestination::Memory, &[]);
+    let (model, machine) = (complete(20, 6, 20), Machine::like("", Level::V3));
+    let considered = Chosen::considered(&Evaluator::new(&model, &machine), CodeDestination::Memory, &[]);
     assert!(considered.iter().all(|one| one.candidate.layout != Layout::Oblivious));
     assert!(considered.iter().any(|one| matches!(one.candidate.form, Form::Trees { .. })));
 }
@@ -203,7 +204,7 @@ fn first_proposals_of_editors_write_a_candidate() {
         ..Source::options(Some(&model), &ScheduleValues::default())
     };
     let machine = Machine::like("", Level::Vbmi);
-    let considered = Chosen::considered(&model, &machine, CodeDestination::Artefact, &[]);
+    let considered = Chosen::considered(&Evaluator::new(&model, &machine), CodeDestination::Artefact, &[]);
     let mut text = String::new();
     for _ in 0..8 {
         let analysis = sched_ide::Analysis::new(text.as_str(), options.clone());

@@ -10,30 +10,57 @@ use sched_ir::{Budget, KernelForests, compile};
 use sched_lang::diagnostics::codes;
 use sched_lang::{Options, Supported, check, format};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
+use sched_testing::in_parallel;
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use schedc_driver::Model;
-use schedc_driver::choice::{Chosen, CodeDestination, gpu};
+use schedc_driver::choice::{Chosen, CodeDestination, Evaluator, gpu};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Fewest models that the repository has.
 const FEWEST: usize = 20;
 
-/// All JSON files below a folder that are models.
-fn models(folder: &Path, into: &mut Vec<(PathBuf, Forest)>) -> Result<()> {
+/// The models at hand.
+struct Models {
+    all: Vec<(PathBuf, Arc<Forest>)>,
+    /// The number of models of the repository, which come first.
+    own: usize,
+}
+
+/// The models at hand, which are read once for all tests.
+fn models() -> &'static Models {
+    static MODELS: OnceLock<Models> = OnceLock::new();
+    MODELS.get_or_init(|| {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut all = Vec::new();
+        for folder in ["forest/tests/fixtures", "examples/model"] {
+            add_models(&repository.join(folder), &mut all).expect("a folder of models");
+        }
+        let own = all.len();
+        assert!(own >= FEWEST, "only {own} models");
+        if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
+            add_models(Path::new(&folder), &mut all).expect("a folder of models");
+        }
+        Models { all, own }
+    })
+}
+
+/// Adds all JSON files below a folder that are models.
+fn add_models(folder: &Path, into: &mut Vec<(PathBuf, Arc<Forest>)>) -> Result<()> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            models(&path, into)?;
+            add_models(&path, into)?;
         } else if path.extension().is_some_and(|extension| extension == "json") {
             let options = ReadOptions { iterations: Iterations::All, ..ReadOptions::default() };
             let loaded = sched_forest::load(&fs::read(&path)?, &options);
-            into.extend(loaded.ok().map(|loaded| (path, loaded.forest)));
+            into.extend(loaded.ok().map(|loaded| (path, Arc::new(loaded.forest))));
         }
     }
     Ok(())
@@ -103,93 +130,129 @@ fn means_the_same(forest: &Arc<Forest>, chosen: &Chosen, options: &Options) -> R
     let each = chosen
         .variants
         .as_ref()
-        .try_map(|_, text| Ok::<_, Box<dyn Error>>(nests(text, options)?.rest().clone()))?;
+        .try_map(|_, text| Ok::<_, Box<dyn Error + Send + Sync>>(nests(text, options)?.rest().clone()))?;
     let (found, wanted) = (code(forest, printed)?, code(forest, each)?);
     assert_eq!(found.0, wanted.0, "other plans:\n{text}");
     assert!(found.1 == wanted.1, "other code:\n{text}");
     Ok(())
 }
 
+/// Checks the schedules that are chosen for a model on some machines. Returns their number, and the number of
+/// their blocks.
+fn chosen_schedules_are_right(
+    (path, forest): &(PathBuf, Arc<Forest>),
+    machines: &[(&str, Level)],
+) -> Result<(usize, usize)> {
+    let (mut schedules, mut blocks) = (0, 0);
+    let options = Options {
+        model: Some(Arc::new(info(forest))),
+        supported: Supported::Compilable,
+        ..Options::default()
+    };
+    let model = Model::of_forest(Arc::clone(forest));
+    let bins = model.forests().tested(SetTests::OfColumns).quantized_rows();
+    let bin_bytes = bins.as_ref().map_or(0, |bins| if bins.in_bytes { 1 } else { 2 });
+    // Different destinations often have the same schedule, and the machine does not change its meaning.
+    let mut compared = BTreeSet::new();
+    for &(name, level) in machines {
+        let machine = Machine::like(name, level);
+        let evaluator = Evaluator::new(&model, &machine);
+        for destination in [
+            CodeDestination::OneCall(1),
+            CodeDestination::OneCall(100_000),
+            CodeDestination::Memory,
+            CodeDestination::Artefact,
+        ] {
+            let chosen = Chosen::by(&evaluator, destination);
+            is_not_called_slow(&chosen, &options, level.register_bits(), bin_bytes);
+            if compared.insert(chosen.text()) {
+                let same = means_the_same(forest, &chosen, &options);
+                same.map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+            schedules += 1;
+            blocks += chosen.variants.bounded().len();
+        }
+    }
+    Ok((schedules, blocks))
+}
+
 #[test]
 fn printed_schedules_compile_to_the_code_that_was_chosen() -> Result<()> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut all = Vec::new();
-    models(&repository.join("forest/tests/fixtures"), &mut all)?;
-    models(&repository.join("examples/model"), &mut all)?;
-    assert!(all.len() >= FEWEST, "only {} models", all.len());
-    let own = all.len();
-    if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
-        models(Path::new(&folder), &mut all)?;
-    }
     let machines = [("", Level::V2), ("", Level::V3), ("znver4", Level::Vbmi), ("skylake-avx512", Level::V4)];
     let nightly = std::env::var_os("SCHEDC_NIGHTLY").is_some();
-    let (mut schedules, mut blocks) = (0, 0);
-    for (number, (path, forest)) in all.into_iter().enumerate() {
+    let Models { all, own } = models();
+    let jobs: Vec<_> = all.iter().enumerate().collect();
+    let checked = in_parallel(&jobs, |&(number, model)| {
         // Each model has one of the machines; each night the fixtures have all of them.
         let one = number % machines.len();
-        let machines = if nightly && number < own { &machines[..] } else { &machines[one..=one] };
-        let (info, forest) = (Arc::new(info(&forest)), Arc::new(forest));
-        let options = Options { model: Some(info), supported: Supported::Compilable, ..Options::default() };
-        let model = Model::of_forest(Arc::clone(&forest));
-        let bins = model.forests().tested(SetTests::OfColumns).quantized_rows();
-        for &(name, level) in machines {
-            for destination in [
-                CodeDestination::OneCall(1),
-                CodeDestination::OneCall(100_000),
-                CodeDestination::Memory,
-                CodeDestination::Artefact,
-            ] {
-                let chosen = Chosen::on(&model, &Machine::like(name, level), destination);
-                let bin_bytes = bins.as_ref().map_or(0, |bins| if bins.in_bytes { 1 } else { 2 });
-                is_not_called_slow(&chosen, &options, level.register_bits(), bin_bytes);
-                let same = means_the_same(&forest, &chosen, &options);
-                same.map_err(|error| format!("{}: {error}", path.display()))?;
-                schedules += 1;
-                blocks += chosen.variants.bounded().len();
-            }
-        }
+        let all = nightly && number < *own;
+        chosen_schedules_are_right(model, if all { &machines[..] } else { &machines[one..=one] })
+    });
+    let (mut schedules, mut blocks) = (0, 0);
+    for checked in checked {
+        let (more_schedules, more_blocks) = checked?;
+        schedules += more_schedules;
+        blocks += more_blocks;
     }
     assert!(blocks > schedules / 2, "only {blocks} blocks in {schedules} schedules");
     Ok(())
 }
 
+/// Numbers of schedules for GPUs, of their blocks, and of compilations that are refused.
+#[derive(Default)]
+struct Counts {
+    words: usize,
+    blocks: usize,
+    groups: usize,
+    without_code: usize,
+}
+
+/// Checks the schedule for a model on one GPU.
+fn gpu_schedule_is_right(
+    (path, forest): &(PathBuf, Arc<Forest>),
+    name: &str,
+    counts: &mut Counts,
+) -> Result<()> {
+    let forests = KernelForests::from(Forest::clone(forest));
+    let (info, bins) = (info(forest), forests.tested(SetTests::OfColumns).quantized_rows());
+    let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
+    let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target), one_call: None };
+    let text = chosen.text_for(Some("gpu"));
+    assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
+    let options = Options {
+        model: Some(Arc::new(info)),
+        supported: Supported::Compilable,
+        target: Some(target),
+        ..Options::default()
+    };
+    let nests = nests(&text, &options)?;
+    assert!(nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact), "{text}");
+    counts.words += usize::from(text.contains("vectorize"));
+    counts.groups += usize::from(text.contains("block.y"));
+    counts.blocks += nests.bounded().len();
+    match code(forest, nests) {
+        // Predictions of few models need functions that GPUs have no code for.
+        Err(error) if error.to_string().starts_with("C0015: ") => counts.without_code += 1,
+        Err(error) => return Err(format!("{}: {error}\n{text}", path.display()).into()),
+        Ok(_) => {}
+    }
+    Ok(())
+}
+
 #[test]
 fn schedules_for_gpus_are_legal_and_add_in_the_order_of_the_model() -> Result<()> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut all = Vec::new();
-    models(&repository.join("forest/tests/fixtures"), &mut all)?;
-    models(&repository.join("examples/model"), &mut all)?;
-    if let Some(folder) = std::env::var_os("SCHEDC_MODELS") {
-        models(Path::new(&folder), &mut all)?;
-    }
-    let (mut words, mut blocks, mut groups, mut without_code) = (0, 0, 0, 0);
-    for (path, forest) in all {
-        let forests = KernelForests::from(forest.clone());
-        let (info, bins) = (info(&forest), forests.tested(SetTests::OfColumns).quantized_rows());
-        for name in ["gpu", "gpu(sm_80)", "gpu(sm_90)"] {
-            let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
-            let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target), one_call: None };
-            let text = chosen.text_for(Some("gpu"));
-            assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
-            let options = Options {
-                model: Some(Arc::new(info.clone())),
-                supported: Supported::Compilable,
-                target: Some(target),
-                ..Options::default()
-            };
-            let nests = nests(&text, &options)?;
-            assert!(nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact), "{text}");
-            words += usize::from(text.contains("vectorize"));
-            groups += usize::from(text.contains("block.y"));
-            blocks += nests.bounded().len();
-            match code(&Arc::new(forest.clone()), nests) {
-                // Predictions of few models need functions that GPUs have no code for.
-                Err(error) if error.to_string().starts_with("C0015: ") => without_code += 1,
-                Err(error) => return Err(format!("{}: {error}\n{text}", path.display()).into()),
-                Ok(_) => {}
-            }
-        }
-    }
+    let each = in_parallel(&models().all, |model| {
+        let mut counts = Counts::default();
+        ["gpu", "gpu(sm_80)", "gpu(sm_90)"]
+            .into_iter()
+            .try_for_each(|name| gpu_schedule_is_right(model, name, &mut counts))
+            .map(|()| counts)
+    });
+    let each = each.into_iter().collect::<Result<Vec<Counts>>>()?;
+    let sum = |count: fn(&Counts) -> usize| each.iter().map(count).sum::<usize>();
+    let without_code = sum(|counts| counts.without_code);
+    let [words, blocks, groups] =
+        [sum(|counts| counts.words), sum(|counts| counts.blocks), sum(|counts| counts.groups)];
     let found = format!("{words} schedules of words, {groups} of groups of trees, {blocks} blocks");
     assert!(without_code <= 12, "{without_code} of the compilations are refused");
     assert!(words > 0 && groups > 0 && blocks > 0, "{found}");

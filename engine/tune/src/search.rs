@@ -25,7 +25,7 @@ pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Searc
     let machine = machines::of(task.cpu);
     let evaluator = Evaluator::new(task.model, &machine);
     let also: Vec<usize> = task.sizes.to_vec();
-    let priced = Chosen::considered(task.model, &machine, CodeDestination::Artefact, &also);
+    let priced = Chosen::considered(&evaluator, CodeDestination::Artefact, &also);
     let own = Chosen::among(&priced, &evaluator).variants;
     let sizes = SIZES.into_iter().chain(also).collect();
     let mut pool = PricedCandidates { priced, sizes, evaluator };

@@ -178,7 +178,6 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
 ];
 
 /// Legal schedules: reason, and a schedule without errors and warnings.
-#[allow(dead_code, reason = "only the checklist's own test reads it")]
 pub const ALLOWED: &[(&str, Case)] = &[
     ("a tile that does not divide", ("trees=9", "tile(tree, a, b, 4)")),
     ("a tile of a strided loop", ("", "tile(batch, a, b, 8); tile(a, c, d, 16)")),

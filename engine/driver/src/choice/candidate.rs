@@ -26,7 +26,7 @@ mod bounds {
 }
 
 /// The walks that advance together, and the lanes that they are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Rows of a block, in the lanes of vectors.
     Rows {
@@ -51,7 +51,7 @@ pub enum Form {
 }
 
 /// A schedule that may be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// Layout of the trees.
     pub layout: Layout,

@@ -33,16 +33,20 @@ impl Chosen {
 
     /// The schedules for a model on a machine.
     pub fn on(model: &Model, machine: &Machine, destination: CodeDestination) -> Chosen {
-        let evaluator = Evaluator::new(model, machine);
+        Chosen::by(&Evaluator::new(model, machine), destination)
+    }
+
+    /// The schedules for a destination. Choices by one evaluator share the prices of candidates.
+    pub fn by(evaluator: &Evaluator<'_>, destination: CodeDestination) -> Chosen {
         match destination {
             CodeDestination::OneCall(rows) => {
-                let text = with_candidates(model, machine, destination, |candidates| {
-                    one_call::cheapest(candidates, &evaluator, machine, rows).text()
+                let text = with_candidates(evaluator, destination, |candidates| {
+                    one_call::cheapest(candidates, evaluator, evaluator.machine, rows).text()
                 });
                 Chosen { variants: Variants::only(text), one_call: Some(rows) }
             }
             CodeDestination::Memory | CodeDestination::Artefact => {
-                Chosen::among(&Chosen::considered(model, machine, destination, &[]), &evaluator)
+                Chosen::among(&Chosen::considered(evaluator, destination, &[]), evaluator)
             }
         }
     }
@@ -56,16 +60,15 @@ impl Chosen {
         Chosen { variants, one_call: None }
     }
 
-    /// The candidates for a model, with the costs of calls of [`SIZES`] rows, and of `also` rows behind them.
+    /// The candidates for a destination, with the costs of calls of [`SIZES`] rows, and of `also` rows behind
+    /// them.
     pub fn considered(
-        model: &Model,
-        machine: &Machine,
+        evaluator: &Evaluator<'_>,
         destination: CodeDestination,
         also: &[usize],
     ) -> Vec<Priced> {
-        let evaluator = Evaluator::new(model, machine);
         let sizes: Vec<usize> = SIZES.iter().chain(also).copied().collect();
-        with_candidates(model, machine, destination, |candidates| {
+        with_candidates(evaluator, destination, |candidates| {
             let mut priced = evaluator.price_all(&sizes, candidates.first());
             let at_sizes = |one: &'_ Priced| one.costs.get(..SIZES.len()).unwrap_or_default().to_vec();
             let costs: Vec<Vec<f64>> = priced.iter().map(at_sizes).collect();
@@ -120,11 +123,11 @@ impl Source {
 
 /// Draws up the candidates for a model, and hands them on.
 fn with_candidates<T>(
-    model: &Model,
-    machine: &Machine,
+    evaluator: &Evaluator<'_>,
     destination: CodeDestination,
     choose: impl FnOnce(&Candidates<'_>) -> T,
 ) -> T {
+    let (model, machine) = (evaluator.model, evaluator.machine);
     let info = model.facts();
     let bins = quantized_rows(model);
     choose(&Candidates::of(Circumstances { model: &info, bins: bins.as_ref(), machine, destination }))

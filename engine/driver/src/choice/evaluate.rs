@@ -9,6 +9,7 @@ use sched_ir::lir::{KernelKind, Module};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Supported, check};
 use sched_nest::{Nest, Variants};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const FEW_REGISTERS: usize = 2;
 
 /// A candidate with the costs of calls under it. Its code is not kept.
+#[derive(Clone)]
 pub struct Priced {
     /// The candidate.
     pub candidate: Candidate,
@@ -38,17 +40,22 @@ pub struct CandidateCode {
     module: Module,
 }
 
-/// Compiles candidates for a model, and asks the cost model about them.
+/// Prices by the candidate and the sizes of calls; `None` for candidates that the model has no code under.
+type Prices = HashMap<(Candidate, Vec<usize>), Option<Priced>>;
+
+/// Compiles candidates for a model, and asks the cost model about them. Each candidate is priced once, though
+/// several destinations may consider it.
 pub struct Evaluator<'a> {
-    model: &'a Model,
-    machine: &'a Machine,
+    pub(super) model: &'a Model,
+    pub(super) machine: &'a Machine,
     facts: Facts,
+    prices: Mutex<Prices>,
 }
 
 impl<'a> Evaluator<'a> {
     /// An evaluator of candidates for a model on a machine.
     pub fn new(model: &'a Model, machine: &'a Machine) -> Evaluator<'a> {
-        Evaluator { model, machine, facts: Facts::of(model.forest()) }
+        Evaluator { model, machine, facts: Facts::of(model.forest()), prices: Mutex::default() }
     }
 
     /// The candidates that the model can be compiled under, in their order, with the costs of calls of
@@ -81,6 +88,18 @@ impl<'a> Evaluator<'a> {
     }
 
     fn price(&self, sizes: &[usize], candidate: &Candidate) -> Option<Priced> {
+        let key = (*candidate, sizes.to_vec());
+        if let Some(price) = self.prices.lock().ok().and_then(|prices| prices.get(&key).cloned()) {
+            return price;
+        }
+        let price = self.new_price(sizes, candidate);
+        if let Ok(mut prices) = self.prices.lock() {
+            prices.insert(key, price.clone());
+        }
+        price
+    }
+
+    fn new_price(&self, sizes: &[usize], candidate: &Candidate) -> Option<Priced> {
         let code = self.code(candidate)?;
         let kernels = &code.module.kernels;
         if candidate.is_long() && !kernels.iter().all(|(_, kernel)| fits_code_cache(kernel, self.machine)) {
