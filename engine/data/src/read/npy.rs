@@ -303,7 +303,7 @@ impl<R: Read> Elements<'_, R> {
 /// Bytes decoded at a time: a multiple of every element's size that stays in the second-level cache.
 const BLOCK: usize = 1 << 18;
 
-/// Fewest rows of a block that is gathered from columns. Shorter reads of a column mostly cost the system call.
+/// Fewest rows of a block that is gathered from columns. Shorter reads mostly cost the system call.
 const LEAST_ROWS: usize = 1024;
 
 /// Reads until `block` is full or the stream ends; the number of bytes read.
