@@ -132,17 +132,17 @@ impl Output {
         Output { classes: Some(Classes { rule, labels: Vec::new() }), ..self }
     }
 
-    /// Values per row of a prediction.
+    /// Number of values per row of a prediction, for a model with `num_margins` margins.
     pub fn columns(&self, num_margins: usize) -> usize {
         self.value.iter().fold(num_margins, |columns, transform| transform.columns(columns))
     }
 
-    /// Turns the sums of one row into margins; values are widened.
+    /// Turns the sums of one row into margins, in place. Sums of single precision are widened to `f64`.
     pub fn margins(&self, float: Float, values: &mut Vec<f64>) {
         self.raw.iter().for_each(|transform| transform.apply(float, values));
     }
 
-    /// Turns the sums of one row into a prediction; values are widened.
+    /// Turns the sums of one row into a prediction, in place. Sums of single precision are widened to `f64`.
     pub fn prediction(&self, float: Float, values: &mut Vec<f64>) {
         self.margins(float, values);
         self.value.iter().for_each(|transform| transform.apply(float, values));

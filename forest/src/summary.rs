@@ -32,11 +32,11 @@ pub struct ModelSummary {
     pub value_steps: Vec<&'static str>,
     /// The names of classes, if the model predicts classes; empty if classes are numbers from 0 on.
     pub labels: Option<Vec<String>>,
-    /// Columns of a row.
+    /// Number of features, which are the columns of a row.
     pub num_features: usize,
-    /// Margins per row.
+    /// Number of margins per row.
     pub num_margins: usize,
-    /// The margins before the first tree.
+    /// Base value of each margin, to which the trees add.
     pub base: Vec<f64>,
     /// Type of features in comparisons: `f32` or `f64`.
     pub input: &'static str,
@@ -46,38 +46,38 @@ pub struct ModelSummary {
     pub accumulator: &'static str,
     /// Type of predictions: `f32` or `f64`.
     pub output: &'static str,
-    /// Trees.
+    /// Number of trees.
     pub trees: usize,
-    /// Boosting iterations.
+    /// Number of boosting iterations.
     pub iterations: usize,
-    /// The iteration with the best score, if the model records it.
+    /// Index of the iteration with the best score, if the model records it.
     pub best_iteration: Option<usize>,
-    /// Inner nodes of all trees.
+    /// Number of inner nodes of all trees.
     pub inner_nodes: usize,
-    /// Leaves of all trees.
+    /// Number of leaves of all trees.
     pub leaves: usize,
-    /// Trees whose leaves hold a value for each margin.
+    /// Number of trees whose leaves hold a value for each margin.
     pub vector_trees: usize,
-    /// Leaves with a linear formula.
+    /// Number of leaves with a linear formula.
     pub linear_leaves: usize,
-    /// Different sets of categories that nodes test.
+    /// Number of different sets of categories that nodes test.
     pub sets: usize,
-    /// For each depth in edges that some tree has, how many trees have it.
+    /// Number of trees of each depth, in edges.
     pub depths: BTreeMap<u32, usize>,
-    /// For each depth of a leaf, how many leaves have it.
+    /// Number of leaves of each depth, in edges.
     pub leaf_depths: BTreeMap<u32, usize>,
     /// Features that some node tests, ascending.
     pub features: Vec<FeatureUse>,
-    /// Different thresholds of all features.
+    /// Number of different thresholds of all features.
     pub distinct_thresholds: usize,
-    /// Thresholds that single precision does not hold. For rows in single precision they are rounded to the
-    /// side that sends each row the same way.
+    /// Number of thresholds that single precision does not hold. For rows in single precision they are
+    /// rounded to the side that sends each row the same way.
     pub wide_thresholds: usize,
-    /// The most thresholds that one feature has; 255 or fewer make one-byte codes of features possible.
+    /// Largest number of different thresholds of one feature; 255 or fewer make one-byte bins possible.
     pub max_thresholds: usize,
-    /// Values of leaves; `None` without trees.
+    /// Range of the leaf values; `None` without trees.
     pub leaf_values: Option<LeafRange>,
-    /// The default directions of the nodes.
+    /// Default directions of the inner nodes.
     pub missing: MissingDirections,
     /// Which values are missing.
     pub missing_values: MissingValues,
@@ -86,48 +86,48 @@ pub struct ModelSummary {
 /// The use of one feature.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FeatureUse {
-    /// Its column.
+    /// Its index, which is its column in a row.
     pub feature: u32,
     /// Its name, if the model has names.
     pub name: Option<String>,
     /// Its type in the trainer's words, such as `float` or `c`, if [`ModelSummary::from_file`] says.
     pub trainer_type: Option<String>,
-    /// Nodes that test it.
+    /// Number of nodes that test it.
     pub nodes: usize,
-    /// Different thresholds among these.
+    /// Number of different thresholds of these nodes.
     pub thresholds: usize,
-    /// Thresholds that single precision does not hold.
+    /// Number of thresholds that single precision does not hold.
     pub wide_thresholds: usize,
-    /// Different values that are tested for equality.
+    /// Number of different values that nodes compare for equality.
     pub values: usize,
-    /// Different sets of categories among these; where there are any, its values are categories.
+    /// Number of different sets of categories that nodes test. Above 0, the values are categories.
     pub sets: usize,
-    /// Categories that have names in the file.
+    /// Number of categories that have names in the file.
     pub categories: usize,
 }
 
 /// Smallest, average and largest leaf value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LeafRange {
-    /// Smallest.
+    /// Smallest leaf value.
     pub min: f64,
-    /// Average over leaves, not over rows.
+    /// Average of the leaf values, each leaf counted once.
     pub mean: f64,
-    /// Largest.
+    /// Largest leaf value.
     pub max: f64,
 }
 
-/// The directions that nodes send missing values.
+/// The children to which nodes send missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingDirections {
     /// There are no inner nodes.
     None,
-    /// All to the left.
+    /// All nodes send them left.
     AllLeft,
-    /// All to the right.
+    /// All nodes send them right.
     AllRight,
-    /// Some to the left and some to the right.
+    /// Some nodes send them left and some right.
     Mixed,
 }
 

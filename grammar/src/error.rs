@@ -312,7 +312,7 @@ fn character_help(c: char) -> Option<&'static str> {
         '×' | '·' => "Write the multiplication sign as `*`.",
         '÷' => "Write the division sign as `/`.",
         '，' => "Write the comma as `,`.",
-        ':' => "A copy below an index is named with a dot, as in `first.b1`.",
+        ':' => "To name one copy of a loop, write a dot, as in `first.b1`.",
         '\\' => "A statement continues on the next line inside its parentheses, without `\\`.",
         c if c.is_alphabetic() => "Names consist of the letters a to z and A to Z, digits and `_`.",
         c if !is_visible(c) => "Remove it. It is invisible and may come from a copied text.",

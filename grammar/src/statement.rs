@@ -32,10 +32,10 @@ pub(crate) enum StatementBody<'s> {
 /// An open bracket of the statement.
 struct Frame {
     kind: Bracket,
-    /// Index of the raw token.
+    /// Index of its raw token in the stream.
     index: usize,
     span: Span,
-    /// Nesting outside the bracket.
+    /// Nesting depth outside the bracket.
     outer: usize,
 }
 
@@ -45,11 +45,11 @@ pub(crate) struct StatementBuilder<'s> {
     frames: Vec<Frame>,
     open: OpenBrackets,
     span: Span,
-    /// End of the last token.
+    /// Byte offset of the end of the last token.
     end: usize,
-    /// Brackets and signs around the next operand.
+    /// Number of brackets and signs around the next operand.
     level: usize,
-    /// Nesting without the signs directly before the operand.
+    /// Nesting depth of the next operand, without the signs directly before it.
     base: usize,
     faulty: bool,
     too_deep: bool,

@@ -46,8 +46,8 @@ trait ArgumentValue: Sized {
     /// Parses the value from the next of the remaining arguments.
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self>;
 
-    /// Appends the value as arguments.
-    fn written(&self, into: &mut Vec<Argument>);
+    /// Appends the value, as the arguments of a directive.
+    fn push_arguments(&self, into: &mut Vec<Argument>);
 
     /// Loops, if any.
     fn loops(&self) -> &[Select] {
@@ -73,7 +73,7 @@ impl ArgumentValue for Select {
         }
     }
 
-    fn written(&self, into: &mut Vec<Argument>) {
+    fn push_arguments(&self, into: &mut Vec<Argument>) {
         into.push(Argument::Loop(self.to_string()));
     }
 
@@ -91,8 +91,8 @@ impl ArgumentValue for Vec<Select> {
         Some(all)
     }
 
-    fn written(&self, into: &mut Vec<Argument>) {
-        self.iter().for_each(|select| select.written(into));
+    fn push_arguments(&self, into: &mut Vec<Argument>) {
+        self.iter().for_each(|select| select.push_arguments(into));
     }
 
     fn loops(&self) -> &[Select] {
@@ -108,7 +108,7 @@ impl ArgumentValue for String {
         }
     }
 
-    fn written(&self, into: &mut Vec<Argument>) {
+    fn push_arguments(&self, into: &mut Vec<Argument>) {
         into.push(Argument::NewLoop(self.clone()));
     }
 
@@ -125,7 +125,7 @@ impl ArgumentValue for Sym {
         }
     }
 
-    fn written(&self, into: &mut Vec<Argument>) {
+    fn push_arguments(&self, into: &mut Vec<Argument>) {
         into.push(Argument::Number(self.to_string()));
     }
 
@@ -142,7 +142,7 @@ impl ArgumentValue for &'static str {
         }
     }
 
-    fn written(&self, into: &mut Vec<Argument>) {
+    fn push_arguments(&self, into: &mut Vec<Argument>) {
         into.push(Argument::Word((*self).to_owned()));
     }
 }
@@ -202,11 +202,11 @@ macro_rules! operations {
             pub fn arguments(&self) -> Vec<Argument> {
                 let mut all = Vec::new();
                 match self {
-                    $(Operation::$shape($($part),*) => { $($part.written(&mut all);)* })*
+                    $(Operation::$shape($($part),*) => { $($part.push_arguments(&mut all);)* })*
                     Operation::Layout(layout) => all.push(Argument::Word(layout.word().to_owned())),
                     Operation::TileTrees(n) => all.push(Argument::Number(n.to_string())),
                     Operation::State(select, annotation) => {
-                        select.written(&mut all);
+                        select.push_arguments(&mut all);
                         all.extend(second(annotation));
                     }
                 }

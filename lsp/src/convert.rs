@@ -16,7 +16,7 @@ use crate::document::Snapshot;
 /// The source of all diagnostics, as editors show it.
 pub const SOURCE: &str = "schedc";
 
-/// A request that is fine and cannot be fulfilled; editors show the message.
+/// Error for a valid request that the server cannot fulfil. Editors show the message.
 pub fn failed(message: impl Into<String>) -> Error {
     const REQUEST_FAILED: i64 = -32803;
     let mut error = Error::new(ErrorCode::ServerError(REQUEST_FAILED));
@@ -24,12 +24,12 @@ pub fn failed(message: impl Into<String>) -> Error {
     error
 }
 
-/// Replacements in the text of a state.
+/// Edits of a schedule as LSP text edits, with positions in the text of `snapshot`.
 pub fn text_edits(snapshot: &Snapshot, edits: &[Edit]) -> Vec<TextEdit> {
     edits.iter().map(|edit| TextEdit::new(snapshot.text.range(edit.span), edit.text.clone())).collect()
 }
 
-/// Replacements as a change of the workspace, tied to this version of the document if the client supports
+/// Edits of a schedule as an LSP workspace edit. It names the version of the document if the client supports
 /// versions.
 pub fn workspace_edit(snapshot: &Snapshot, edits: &[Edit], abilities: Abilities) -> WorkspaceEdit {
     let edits = text_edits(snapshot, edits);

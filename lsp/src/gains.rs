@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sched_ide::Gain;
 use tokio::task::AbortHandle;
 
-/// Most places whose gains are cached.
+/// Number of positions whose gains are cached.
 const MOST: usize = 128;
 
-/// The gains of proposals, by their texts.
+/// Predicted gains of proposals, by the labels that the list shows.
 pub type ByLabel = HashMap<String, Gain>;
 
 /// A position at which a proposal may be inserted: the text around it, and the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposalPlace {
-    /// The text before it.
+    /// Text of the document before the position.
     pub before: String,
-    /// The text after it.
+    /// Text of the document after the position.
     pub after: String,
-    /// The fingerprint of the model.
+    /// Fingerprint of the model.
     pub fingerprint: String,
 }
 
@@ -33,7 +33,7 @@ pub struct Gains {
 }
 
 impl Gains {
-    /// The known gains at a place.
+    /// The cached gains at a position.
     pub fn of(&self, place: &ProposalPlace) -> Option<Arc<ByLabel>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(known, _)| known == place).map(|(_, gains)| Arc::clone(gains))
@@ -47,13 +47,14 @@ impl Gains {
         let surplus = kept.len().saturating_sub(MOST);
         kept.drain(..surplus);
     }
-    /// Whether a prediction for this place of a document is in progress.
+
+    /// Whether a prediction for this position of a document is in progress.
     pub fn is_asked(&self, document: &str, place: &ProposalPlace) -> bool {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.get(document).is_some_and(|(asked, task)| asked == place && !task.is_finished())
     }
 
-    /// Registers the task that predicts gains at a place, and ends the document's earlier task.
+    /// Registers the task that predicts gains at a position, and ends the document's earlier task.
     pub fn ask(&self, document: &str, place: ProposalPlace, task: AbortHandle) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, (_, task)| !task.is_finished());

@@ -1,4 +1,4 @@
-//! Stages of schedules that change all the time: a program that stays up has read the model already.
+//! Stages of schedules under edit. A background program stays up, so that it reads the model only once.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,23 +14,23 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::jobs::Jobs;
 
-/// Programs that stay up at the same time, each with a model.
+/// Most background programs that run at the same time. Each has read one model.
 const MOST: usize = 2;
 /// Time after which an idle program ends.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Runs `schedc ir --serve`.
+/// Client of background programs `schedc ir --serve`, one for each model.
 pub struct Serving {
     jobs: Jobs,
-    wishes: OnceLock<mpsc::UnboundedSender<Wish>>,
+    requests: OnceLock<mpsc::UnboundedSender<StageRequest>>,
 }
 
-/// A request to a program.
-struct Wish {
+/// A request to compile a schedule in a background program.
+struct StageRequest {
     model: PathBuf,
     text: String,
     stage: &'static str,
-    /// Rows of the calls that are meant, where only these matter.
+    /// Rows per call, for the stage `cost`.
     rows: Option<u64>,
     answer: oneshot::Sender<Result<String, String>>,
 }
@@ -43,9 +43,9 @@ enum Reply {
     Error(String),
 }
 
-/// A program with a model.
+/// A background program that has read a model.
 struct Program {
-    /// Killed when it is dropped.
+    /// Child process, which is killed when dropped.
     _child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
@@ -54,7 +54,7 @@ struct Program {
 impl Serving {
     /// Creates the state without programs. The first request starts one.
     pub fn new(jobs: Jobs) -> Serving {
-        Serving { jobs, wishes: OnceLock::new() }
+        Serving { jobs, requests: OnceLock::new() }
     }
 
     /// Compiles a schedule with a model, and returns the text of a stage. A request whose caller has given up
@@ -73,8 +73,8 @@ impl Serving {
     ///
     /// As of [`Serving::stage`].
     pub async fn cost(&self, model: PathBuf, text: String, rows: u64) -> Result<f64, String> {
-        let told = self.ask(model, text, ("cost", Some(rows))).await?;
-        told.trim().parse().map_err(|_| format!("schedc told no cost: {told}"))
+        let printed = self.ask(model, text, ("cost", Some(rows))).await?;
+        printed.trim().parse().map_err(|_| format!("schedc returned no cost: {printed}"))
     }
 
     async fn ask(
@@ -83,57 +83,57 @@ impl Serving {
         text: String,
         (stage, rows): (&'static str, Option<u64>),
     ) -> Result<String, String> {
-        let wishes = self.wishes.get_or_init(|| {
-            let (wishes, wanted) = mpsc::unbounded_channel();
-            tokio::spawn(serve(self.jobs.clone(), wanted));
-            wishes
+        let requests = self.requests.get_or_init(|| {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            tokio::spawn(serve(self.jobs.clone(), receiver));
+            sender
         });
-        let (answer, told) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
         let gone = "the program that compiles has ended";
-        wishes.send(Wish { model, text, stage, rows, answer }).map_err(|_| gone.to_owned())?;
-        told.await.unwrap_or_else(|_| Err(gone.to_owned()))
+        requests.send(StageRequest { model, text, stage, rows, answer }).map_err(|_| gone.to_owned())?;
+        answered.await.unwrap_or_else(|_| Err(gone.to_owned()))
     }
 }
 
-/// Serves requests one after the other.
-async fn serve(jobs: Jobs, mut wanted: mpsc::UnboundedReceiver<Wish>) {
+/// Answers requests one after the other. Ends all programs after [`IDLE`] without a request.
+async fn serve(jobs: Jobs, mut requests: mpsc::UnboundedReceiver<StageRequest>) {
     let mut programs: HashMap<PathBuf, Program> = HashMap::new();
     loop {
-        let wish = match tokio::time::timeout(IDLE, wanted.recv()).await {
-            Ok(Some(wish)) => wish,
+        let request = match tokio::time::timeout(IDLE, requests.recv()).await {
+            Ok(Some(request)) => request,
             Ok(None) => return,
             Err(_) => {
                 programs.clear();
                 continue;
             }
         };
-        if wish.answer.is_closed() {
+        if request.answer.is_closed() {
             continue;
         }
-        let answer = answer(&jobs, &mut programs, &wish).await;
+        let answer = answer(&jobs, &mut programs, &request).await;
         // Whoever waited may have given up meanwhile.
-        let _ = wish.answer.send(answer);
+        let _ = request.answer.send(answer);
     }
 }
 
 async fn answer(
     jobs: &Jobs,
     programs: &mut HashMap<PathBuf, Program>,
-    wish: &Wish,
+    request: &StageRequest,
 ) -> Result<String, String> {
-    let mut program = match programs.remove(&wish.model) {
+    let mut program = match programs.remove(&request.model) {
         Some(program) => program,
         None => {
             if programs.len() >= MOST {
                 programs.clear();
             }
-            start(jobs, &wish.model)?
+            start(jobs, &request.model)?
         }
     };
-    // A program that fails is gone, and the next wish starts another.
-    let line = exchange(&mut program, wish).await.map_err(|error| format!("schedc ended: {error}"))?;
+    // A program that fails is gone, and the next request starts another.
+    let line = exchange(&mut program, request).await.map_err(|error| format!("schedc ended: {error}"))?;
     let reply: Reply = serde_json::from_str(&line).map_err(|error| error.to_string())?;
-    programs.insert(wish.model.clone(), program);
+    programs.insert(request.model.clone(), program);
     match reply {
         Reply::Text(text) => Ok(text),
         Reply::Error(error) => Err(error),
@@ -151,8 +151,8 @@ fn start(jobs: &Jobs, model: &PathBuf) -> Result<Program, String> {
     Ok(Program { _child: child, input, output: BufReader::new(output).lines() })
 }
 
-async fn exchange(program: &mut Program, wish: &Wish) -> std::io::Result<String> {
-    let line = format!("{}\n", json!({ "text": wish.text, "stage": wish.stage, "rows": wish.rows }));
+async fn exchange(program: &mut Program, request: &StageRequest) -> std::io::Result<String> {
+    let line = format!("{}\n", json!({ "text": request.text, "stage": request.stage, "rows": request.rows }));
     program.input.write_all(line.as_bytes()).await?;
     program.input.flush().await?;
     let line = program.output.next_line().await?;

@@ -14,19 +14,21 @@ use crate::models::{Stamp, Status};
 use crate::settings::Settings;
 use crate::text::{Encoding, Text};
 
-/// Schedules on disk that are looked at.
+/// Most schedules on disk that the index reads.
 const MOST_FILES: usize = 2000;
-/// Folders that are looked into.
+/// Most folders that the search for schedules opens.
 const MOST_FOLDERS: usize = 10_000;
-/// Longest schedule on disk that is looked at, in bytes.
+/// Longest schedule on disk that the index reads, in bytes.
 const LONGEST: u64 = 1 << 20;
+
 /// The declarations of schedules on disk, by their paths.
 #[derive(Debug, Default)]
 pub struct SymbolCache(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
 
 impl SymbolCache {
-    /// The symbols of each schedule below some folders; files that have not changed are not read again.
-    pub fn look(&mut self, folders: &[PathBuf], encoding: Encoding) -> Vec<Arc<Vec<SymbolInformation>>> {
+    /// Returns the symbols of each schedule below some folders, sorted by path. Reads only the files that
+    /// changed since the last call.
+    pub fn update(&mut self, folders: &[PathBuf], encoding: Encoding) -> Vec<Arc<Vec<SymbolInformation>>> {
         let mut known = HashMap::new();
         for path in schedules(folders) {
             let Some(stamp) = Stamp::of(&path) else { continue };
@@ -43,7 +45,7 @@ impl SymbolCache {
     }
 }
 
-/// Schedules below folders, without hidden folders and those that programs fill.
+/// Paths of schedules below folders. Skips hidden folders, `target` and `node_modules`.
 fn schedules(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut open = folders.to_vec();
     let (mut found, mut seen) = (Vec::new(), 0);

@@ -274,7 +274,7 @@ fn declarations_make_sense() {
     assert_eq!(verify(&f), Err("two buffers are called `out`".to_string()));
     let mut f = function(vec![]);
     f.buffers[2].space = Space::Output;
-    assert_eq!(verify(&f), Err("2 buffers are the output, of which there is one".to_string()));
+    assert_eq!(verify(&f), Err("2 buffers are outputs, but a kernel has at most one".to_string()));
     let mut f = function(vec![]);
     f.types[3].lanes = 0;
     assert_eq!(verify(&f), Err("%3 has no lanes".to_string()));

@@ -26,29 +26,29 @@ impl Element {
 pub enum Needs {
     /// Margins alone, which the kernel of [`Kind::Raw`] computes.
     Margins,
-    /// Margins, and a kernel of the output that makes results of them. A model without that kernel has
-    /// margins as results.
+    /// Margins, and the output's own kernel, which turns them into results. In a model without that kernel,
+    /// the margins are the results.
     Finish,
-    /// Margins, and a kernel of the output that makes results of them. A model without that kernel lacks
+    /// Margins, and the output's own kernel, which turns them into results. A model without that kernel lacks
     /// the output.
     FinishOrNone,
-    /// A kernel of the output that walks the trees itself. A model without that kernel lacks the output.
-    /// Base margins have no effect.
+    /// The output's own kernel, which walks the trees. A model without that kernel lacks the output. Base
+    /// margins have no effect.
     Walk,
 }
 
 /// Counts of a model that decide how many columns its outputs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Values of a prediction.
+    /// Number of values of a prediction.
     pub values: usize,
-    /// Margins.
+    /// Number of margins of a row.
     pub margins: usize,
-    /// Class numbers; 0 if the model predicts no classes.
+    /// Number of class numbers per row; 0 if the model predicts no classes.
     pub classes: usize,
-    /// Trees.
+    /// Number of trees.
     pub trees: usize,
-    /// Trees that add one value each; 0 if leaves hold vectors.
+    /// Number of trees if each adds one value; 0 if leaves hold vectors.
     pub tree_values: usize,
 }
 

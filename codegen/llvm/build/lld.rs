@@ -70,7 +70,7 @@ fn stubs(out: &Path) -> Result<()> {
         let stub = out.join(format!("{library}.stub"));
         let status = compiler.arg("-o").arg(stub).arg(assembly).status()?;
         if !status.success() {
-            return Err(format!("the C compiler cannot make a stub of {library}").into());
+            return Err(format!("the C compiler failed to build a stub of the library {library}").into());
         }
     }
     Ok(())

@@ -49,7 +49,7 @@ pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmErr
 fn link(folder: &TemporaryFolder, from: &Path, to: &Path) -> Result<(), LlvmError> {
     let options = ["-shared", "--no-undefined", "-o"].map(OsStr::new);
     #[cfg(feature = "lld")]
-    if variable("LLD").is_none() {
+    if environment_variable("LLD").is_none() {
         let files = [to.as_os_str(), from.as_os_str()];
         return crate::lld::link(&[options.as_slice(), &files].concat());
     }
@@ -63,18 +63,19 @@ fn link(folder: &TemporaryFolder, from: &Path, to: &Path) -> Result<(), LlvmErro
     Ok(())
 }
 
-fn variable(name: &str) -> Option<OsString> {
+/// Value of an environment variable; `None` if it is unset or empty.
+fn environment_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Returns LLD for ELF files: the one that `LLD` names, `ld.lld` in the search path or of ROCm, else the one
 /// of Rust.
 fn linker() -> Option<Command> {
-    if let Some(named) = variable("LLD") {
+    if let Some(named) = environment_variable("LLD") {
         return Some(of_gnu(Path::new(&named)));
     }
-    let path = variable("PATH").unwrap_or_default();
-    let rocm = variable("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
+    let path = environment_variable("PATH").unwrap_or_default();
+    let rocm = environment_variable("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
     let folders = std::env::split_paths(&path).chain([rocm.join("llvm/bin")]);
     let found = folders.map(|folder| folder.join("ld.lld")).find(|file| file.is_file());
     found.or_else(rust_lld).map(|file| of_gnu(&file))

@@ -119,11 +119,11 @@ pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
     let (message, help) = match Platform::of(maker).image {
         ImageKind::CodeObject => (
             format!("{gpu} is no GPU of {maker}"),
-            format!("name one of {maker}, such as {usual}, or ask for PTX"),
+            format!("name a GPU of {maker}, such as {usual}, or ask for PTX"),
         ),
         ImageKind::Ptx => (
             format!("{gpu} takes no PTX: {other} makes it"),
-            format!("name one of {maker}, such as {usual}, or build a code object with --emit hsaco"),
+            format!("name a GPU of {maker}, such as {usual}, or build a code object with --emit hsaco"),
         ),
     };
     Err(LlvmError::new(codes::UNKNOWN_CPU, message).with_help(help))

@@ -44,7 +44,7 @@ impl Rng {
         self.below(n) == 0
     }
 
-    /// One of the items.
+    /// Returns a random item; `None` if there are none.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }

@@ -74,7 +74,7 @@ impl Unfinished {
         self.beside.is_some()
     }
 
-    /// Renames the file to its path.
+    /// Completes the file: renames it from its temporary name to its path.
     pub(crate) fn finish(self) -> Result<(), DataError> {
         let Some((beside, target)) = self.beside else { return Ok(()) };
         put_in_place(vec![(beside.finished(), target)]).map_err(|(_, error)| unwritable(&self.path, &error))

@@ -99,7 +99,7 @@ fn costs_of_calls_have_no_high_steps() -> Result<()> {
             let code = |text: &String| {
                 let priced = considered.iter().find(|one| one.candidate.text() == *text);
                 let candidate = priced.ok_or("an unknown schedule is chosen")?.candidate;
-                evaluator.code(&candidate).ok_or("a schedule that does not compile is chosen")
+                evaluator.compile(&candidate).ok_or("a schedule that does not compile is chosen")
             };
             let codes = chosen.variants.as_ref().try_map(|_, text| code(text))?;
             let mut least = f64::INFINITY;

@@ -52,7 +52,7 @@ pub struct CostPredictor {
 }
 
 impl CostPredictor {
-    /// One for a model and a processor.
+    /// Creates a predictor for a model and a processor.
     pub fn new(model: &Model, cpu: Cpu) -> CostPredictor {
         CostPredictor { facts: Facts::of(model.forest()), machine: machines::of(cpu) }
     }

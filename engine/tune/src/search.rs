@@ -103,7 +103,7 @@ impl PricedCandidates<'_> {
         let (Some(a), Some(b)) = (priced(few), priced(many)) else {
             return (few.rows as f64 * many.rows as f64).sqrt() as usize;
         };
-        let (a, b) = (self.evaluator.code(&a.candidate), self.evaluator.code(&b.candidate));
+        let (a, b) = (self.evaluator.compile(&a.candidate), self.evaluator.compile(&b.candidate));
         let cost = |code: &Option<CandidateCode>, rows: usize| {
             code.as_ref().map_or(f64::INFINITY, |code| self.evaluator.cost(code, rows))
         };

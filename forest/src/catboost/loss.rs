@@ -70,11 +70,8 @@ pub(super) fn output(
         name => {
             if !PLAIN.contains(&name) {
                 notes.push(Note(match name {
-                    "" => "the model does not name its loss: predictions are the sums of leaves as they are"
-                        .into(),
-                    _ => format!(
-                        "the loss `{name}` is not known: predictions are the sums of leaves as they are"
-                    ),
+                    "" => "the model does not name its loss: predictions equal margins".into(),
+                    _ => format!("schedc does not know the loss `{name}`: predictions equal margins"),
                 }));
             }
             (Vec::new(), None)

@@ -120,7 +120,8 @@ fn converted<T>(
     chosen.map(convert).collect()
 }
 
-/// The number of outputs, by the first tree: old releases do not say it elsewhere.
+/// Number of margins of a row, from the leaf values of the first tree. Old releases of CatBoost record it
+/// nowhere else.
 fn width(oblivious: &Option<Vec<Oblivious>>, trees: &Option<Vec<Node>>) -> usize {
     if let Some(tree) = oblivious.as_ref().and_then(|trees| trees.first()) {
         let depth = tree.splits.as_ref().map_or(0, Vec::len);

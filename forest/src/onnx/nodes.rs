@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::context::Context;
 use super::graph::Operator;
 use super::outcome::{self, Post, Votes, unsupported};
-use super::sets::Sets;
+use super::sets::DistinctSets;
 use super::tree::{InnerNode, Met, Mode, Node, Trees};
 use super::votes::{RawVotes, VoteList};
 use crate::category::CategoryRule;
@@ -53,7 +53,7 @@ pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestPar
         outcome::regressor(count, post, average, &base)?
     };
     let roots = roots(&nodes, &runs, notes)?;
-    let mut sets = Sets::default();
+    let mut sets = DistinctSets::default();
     let trees =
         build(context, &nodes, &runs, &roots, &votes, (outcome.votes, outcome.num_margins), &mut sets)?;
     let (trees, comparison) = trees.finish(context.float)?;
@@ -312,7 +312,7 @@ fn build(
     roots: &[u32],
     votes: &VoteList,
     (kind, num_margins): (Votes, usize),
-    sets: &mut Sets,
+    sets: &mut DistinctSets,
 ) -> Result<Trees, ModelError> {
     let mut trees = Trees::with_capacity(roots.len());
     let mut met = Met::new(nodes.ids.len());
@@ -372,7 +372,7 @@ fn chain(
     runs: &Runs,
     (tree, first): (usize, usize),
     met: &mut Met,
-    sets: &mut Sets,
+    sets: &mut DistinctSets,
     inner: &mut InnerNode,
 ) -> Result<(), ModelError> {
     let mut members = vec![nodes.values[first]];

@@ -1,4 +1,4 @@
-//! The sets of numbers that nodes test.
+//! The sets of values that nodes test.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,16 @@ use super::tree::Split;
 use crate::category::{CategoryRule, CategorySet};
 use crate::error::ModelError;
 
-/// Sets of categories, each kept once.
+/// Distinct sets of categories.
 #[derive(Debug, Default)]
-pub(super) struct Sets {
+pub(super) struct DistinctSets {
+    /// The sets, by their index in [`Split::Member`].
     pub list: Vec<CategorySet>,
-    numbers: HashMap<CategorySet, u32>,
+    indices: HashMap<CategorySet, u32>,
 }
 
-impl Sets {
-    /// The test whether a value is one of these.
+impl DistinctSets {
+    /// The test whether a value is one of `members`. Adds their set if it is new.
     pub fn test(&mut self, members: &[f64]) -> Result<Split, ModelError> {
         if let [member] = members {
             return Ok(Split::Equal(*member));
@@ -24,15 +25,15 @@ impl Sets {
         let Some(set) = members.iter().map(category).collect::<Option<CategorySet>>() else {
             return Err(unsupported(
                 "a set has members that are negative, have a fraction, or are 2^32 and more",
-                "replace the node by several that ask for one value each (BRANCH_EQ)",
+                "replace the node by several nodes that compare with one value each (BRANCH_EQ)",
             ));
         };
-        if let Some(&number) = self.numbers.get(&set) {
+        if let Some(&number) = self.indices.get(&set) {
             return Ok(Split::Member(number));
         }
         let number = self.list.len() as u32;
         self.list.push(set.clone());
-        self.numbers.insert(set, number);
+        self.indices.insert(set, number);
         Ok(Split::Member(number))
     }
 }

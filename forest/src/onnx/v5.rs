@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::context::Context;
 use super::nodes::{aggregate, feature, same_length, threshold, too_many_values};
 use super::outcome::{self, Post, unsupported};
-use super::sets::Sets;
+use super::sets::DistinctSets;
 use super::tree::{InnerNode, Met, Mode, Node, Split, Trees};
 use crate::category::CategoryRule;
 use crate::check::ForestParts;
@@ -34,7 +34,7 @@ const CHILDREN: [&str; 2] = ["nodes_truenodeids", "nodes_falsenodeids"];
 
 pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
     let attributes = context.found.attributes;
-    let mut sets = Sets::default();
+    let mut sets = DistinctSets::default();
     let nodes = Nodes::read(context, &mut sets)?;
     let roots = attributes.ints("tree_roots")?;
     if roots.is_empty() {
@@ -90,7 +90,7 @@ fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<Post, Mode
 }
 
 impl Nodes {
-    fn read(context: &Context, sets: &mut Sets) -> Result<Nodes, ModelError> {
+    fn read(context: &Context, sets: &mut DistinctSets) -> Result<Nodes, ModelError> {
         let attributes = context.found.attributes;
         let modes = modes(&attributes.tensor_bytes("nodes_modes")?)?;
         let count = modes.len();
@@ -229,7 +229,11 @@ fn modes(numbers: &[u8]) -> Result<Vec<Mode>, ModelError> {
 }
 
 /// The tests of nodes that test a set. Sets follow each other in the order of the nodes, each ended by NaN.
-fn members(modes: &[Mode], values: &[f64], sets: &mut Sets) -> Result<HashMap<u32, Split>, ModelError> {
+fn members(
+    modes: &[Mode],
+    values: &[f64],
+    sets: &mut DistinctSets,
+) -> Result<HashMap<u32, Split>, ModelError> {
     let mut rest = values;
     let mut tests = HashMap::new();
     for (node, _) in modes.iter().enumerate().filter(|(_, mode)| **mode == Mode::Member) {

@@ -41,7 +41,7 @@ fn cannot(what: impl Into<String>, help: &str) -> ModelError {
     ModelError::new(codes::NO_TREELITE, format!("Treelite cannot compute {}", what.into())).help(help)
 }
 
-const BUILD: &str = "build a library with `schedc build` instead, which computes all models that are read";
+const BUILD: &str = "build a library with `schedc build` instead: it supports every model that schedc reads";
 
 fn plan(forest: &Forest) -> Result<Plan, ModelError> {
     let float = forest.types.accumulator;

@@ -173,7 +173,7 @@ impl Names {
         self.id(if is_general { Space::Value } else { Space::Loop(self.part) }, name)
     }
 
-    /// The index of a name's meaning. Adds an undeclared meaning if the name is new.
+    /// The index of the meaning of a name in `space`. Adds an undeclared meaning if the name is new.
     fn id(&mut self, space: Space, name: &str) -> usize {
         let next = self.named.len();
         let id = *self.known.entry((space, name.to_owned())).or_insert(next);

@@ -23,7 +23,7 @@ pub struct Bounded<T> {
 }
 
 impl<T> Variants<T> {
-    /// One value for calls of any number of rows.
+    /// Makes a set without variants: `rest` serves calls of any number of rows.
     pub fn only(rest: T) -> Self {
         Variants { bounded: Vec::new(), rest }
     }

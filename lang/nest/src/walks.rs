@@ -71,15 +71,20 @@ fn straighten_levels(leaf_loops: &mut BTreeMap<LoopId, LeafLoop>, deepest: &[u32
     }
 }
 
+/// Annotations of the loops around a walk; inner loops override outer ones.
 #[derive(Clone, Copy)]
 struct WalkAnnotations {
+    /// Steps as straight-line code with padding.
     unroll: Option<u32>,
+    /// Steps as straight-line code without padding.
     peel: Option<u32>,
+    /// Levels whose nodes are tested at once.
     speculate: Option<u32>,
     layout: Layout,
 }
 
 impl WalkAnnotations {
+    /// The annotations inside one more loop.
     fn refined(self, annotations: &Annotations) -> WalkAnnotations {
         WalkAnnotations {
             unroll: annotations.unroll_walk.or(self.unroll),

@@ -65,7 +65,8 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Applies the first fix of each finding if all together make progress, else those that do so alone.
+    /// Applies the first fix of each finding, or as many of these fixes as make progress. If none does,
+    /// applies one of the other fixes.
     fn run(mut self, unsure: bool) -> Option<FixResult> {
         let first = chosen(self.found, unsure);
         let others: Vec<ChosenFix> = wanted(self.found, unsure)
@@ -110,14 +111,16 @@ impl Round<'_> {
         let checked = check(&applied.text, self.options);
         let after = &checked.diagnostics;
         let all_help = some.iter().all(|one| applied.helps(*one, self.found, after));
-        let is_progress =
-            all_help && errors(after) <= errors(self.found) && severities(after) < severities(self.found);
+        let is_progress = all_help
+            && errors(after) <= errors(self.found)
+            && counts_by_code(after) < counts_by_code(self.found);
         is_progress.then_some(FixResult { text: applied.text, count: some.len(), checked })
     }
 }
 
-/// Number of errors of each code, then of warnings. Every round decreases it, so rounds end.
-fn severities(found: &[Diagnostic]) -> Vec<usize> {
+/// Numbers of errors by code, then of warnings by code. Every round decreases the list in lexicographic
+/// order, so rounds end.
+fn counts_by_code(found: &[Diagnostic]) -> Vec<usize> {
     let mut counts = vec![0; 2 * CODES.len()];
     for diagnostic in found.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint) {
         let of_warnings = if diagnostic.severity == Severity::Error { 0 } else { CODES.len() };

@@ -72,7 +72,8 @@ impl<'a> Export<'a> {
         }
     }
 
-    /// Sums that the loops' own ranges do not imply, each once.
+    /// Bounds on sums of loop values, such as `block + row < n_rows`, that the loops' own ranges do not
+    /// imply. Each occurs once.
     fn constraints(&self, order: &[LoopId]) -> Vec<Constraint> {
         let mut seen: HashMap<Loops, Vec<&Sym>> = HashMap::new();
         let mut found = Vec::new();

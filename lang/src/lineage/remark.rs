@@ -20,11 +20,12 @@ pub struct Remark {
 pub enum RemarkKind {
     /// An obligation that needs a model.
     Unverified(Obligation),
-    /// A tile that does not divide its loop: extent and size, both in index values.
+    /// A tile size that does not divide the extent of its loop. Holds the extent and the size, in index
+    /// values.
     PartialTile(i64, i64),
-    /// A tile that is larger than its loop: extent and size, both in index values.
+    /// A tile size above the extent of its loop. Holds the extent and the size, in index values.
     TileBeyond(i64, i64),
-    /// A tile of one iteration.
+    /// A tile size of one iteration.
     TileOfOne,
 }
 

@@ -215,7 +215,8 @@ impl Scope<'_> {
         self.named.contains_key(name) || PROPERTIES.iter().any(|(property, _)| *property == name)
     }
 
-    /// All names in use: numbers, facts, functions and loops made anywhere in the file.
+    /// All names in use: numbers, model properties, functions, and loops that any directive of the file
+    /// makes.
     pub(crate) fn names(&self) -> HashSet<String> {
         let numbers =
             self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));

@@ -1,5 +1,5 @@
-//! Proposals in the order of their predicted gains. A background process predicts them; the user gets the
-//! gains that are known at once.
+//! Proposals in the order of their predicted gains. A background process predicts the gains; until then, the
+//! user gets the proposals in their usual order.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::document::Snapshot;
 use crate::gains::{ByLabel, ProposalPlace};
 use crate::state::Shared;
 
-/// Rows of the calls that schedules for calls of any number are compared with.
+/// Most rows per call for which gains are predicted, and the rows for schedules without a bound.
 const ROWS: u64 = 1024;
 
 /// Puts proposals in the order of their known gains. Otherwise starts the predictions and returns true: the
@@ -41,19 +41,19 @@ pub fn order(
     }
     let rows = snapshot.analysis.rows_at(offset).unwrap_or(ROWS).min(ROWS);
     let proposed = items.iter().filter(|item| item.taken(source).is_some()).cloned().collect();
-    let question = Question { place: place.clone(), snapshot: Arc::clone(snapshot), proposed, path, rows };
+    let request = GainRequest { place: place.clone(), snapshot: Arc::clone(snapshot), proposed, path, rows };
     let task = Arc::clone(shared);
     let work = tokio::spawn(async move {
-        let place = question.place.clone();
-        let gains = question.answer(&task).await;
+        let place = request.place.clone();
+        let gains = request.answer(&task).await;
         task.gains.keep(place, gains);
     });
     shared.gains.ask(name, place, work.abort_handle());
     true
 }
 
-/// A place whose proposals are to be predicted.
-struct Question {
+/// A request to predict the gains of all proposals at one position of a document.
+struct GainRequest {
     place: ProposalPlace,
     snapshot: Arc<Snapshot>,
     proposed: Vec<Completion>,
@@ -61,8 +61,8 @@ struct Question {
     rows: u64,
 }
 
-impl Question {
-    /// The gains of all proposals that can be compiled; none if the text cannot be without them.
+impl GainRequest {
+    /// The gains of all proposals that compile. Empty if the text does not compile without a proposal.
     async fn answer(&self, shared: &Shared) -> ByLabel {
         let mut costs = HashMap::new();
         let mut gains = ByLabel::new();
@@ -85,7 +85,8 @@ impl Question {
         gains
     }
 
-    /// The cost of calls under a schedule, if it compiles.
+    /// Predicted cycles of a call under a schedule; `None` if it does not compile. `known` caches the costs
+    /// by text.
     async fn cost(
         &self,
         shared: &Shared,
@@ -95,8 +96,8 @@ impl Question {
         if let Some(cost) = known.get(&text) {
             return *cost;
         }
-        let told = shared.serving.cost(self.path.clone(), text.clone(), self.rows).await;
-        let cost = told.ok().filter(|cost| cost.is_finite() && *cost > 0.0);
+        let predicted = shared.serving.cost(self.path.clone(), text.clone(), self.rows).await;
+        let cost = predicted.ok().filter(|cost| cost.is_finite() && *cost > 0.0);
         known.insert(text, cost);
         cost
     }

@@ -22,10 +22,10 @@ use crate::subject::Subject;
 /// Tries values of a number: `{uri, position, values?}` -> [`Sweep`](sweep).
 pub const SWEEP: &str = "schedc.sweep";
 
-/// The kind of the action on a number.
+/// LSP kind of the code action "Try values of this number".
 pub const KIND: CodeActionKind = CodeActionKind::REFACTOR_REWRITE;
 
-/// Whether there is something to measure.
+/// Whether the schedule can be measured: it has a model and no errors.
 pub fn is_measurable(snapshot: &Snapshot) -> bool {
     matches!(snapshot.binding.status, Status::Loading | Status::Ready(_))
         && !snapshot.analysis.checked().has_errors()
@@ -36,7 +36,7 @@ fn command(snapshot: &Snapshot, title: &str, at: usize) -> Command {
     Command { title: title.to_owned(), command: SWEEP.to_owned(), arguments: Some(vec![argument]) }
 }
 
-/// The lenses above params.
+/// The code lenses "try values of", one above each `param`.
 pub fn lenses(snapshot: &Snapshot) -> Vec<CodeLens> {
     let params = snapshot.analysis.parsed().file.stmts.iter().filter_map(|stmt| match &stmt.kind {
         StmtKind::Param { name, default, .. } => Some((stmt.span, name, default.span)),
@@ -53,7 +53,8 @@ pub fn lenses(snapshot: &Snapshot) -> Vec<CodeLens> {
     params.map(lens).collect()
 }
 
-/// The action on a number.
+/// The code action "Try values of this number". `None` if no number is at `span`, or if the schedule cannot
+/// be measured.
 pub fn action(snapshot: &Snapshot, span: Span) -> Option<CodeAction> {
     if !is_measurable(snapshot) {
         return None;

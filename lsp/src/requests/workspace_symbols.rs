@@ -31,7 +31,7 @@ pub async fn symbols(
     let memory = Arc::clone(shared);
     let on_disk = tokio::task::spawn_blocking(move || {
         let mut known = memory.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        known.look(&folders, encoding)
+        known.update(&folders, encoding)
     });
     for list in on_disk.await.unwrap_or_default() {
         let is_open = list.first().is_some_and(|symbol| open.contains(&symbol.location.uri));

@@ -19,11 +19,11 @@ struct ScheduleCheck {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Values {
-    /// Values for `param`s.
+    /// Values of `param`s, by name.
     pub sets: Vec<(String, i64)>,
-    /// The target.
+    /// Target as in a `target` line, such as `cpu(avx512)`.
     pub target: Option<String>,
-    /// Largest number of rows per run of the nest.
+    /// Largest number of rows of one run of the nest.
     pub batch_size: Option<u64>,
 }
 

@@ -43,7 +43,7 @@ impl Origin {
         match self {
             Origin::Columns(columns) if columns.len() != margins => Err(Failure::usage(
                 format!(
-                    "--base-margin wants a column for each margin: {} are named, and {margins} wanted",
+                    "--base-margin needs a column for each margin: it names {}, the model has {margins}",
                     columns.len()
                 ),
                 "name one column of the input for each margin, with commas between them, or a .npy file",

@@ -42,7 +42,7 @@ impl Estimator<'_> {
             work
         });
         let time = sample.time(trips, recurrence.chain(), self.machine);
-        self.follow(time.elapsed, sample.work().instructions());
+        self.overlap_following_code(time.elapsed, sample.work().instructions());
         work.merge(sample.work());
         self.attribute(sample, time);
         recurrence.leave(&mut self.values, &mut self.timeline, time.elapsed, trips);
@@ -99,7 +99,7 @@ impl Estimator<'_> {
         });
         let time = sample.time(trips, recurrence.chain(), self.machine);
         let mut all = *sample.work();
-        self.follow(time.elapsed, all.instructions());
+        self.overlap_following_code(time.elapsed, all.instructions());
         // After a misprediction no later instruction runs until the end of the walks is known.
         let mispredicted = expected.misprediction * (time.elapsed + self.machine.mispredict);
         all.add_serial(mispredicted);
@@ -123,8 +123,9 @@ impl Estimator<'_> {
         self.profiler.note(counter, &own, 0.0);
     }
 
-    /// Lets the code behind a loop start once its instructions have room beside those of the loop.
-    fn follow(&mut self, elapsed: f64, instructions: f64) {
+    /// Raises the first cycle for the code behind a loop of `elapsed` cycles. That code overlaps with the end
+    /// of the loop, as far as [`Machine::window`](crate::Machine) has room for its instructions.
+    fn overlap_following_code(&mut self, elapsed: f64, instructions: f64) {
         let passed = elapsed * instructions / (instructions + self.machine.window);
         self.timeline.raise_floor(self.timeline.latest() + passed);
     }

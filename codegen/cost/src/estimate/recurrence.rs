@@ -18,7 +18,7 @@ pub struct Recurrence<'l> {
 }
 
 impl<'l> Recurrence<'l> {
-    /// The carried values of a loop below `depth` others.
+    /// The carried values of a loop inside `depth` others.
     pub fn new(carried: &'l [Carried], depth: usize) -> Recurrence<'l> {
         Recurrence { carried, depth, growth: Vec::new(), chain: 0.0 }
     }
@@ -65,7 +65,7 @@ impl<'l> Recurrence<'l> {
         self.chain = self.chain.max(own.map(|chain| chain.cycles).fold(0.0, f64::max));
     }
 
-    /// Sets the values behind a loop of `elapsed` cycles and `trips` iterations.
+    /// Sets the values after a loop of `elapsed` cycles and `trips` iterations.
     pub fn leave(&self, values: &mut Values<'_>, timeline: &mut Timeline, elapsed: f64, trips: f64) {
         let ready = timeline.latest() + elapsed;
         for one in self.carried {
@@ -78,7 +78,8 @@ impl<'l> Recurrence<'l> {
         timeline.reach(ready);
     }
 
-    /// Sets the integers behind a counted loop of `trips` iterations whose bounds depend on `bounds`.
+    /// Sets the integers that carried values have after a counted loop of `trips` iterations. `bounds` has
+    /// the dependences of the loop's bounds.
     pub fn set_totals(&self, values: &mut Values<'_>, trips: f64, bounds: Varies) {
         for (one, growth) in self.carried.iter().zip(&self.growth) {
             let first = values.get(one.first).content;
@@ -90,12 +91,12 @@ impl<'l> Recurrence<'l> {
         }
     }
 
-    /// Sets the values behind a loop whose number of iterations data decides.
+    /// Marks the values after a loop as dependent on data, since data decides the number of iterations.
     pub fn mark_data_after(&self, values: &mut Values<'_>) {
         self.carried.iter().for_each(|one| values.add_dependence(one.after, Varies::DATA));
     }
 
-    /// Sets the values behind a loop without iterations.
+    /// Sets the values after a loop without iterations to their first values.
     pub fn skip(&self, values: &mut Values<'_>, timeline: &mut Timeline) {
         for one in self.carried {
             let first = values.get(one.first);

@@ -37,29 +37,29 @@ enum RegionBytes<'m> {
 }
 
 impl<'m> Region<'m> {
-    /// Read-only memory.
+    /// Read-only memory of the caller.
     pub fn constant(bytes: &'m [u8]) -> Region<'m> {
         Region::new(RegionBytes::Constant(bytes), Vec::new(), usize::MAX)
     }
 
-    /// Read-only memory that the run owns.
+    /// Read-only memory that the interpreter owns.
     pub fn read_only(bytes: Vec<u8>) -> Region<'m> {
         let written = vec![true; bytes.len()];
         Region::new(RegionBytes::Owned(bytes), written, 0)
     }
 
-    /// The caller's memory, writable.
+    /// Writable memory of the caller. Its bytes count as uninitialised.
     pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
         let written = vec![false; bytes.len()];
         Region::new(RegionBytes::Borrowed(bytes), written, 0)
     }
 
-    /// Temporary memory, made inside `depth` parallel loops.
+    /// Temporary memory of `size` bytes, allocated inside `depth` parallel loops.
     pub fn owned(size: usize, depth: usize) -> Region<'m> {
         Region::new(RegionBytes::Owned(vec![0; size]), vec![false; size], depth)
     }
 
-    /// Temporary memory of one thread of a launch.
+    /// Temporary memory of `size` bytes for one thread of a launch.
     pub fn of_thread(size: usize) -> Region<'m> {
         Region::owned(size, usize::MAX)
     }

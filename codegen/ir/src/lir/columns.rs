@@ -37,9 +37,9 @@ pub struct ColumnTables {
 /// Consecutive columns of one feature and kind, or one column of each of several consecutive features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnPart {
-    /// First feature.
+    /// Index of the first feature.
     pub feature: u32,
-    /// Derivation of the columns.
+    /// Rule that computes the columns from the values of their features, such as a test for equality.
     pub kind: ColumnKind,
     /// Number of columns.
     pub count: u32,
@@ -66,7 +66,7 @@ impl ColumnPart {
     }
 }
 
-/// Derivation of columns from a feature's value. The runtime uses the same numbers.
+/// Rule that computes columns from a feature's value. The runtime uses the same numbers for the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ColumnKind {

@@ -8,12 +8,14 @@ use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::lir::{Address, Bin, Build, Ty, Value};
 use crate::mir::{Opening, PrivateId};
 
-/// Operands of a fold on a device.
+/// Operands of a fold on a GPU: the addition of all slots of a private buffer into a target.
 #[derive(Clone, Copy)]
 pub(super) struct DeviceFold<'f> {
+    /// The private buffer with the slots.
     pub(super) private: &'f PrivateBuffer,
     /// Number of slots.
     pub(super) slots: Value,
+    /// Target of the sums.
     pub(super) into: &'f SumTarget,
     /// Index in the target to which the first sum of each slot is added.
     pub(super) first: Value,

@@ -104,7 +104,7 @@ impl TreeCopy {
 }
 
 impl Emit for CacheTrees {
-    /// Prefetches trees.
+    /// Emits loops that prefetch `count` trees, fewer at the end of the forest.
     fn emit(&self, k: &mut KernelBuilder) {
         let from = k.affine(&self.from);
         let all = k.b.int(k.ports.lowering.hir.forest.trees.len() as i64);

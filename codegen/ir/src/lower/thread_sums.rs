@@ -83,7 +83,7 @@ impl KeptInThread<'_> {
     fn load(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let element = self.target.element;
         guarded(k, &self.sums.guards, |k| {
-            self.each(k, |k, at, outside| {
+            self.each_sum(k, |k, at, outside| {
                 let outside = Address::element(self.target.buffer, outside, element);
                 let value = k.b.load(Ty::of(element), outside);
                 let at = k.b.int(at);
@@ -96,7 +96,7 @@ impl KeptInThread<'_> {
     fn store(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let SumTarget { buffer: to, element, atomic, .. } = self.target;
         guarded(k, &self.sums.guards, |k| {
-            self.each(k, |k, at, outside| {
+            self.each_sum(k, |k, at, outside| {
                 let at = k.b.int(at);
                 let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
                 let outside = Address::element(to, outside, element);
@@ -112,7 +112,11 @@ impl KeptInThread<'_> {
 
     /// Calls `body` for each sum of the rows that the thread walks, with its index among the kept sums
     /// and in the target.
-    fn each<'a>(&self, k: &mut KernelBuilder<'a>, mut body: impl FnMut(&mut KernelBuilder<'a>, i64, Value)) {
+    fn each_sum<'a>(
+        &self,
+        k: &mut KernelBuilder<'a>,
+        mut body: impl FnMut(&mut KernelBuilder<'a>, i64, Value),
+    ) {
         let KeptInThread { sums, target, .. } = self;
         each_row(k, &sums.loops, 0, &mut |k, place| {
             let row = k.affine(&sums.row);

@@ -341,7 +341,7 @@ pub struct ThreadSums {
 /// threads share one buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Private {
-    /// Name.
+    /// Identifier of the buffer.
     pub id: PrivateId,
     /// Tree loops with slots, outermost first. The buffer has one slot for each combination of their
     /// values.
@@ -379,7 +379,7 @@ pub enum Stmt {
     Walks(Walks),
     /// Sets the sums of the rows of a window to the base values.
     Base(Window),
-    /// Code of a GPU.
+    /// Code that a GPU runs.
     Launch(Launch),
     /// In a launch: statements that only some blocks or threads run.
     When(Vec<Guard>, Vec<Stmt>),

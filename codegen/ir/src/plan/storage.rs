@@ -188,8 +188,8 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
 fn single_nodes() -> CompileError {
     CompileError::new(
         codes::SINGLE_NODES,
-        "the schedule asks for tiles of nodes and for walks of single nodes",
-        "use representation(sparse) and interleave with tileTrees, or leave tileTrees out",
+        "`tileTrees` needs representation(sparse) and walks without vectors in every leaf loop",
+        "write representation(sparse), and interleave instead of vectorize, or remove tileTrees",
     )
 }
 

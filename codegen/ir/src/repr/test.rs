@@ -97,7 +97,8 @@ impl Test {
         Encoded { operand: Operand::Threshold(threshold), feature: self.code(inner, bits) }
     }
 
-    /// The code of a node's feature in `bits` bits.
+    /// Feature code of a node in `bits` bits: the feature's column, and in the highest bit whether missing
+    /// values go left, if that depends on the node.
     fn code(&self, inner: &Inner, bits: u32) -> u64 {
         let flag = if self.missing == Missing::Mixed && inner.missing_left { 1 << (bits - 1) } else { 0 };
         let column = self.subset.as_ref().map_or(inner.feature, |subset| subset.column(inner.feature));

@@ -23,9 +23,9 @@ pub struct InputColumns {
 /// Consecutive rows, some of which may not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct RowRange {
-    /// The number of the first row.
+    /// Index of the first row.
     pub first: Value,
-    /// Number of existing rows, none if it is below 1. `None` if all rows exist.
+    /// Number of rows that exist; values below 1 mean no rows. `None` if all rows exist.
     pub count: Option<Value>,
 }
 

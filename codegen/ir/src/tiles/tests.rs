@@ -153,11 +153,11 @@ fn padding_stays_within_the_budget() {
     assert_eq!(code, Some(codes::PAD_BUDGET));
 }
 
-/// Bounds that the checker computes without the shapes of trees: leaves are at most as deep as it says,
-/// the deepest leaf at least, and padding takes at least as many tiles. So it refuses nothing that
-/// compiles.
+/// The checker does not know the shapes of trees and computes bounds instead. Its bound on the steps to a
+/// leaf is an upper one. Its bounds on the steps to the deepest leaf and on the tiles that padding adds are
+/// lower ones, so that it refuses no schedule that compiles.
 #[test]
-fn the_checker_never_reckons_too_much() {
+fn bounds_of_the_checker_hold() {
     let mut rng = Rng(7);
     let (mut reckoned, mut added) = (0, 0);
     for _ in 0..400 {
@@ -191,10 +191,10 @@ fn the_checker_never_reckons_too_much() {
             (reckoned, added) = (reckoned + least, added + more);
         }
     }
-    assert!(reckoned * 2 > added, "{reckoned} of {added} tiles are reckoned with");
+    assert!(reckoned * 2 > added, "the bound is {reckoned} of {added} tiles");
 }
 
-/// Exact values that the checker computes for complete trees.
+/// For complete trees, the bound on padding is exact if tiles hold whole levels.
 #[test]
 fn the_checker_knows_complete_trees() {
     for (depth, nodes) in (0..7).flat_map(|depth| (2..=8).map(move |nodes| (depth, nodes))) {

@@ -102,7 +102,7 @@ impl<'f> Verifier<'f> {
             ensure(names.insert(&buffer.name), || format!("two buffers are called `{}`", buffer.name))?;
             outputs += usize::from(buffer.space == Space::Output);
         }
-        ensure(outputs <= 1, || format!("{outputs} buffers are the output, of which there is one"))?;
+        ensure(outputs <= 1, || format!("{outputs} buffers are outputs, but a kernel has at most one"))?;
         match self.function.types.iter().position(|ty| ty.lanes == 0) {
             Some(i) => Err(format!("%{i} has no lanes")),
             None => Ok(()),

@@ -20,20 +20,24 @@ use inkwell::values::{
 use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
 
-/// The place of an artefact's tables.
+/// Whether the text of an artefact contains its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TablePlacement {
-    /// In the module.
+    /// The module contains the tables.
     Inside,
-    /// Left out of texts, so that they stay readable.
+    /// Texts leave them out, to stay readable.
     LeftOut,
 }
 
-/// A version: a model for one kind of processors and one type of rows.
+/// A version of an artefact: the code for one processor level or CPU, and for one type of rows.
 pub(crate) struct ArtefactVersion<'a> {
+    /// The target of the code.
     pub(crate) machine: Machine,
+    /// The kernels and tables.
     pub(crate) module: &'a lir::Module,
+    /// The description of the model that the entry points return.
     pub(crate) entry: &'a EntryInfo,
+    /// The code for GPUs, if the schedule has launches.
     pub(crate) launches: Option<&'a DeviceCode>,
 }
 

@@ -218,20 +218,20 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         block.iter().try_for_each(|stmt| self.stmt(stmt))
     }
 
-    /// Marks the instructions that follow with the origin of a value.
+    /// Marks the following instructions with the origin of a value: the loop in the schedule that it comes
+    /// from.
     pub(super) fn mark(&self, value: Value) {
         self.mark_number(self.operands.source.origins.number(value).unwrap_or(0));
     }
 
-    /// Marks the instructions that follow with the origin of this number.
+    /// Marks the following instructions with an origin, by its index.
     pub(super) fn mark_number(&self, origin: usize) {
         if let Some(marks) = &self.marks {
             marks.mark(self.ir().context, &self.ir().builder, origin);
         }
     }
 
-    /// Marks the instructions that follow with the origin of a statement: that of its value which is defined
-    /// last.
+    /// Marks the following instructions with the origin of a statement: that of its last defined value.
     fn mark_stmt(&self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(value, _) => self.mark(*value),

@@ -190,7 +190,7 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
 
     /// Elements for all lanes.
     fn all(&mut self, elements: &Elements<'_, 'ctx>, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        match self.isa.gather(self.operands, self.memory, elements, ty)? {
+        match self.isa.emit_own_gather(self.operands, self.memory, elements, ty)? {
             Some(own) => Ok(own),
             None => {
                 let mask = self.operands.ir.all_lanes(ty.lanes);

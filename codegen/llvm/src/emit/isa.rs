@@ -12,9 +12,9 @@ pub(super) type OwnForm<'ctx> = Result<Option<BasicValueEnum<'ctx>>, LlvmError>;
 /// The instructions of a kind of machine, for one kernel. Every operation has a form that LLVM translates for
 /// all machines; a machine with a better instruction replaces it.
 pub(super) trait Isa {
-    /// An operation in the machine's own form, if it has one. The emitter calls this for each operation, in
-    /// order, so that implementations may remember earlier ones.
-    fn operation<'ctx>(
+    /// Emits an operation in the machine's own form, if it has one. The emitter calls this for each
+    /// operation, in order, so that implementations may remember earlier ones.
+    fn emit_own_form<'ctx>(
         &mut self,
         _: &mut Operands<'_, 'ctx>,
         _: &Memory<'_, 'ctx>,
@@ -24,8 +24,8 @@ pub(super) trait Isa {
         Ok(None)
     }
 
-    /// A load for each lane, without a mask, in the machine's own form, if it has one.
-    fn gather<'ctx>(
+    /// Emits a gather without a mask in the machine's own form, if it has one.
+    fn emit_own_gather<'ctx>(
         &self,
         _: &mut Operands<'_, 'ctx>,
         _: &Memory<'_, 'ctx>,

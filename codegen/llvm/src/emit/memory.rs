@@ -85,7 +85,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         self.describe_scope(operands, at, access)
     }
 
-    /// The alignment of every element at an access.
+    /// Alignment in bytes of each element that an access reads or writes.
     pub(super) fn alignment(operands: &Operands, at: &Address, scalar: Scalar) -> Result<u32, LlvmError> {
         Ok(alignment(operands.space(at)?, at, scalar))
     }

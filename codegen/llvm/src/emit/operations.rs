@@ -10,7 +10,7 @@ use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel, Op, Scalar, Ty, Value};
 impl<'a, 'ctx> Emitter<'a, 'ctx> {
     /// The result of an operation.
     pub(super) fn op(&mut self, result: Value, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        if let Some(own) = self.isa.operation(&mut self.operands, &self.memory, result, op)? {
+        if let Some(own) = self.isa.emit_own_form(&mut self.operands, &self.memory, result, op)? {
             return Ok(own);
         }
         let ty = self.operands.ty(result)?;

@@ -18,30 +18,31 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         }
     }
 
-    /// A mask of `lanes` lanes that all hold.
+    /// A mask of `lanes` lanes, all active.
     pub(super) fn all_lanes(&self, lanes: u16) -> VectorValue<'ctx> {
         VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); lanes.into()])
     }
 
-    /// The elements of two vectors with these numbers; any element for `None`.
+    /// A vector of elements of `a` and `b` by their indices; those of `b` follow those of `a`. `None` stands
+    /// for any value.
     pub(super) fn shuffle(
         &self,
         (a, b): (VectorValue<'ctx>, VectorValue<'ctx>),
-        numbers: impl Iterator<Item = Option<u32>>,
+        indices: impl Iterator<Item = Option<u32>>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let i32 = self.context.i32_type();
-        let number = |n: Option<u32>| n.map_or(i32.get_undef(), |n| i32.const_int(n.into(), false));
-        let numbers: Vec<_> = numbers.map(number).collect();
-        Ok(self.builder.build_shuffle_vector(a, b, VectorType::const_vector(&numbers), "")?)
+        let index = |n: Option<u32>| n.map_or(i32.get_undef(), |n| i32.const_int(n.into(), false));
+        let indices: Vec<_> = indices.map(index).collect();
+        Ok(self.builder.build_shuffle_vector(a, b, VectorType::const_vector(&indices), "")?)
     }
 
-    /// The elements of one vector with these numbers.
+    /// A vector of elements of `from` by their indices. `None` stands for any value.
     pub(super) fn pick(
         &self,
         from: VectorValue<'ctx>,
-        numbers: impl Iterator<Item = Option<u32>>,
+        indices: impl Iterator<Item = Option<u32>>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
-        self.shuffle((from, from.get_type().get_poison()), numbers)
+        self.shuffle((from, from.get_type().get_poison()), indices)
     }
 
     /// A scalar in every lane of a vector.
@@ -56,7 +57,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         self.pick(one, (0..ty.lanes).map(|_| Some(0)))
     }
 
-    /// The numbers of the lanes.
+    /// The vector 0, 1, 2 and so on.
     pub(super) fn iota(&self, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let element = types::int(self.context, ty.scalar)
             .ok_or_else(|| LlvmError::ill_formed(format_args!("lane numbers of {ty}")))?;

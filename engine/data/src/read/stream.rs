@@ -76,7 +76,7 @@ impl<'a> RowStream<'a> {
         Ok(stream)
     }
 
-    /// Opens the only file, which may be read only once.
+    /// Opens a single file. It is read in one pass, since it may be a pipe.
     fn open_only(&mut self, file: &Source) -> Result<(), DataError> {
         let mut reader = self.reader(file)?;
         if let Some(shard) = self.reading.shard {
@@ -87,7 +87,7 @@ impl<'a> RowStream<'a> {
         self.start(reader, file.name())
     }
 
-    /// Counts the rows and parts of several files, where they say how many they have.
+    /// Counts the rows and parts of several files, if the files record these numbers.
     fn plan(&mut self, files: Vec<Source>) -> Result<(), DataError> {
         let mut parts = Vec::new();
         let mut rows = Some(0_u64);
@@ -205,12 +205,14 @@ impl<'a> RowStream<'a> {
         kept
     }
 
-    /// A remark on columns of the first file that were found by name, once: their order, and unused columns.
+    /// Takes the remark on columns of the first file that were found by name: their order, and unused
+    /// columns. Later calls return `None`.
     pub fn remark(&mut self) -> Option<String> {
         self.remark.take()
     }
 
-    /// Notes on doubtful first lines of CSV text since the last call.
+    /// Takes the notes since the last call. They report first lines of CSV text that may be a header or a
+    /// row.
     pub fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }

@@ -11,8 +11,8 @@ pub(super) type Out = BufWriter<Box<dyn Write + Send>>;
 
 /// The bytes of a table in one of the formats.
 pub(super) trait Encode {
-    /// Adds rows.
+    /// Writes rows: their results, and the columns of the input that `--keep` names.
     fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()>;
-    /// Adds what stands at the end.
+    /// Writes the end of the file, such as the footer of Parquet, and flushes the buffer.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }

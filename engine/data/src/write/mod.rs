@@ -63,7 +63,8 @@ impl Destination {
     ///
     /// # Errors
     ///
-    /// `D0013` for a file with another extension, `D0024` for an array of NumPy that cannot keep columns.
+    /// `D0013` for a file with another extension, `D0024` if the file is a NumPy array and `keep` names
+    /// columns.
     pub fn check(&self, keep: &[String]) -> Result<(), DataError> {
         match self.format()? {
             Format::Npy | Format::Npz if !keep.is_empty() => {
@@ -128,8 +129,8 @@ impl TableWriter {
     ///
     /// # Errors
     ///
-    /// `D0012` if nothing can be written there, `D0013` for an unknown format, `D0024` for columns of the
-    /// input that cannot be kept.
+    /// `D0012` if nothing can be written there, `D0013` for an unknown format. `D0024` if a column that
+    /// `--keep` names has the name of a result, or a type that CSV cannot hold.
     pub fn create(destination: &Destination, layout: &Layout) -> Result<Self, DataError> {
         let (name, format) = (destination.name(), destination.format()?);
         check_kept(&name, layout)?;

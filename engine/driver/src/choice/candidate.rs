@@ -25,27 +25,27 @@ mod bounds {
     pub const TOGETHER: u32 = 8;
 }
 
-/// The walks that advance together, and the lanes that they are in.
+/// Shape of the vectors of a candidate: rows or trees in the lanes, and the walks that advance together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Rows of a block, in the lanes of vectors.
+    /// Vectors of rows: each lane walks another row of a block through the same tree.
     Rows {
-        /// Rows of a block.
+        /// Number of rows of a block.
         block: u32,
-        /// Lanes of a vector; 1 for walks one by one.
+        /// Number of lanes of a vector; 1 for walks without vectors.
         lanes: u32,
-        /// Walks, or vectors of walks, that advance together.
+        /// Number of walks, or of vectors of walks, that advance together.
         together: u32,
-        /// Whether the block is copied, feature by feature.
+        /// Whether the block is copied, feature by feature (`cache`).
         copied: bool,
-        /// Whether nodes are tested in tiles.
+        /// Whether steps pass node tiles.
         tiled: bool,
     },
-    /// Trees of one row, in the lanes of vectors.
+    /// Vectors of trees: each lane walks the same row through another tree.
     Trees {
-        /// Lanes of a vector; 1 for walks one by one.
+        /// Number of lanes of a vector; 1 for walks without vectors.
         lanes: u32,
-        /// Walks, or vectors of walks, that advance together.
+        /// Number of walks, or of vectors of walks, that advance together.
         together: u32,
     },
 }
@@ -55,11 +55,11 @@ pub enum Form {
 pub struct Candidate {
     /// Layout of the trees.
     pub layout: Layout,
-    /// The walks that advance together, and the lanes that they are in.
+    /// Shape of the vectors.
     pub form: Form,
     /// Levels of the straight-line part of walks; 0 for none.
     pub unrolled: u32,
-    /// Whether the vectors of several trees are interleaved where a block has few rows.
+    /// Whether remainder rows of a block walk through several trees at once (`unrollAndJam`).
     pub unroll_and_jam: bool,
 }
 

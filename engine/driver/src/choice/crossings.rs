@@ -104,7 +104,7 @@ impl Crossings<'_> {
     }
 
     fn cost(&self, part: &Part, rows: usize) -> f64 {
-        let compiled = || self.evaluator.code(&part.priced?.candidate);
+        let compiled = || self.evaluator.compile(&part.priced?.candidate);
         let code = part.code.get_or_init(compiled);
         code.as_ref().map_or(f64::INFINITY, |code| self.evaluator.cost(code, rows))
     }

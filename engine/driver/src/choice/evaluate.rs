@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Vectors narrower than registers are for calls of at most this many registers of bytes. Longer calls fill
-/// wide vectors.
+/// Candidates with vectors narrower than registers are only for calls of at most this many rows per byte of a
+/// register. Longer calls fill wide vectors.
 const FEW_REGISTERS: usize = 2;
 
 /// A candidate with the costs of calls under it. Its code is not kept.
@@ -43,8 +43,8 @@ pub struct CandidateCode {
 /// Prices by the candidate and the sizes of calls; `None` for candidates that the model has no code under.
 type Prices = HashMap<(Candidate, Vec<usize>), Option<Priced>>;
 
-/// Compiles candidates for a model, and asks the cost model about them. Each candidate is priced once, though
-/// several destinations may consider it.
+/// Compiles a model with candidates, and predicts the cycles of calls by the cost model. Prices each
+/// candidate once, even if several destinations consider it.
 pub struct Evaluator<'a> {
     pub(super) model: &'a Model,
     pub(super) machine: &'a Machine,
@@ -100,7 +100,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn new_price(&self, sizes: &[usize], candidate: &Candidate) -> Option<Priced> {
-        let code = self.code(candidate)?;
+        let code = self.compile(candidate)?;
         let kernels = &code.module.kernels;
         if candidate.is_long() && !kernels.iter().all(|(_, kernel)| fits_code_cache(kernel, self.machine)) {
             return None;
@@ -113,8 +113,8 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The code of a candidate. `None` if the model cannot be compiled under it.
-    pub fn code(&self, candidate: &Candidate) -> Option<CandidateCode> {
+    /// Compiles the model with a candidate. `None` if that fails.
+    pub fn compile(&self, candidate: &Candidate) -> Option<CandidateCode> {
         let few = FEW_REGISTERS * self.machine.register_bits as usize / 8;
         let text = candidate.text();
         let (nest, max_rows) = match self.nest(&text, None) {

@@ -16,16 +16,16 @@ pub enum Strategy {
     Silvanforge,
 }
 
-/// The numbers of a model and its calls that strategies use.
+/// Sizes of a model and of its calls, from which strategies derive the shapes to try.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Rows of the calls.
+    /// Number of rows per call.
     pub rows: usize,
-    /// Features of a row.
+    /// Number of features of a row.
     pub features: usize,
-    /// Trees of the model.
+    /// Number of trees of the model.
     pub trees: u32,
-    /// Depth of the deepest tree.
+    /// Depth of the deepest tree, in edges.
     pub depth: u32,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Nvptx {
 }
 
 impl Isa for Nvptx {
-    fn operation<'ctx>(
+    fn emit_own_form<'ctx>(
         &mut self,
         operands: &mut Operands<'_, 'ctx>,
         _: &Memory<'_, 'ctx>,

@@ -8,7 +8,7 @@ use crate::emit::operands::Operands;
 use sched_ir::lir::{Cast, Op, Ty, Value};
 
 impl Isa for X86 {
-    fn operation<'ctx>(
+    fn emit_own_form<'ctx>(
         &mut self,
         operands: &mut Operands<'_, 'ctx>,
         memory: &Memory<'_, 'ctx>,
@@ -33,7 +33,7 @@ impl Isa for X86 {
         Ok(own)
     }
 
-    fn gather<'ctx>(
+    fn emit_own_gather<'ctx>(
         &self,
         operands: &mut Operands<'_, 'ctx>,
         memory: &Memory<'_, 'ctx>,
