@@ -21,6 +21,8 @@ const BLOCKS: [u32; 3] = [64, 128, 256];
 const BLOCK_OF_FOUR: u32 = 128;
 /// Most threads of a block that has one row. They walk the trees in turns.
 const TREES_OF_A_ROW: u32 = 512;
+/// Trees that a thread walks together.
+const TOGETHER: u32 = 4;
 /// Threads over trees, beside those over rows.
 const TREE_THREADS: [u32; 3] = [8, 16, 32];
 
@@ -73,8 +75,8 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
         for block in BLOCKS {
             let rows = plain(Form::Rows { block, rows: 1 }, layout);
             all.push(rows);
-            if layout == Layout::Array {
-                all.push(Shape { together: 4, ..rows });
+            if layout == Layout::Array && model.num_trees >= TOGETHER {
+                all.push(Shape { together: TOGETHER, ..rows });
             }
             if !layout.is_coded() {
                 all.push(Shape { cached: false, ..rows });
