@@ -1,7 +1,7 @@
 //! Figures of the cost model for GPUs.
 //!
-//! They were fitted by least squares on the logarithms of times of an H100 (`tests/h100.json`): of twelve
-//! models, in calls of 1 to 1,000,000 rows. Times near the fastest of a call weighed most. Cycles and
+//! Least squares on the logarithms of times of an H100 (`tests/h100.json`) fitted them: of twelve models, in
+//! calls of 1 to 1,000,000 rows. Times near the fastest of a call weighed most. Cycles and
 //! instructions are those of a warp. Several figures stand for effects that the model does not count one by
 //! one, so that they differ from what a data sheet says of a single access.
 

@@ -107,7 +107,7 @@ pub(super) fn batch_of_columns(
 /// Collects the next rows of a file, at most `most`; `None` at its end.
 ///
 /// # Errors
-/// Those of the reader, `D0011` if the rows do not fit into memory, `D0021` if columns contradict their
+/// Errors of the reader, `D0011` if the rows do not fit into memory, `D0021` if columns contradict their
 /// types.
 pub(super) fn collect(
     reader: &mut dyn Reader,

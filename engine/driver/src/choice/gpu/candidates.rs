@@ -1,8 +1,7 @@
 //! The schedules that are compared for a model on a GPU.
 //!
-//! They are those whose times on an H100 came near the fastest one in calls of some size (docs/gpu.md): rows
-//! in threads, trees in threads, or both. Where both are, either a slot for each tree is added up in order,
-//! or groups of trees are added up by themselves.
+//! On an H100, each came near the fastest schedule of some call size (docs/gpu.md): rows in threads, trees in
+//! threads, or both. Where both are, the block adds up a slot for each tree in order.
 
 use super::shape::{Form, Shape};
 use sched_ir::quantize::QuantizedRows;
