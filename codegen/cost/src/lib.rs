@@ -32,7 +32,7 @@ pub use breakdown::{Breakdown, Limit, Piece};
 pub use call::{Call, Cost};
 pub use code::fits_code_cache;
 pub use facts::{ExpectedSteps, Facts};
-pub use gpu::{GpuCost, GpuLimit, GpuMachine, cost_on};
+pub use gpu::{GpuCost, GpuMachine, cost_on};
 pub use machine::{Cache, Charge, Machine};
 pub use operation::{Amount, Kind};
 pub use probe::{PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream, window};

@@ -21,48 +21,23 @@ use trees::{Trees, row_bytes, sum_bytes};
 
 pub use machine::GpuMachine;
 
-/// The part of a GPU that bounds the time of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GpuLimit {
-    /// Instructions of warps.
-    Issue,
-    /// Accesses of shared memory and of the first cache.
-    FirstCache,
-    /// Latency that the resident warps do not hide.
-    Latency,
-    /// Bytes from the second cache.
-    SecondCache,
-    /// Bytes from the device's memory.
-    Memory,
-}
-
 /// The cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuCost {
     /// Microseconds of its kernels.
     pub us: f64,
-    /// The part that takes longest, in the launch that takes longest.
-    pub limit: GpuLimit,
 }
 
 /// The cost of a call of `rows` rows under a nest with a model. `None` if no loop of the nest is mapped to a
 /// GPU, or if an extent is unknown.
 pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> Option<GpuCost> {
     let launches = mapping::launches(nest, model, rows.max(1))?;
-    let mut total: Option<(GpuCost, f64)> = None;
-    for launch in &launches {
-        let (us, limit) = launch_cost(gpu, model, launch, rows.max(1));
-        let (cost, longest) = total.get_or_insert((GpuCost { us: 0.0, limit }, us));
-        cost.us += us;
-        if us > *longest {
-            (cost.limit, *longest) = (limit, us);
-        }
-    }
-    total.map(|(cost, _)| cost)
+    let us = launches.iter().map(|launch| launch_us(gpu, model, launch, rows.max(1))).sum();
+    Some(GpuCost { us })
 }
 
-/// Microseconds of one launch and of the fold behind it, and the part that takes longest.
-fn launch_cost(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> (f64, GpuLimit) {
+/// Microseconds of one launch and of the fold behind it.
+fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> f64 {
     let trees = Trees::of(model, launch.layout);
     let blocks = rows.div_ceil(launch.rows_per_block) * launch.tree_blocks;
     let busiest = (blocks as f64 / gpu.multiprocessors()).ceil();
@@ -70,18 +45,14 @@ fn launch_cost(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64)
     let work = BlockWork::of((gpu, model), &trees, launch, rows, Occupancy { busiest, resident });
     let chains = if busiest > resident { busiest / resident } else { 1.0 };
     let second_cache = work.second_cache_bytes(busiest) + call_bytes(model, launch, rows, gpu);
-    let parts = [
-        (GpuLimit::Issue, gpu.us(busiest * work.issue)),
-        (GpuLimit::FirstCache, gpu.us(busiest * work.wavefronts)),
-        (GpuLimit::Latency, gpu.us(chains * work.chain)),
-        (GpuLimit::SecondCache, gpu.us(second_cache / gpu.second_cache_bytes())),
-        (GpuLimit::Memory, row_bytes(model) * rows as f64 / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0),
-    ];
-    let longest =
-        parts.iter().copied().fold(parts[0], |most, part| if part.1 > most.1 { part } else { most });
-    let sum: f64 = parts.iter().map(|(_, us)| us.powf(figures::OVERLAP)).sum();
-    let us = figures::LAUNCH_US + sum.powf(figures::OVERLAP.recip()) + fold_us(gpu, model, launch, rows);
-    (us, longest.0)
+    let issue = gpu.us(busiest * work.issue);
+    let first_cache = gpu.us(busiest * work.wavefronts);
+    let latency = gpu.us(chains * work.chain);
+    let second_cache = gpu.us(second_cache / gpu.second_cache_bytes());
+    let memory = row_bytes(model) * rows as f64 / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0;
+    let parts = [issue, first_cache, latency, second_cache, memory];
+    let sum: f64 = parts.iter().map(|us| us.powf(figures::OVERLAP)).sum();
+    figures::LAUNCH_US + sum.powf(figures::OVERLAP.recip()) + fold_us(gpu, model, launch, rows)
 }
 
 /// Bytes of the rows and results of a call that a multiprocessor moves.
