@@ -375,7 +375,7 @@ def test_categories(rows, target):
         same(ours.predict(other), theirs.predict(frame)[::-1], True)
         assert len(ours.predict(frame.assign(color="blue"))) == len(frame)
     unknown = frame[:1].assign(color=pandas.Categorical(["black"]))
-    with pytest.raises(ValueError, match='"black" is no category'):
+    with pytest.raises(ValueError, match='"black" is not a category of the model'):
         ours_of_xgboost = schedc.compile(
             xgboost.XGBRegressor(enable_categorical=True, tree_method="hist", **SMALL).fit(frame, learns))
         ours_of_xgboost.predict(unknown)
