@@ -8,8 +8,6 @@
 
 #include "input.h"
 
-enum { MAX_REPETITIONS = 1001 };
-
 /* The rows, and how the calls at the current point divide them. */
 typedef struct {
     Rows rows;
@@ -35,9 +33,7 @@ struct Contender {
     void (*clean)(Contender *self, int64_t calls);
     bool single;       /* always uses one thread */
     int64_t most;      /* largest number of calls per sample; 0 if unlimited */
-    int64_t calls;     /* calls per sample */
     int64_t next;      /* first batch of the next sample */
-    double samples[MAX_REPETITIONS]; /* seconds per row */
 };
 
 /* A program. `open` is called before all other functions. Margins are the values that are compared: sums, or

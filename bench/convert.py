@@ -112,14 +112,9 @@ def to_lleaves(model, seconds):
     path = cached(model, "lleaves.so")
     if path.exists():
         return path
-    python = CACHE / "lleaves" / "bin" / "python"
-    if not python.exists():
-        run([sys.executable, "-m", "venv", CACHE / "lleaves"])
-        run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r",
-             BENCH / "requirements-lleaves.txt"])
     made = cached(model, "lleaves.o")
     made.parent.mkdir(parents=True, exist_ok=True)
-    run([python, BENCH / "compile_lleaves.py", model.path, made], seconds)
+    run([sys.executable, BENCH / "compile_lleaves.py", model.path, made], seconds)
     run([os.environ.get("CC", "cc"), "-shared", "-o", path, made, "-lm"])
     made.unlink()
     return path
@@ -158,9 +153,8 @@ def to_c(model, seconds):
     source = cached(model, "tl2cgen")
     since = time.monotonic()
     # A separate process, since the library prints to standard output.
-    python = CACHE / "venv" / "bin" / "python"
     files = max(1, min(64, model.trees // TREES_PER_FILE))
-    run([python, BENCH / "generate_c.py", model.path, source, files])
+    run([sys.executable, BENCH / "generate_c.py", model.path, source, files])
     compiler = [os.environ.get("CC", "cc"), "-O2", "-fPIC"]
     sources = sorted(source.glob("*.c"))
     objects = [unit.with_suffix(".o") for unit in sources]

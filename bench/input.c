@@ -52,14 +52,3 @@ Rows read_npy(const char *path, int64_t least)
         memcpy(values + row * columns, values + (row - rows) * columns, row_bytes);
     return (Rows){values, total, columns, sizeof(float)};
 }
-
-Rows widened(Rows rows)
-{
-    size_t count = (size_t)(rows.rows * rows.columns);
-    const float *floats = rows.values;
-    double *doubles = allocate(count * sizeof(double));
-    for (size_t index = 0; index < count; index++)
-        doubles[index] = floats[index];
-    free(rows.values);
-    return (Rows){doubles, rows.rows, rows.columns, sizeof(double)};
-}

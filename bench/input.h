@@ -23,7 +23,4 @@ void *allocate(size_t bytes);
  * rows. */
 Rows read_npy(const char *path, int64_t least);
 
-/* A copy of the rows as doubles. */
-Rows widened(Rows rows);
-
 #endif

@@ -15,9 +15,11 @@ import models
 import pages
 import summaries
 import timing
+from peers import old_pins
 from tools import BENCH, Failed, Model, SCHEDC, folders, markdown, say, write
 
 LISTS = json.loads((BENCH / "words.json").read_text())
+MADE = {"unbalanced": models.LOSSGUIDE, "large": models.LARGE}
 WORDS, DEFAULTS = LISTS["words"], LISTS["defaults"] | {"out": str(BENCH.parent / "target" / "bench")}
 
 
@@ -69,8 +71,8 @@ def numbers(text):
 
 def named(name, folder):
     """A model that a list names."""
-    if name.startswith("lossguide_"):
-        return models.lossguide(int(name.removeprefix("lossguide_")))
+    if name in models.LOSSGUIDE | models.LARGE:
+        return models.trained(name)
     if folder is None or not (folder / name / "model.json").exists():
         raise Failed(f"there is no model {name}: name the folder that has it")
     return Model(folder / name)
@@ -88,12 +90,12 @@ def makers(wanted, options):
         elif each == "folder":
             for place in folders(options.folder, options.names):
                 yield place.name, partial(Model, place)
-        elif each != "unbalanced":
+        elif each not in MADE:
             yield each, partial(named, each, options.folder)
-        elif not options.no_unbalanced:
-            for name in (f"lossguide_{leaves}" for leaves in models.LOSSGUIDE):
+        elif not getattr(options, f"no_{each}"):
+            for name in MADE[each]:
                 if not options.names or name in options.names:
-                    yield name, partial(named, name, options.folder)
+                    yield name, partial(models.trained, name)
 
 
 def case_of(spec, model, options):
@@ -101,7 +103,7 @@ def case_of(spec, model, options):
     # The values of the list come before those of the command line.
     values = {key: spec.get(key, getattr(options, key, None))
               for key in ("batches", "threads", "repetitions")}
-    peers = [] if "schedules" in spec else timing.peers(model, options)
+    peers = [] if any(word in spec for word in timing.KINDS) else timing.peers(model, options)
     return Case(spec, model, numbers(values["batches"]), numbers(values["threads"]), values["repetitions"],
                 peers)
 
@@ -155,7 +157,7 @@ def measure(name, options):
         command = f"bench/run.sh {name}" + (" MODELS_DIR" if "folder" in options.word else "")
         pages.save(out / "figures", title, command,
                    f"{cpu['name']} ({' '.join(cpu['features'])})", summary.header,
-                   zip(summary.pages, summary.table))
+                   zip(summary.pages, summary.table), getattr(summary, "about", {}))
     return summary.well
 
 
@@ -189,6 +191,8 @@ def run_word(name, given):
 
 def main():
     given = vars(parser().parse_args())
+    for sentence in old_pins():
+        say(f"bench: {sentence}")
     try:
         return 0 if run_word(given.pop("command"), given) else 1
     except (Failed, OSError) as error:

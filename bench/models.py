@@ -9,9 +9,23 @@ import numpy
 import xgboost_format
 from tools import CACHE, Model, say, write
 
-# Leaf-wise models: leaves per tree, and number of trees.
-LOSSGUIDE = {63: 500, 127: 300, 255: 200, 400: 150}
 FEATURES = 28
+TRAINING, ROWS = 16_384, 4096
+# Trained models: for XGBoost the parameters of the trees, and else the trainer's own.
+LOSSGUIDE = {f"lossguide_{leaves}": {"trees": trees, "grow_policy": "lossguide", "max_leaves": leaves,
+                                     "max_depth": 0, "min_child_weight": 1, "seed": leaves}
+             for leaves, trees in {63: 500, 127: 300, 255: 200, 400: 150}.items()}
+LARGE = {
+    "depth_10": {"trees": 300, "max_depth": 10, "seed": 10},
+    "depth_12": {"trees": 200, "max_depth": 12, "seed": 12},
+    "forest_16": {"trees": 1, "num_parallel_tree": 60, "max_depth": 16, "subsample": 0.8,
+                  "colsample_bynode": 0.6, "eta": 1, "seed": 16},
+    "leaves_1024": {"trees": 100, "grow_policy": "lossguide", "max_leaves": 1024, "max_depth": 0,
+                    "min_child_weight": 1, "seed": 1024},
+    "trees_3000": {"trees": 3000, "max_depth": 6, "seed": 3000},
+    "lightgbm_63": {"trees": 500, "num_leaves": 63, "seed": 63},
+    "catboost_6": {"trees": 500, "depth": 6, "random_seed": 6},
+}
 # A change of these files regenerates the models.
 SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, xgboost_format.__file__))
 MADE = CACHE / "models" / hashlib.sha256(SOURCES).hexdigest()[:12]
@@ -22,30 +36,48 @@ def save_rows(folder, rows):
     numpy.save(folder / "X_test.npy", numpy.ascontiguousarray(rows, dtype=numpy.float32))
 
 
-def lossguide(leaves):
-    """A model of unbalanced trees, trained leaf by leaf on noisy data with interactions."""
-    folder = MADE / f"lossguide_{leaves}"
-    if not (folder / "model.json").exists():
-        import xgboost
+def data(seed, count):
+    """Noisy rows with interactions, and labels. Some features have many values, others few, as in tables."""
+    random = numpy.random.default_rng(seed)
+    rows = random.standard_normal((count, FEATURES)).astype(numpy.float32)
+    rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
+    rows[random.random(rows.shape) < 0.02] = numpy.nan
+    known = numpy.nan_to_num(rows)
+    label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:, 20] + numpy.sin(3 * known[:, 3])
+             + numpy.exp(known[:, 4]) * (known[:, 21] > 2) + 0.3 * random.standard_normal(count))
+    return rows, label
 
-        trees = LOSSGUIDE[leaves]
-        say(f"bench: training {folder.name}: {trees} trees")
-        random = numpy.random.default_rng(leaves)
-        # Few features with many values, others with few, as usual in tables.
-        rows = random.standard_normal((20_000, FEATURES)).astype(numpy.float32)
-        rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
-        rows[random.random(rows.shape) < 0.02] = numpy.nan
-        known = numpy.nan_to_num(rows)
-        label = (known[:, 0] * known[:, 1] + numpy.abs(known[:, 2]) * known[:,
-                                                                            20] + numpy.sin(3 * known[:, 3])
-                 + numpy.exp(known[:, 4]) * (known[:, 21] > 2) + 0.3 * random.standard_normal(len(rows)))
-        data = xgboost.DMatrix(rows[4096:], label=label[4096:])
-        # One thread: trees are small, and on a busy machine threads that wait for each other take far longer.
-        parameters = {"tree_method": "hist", "grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0,
-                      "eta": 0.1, "min_child_weight": 1, "seed": leaves, "nthread": 1}
-        booster = xgboost.train(parameters, data, trees)
-        save_rows(folder, rows[:4096])
-        write(folder / "model.json", booster.save_raw("json").decode())
+
+def trained(name):
+    """A model of a list, trained on one thread: trees are small, and on a busy machine threads that wait for
+    each other take far longer."""
+    folder = MADE / name
+    if not any((folder / file).exists() for file in Model.FILES):
+        recipe = (LOSSGUIDE | LARGE)[name].copy()
+        trees = recipe.pop("trees")
+        say(f"bench: training {name}")
+        rows, label = data(recipe.get("seed", 0), ROWS + TRAINING * (1 if name in LOSSGUIDE else 3))
+        learn, label = rows[ROWS:], label[ROWS:]
+        save_rows(folder, rows[:ROWS])
+        if name.startswith("lightgbm"):
+            import lightgbm
+
+            recipe |= {"objective": "regression", "num_threads": 1, "verbose": -1}
+            booster = lightgbm.train(recipe, lightgbm.Dataset(learn, label), trees)
+            write(folder / "model.txt", booster.model_to_string())
+        elif name.startswith("catboost"):
+            import catboost
+
+            booster = catboost.CatBoostRegressor(iterations=trees, thread_count=1, verbose=False,
+                                                 allow_writing_files=False, **recipe)
+            booster.fit(learn, label)
+            booster.save_model(str(folder / "model.json"), format="json")
+        else:
+            import xgboost
+
+            recipe = {"tree_method": "hist", "eta": 0.1, "nthread": 1} | recipe
+            booster = xgboost.train(recipe, xgboost.DMatrix(learn, label=label), trees)
+            write(folder / "model.json", booster.save_raw("json").decode())
     return Model(folder)
 
 

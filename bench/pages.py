@@ -1,4 +1,5 @@
-"""Writes the tables of docs/performance, which are stored as JSON, into the pages that their rows name.
+"""Writes the tables of docs/performance, which are stored as JSON, into the pages that their rows name, and
+the table of the README.
 
     python3 bench/pages.py
 
@@ -13,12 +14,15 @@ from pathlib import Path
 
 PERFORMANCE = Path(__file__).resolve().parent.parent / "docs" / "performance"
 FIGURES = PERFORMANCE / "figures"
+README_MODELS = ("higgs", "airline", "abalone", "covtype", "airline-ohe", "epsilon", "depth_10", "depth_12",
+                 "trees_3000", "lightgbm_63", "catboost_6")
 WIDTH = 110  # the longest line of a page, in characters
 
 
-def save(folder, name, command, machine, header, rows):
-    """Stores a table; its rows are pairs of a page and the cells to show there."""
-    kept = {"command": command, "as_of": date.today().strftime("%B %Y"), "machine": machine, "header": header}
+def save(folder, name, command, machine, header, rows, about):
+    """Stores a table; its rows are pairs of a page and the cells to show there. `about` describes models."""
+    kept = {"command": command, "as_of": date.today().strftime("%B %Y"), "machine": machine, "about": about,
+            "header": header}
     lines = ",\n".join("  " + json.dumps({"page": page, "cells": [str(cell) for cell in cells]},
                                          ensure_ascii=False)
                        for page, cells in rows)
@@ -51,6 +55,23 @@ def insert(text, mark, content):
     return f"{before}{start}\n{content}\n{end}{after}" if found and closed else text
 
 
+def best_of(figures):
+    """The table of the README: for each of its models the best peer at each point, and schedc."""
+    points, header = {}, figures["header"]
+    for row in figures["rows"]:
+        point = dict(zip(header, row["cells"]))
+        point["best, µs/row"] = point[f"{point['best peer']}, µs/row"]
+        points.setdefault(point["model"], []).append(point)
+    keys = ("batch", "best peer", "best, µs/row", "schedc, µs/row", "best peer/schedc")
+    lines = ["| model | rows per call | best peer | its µs/row | schedc, µs/row | ratio |",
+             "|---|---|---|---|---|---|"]
+    for model, found in points.items():
+        if model in README_MODELS:
+            cells = [" / ".join(point[key] for point in found) for key in keys]
+            lines.append(f"| {figures['about'][model]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + f"\n\n{figures['as_of']}, {figures['machine']}.\n"
+
+
 def write_pages():
     """Writes all tables into their pages; returns pages that lack a mark for one of their rows."""
     homeless = []
@@ -62,6 +83,9 @@ def write_pages():
                 homeless.append(f"{page.name} has no place for {path.stem}")
                 continue
             page.write_text(insert(page.read_text(), path.stem, table(figures, name)))
+    readme = PERFORMANCE.parent.parent / "README.md"
+    readme.write_text(insert(readme.read_text(), "best peers",
+                             best_of(json.loads((FIGURES / "peers.json").read_text()))))
     return homeless
 
 

@@ -5,7 +5,7 @@
 MODELS is a folder of models as for bench/run.sh. Needs the packages schedc, schedc-runtime and NumPy.
 XGBoost, LightGBM, ONNX Runtime (with onnxmltools) and lleaves are compared if they are installed; missing
 ones are reported. All use one thread, read an existing packed array of floats, and create a new array of
-predictions. Contenders take turns, and the best of several rounds counts, as `timeit` advises.
+predictions. Contenders take turns (turns.py), and the best of several rounds counts, as `timeit` advises.
 
 """
 
@@ -20,7 +20,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy  # noqa: E402
 import schedc  # noqa: E402
 import schedc_runtime  # noqa: E402
+from turns import Program, race  # noqa: E402
 
+ROUNDS = 15  # samples of a contender at a size
 SIZES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
@@ -85,32 +87,16 @@ def onnx_call(source, convert, features):
     return lambda rows: session.run([name], {"rows": rows})[0]
 
 
-def best(call, rows, patience):
-    """The least time of a call in seconds, over rounds that together fill a given time."""
-    call(rows)
-    since = time.perf_counter()
-    call(rows)
-    once = time.perf_counter() - since
-    calls = max(1, min(20_000, int(0.02 / max(once, 1e-9))))
-    least, begun = once, time.perf_counter()
-    while time.perf_counter() - begun < patience:
-        since = time.perf_counter()
-        for _ in range(calls):
-            call(rows)
-        least = min(least, (time.perf_counter() - since) / calls)
-    return least
-
-
 def measure(folder, most):
     rows = numpy.load(folder / "X_test.npy").astype("float32")
-    found = contenders(folder)
-    figures = {name: {} for name in found}
+    programs = [Program(name).way("call", call) for name, call in contenders(folder).items()]
+    figures = {program.name: {} for program in programs}
     for size in (size for size in SIZES if size <= most):
         given = numpy.ascontiguousarray(numpy.tile(rows, (-(-size // len(rows)), 1))[:size])
-        for _ in range(2):
-            for name, call in found.items():
-                seconds = best(call, given, 0.15 if size < 100_000 else 0.01)
-                figures[name][size] = min(seconds, figures[name].get(size, seconds))
+        ways = [way for program in programs for way in program.ways(given, size, 1)]
+        race(ways, ROUNDS if size < 100_000 else 2, seconds=0.02, clock=time.perf_counter)
+        for way in ways:
+            figures[way.who][size] = way.samples[0]
     return figures
 
 

@@ -10,7 +10,7 @@ mkdir -p "$BENCH_CACHE"
 python=$BENCH_CACHE/venv/bin/python
 if ! cmp -s "$bench/requirements.txt" "$BENCH_CACHE/installed.txt"; then
     rm -rf "$BENCH_CACHE/venv"
-    python3 -m venv "$BENCH_CACHE/venv"
+    "${PYTHON:-python3}" -m venv "$BENCH_CACHE/venv"
     "$python" -m pip install --quiet --no-deps -r "$bench/requirements.txt"
     cp "$bench/requirements.txt" "$BENCH_CACHE/installed.txt"
 fi
@@ -23,8 +23,8 @@ fi
 SCHEDC=$(realpath "$SCHEDC")
 export SCHEDC
 
-export HARNESS=$BENCH_CACHE/harness
-"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o "$HARNESS.$$" "$bench"/*.c -ldl -lm
+export HARNESS=$BENCH_CACHE/harness.so
+"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -shared -fPIC -o "$HARNESS.$$" "$bench"/*.c -ldl -lm
 mv "$HARNESS.$$" "$HARNESS"
 
 exec "$python" "$bench/main.py" "$@"

@@ -6,7 +6,8 @@ import statistics
 
 from tools import BENCH, Failed, markdown, micros, say
 
-PEERS = ["XGBoost", "LightGBM", "ONNX Runtime", "lleaves", "tl2cgen"]
+PEERS = ["XGBoost", "LightGBM", "CatBoost", "ONNX Runtime", "lleaves", "tl2cgen", "oneDAL", "lignum",
+         "lignum compiled", "hessboost", "YDF"]
 
 
 def times(run, **wanted):
@@ -50,20 +51,38 @@ class Summary:
 
 
 class Compare(Summary):
-    header = ("model", "batch", "threads", *(f"{peer}, µs/row" for peer in PEERS), "schedc, µs/row",
-              "quartiles", "best peer/schedc", "target", "ns/walk")
+    """Against all peers. `about` describes the models, for the table of the README."""
+
+    header = ("model", "batch", "threads", "schedc, µs/row", "quartiles", "ns/walk", "best peer",
+              "best peer/schedc", "target", *(f"{peer}, µs/row" for peer in PEERS))
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.about = {}
 
     def rows(self, case, run):
+        model = case.model
+        self.about[model.name] = (f"{model.name}: {model.trees} trees of depth {model.depth}, "
+                                  f"{model.features} features" +
+                                  (f", {model.outputs} classes" if model.outputs > 1 else ""))
         ours = {(point["threads"], point["batch"]): point for point in run["points"]
                 if point["schedule"] == "schedc"}
         for (threads, batch), all_times in times(run).items():
             point = ours[threads, batch]
             theirs = {peer: all_times[peer] for peer in PEERS if peer in all_times}
             ratio, walk = min(theirs.values()) / point["us_per_row"], point["ns_per_walk"]
-            yield [case.model.name, batch, threads,
-                   *(micros(theirs[peer]) if peer in theirs else "-" for peer in PEERS),
-                   micros(point["us_per_row"]), " to ".join(map(micros, point["spread"])), f"{ratio:.1f}",
-                   self.target(case.model.name, batch, ratio, walk) if threads == 1 else "", f"{walk:.2f}"]
+            yield [case.model.name, batch, threads, micros(point["us_per_row"]),
+                   " to ".join(map(micros, point["spread"])), f"{walk:.2f}", min(theirs, key=theirs.get),
+                   f"{ratio:.1f}", self.target(case.model.name, batch, ratio, walk) if threads == 1 else "",
+                   *(micros(theirs[peer]) if peer in theirs else "-" for peer in PEERS)]
+
+    def end(self):
+        """Leaves out the columns of peers that were measured nowhere."""
+        kept = [at for at, name in enumerate(self.header)
+                if at < len(Compare.header) - len(PEERS) or any(row[at] != "-" for row in self.table)]
+        self.header = [self.header[at] for at in kept]
+        self.table = [[row[at] for at in kept] for row in self.table]
+        return ""
 
     @staticmethod
     def target(name, batch, ratio, walk):
@@ -79,6 +98,33 @@ class Compare(Summary):
             text = f">= {least}" + (f", <= {most} ns" if most < math.inf else "")
             return text if ratio >= least and walk <= most else f"**{text}**"
         return ""
+
+
+class Footprint(Summary):
+    header = ("model", "program", "first prediction, s of processor time", "memory, MiB", "artefact, KiB",
+              "install, MiB")
+
+    def rows(self, case, run):
+        for name in dict.fromkeys(point["schedule"] for point in run["points"]):
+            points = [point for point in run["points"] if point["schedule"] == name]
+            least = {key: min(point[key] for point in points)
+                     for key in ("seconds", "mib", "bytes", "install")}
+            yield [case.model.name, {"built library": "schedc, built before"}.get(name, name),
+                   f"{least['seconds']:.3f}", f"{least['mib']:.0f}", f"{least['bytes'] / 1024:.0f}",
+                   f"{least['install'] / 2**20:.0f}" if name != "built library" else "-"]
+
+
+class Scaling(Summary):
+    header = ("model", "batch", "one thread, µs/row", "two threads, µs/row", "gain", "trainer's gain")
+
+    def rows(self, case, run):
+        one, two = ({batch: found for (_, batch), found in times(run, threads=threads).items()}
+                    for threads in (1, 2))
+        for batch in one:
+            trainer = next((name for name in one[batch] if name != "schedc"), None)
+            yield [case.model.name, batch, micros(one[batch]["schedc"]), micros(two[batch]["schedc"]),
+                   f"{one[batch]['schedc'] / two[batch]['schedc']:.2f}x",
+                   f"{one[batch][trainer] / two[batch][trainer]:.2f}x" if trainer else "-"]
 
 
 class Sweep(Summary):

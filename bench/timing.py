@@ -1,18 +1,18 @@
-"""Times the contenders of a case in turns: schedules with `schedc bench`, libraries and peers with the
-harness. A run has the form of `schedc bench --save`."""
+"""Times the contenders of a case in turns: schedules with `schedc bench`, libraries and peers with
+peers.py. A run has the form of `schedc bench --save`."""
 
 import functools
 import itertools
 import json
+import sys
 import tempfile
 from pathlib import Path
 
 import convert
 import schedules
-from tools import CACHE, EXAMPLES, Failed, HARNESS, SCHEDC, run, say
+from peers import PEERS, TOLERANCE
+from tools import BENCH, CACHE, EXAMPLES, Failed, HARNESS, SCHEDC, run, say
 
-# Largest difference between sums of thousands of floats in different orders.
-TOLERANCE = 1e-4
 # Samples per schedule in a first round that selects the finalists.
 ROUGHLY = 2
 
@@ -27,7 +27,7 @@ def processor(cpu):
 
 def timed(case, options):
     """A run with the points of all contenders: each has a schedule, threads, a batch, a time and a round."""
-    points = (of_schedules if "schedules" in case.spec else of_libraries)(case, options)
+    points = next((of for word, of in KINDS.items() if word in case.spec), of_libraries)(case, options)
     model = case.model
     return {"format": 1, "model": model.name, "fingerprint": model.fingerprint, "trees": model.trees,
             "features": model.features, "threads": max(case.threads), "cpu": processor(options.cpu),
@@ -78,8 +78,9 @@ def library(name):
 
 
 def peers(model, options):
-    """The harness's arguments for the peers of a model. Remarks say why others are left out."""
-    trainer, arguments = model.path.suffix, []
+    """The programs of the harness on a model, with their libraries and models; the trainer's is the first.
+    Remarks say why others are left out. Programs that Python calls load their models themselves."""
+    trainer, found = model.path.suffix, []
 
     def onnxruntime():
         return [library("onnxruntime/capi/libonnxruntime.so.*"), convert.to_onnx(model)]
@@ -89,22 +90,22 @@ def peers(model, options):
         return compiled and [compiled, "float64" if trainer == ".txt" else "float32"]
 
     known = [
-        ("xgboost", ".json", lambda: [library("xgboost/lib/libxgboost.so"), model.path]),
-        ("lightgbm", ".txt", lambda: [library("lightgbm/lib/lib_lightgbm.so"), model.path]),
-        ("onnxruntime", ".json .onnx", onnxruntime),
-        ("lleaves", ".txt", lambda: [convert.to_lleaves(model, options.compile_seconds)]),
-        ("tl2cgen", ".json .txt", tl2cgen),
+        ("xgboost", ["XGBoost"], lambda: [library("xgboost/lib/libxgboost.so"), model.path]),
+        ("lightgbm", ["LightGBM"], lambda: [library("lightgbm/lib/lib_lightgbm.so"), model.path]),
+        ("onnxruntime", ["XGBoost", None], onnxruntime),
+        ("lleaves", ["LightGBM"], lambda: [convert.to_lleaves(model, options.compile_seconds)]),
+        ("tl2cgen", ["XGBoost", "LightGBM"], tl2cgen),
     ]
-    trainers = {".json": "xgboost", ".txt": "lightgbm", ".onnx": "onnxruntime"}
-    for name, endings, words in known:
-        if trainer in endings.split() and name in [trainers[trainer], *options.peers.split(",")]:
+    for name, trainers, words in known:
+        own = name == (model.trainer or "onnxruntime").lower()
+        if model.trainer in trainers and (own or name in options.peers.split(",")):
             try:
-                found = words()
+                values = words()
             except Failed as error:
                 say(f"{model.name}: {name} is left out: {error}")
                 continue
-            arguments += [f"--{name}", *found] if found else []
-    return arguments
+            found += [[name, *map(str, values)]] if values else []
+    return found
 
 
 def of_libraries(case, options):
@@ -120,43 +121,56 @@ def of_libraries(case, options):
             for name, path in libraries.items():
                 size = path.stat().st_size
                 points += [point | {"round": turn, "bytes": size}
-                           for point in ways(case, name, harness(case, options, path))]
+                           for point in ways(case, name, contenders(case, options, path))]
     return points
 
 
-def harness(case, options, artefact):
-    """The harness's output by lines: the differences of margins, and the time of each way at each point."""
-    text = run([HARNESS, "--rows", case.model.rows, "--outputs", case.model.outputs, "--batches",
+def called(model, options):
+    """The programs that Python calls: those of the list that have no C interface here and read the model."""
+    listed = set(options.peers.split(",")) - {"lleaves"} | {"CatBoost"}
+    return [name for name, _, trainers, _ in PEERS if name in listed and model.trainer in trainers.split()]
+
+
+def contenders(case, options, artefact):
+    """The output of peers.py by lines: the differences of results, and the time of each way at each point."""
+    programs = [["schedc", str(artefact)], *case.peers]
+    text = run([sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", case.model.path, "--rows",
+                case.model.rows, "--artefact", artefact, "--harness", HARNESS, "--programs",
+                json.dumps(programs), "--peers", ",".join(called(case.model, options)), "--batches",
                 comma(case.batches), "--threads", comma(case.threads), "--repetitions", case.repetitions,
-                "--artefact", artefact, "--doubles", "yes" if getattr(options, "doubles", False) else "no",
+                "--work", convert.cached(case.model, ""), "--compile-seconds",
+                getattr(options, "compile_seconds", 0),
+                *(["--doubles"] if getattr(options, "doubles", False) else []),
                 # The only results of an ONNX model are its predictions.
-                "--values", "yes" if case.model.path.suffix == ".onnx" else "no", *case.peers])
+                *(["--kind", "predictions"] if case.model.path.suffix == ".onnx" else [])])
     return [json.loads(line) for line in text.splitlines()]
 
 
-def check_margins(model, lines):
-    """Programs with wrong margins; raises an error if schedc is among them."""
-    wrong = set()
+def check_results(model, lines):
+    """Prints how results compare, and raises an error if the trainer's differ from schedc's."""
+    trainer = model.trainer or "ONNX Runtime"
     for line in lines:
-        if "margins" not in line:
-            continue
-        share = f"{line['bit_equal']} of {line['margins']} margins bit-equal to the trainer's"
-        say(f"{model.name}: {line['who']}: {share}, largest relative difference "
-            f"{line['largest_relative_difference']:.2g}")
-        if not line["largest_relative_difference"] <= TOLERANCE:
-            wrong.add(line["who"])
-    if "schedc" in wrong:
-        raise Failed(f"the margins of {model.name} are wrong")
-    for who in wrong:
-        say(f"{model.name}: {who} is left out: its margins are wrong")
-    return wrong
+        who = line["who"]
+        if "margins" in line:
+            largest = line["largest_relative_difference"]
+            say(f"{model.name}: {who}: {line['bit_equal']} of {line['margins']} results bit-equal to "
+                f"schedc's, largest relative difference {largest:.2g}")
+            if not largest <= TOLERANCE:
+                if who == trainer:
+                    raise Failed(f"the margins of {model.name} are wrong")
+                say(f"{model.name}: {who} disagrees, and is left out")
+        elif "left_out" in line:
+            say(f"{model.name}: {who} is left out: {line['left_out']}")
+        elif "missing" in line:
+            say(f"{model.name}: {who} is not installed: {line['missing']}")
 
 
 def ways(case, name, lines):
     """Points with the best way of each program; those of schedc's library have the given name."""
-    best, wrong = {}, check_margins(case.model, lines)
+    check_results(case.model, lines)
+    best = {}
     for line in lines:
-        if "us_per_row" in line and line["who"] not in wrong:
+        if "us_per_row" in line:
             key = (line["threads"], line["batch"], line["who"])
             best[key] = min(line, best.get(key, line), key=lambda each: each["us_per_row"])
     for (threads, batch, who), line in best.items():
@@ -165,6 +179,31 @@ def ways(case, name, lines):
         yield {"schedule": name if who == "schedc" else who, "threads": threads, "batch": batch,
                "us_per_row": time, "ns_per_walk": time * 1e3 / case.model.trees, "rows_per_s": 1e6 / time,
                "spread": line["spread"], **({} if who == "schedc" else peer)}
+
+
+def of_footprint(case, options):
+    """What it takes to predict a first row, for schedc, its built library, the trainer and peers: the least of
+    several processes."""
+    model, points = case.model, []
+    with tempfile.TemporaryDirectory() as work:
+        library = Path(work) / "schedc.so"
+        run([SCHEDC, "build", model.path, "-o", library, "--cpu", options.cpu])
+        names = ["schedc", "built library", model.trainer, *called(model, options), "lleaves"]
+        for name, turn in itertools.product(dict.fromkeys(names), range(case.repetitions)):
+            built = ["--artefact", library] if name == "built library" else []
+            text = run([sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", model.path, "--rows",
+                        model.rows, "--cost", name, "--compile-seconds", options.compile_seconds, *built])
+            line = json.loads(text)
+            if "seconds" not in line:
+                say(f"{model.name}: {name} is left out: {line.get('left_out') or line.get('missing')}")
+                break
+            install = line["install"] or (Path(SCHEDC).stat().st_size if name == "schedc" else 0)
+            points.append({"schedule": name, "round": turn, **line, "install": install})
+    return points
+
+
+# The functions that time a case, by a word of its entry; other cases compare libraries.
+KINDS = {"schedules": of_schedules, "footprint": of_footprint}
 
 
 def comma(numbers):

@@ -30,8 +30,9 @@ def run(command, seconds=None):
     except subprocess.TimeoutExpired:
         raise Failed(f"{Path(words[0]).name} took more than {seconds:.0f} s") from None
     if done.returncode != 0:
-        # The first lines describe the error; the rest shows it.
-        reason = "\n  ".join(done.stderr.strip().splitlines()[:4])
+        # The first lines describe the error, or the last one.
+        lines = done.stderr.strip().splitlines()
+        reason = "\n  ".join(lines[:4] + lines[4:][-1:])
         raise Failed(f"{' '.join(words)}\n  {reason}")
     return done.stdout
 
@@ -39,7 +40,7 @@ def run(command, seconds=None):
 class Model:
     """A folder with a model and rows for it, `X_test.npy`."""
 
-    # Formats of XGBoost, LightGBM, and ONNX.
+    # Formats of XGBoost or CatBoost, LightGBM, and ONNX.
     FILES = ["model.json", "model.txt", "model.onnx"]
 
     def __init__(self, folder):
@@ -48,6 +49,7 @@ class Model:
         self.rows = folder / "X_test.npy"
         about = json.loads(run([SCHEDC, "inspect", self.path, "--json"]))
         self.trees = about["trees"]
+        self.trainer = about["trainer"]
         self.features = about["num_features"]
         self.outputs = about["num_margins"]
         self.fingerprint = about["fingerprint"]

@@ -14,8 +14,8 @@ const MOST_ROWS: u64 = 1 << 24;
 const MOST_SAMPLES: i64 = 1000;
 
 /// Options that do not apply to --prefixes, --ablate and --sweep.
-const NOT_OF_LEDGERS: [&str; 8] =
-    ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline"];
+const NOT_OF_LEDGERS: [&str; 9] =
+    ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline", "peers"];
 
 /// `schedc bench`
 #[derive(Debug, Args)]
@@ -25,10 +25,13 @@ Examples:
   schedc bench model.json -i rows.npy --save before.json
   schedc bench model.json -i rows.npy --compare before.json --exit-code
   schedc bench --load before.json --with peers.json --plot speed.svg
+  schedc bench model.json -i rows.npy --peers
   schedc bench model.json -s a.sched --prefixes --ablate
   schedc bench model.json -s a.sched --sweep ROWS --sweep 7:15=16,32,64
 Contenders take turns. Figures are medians; spreads are the quartiles around them; ratios are against \
-the first contender.")]
+the first contender.
+Environment:
+  PYTHON      the program that --peers runs [default: python3]")]
 pub struct Bench {
     /// The model
     #[arg(required_unless_present = "load")]
@@ -65,6 +68,10 @@ pub struct Bench {
     /// Also time the plain nest and schedc's choice; --prefixes, --ablate and --sweep always do
     #[arg(long, conflicts_with = "load")]
     pub baseline: bool,
+    /// Also time the other engines that Python has, on one thread, and draw all points in peers.svg, or the
+    /// file of --plot
+    #[arg(long, conflicts_with_all = ["load", "columns", "iterations"])]
+    pub peers: bool,
     /// Approximate time for each number of rows and threads, such as 500ms or 2s [default: 700ms with
     /// --prefixes, --ablate or --sweep; otherwise the time of all samples]
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "load")]

@@ -4,6 +4,7 @@ mod compare;
 mod kernels;
 mod ledger;
 mod ledger_table;
+mod peers;
 mod plot;
 mod race;
 mod run;
@@ -19,10 +20,16 @@ use schedc_data::write_atomically;
 use schedc_driver::Failure;
 use std::path::Path;
 
+/// The plot of `--peers`, unless `--plot` names another file.
+const PEERS_PLOT: &str = "peers.svg";
+
 /// Runs the command.
 pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     check_outputs(args)?;
     environment::check()?;
+    if args.peers {
+        peers::check()?;
+    }
     if args.is_ledger() {
         return print(&ledger::text(args, terminal)?);
     }
@@ -31,7 +38,13 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     let before = args.compare.as_deref().map(BenchRun::read).transpose()?;
     let measured = match (&args.load, &args.model) {
         (Some(path), _) => BenchRun::read(path)?,
-        (None, Some(model)) => race::measure(args, model, terminal)?,
+        (None, Some(model)) => {
+            let mut run = race::measure(args, model, terminal)?;
+            if args.peers {
+                peers::add(args, model, &mut run, terminal)?;
+            }
+            run
+        }
         (None, None) => {
             return Err(Failure::usage("there is nothing to time", "name a model, or a run with --load"));
         }
@@ -48,9 +61,12 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
         (Some(before), Some(path)) => Some(compare::changes(&shown, before, path)?),
         _ => None,
     };
-    if let Some(path) = &args.plot {
+    if let Some(path) = picture(args) {
         let picture = plot::svg(&shown);
         write_atomically(path, |out| out.write_all(picture.as_bytes()))?;
+        if args.plot.is_none() {
+            terminal.say(&format!("wrote {}", path.display()));
+        }
     }
     let text = match (args.json, &changes) {
         (true, Some(changes)) => compare::to_json(&shown, changes),
@@ -62,6 +78,11 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
     if args.exit_code && slower { Err(Failure::Findings) } else { Ok(()) }
 }
 
+/// The file of the plot, if there is one.
+fn picture(args: &Bench) -> Option<&Path> {
+    args.plot.as_deref().or_else(|| args.peers.then(|| Path::new(PEERS_PLOT)))
+}
+
 /// Refuses outputs that would overwrite inputs, before any time is spent.
 fn check_outputs(args: &Bench) -> Result<(), Failure> {
     let mut inputs: Vec<Option<&Path>> = vec![
@@ -71,7 +92,7 @@ fn check_outputs(args: &Bench) -> Result<(), Failure> {
         args.values.profile.as_deref(),
     ];
     inputs.extend(args.with.iter().chain(&args.schedules).map(|path| Some(path.as_path())));
-    for out in [&args.save, &args.plot].into_iter().flatten() {
+    for out in [args.save.as_deref(), picture(args)].into_iter().flatten() {
         keep(&inputs, out)?;
     }
     // A run may replace the saved run that it was compared with.

@@ -90,18 +90,27 @@ pub fn rows(model: &Model, given: &[Values]) -> Values {
     }
 }
 
-/// A temporary folder, which is removed when it is dropped.
-struct Folder(PathBuf);
+/// A temporary folder for the files of a script, which is removed when it is dropped.
+pub struct ScriptFolder(PathBuf);
 
-impl Folder {
-    fn new() -> Result<Folder, Failure> {
-        let path = std::env::temp_dir().join(format!("schedc-verify-{}", std::process::id()));
+impl ScriptFolder {
+    /// Makes a folder for a command of schedc.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn new(command: &str) -> Result<ScriptFolder, Failure> {
+        let path = std::env::temp_dir().join(format!("schedc-{command}-{}", std::process::id()));
         std::fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
-        Ok(Folder(path))
+        Ok(ScriptFolder(path))
+    }
+
+    /// The path of a file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
     }
 }
 
-impl Drop for Folder {
+impl Drop for ScriptFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -131,9 +140,8 @@ pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Fai
 /// When nobody knows what trained the model, Python or the library is missing, or the library fails.
 pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResults, TrainerError> {
     let library = library(model)?;
-    let folder = Folder::new()?;
-    let (script, file, result) =
-        (folder.0.join("trainer.py"), folder.0.join("rows.npy"), folder.0.join("result"));
+    let folder = ScriptFolder::new("verify")?;
+    let (script, file, result) = (folder.file("trainer.py"), folder.file("rows.npy"), folder.file("result"));
     write_atomically(&script, |out| out.write_all(SCRIPT.as_bytes())).map_err(Failure::from)?;
     write_rows(&file, rows, model.forest().num_features)?;
     let mut command = Command::new(python);
