@@ -186,7 +186,7 @@ def run_word(name, given):
         well = measure(name, options)
     for other, values in options.word.get("also", {}).items():
         well = run_word(other, given | values) and well
-    return (publish(options.out) and well) if name == "figures" else well
+    return well
 
 
 def main():
@@ -194,7 +194,9 @@ def main():
     for sentence in old_pins():
         say(f"bench: {sentence}")
     try:
-        return 0 if run_word(given.pop("command"), given) else 1
+        name = given.pop("command")
+        options, well = options_of(name, given), run_word(name, given)
+        return 0 if (publish(options.out) and well if options.publish else well) else 1
     except (Failed, OSError) as error:
         say(f"bench: {error}")
         return 1
