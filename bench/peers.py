@@ -79,6 +79,7 @@ def doubles(rows):
 
 
 def quiet(function, *arguments, **named):
+    """A call without warnings: old formats are no concern here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments, **named)
@@ -370,14 +371,6 @@ def old_pins(today=None):
                 yield f"the pin {package}=={version} is {age} months old: look for a newer release"
 
 
-def installed(package):
-    """The installed version of a package, or None."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def reason_of(error):
     """The first line of an error's text."""
     return ([*filter(None, map(str.strip, str(error).splitlines()))] or [type(error).__name__])[0][:200]
@@ -389,13 +382,12 @@ def remark(who, **facts):
 
 def loaded(name, package, load, model):
     """A peer with its model, or None and a remark."""
-    version = installed(package)
-    if version is None:
-        remark(name, missing=f"pip install {package}=={pins()[package][0]}")
-        return None
     try:
         with no_output():
             return load(model)
+    except ModuleNotFoundError:
+        remark(name, missing=f"pip install {package}=={pins()[package][0]}")
+        return None
     except Exception as error:  # any error of a peer leaves it out
         remark(name, left_out=reason_of(error))
         return None
@@ -466,8 +458,6 @@ def cost(name, options, rows):
     and installed."""
     package, load = next((peer[1:4:2] for peer in PEERS if peer[0] == name), (None, schedc))
     model = model_of(options, rows.itemsize)
-    if package and not installed(package):
-        return remark(name, missing=f"pip install {package}=={pins()[package][0]}")
     before, begun, compilers = status("VmRSS"), spent(), largest_child()
     try:
         with no_output():
@@ -475,6 +465,8 @@ def cost(name, options, rows):
                 model.artefact = build(options)
             program = load(model)
             program.results(rows[:1])
+    except ModuleNotFoundError:
+        return remark(name, missing=f"pip install {package}=={pins()[package][0]}")
     except Exception as error:  # any error of a peer leaves it out
         return remark(name, left_out=reason_of(error))
     seconds, own = spent() - begun, status("VmHWM") - before
@@ -487,10 +479,13 @@ def cost(name, options, rows):
 def install_size(package, seen=None):
     """Bytes of a package and of those that it needs, as far as they are installed."""
     seen = set() if seen is None else seen
-    if package.lower() in seen or not installed(package):
+    try:
+        found = importlib.metadata.distribution(package)
+    except importlib.metadata.PackageNotFoundError:
+        return 0
+    if package.lower() in seen:
         return 0
     seen.add(package.lower())
-    found = importlib.metadata.distribution(package)
     own = sum(path.stat().st_size for path in map(found.locate_file, found.files or []) if path.is_file())
     needed = [re.match(r"[\w.-]+", word)[0] for word in found.requires or [] if "extra ==" not in word]
     return own + sum(install_size(name, seen) for name in needed)
@@ -509,7 +504,8 @@ def model_of(options, element):
     text = subprocess.run([options.schedc, "inspect", options.model, "--json"], check=True,
                           capture_output=True, text=True).stdout
     about = json.loads(text)
-    return SimpleNamespace(path=options.model, trainer=about["trainer"], outputs=about["num_margins"],
+    trainer = "ONNX" if options.model.suffix == ".onnx" else about["trainer"] or ""
+    return SimpleNamespace(path=options.model, trainer=trainer, outputs=about["num_margins"],
                            features=about["num_features"], base=about["base"], work=options.work,
                            seconds=options.compile_seconds, artefact=options.artefact, element=element,
                            threads=1)
