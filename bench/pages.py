@@ -67,7 +67,8 @@ def best_of(figures):
              "|---|---|---|---|---|---|"]
     for model, found in points.items():
         if model in README_MODELS:
-            cells = [" / ".join(point[key] for point in found) for key in keys]
+            cells = [[point[key] for point in found] for key in keys]
+            cells = [" / ".join(cell if len(set(cell)) > 1 else cell[:1]) for cell in cells]
             lines.append(f"| {figures['about'][model]} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + f"\n\n{figures['as_of']}, {figures['machine']}.\n"
 
