@@ -249,7 +249,7 @@ def hessboost(model):
     program = Program("hessboost").way(
         "predict", lambda rows: made.predict(rows, output_margin=True, validate_features=False)
     ).way("predict_row", lambda row: made.predict_row(row, output_margin=True, out=out),
-          lambda rows: rows[0], most_rows=1)
+          lambda rows: rows[0], row_limit=1)
     program.size = lambda: len(made.save_raw("binary"))
     return program
 

@@ -182,8 +182,8 @@ def ways(case, name, lines):
 
 
 def of_footprint(case, options):
-    """What it takes to predict a first row, for schedc, its built library, the trainer and peers: the least of
-    several processes."""
+    """Time, memory and sizes for the first prediction of schedc, of its built library, the trainer and peers.
+    Each repetition is a process."""
     model, points = case.model, []
     with tempfile.TemporaryDirectory() as work:
         library = Path(work) / "schedc.so"
@@ -191,8 +191,9 @@ def of_footprint(case, options):
         names = ["schedc", "built library", model.trainer, *called(model, options), "lleaves"]
         for name, turn in itertools.product(dict.fromkeys(names), range(case.repetitions)):
             built = ["--artefact", library] if name == "built library" else []
-            text = run([sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", model.path, "--rows",
-                        model.rows, "--cost", name, "--compile-seconds", options.compile_seconds, *built])
+            text = run([sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", model.path,
+                        "--rows", model.rows, "--cost", name, "--compile-seconds", options.compile_seconds,
+                        *built])
             line = json.loads(text)
             if "seconds" not in line:
                 say(f"{model.name}: {name} is left out: {line.get('left_out') or line.get('missing')}")

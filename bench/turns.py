@@ -66,15 +66,15 @@ def quantile(samples, share):
 class Program:
     """A program with its model, whose results are `margins`, `predictions` or `probabilities`. Each way has a
     name, a function of the rows of a call, and a conversion of these rows, which is not measured, or None.
-    The results of the first way are compared. `most_rows` limits the calls of a way. `size` may return the
+    The results of the first way are compared. `row_limit` limits the calls of a way. `size` may return the
     bytes of what is loaded, if that is not the model's file."""
 
     def __init__(self, name, kind="margins"):
         self.name, self.kind, self.known, self.size = name, kind, [], None
 
-    def way(self, name, call, convert=None, most_rows=None, single=True):
+    def way(self, name, call, convert=None, row_limit=None, single=True):
         """Adds a way; returns the program."""
-        self.known.append((name, call, convert, most_rows, single))
+        self.known.append((name, call, convert, row_limit, single))
         return self
 
     def results(self, rows):
@@ -84,8 +84,8 @@ class Program:
 
     def ways(self, rows, batch, threads):
         """The contenders for calls of `batch` rows."""
-        for name, call, convert, most_rows, single in self.known:
-            if most_rows and batch > most_rows:
+        for name, call, convert, row_limit, single in self.known:
+            if row_limit and batch > row_limit:
                 continue
             count = len(rows) // batch
             given = [rows[at * batch:(at + 1) * batch]

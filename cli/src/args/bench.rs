@@ -30,6 +30,7 @@ Examples:
   schedc bench model.json -s a.sched --sweep ROWS --sweep 7:15=16,32,64
 Contenders take turns. Figures are medians; spreads are the quartiles around them; ratios are against \
 the first contender.
+
 Environment:
   PYTHON      the program that --peers runs [default: python3]")]
 pub struct Bench {
