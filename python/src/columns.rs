@@ -1,6 +1,8 @@
 //! Columns from Python: arrays of one dimension, each with an optional validity bitmap.
 
-use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{
+    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sched_library::{ColumnType, RawColumn};
@@ -44,7 +46,11 @@ impl<'py> Columns<'py> {
 }
 
 impl ColumnBuffers<'_> {
-    fn column(&self, rows: usize) -> PyResult<RawColumn> {
+    /// The column in the form of the C interface.
+    ///
+    /// # Errors
+    /// An array has fewer than `rows` values, or its type is not supported for rows.
+    pub fn column(&self, rows: usize) -> PyResult<RawColumn> {
         let ColumnBuffers(values, validity, validity_offset, dictionary, first_bit) = self;
         if values.ndim() != 1 {
             return Err(PyValueError::new_err("a column is an array of one dimension"));
@@ -95,23 +101,40 @@ fn packed<T: numpy::Element>(array: &Bound<'_, PyArray1<T>>) -> PyResult<()> {
 
 /// The address of an array's first element, and the type of its elements.
 fn start_of(values: &Bound<'_, PyUntypedArray>) -> PyResult<(*const c_void, ColumnType)> {
-    fn start<T: numpy::Element>(values: &Bound<'_, PyUntypedArray>) -> Option<*const c_void> {
-        values.cast::<PyArray1<T>>().ok().map(|array| array.data().cast_const().cast())
-    }
-    let found = None
-        .or_else(|| Some((start::<f32>(values)?, ColumnType::F32)))
-        .or_else(|| Some((start::<f64>(values)?, ColumnType::F64)))
-        .or_else(|| Some((start::<i8>(values)?, ColumnType::I8)))
-        .or_else(|| Some((start::<i16>(values)?, ColumnType::I16)))
-        .or_else(|| Some((start::<i32>(values)?, ColumnType::I32)))
-        .or_else(|| Some((start::<i64>(values)?, ColumnType::I64)))
-        .or_else(|| Some((start::<u8>(values)?, ColumnType::U8)))
-        .or_else(|| Some((start::<u16>(values)?, ColumnType::U16)))
-        .or_else(|| Some((start::<u32>(values)?, ColumnType::U32)))
-        .or_else(|| Some((start::<u64>(values)?, ColumnType::U64)))
-        .or_else(|| Some((start::<bool>(values)?, ColumnType::Bool)));
-    found.ok_or_else(|| {
+    let Some(kind) = kind_of_elements(values) else {
         let element = values.dtype();
-        PyTypeError::new_err(format!("columns hold values of type {element}; pass numbers or booleans"))
+        return Err(PyTypeError::new_err(format!(
+            "columns hold values of type {element}; pass numbers or booleans"
+        )));
+    };
+    Ok((start(values), kind))
+}
+
+/// The address of an array's first element.
+pub fn start(values: &Bound<'_, PyUntypedArray>) -> *const c_void {
+    // SAFETY: an array of NumPy has this structure.
+    unsafe { (*values.as_array_ptr()).fields.data.cast_const().cast() }
+}
+
+/// The type of an array's elements, if a library reads it: numbers of at most 64 bits in the machine's order
+/// of bytes, and truth values.
+pub fn kind_of_elements(values: &Bound<'_, PyUntypedArray>) -> Option<ColumnType> {
+    let element = values.dtype();
+    if element.byteorder() == b'>' {
+        return None;
+    }
+    Some(match (element.kind(), element.itemsize()) {
+        (b'f', 4) => ColumnType::F32,
+        (b'f', 8) => ColumnType::F64,
+        (b'i', 1) => ColumnType::I8,
+        (b'i', 2) => ColumnType::I16,
+        (b'i', 4) => ColumnType::I32,
+        (b'i', 8) => ColumnType::I64,
+        (b'u', 1) => ColumnType::U8,
+        (b'u', 2) => ColumnType::U16,
+        (b'u', 4) => ColumnType::U32,
+        (b'u', 8) => ColumnType::U64,
+        (b'b', 1) => ColumnType::Bool,
+        _ => return None,
     })
 }

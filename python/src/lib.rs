@@ -1,7 +1,9 @@
 //! The native part of the Python packages: calls libraries of `schedc build` on arrays.
 
+mod arrow;
 mod categories;
 mod columns;
+mod frames;
 mod library;
 mod model;
 mod rows;
@@ -22,6 +24,8 @@ mod _native {
     use super::SchedcError;
     #[pymodule_export]
     use super::categories::Categories;
+    #[pymodule_export]
+    use super::frames::Lookup;
     #[pymodule_export]
     use super::model::{Model, load};
 }

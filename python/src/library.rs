@@ -114,6 +114,20 @@ impl Library {
         Ok(bytes)
     }
 
+    /// The content of the section of this name; None if there is none.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn section(&self, name: &str) -> std::io::Result<Option<Vec<u8>>> {
+        let Ok(mut stream) = ElfStream::<AnyEndian, _>::open_stream(self.file.try_clone()?) else {
+            return Ok(None);
+        };
+        let Ok(Some(header)) = stream.section_header_by_name(name).map(Option::<&_>::copied) else {
+            return Ok(None);
+        };
+        Ok(stream.section_data(&header).ok().map(|(content, _)| content.to_vec()))
+    }
+
     /// Makes a call.
     ///
     /// # Errors

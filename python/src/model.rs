@@ -1,14 +1,20 @@
 //! A model that predicts.
 
 use crate::SchedcError;
+use crate::arrow::Stream;
 use crate::columns::{ColumnBuffers, Columns};
-use crate::library::{CallOptions, Input, Library};
+use crate::frames::{
+    Block, Lookup, Places, as_packed_row, columns_of_batch, columns_of_blocks, plan_of_stream, rounded,
+    values_of_records,
+};
+use crate::library::{CallOptions, Input, Library, RowSlice};
 use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use sched_library::{Dtype, Kind};
+use pyo3::types::{PyBytes, PyList, PyString};
+use sched_library::{ColumnType, Dtype, Kind, RawColumn};
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::ptr;
@@ -110,6 +116,113 @@ impl Model {
         self.call(py, Input::Columns { columns: &columns.all, count: rows }, shape, out)
     }
 
+    /// Predicts rows in blocks of pandas: arrays of two dimensions, whose first axis is the columns.
+    /// `block_of` and `position_of` have the place of each feature. None if the library cannot read them.
+    #[pyo3(signature = (
+        blocks, block_of, position_of, rows, /, output = "value", *, single = false, out = None, threads = 0,
+        base_margin = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    fn predict_blocks<'py>(
+        &self,
+        py: Python<'py>,
+        blocks: Vec<Block<'py>>,
+        block_of: Bound<'py, PyArray1<i64>>,
+        position_of: Bound<'py, PyArray1<i64>>,
+        rows: usize,
+        output: &str,
+        single: bool,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: i32,
+        base_margin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let shape = CallShape { kind: kind_of(output)?, rows, threads, base_margin };
+        let places = Places { blocks: block_of, positions: position_of };
+        match columns_of_blocks(&blocks, &places, rows) {
+            Some(columns) => self.call_columns(py, columns, single, shape, out).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Predicts the rows of an Arrow stream. `given` has columns of features that replace the stream's. None
+    /// if the library cannot read the stream's columns; the stream is consumed then, too.
+    #[pyo3(signature = (
+        capsule, lookup, rows, given, /, output = "value", *, single = false, out = None, threads = 0,
+        base_margin = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    fn predict_stream<'py>(
+        &self,
+        py: Python<'py>,
+        capsule: &Bound<'py, PyAny>,
+        lookup: &Lookup,
+        rows: usize,
+        given: HashMap<usize, ColumnBuffers<'py>>,
+        output: &str,
+        single: bool,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: i32,
+        base_margin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut stream = Stream::of(capsule)?;
+        let Some(plan) = plan_of_stream(&stream, lookup, &given) else { return Ok(None) };
+        let Some(batch) = stream.next()? else { return Ok(None) };
+        // Tables of several batches are joined by their own library.
+        if batch.rows() != rows {
+            return Ok(None);
+        }
+        let Some(mut columns) = columns_of_batch(&batch, &plan) else { return Ok(None) };
+        for (feature, column) in &given {
+            if let Some(place) = columns.get_mut(*feature) {
+                *place = column.column(rows)?;
+            }
+        }
+        let shape = CallShape { kind: kind_of(output)?, rows, threads, base_margin };
+        self.call_columns(py, columns, single, shape, out).map(Some)
+    }
+
+    /// Predicts records: dicts from names to numbers, truth values or None, which is a missing value. `wanted`
+    /// has the name of each feature, None for an absent one. A name that only some records lack is a missing
+    /// value in them. `given` has columns of features that replace the records'. None if a name is in no
+    /// record, or a value is something else.
+    #[pyo3(signature = (
+        records, wanted, given, /, output = "value", *, single = false, out = None, threads = 0,
+        base_margin = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    fn predict_records<'py>(
+        &self,
+        py: Python<'py>,
+        records: &Bound<'py, PyList>,
+        wanted: Vec<Option<Bound<'py, PyString>>>,
+        given: HashMap<usize, ColumnBuffers<'py>>,
+        output: &str,
+        single: bool,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: i32,
+        base_margin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (features, rows) = (wanted.len(), records.len());
+        let names: Vec<Option<&Bound<'py, PyString>>> = wanted.iter().enumerate().map(|(feature, name)| {
+            name.as_ref().filter(|_| !given.contains_key(&feature))
+        }).collect();
+        let Some(values) = values_of_records(records, &names)? else { return Ok(None) };
+        let stride = if rows <= 1 { 0 } else { 8 * features as i64 };
+        let column = |feature: usize| match (given.get(&feature), &wanted[feature]) {
+            (Some(column), _) => column.column(rows),
+            (None, None) => Ok(RawColumn::ABSENT),
+            _ => Ok(RawColumn::of(values.as_ptr().wrapping_add(feature).cast(), ColumnType::F64, stride)),
+        };
+        let columns = (0..features).map(column).collect::<PyResult<Vec<_>>>()?;
+        let shape = CallShape { kind: kind_of(output)?, rows, threads, base_margin };
+        self.call_columns(py, columns, single, shape, out).map(Some)
+    }
+
+    /// The content of a section of the library's file; None if it has no section of this name.
+    fn section<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        Ok(self.library.section(name)?.map(|content| PyBytes::new(py, &content)))
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let load = py.import("schedc_runtime")?.getattr("load")?;
         Ok((load, (PyBytes::new(py, &self.library.bytes()?),)))
@@ -142,6 +255,27 @@ struct Pointers<'a>(Input<'a>, CallOptions);
 unsafe impl Send for Pointers<'_> {}
 
 impl Model {
+    /// Makes a call on columns. A single row that lies packed is read as a row. With `single`, doubles and
+    /// integers are rounded to single precision first.
+    fn call_columns<'py>(
+        &self,
+        py: Python<'py>,
+        mut columns: Vec<RawColumn>,
+        single: bool,
+        shape: CallShape<'_, 'py>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _rounded = if single { rounded(&mut columns, shape.rows) } else { Vec::new() };
+        if shape.rows == 1
+            && columns.len() == self.library.loaded.num_features()
+            && let Some((start, element)) = as_packed_row(&columns)
+        {
+            let slice = RowSlice { start, count: 1, stride: columns.len(), element };
+            return self.call(py, Input::Rows(slice), shape, out);
+        }
+        self.call(py, Input::Columns { columns: &columns, count: shape.rows }, shape, out)
+    }
+
     /// Makes the call, into `out` or a new array.
     fn call<'py>(
         &self,

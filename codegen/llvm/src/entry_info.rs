@@ -33,7 +33,13 @@ pub struct EntryInfo {
     pub missing: Option<f64>,
     /// Initial values of the margins, for kernels that add to their output.
     pub base: Option<Vec<f64>>,
+    /// JSON text about the object that was compiled, for the package that compiled it: the content of the
+    /// section [`OBJECT_SECTION`]. No function of the library returns it. Empty: no section.
+    pub object: String,
 }
+
+/// Name of the section with [`EntryInfo::object`].
+pub const OBJECT_SECTION: &str = ".schedc.object";
 
 /// Addresses of a model's data.
 #[derive(Clone, Copy)]

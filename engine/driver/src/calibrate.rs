@@ -219,6 +219,7 @@ fn compiled(module: &Module, cpu: Cpu, features: i32) -> Result<Jit, Failure> {
         categories: Vec::new(),
         missing: None,
         base: None,
+        object: String::new(),
     };
     Ok(Jit::compile(module, cpu, &about, &[KernelKind::Raw])?)
 }

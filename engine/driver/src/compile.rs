@@ -212,6 +212,7 @@ pub fn entry_info(
         categories: categories::for_c(forest),
         missing: rules.missing,
         base: rules.base_margin.then(|| forest.base.clone()),
+        object: String::new(),
     }
 }
 

@@ -12,8 +12,10 @@ from . import _native
 from .answers import Answers
 from .checking import check_answers, is_checked
 from .findings import refused
+from .meaning import Meaning
 from .model import Code, Model, Output, Recipe
-from .origin import Origin, origin_of
+from .origin import Origin, is_read, origin_of
+from .parts import searched
 from .schedule import schedule_text, values_of
 
 
@@ -68,6 +70,8 @@ def compile(
     compiled model and its object predict different values.
 
     """
+    chosen = searched(model)
+    model = chosen if is_read(chosen) else model
     origin = origin_of(model)
     if missing is not None:
         origin = replace(origin, missing=missing)
@@ -87,14 +91,14 @@ def compile(
         batch_size=batch_size,
         **_lock_of(model, schedule, lock, locked, frozen),
     )
-    made = _made(origin, recipe, probes=check and is_checked(origin))
+    asked = origin
+    if output is not None:
+        asked = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
+    made = _made(asked, recipe, probes=check and is_checked(origin))
     compiled = Model(_code(made), origin, recipe)
     if made.probes is not None:
         check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
-    if output is not None:
-        origin = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
-        compiled = Model(_code(made), origin, recipe)
-    return compiled
+    return compiled if output is None else Model(_code(made), asked, recipe)
 
 
 def _lock_of(
@@ -149,6 +153,7 @@ def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artef
             frozen=recipe.frozen,
             encoded=list(origin.encoded),
             probes=probes,
+            object=Meaning.of(origin).text(),
         )
     except _native.Refused as error:
         raise refused(error) from None
@@ -160,8 +165,8 @@ def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artef
 def load(library: str | PathLike[str] | bytes) -> Model:
     """Loads a library that :meth:`Model.save` or ``schedc build`` wrote, from its path or its bytes.
 
-    Its ``predict`` is the main call of the model's trainer, since a library does not record which object was
-    compiled. Loading a library runs its code, so load only trusted ones. Raises OSError if it is not a
+    A library that :meth:`Model.save` wrote predicts as the saved model did. ``predict`` of one by ``schedc
+    build`` is the main call of the model's trainer. Loading a library runs its code, so load only trusted ones. Raises OSError if it is not a
     library.
 
     """

@@ -40,6 +40,7 @@ def build(
     frozen: bool = True,
     encoded: list[tuple[int, list[int] | list[str]]] = ...,
     probes: bool = False,
+    object: str = "",
 ) -> Artefact:
     """Compiles the bytes of a model's file to a shared library."""
 

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -15,15 +16,30 @@ from typing import Any, Literal, NamedTuple
 import numpy
 import schedc_runtime
 from schedc_runtime import BatchPredictor
-from schedc_runtime.batch import column_names, renamed
+from schedc_runtime.batch import column_names, is_frame, renamed
 
 from .answers import Answers, Array, Isolation, two_columns
+from .elsewhere import no_attribute, output_of
+from .estimator import Estimator
 from .findings import Findings
+from .meaning import SECTION, Meaning
 from .origin import Origin
 from .schedule import Schedule
 from .sparse import is_sparse, predict_sparse
 
 Output = Literal["value", "raw", "class", "leaf"]
+
+#: Endings of files that are no libraries.
+_OTHER_FILES = {
+    ".json", ".ubj", ".deprecated", ".txt", ".cbm", ".onnx", ".tl", ".pkl", ".pickle", ".joblib", ".model", ".csv",
+    ".parquet", ".npy", ".npz", ".h", ".sched", ".toml", ".yaml", ".yml", ".zip", ".md", ".py",
+}
+
+#: The options of predictions that are about the columns of tables.
+_OF_COLUMNS = ("columns", "by_position", "unseen", "categories")
+
+#: Trainers whose objects take the columns of tables in their order if they were trained without names.
+_TAKE_POSITIONS = ("XGBoost", "LightGBM", "CatBoost", "scikit-learn")
 
 
 class Recipe(NamedTuple):
@@ -51,7 +67,7 @@ class Code(NamedTuple):
     findings: tuple[str, str, str] = ("[]", "", "")
 
 
-class Model:
+class Model(Estimator):
     """A compiled model. Several threads may call it at the same time; calls release the interpreter's lock.
 
     Rows are an array of two dimensions in any order, a table (a DataFrame of pandas or Polars, a Table or
@@ -66,19 +82,23 @@ class Model:
 
     def __init__(self, code: Code, origin: Origin | None, recipe: Recipe | None) -> None:
         self._code, self._origin, self._recipe = code, origin, recipe
-        self._answers = origin.answers if origin is not None else Answers()
-        self._single = origin is not None and origin.single
-        self._by_position = origin is not None and origin.by_position
-        self._names = origin.names if origin is not None else None
+        self._native = schedc_runtime.load(code.library)
+        meaning = Meaning.of(origin) if origin is not None else Meaning.read(self._native.section(SECTION))
+        self._meaning = meaning or Meaning()
         self._set_up()
 
     def _set_up(self) -> None:
-        self._native = schedc_runtime.load(self._code.library)
-        naming = (self.info["model"].get("categories") or {}).get("naming", [])
+        meaning, about = self._meaning, self.info["model"]
+        self._answers, self._single, self._names = meaning.answers, meaning.single, meaning.names
+        nameless = meaning.names is None and self._native.feature_names is None
+        self._by_position = meaning.by_position or (nameless and about.get("trainer") in _TAKE_POSITIONS)
+        naming = (about.get("categories") or {}).get("naming", [])
         # CatBoost also accepts names in arrays.
         self._names_in_arrays = "spelled" in naming
         self._variants: dict[tuple[str, bool], Model] = {}
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
+        # The predictors of frames in calls without options for columns, by output and by position or name.
+        self._usual: dict[tuple[str, bool], BatchPredictor] = {}
         self._lock = threading.Lock()
 
     # Properties of the model.
@@ -162,6 +182,7 @@ class Model:
         by_position: bool | None = None,
         unseen: Literal["error", "missing", "other"] | None = None,
         categories: Literal["names", "codes"] | None = None,
+        **others: Any,
     ) -> Array:
         """Predicts rows. The result equals the object's own ``predict`` in shape, type and value.
 
@@ -178,15 +199,26 @@ class Model:
         numbers where categories have names: ``"names"`` or ``"codes"``, by default names in tables and codes
         in arrays.
 
-        Raises ValueError for rows that do not fit the model, TypeError for objects that are no rows, and
-        SchedcError if the library refuses the call.
+        XGBoost's ``output_margin=True``, LightGBM's ``raw_score=True`` and CatBoost's ``prediction_type`` select
+        an output, too.
+
+        Raises ValueError for rows that do not fit the model, TypeError for objects that are no rows and for
+        other options of trainers, and SchedcError if the library refuses the call.
 
         """
+        if others:
+            wanted = output_of(others)
+            more = {"base_margin": base_margin, "threads": threads, "iteration_range": iteration_range,
+                    "columns": columns, "by_position": by_position, "unseen": unseen, "categories": categories}
+            if wanted in ("predict_proba", "leaf"):
+                found = self.apply(X, **more) if wanted == "leaf" else self.predict_proba(X, **more)
+                return found if out is None else _put(found, out)
+            return self.predict(X, output="raw" if wanted == "raw" else output, out=out, **more)
         if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not self._single:
-            wanted: Any = self._answers.output if output is None else output
+            kind: Any = self._answers.output if output is None else output
             plain = not self._names_in_arrays and categories is None
             if plain and (output is not None or type(self._answers) is Answers):
-                return self._native.predict(X, wanted, out=out, threads=threads)
+                return self._native.predict(X, kind, out=out, threads=threads)
         model = self._variant(iteration_range, base_margin is not None)
         more = {
             "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position,
@@ -215,6 +247,12 @@ class Model:
         else:
             answer = self._answers.predict_proba(lambda kind: model._call(X, kind, None, options))
         return answer if out is None else _put(answer, out)
+
+    def predict_log_proba(self, X: Any, **more: Any) -> Array:
+        """The logarithm of :meth:`predict_proba`."""
+        with numpy.errstate(divide="ignore"):
+            logarithms: Array = numpy.log(self.predict_proba(X, **more))
+        return logarithms
 
     def apply(self, X: Any, **more: Any) -> Array:
         """The leaf that each tree reaches, in the trainer's numbering, with one column per tree."""
@@ -247,17 +285,23 @@ class Model:
             "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
             "categories": None,
         }
-        unknown = next((name for name in more if name not in known), None)
-        if unknown is not None:
-            raise TypeError(f"predictions take no argument {unknown!r}")
-        return {**known, **more}
+        others = {name: value for name, value in more.items() if name not in known}
+        if others and output_of(others) is not None:
+            raise TypeError("predict alone takes options that select an output")
+        return {**known, **{name: value for name, value in more.items() if name in known}}
 
     def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
         """One call of the library."""
         plain = {"threads": more["threads"], "base_margin": more["base_margin"]}
+        if is_frame(X) and all(more[name] is None for name in _OF_COLUMNS):
+            predictor = self._usual.get((output, self._takes_positions(X)))
+            if predictor is not None:
+                found = predictor._numbers_of_frame(X, {**plain, "out": out}, self._single)
+                if found is not None:
+                    return found
         if is_sparse(X):
             return predict_sparse(self._native, X, output, self.info["model"], self._single, out, plain)
-        if isinstance(X, (list, tuple)):
+        if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], Mapping)):
             # NumPy turns a list that mixes numbers and texts into texts.
             X = numpy.asarray(X) if numpy.asarray(X).dtype.kind in "fiub" else numpy.asarray(X, dtype=object)
         plain_array = isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None
@@ -271,9 +315,9 @@ class Model:
         """The lookup of features in tables, by the caller's names or the model's. A model trained without
         names takes columns in their order, unless the table has all the generated names of its file."""
         columns, by_position = more["columns"], more["by_position"]
+        is_usual = all(more[name] is None for name in _OF_COLUMNS)
         if columns is None and by_position is None:
-            known = self._names or self._native.feature_names
-            by_position = self._by_position and not (known and set(known) <= set(column_names(X)))
+            by_position = self._takes_positions(X)
         is_array = isinstance(X, numpy.ndarray)
         if columns is None and not by_position and not is_array:
             columns = self._names
@@ -288,7 +332,16 @@ class Model:
                     categories=more["categories"],
                 )
                 self._predictors[key] = found
+            if is_usual and not is_array:
+                self._usual[output, bool(by_position)] = found
             return found
+
+    def _takes_positions(self, X: Any) -> bool:
+        """Whether the columns of a table count in their order, if the caller does not say."""
+        if not self._by_position:
+            return False
+        known = self._names or self._native.feature_names
+        return not (known and set(known) <= set(column_names(X)))
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
         """The same model compiled for other iterations, or for calls with a base margin."""
@@ -325,8 +378,23 @@ class Model:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the shared library, for :func:`schedc.load`, ``schedc_runtime`` and C programs. An existing
-        file is replaced atomically."""
+        file is replaced atomically.
+
+        Raises ValueError for a name that ends like a model's or a table's file, such as ``.json``. Warns if
+        the library cannot keep the labels of the classes.
+        """
         place = Path(path)
+        if place.suffix.lower() in _OTHER_FILES:
+            raise ValueError(
+                f"{place} would be a shared library under the name of another kind of file: name it "
+                f"{place.with_suffix('.so')}; the object that was compiled saves the model itself"
+            )
+        if self._origin is not None and not Meaning.of(self._origin).text():
+            warnings.warn(
+                "the labels of the classes are neither numbers nor texts, and are not in the file: the loaded "
+                "model predicts like its file's main call; a pickle keeps them",
+                stacklevel=2,
+            )
         beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777)
         try:
@@ -344,64 +412,18 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         # The model's own bytes are left out: the library contains the code.
-        return {
-            "code": self._code, "answers": self._answers, "single": self._single,
-            "by_position": self._by_position,
-            "names": self._names,
-        }
+        return {"code": self._code, "meaning": self._meaning}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._code, self._origin, self._recipe = Code(*state["code"]), None, None
-        self._answers, self._single = state["answers"], state["single"]
-        self._by_position, self._names = state["by_position"], state["names"]
+        self._meaning = state["meaning"]
+        self._native = schedc_runtime.load(self._code.library)
         self._set_up()
 
-    # The interface of scikit-learn's estimators.
-
-    def fit(self, X: Any = None, y: Any = None, **_: Any) -> Model:
-        """Returns the model itself, which is fitted already."""
-        return self
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Returns no parameters: all options are fixed at compilation."""
-        return {}
-
-    def set_params(self, **params: Any) -> Model:
-        """Returns the model itself. Raises ValueError for any parameter."""
-        if params:
-            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}; compile the model "
-                             "again")
-        return self
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy for a classifier with labels, otherwise the coefficient of determination; needs
-        scikit-learn."""
-        from sklearn.metrics import accuracy_score, r2_score
-
-        measure = accuracy_score if self._answers.kind == "classifier" else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
-    def __sklearn_clone__(self) -> Model:
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    @property
-    def _estimator_type(self) -> str:
-        return self._answers.kind
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
-
-        kind = self._answers.kind
-        return Tags(
-            estimator_type=kind,
-            target_tags=TargetTags(required=False),
-            classifier_tags=ClassifierTags() if kind == "classifier" else None,
-            regressor_tags=RegressorTags() if kind == "regressor" else None,
-            input_tags=InputTags(allow_nan=True, sparse=True),
-        )
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise AttributeError(no_attribute(name))
 
     def __repr__(self) -> str:
         about = self.info

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from .answers import Answers, Array, ByClass, ByHalf, ByMargin, Classifier, Isolation, OneClass, Staged
+from .parts import advice
 
 #: The first release of Treelite whose importer of scikit-learn's forests keeps the side of missing values,
 #: and the exponential of histogram gradient boosting.
@@ -57,11 +58,13 @@ def origin_of(model: Any) -> Origin:
         return Origin(bytes(model))
     if isinstance(model, (str, os.PathLike)):
         return Origin(Path(model).read_bytes(), name=os.fspath(model))
-    for kind in type(model).__mro__:
-        reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
-        if reader is not None:
-            _check_fitted(model)
-            return reader(model)
+    reader = _reader_of(model)
+    if reader is not None:
+        _check_fitted(model)
+        return reader(model)
+    made_of = advice(model, is_read)
+    if made_of is not None:
+        raise TypeError(made_of)
     raise TypeError(
         f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path "
         "or the bytes of a "
@@ -69,6 +72,17 @@ def origin_of(model: Any) -> Origin:
         "model of ONNX "
         "or Treelite"
     )
+
+
+def _reader_of(model: Any) -> Callable[[Any], Origin] | None:
+    """The function that reads an object; None if it is no model."""
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__)
+    return next((_READERS[kind] for kind in kinds if kind in _READERS), None)
+
+
+def is_read(model: Any) -> bool:
+    """Whether an object is of a kind that schedc compiles."""
+    return _reader_of(model) is not None
 
 
 def _check_fitted(model: Any) -> None:
@@ -88,6 +102,7 @@ def model_bytes(model: Any) -> bytes:
 def _xgboost_booster(model: Any, **more: Any) -> Origin:
     more.setdefault("answers", Answers(leaves="float32"))
     more.setdefault("family", "Booster of XGBoost")
+    more.setdefault("by_position", model.feature_names is None)
     return Origin(bytes(model.save_raw("ubj")), name="the Booster", **more)
 
 

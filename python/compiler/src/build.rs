@@ -85,6 +85,7 @@ struct BuildOptions<'a> {
     encoded: Vec<EncodedFeature>,
     probes: bool,
     names: Vec<String>,
+    object: String,
 }
 
 /// Compiles the bytes of a model's file to a shared library for the given processors.
@@ -93,12 +94,13 @@ struct BuildOptions<'a> {
 /// also the path from which the lock is found, unless the build is `frozen`. `encoded` has, by feature, the
 /// categories that scikit-learn encodes before the trees. `probes` requests rows for a comparison of
 /// predictions. `as_release` is the release whose reading of the file counts, by default the one that saved
-/// it. `feature_names` are the object's, for files without names.
+/// it. `feature_names` are the object's, for files without names. `object` is JSON text about the object, for a
+/// section of the library.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both",
     missing = None, base_margin = false, iterations = "all", lock = None, locked = false, frozen = true,
-    encoded = vec![], probes = false, as_release = None, feature_names = vec![]
+    encoded = vec![], probes = false, as_release = None, feature_names = vec![], object = String::new()
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub fn build(
@@ -119,6 +121,7 @@ pub fn build(
     probes: bool,
     as_release: Option<&str>,
     feature_names: Vec<String>,
+    object: String,
 ) -> PyResult<Artefact> {
     let options = BuildOptions {
         model,
@@ -136,6 +139,7 @@ pub fn build(
         encoded: encoded.into_iter().map(|(feature, known)| known.of_feature(feature)).collect(),
         probes,
         names: feature_names,
+        object,
     };
     let built = py.detach(|| {
         let keeper = Keeper::default();
@@ -182,6 +186,7 @@ fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure
         encoded,
         probes,
         names,
+        object,
     } = options;
     let values = values.checked()?;
     let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
@@ -211,7 +216,8 @@ fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure
         }
     };
     let mut job = Job { model, source };
-    let made = versions(&mut job, &values, &Served { cpus, rows, rules }, keeper)?;
+    let mut made = versions(&mut job, &values, &Served { cpus, rows, rules }, keeper)?;
+    made.iter_mut().for_each(|version| version.entry.object.clone_from(&object));
     let library = artefact(&made, ArtefactName { prefix: PREFIX, file: None }, Emit::SharedLibrary)?;
     let rows_name = |rows| if rows == Float::F32 { "f32" } else { "f64" };
     let described = made.iter().map(|version| {

@@ -164,28 +164,30 @@ def _of_arrow(values: Any, named: bool) -> Column:
     return Numbers(numbers, None, Validity(numpy.frombuffer(bits, dtype="uint8"), values.offset))
 
 
-def _of_pandas(series: Any, named: bool) -> Column:
+def _of_pandas(values: Any, named: bool) -> Column:
+    """A Series, or the array of one."""
     import pandas
 
-    kind = series.dtype
-    if isinstance(kind, pandas.CategoricalDtype):
-        return Names(series.cat.categories.tolist(), series.cat.codes.to_numpy().astype("int64"), True)
+    kind = values.dtype
     if isinstance(kind, numpy.dtype):
-        return _of_numpy(series.to_numpy(), named)
+        return _of_numpy(values.to_numpy(), named)
+    array = values.array if isinstance(values, pandas.Series) else values
+    if isinstance(kind, pandas.CategoricalDtype):
+        return Names(array.categories.tolist(), array.codes.astype("int64"), True)
     if isinstance(kind, pandas.SparseDtype):
-        return _of_numpy(numpy.asarray(series), named)
+        return _of_numpy(numpy.asarray(array), named)
     if hasattr(pandas, "ArrowDtype") and isinstance(kind, pandas.ArrowDtype):
-        return _of_arrow(series.array.__arrow_array__(), named)
+        return _of_arrow(array.__arrow_array__(), named)
     if isinstance(kind, pandas.StringDtype):
-        places, names = pandas.factorize(series)
+        places, names = pandas.factorize(array)
         return Names(list(names), places.astype("int64"))
     plain = getattr(kind, "numpy_dtype", None)
     if plain is None or plain.kind not in "fiub":
         raise _refused(kind)
-    missing = series.isna().to_numpy()
+    missing = numpy.asarray(array.isna())
     if not missing.any():
-        return Numbers(series.to_numpy(dtype=plain))
-    return Numbers(series.fillna(plain.type(0)).to_numpy(dtype=plain), missing)
+        return Numbers(array.to_numpy(dtype=plain))
+    return Numbers(array.to_numpy(dtype=plain, na_value=plain.type(0)), missing)
 
 
 def _of_polars(series: Any, named: bool) -> Column:

@@ -107,6 +107,75 @@ class Model:
         The rest is as for :meth:`predict`.
         """
 
+    def predict_blocks(
+        self,
+        blocks: Sequence[Any],
+        block_of: numpy.typing.NDArray[Any],
+        position_of: numpy.typing.NDArray[Any],
+        rows: int,
+        /,
+        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
+        *,
+        single: bool = False,
+        out: numpy.typing.NDArray[Any] | None = None,
+        threads: int = 0,
+        base_margin: numpy.typing.ArrayLike | None = None,
+    ) -> numpy.typing.NDArray[Any] | None:
+        """Predicts ``rows`` rows that lie in blocks: arrays of one dimension, arrays of two whose first axis is the
+        columns, or columns as for :meth:`predict_columns`.
+
+        ``block_of`` and ``position_of``, int64, have the block of each feature and the column in it; the block -1 is
+        an absent feature. ``single`` rounds doubles and integers to single precision first. Returns None if a block
+        has a type or shape that the library cannot read.
+        """
+
+    def predict_stream(
+        self,
+        capsule: object,
+        lookup: Lookup,
+        rows: int,
+        given: dict[int, tuple[Any, ...]],
+        /,
+        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
+        *,
+        single: bool = False,
+        out: numpy.typing.NDArray[Any] | None = None,
+        threads: int = 0,
+        base_margin: numpy.typing.ArrayLike | None = None,
+    ) -> numpy.typing.NDArray[Any] | None:
+        """Predicts the ``rows`` rows of an Arrow stream of one batch. ``given`` has columns that replace those of
+        features. Returns None if a column is missing, or holds neither numbers nor truth values.
+        """
+
+    def predict_records(
+        self,
+        records: list[Any],
+        wanted: Sequence[str | None],
+        given: dict[int, tuple[Any, ...]],
+        /,
+        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
+        *,
+        single: bool = False,
+        out: numpy.typing.NDArray[Any] | None = None,
+        threads: int = 0,
+        base_margin: numpy.typing.ArrayLike | None = None,
+    ) -> numpy.typing.NDArray[Any] | None:
+        """Predicts records: dicts from names to numbers, truth values, or None for a missing value.
+
+        ``wanted`` has the name of each feature, None for an absent one. ``given`` has columns that replace those of
+        features. Returns None if a name is in no record, or a value is of another type.
+        """
+
+    def section(self, name: str, /) -> bytes | None:
+        """The content of a section of the library's file, or None if it has no section of this name."""
+
+@final
+class Lookup:
+    """The columns that a model reads from tables, by name or by position."""
+
+    def __init__(self, wanted: Sequence[str | None], by_position: bool) -> None:
+        """``wanted`` has a name for each feature, None for an absent one."""
+
 def load(library: str | PathLike[str] | bytes, /) -> Model:
     """Loads a library that ``schedc build`` made, from its path or its bytes.
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy
 
 from ._capsule import CapsuleTable
+from ._names import quoted
 
 #: Columns of results by their names: arrays of numbers, or of objects that are texts.
 Results = dict[str, numpy.ndarray]
@@ -42,7 +43,10 @@ def table_of(table: Any) -> Table:
     if library == "pyarrow" and name in ("RecordBatch", "Table"):
         return _Arrow(table)
     if isinstance(table, Mapping):
-        return _Arrays(table)
+        return _Arrays(_one_row(table) if any(map(_is_scalar, table.values())) else table)
+    if isinstance(table, (list, tuple)) and table and all(isinstance(row, Mapping) for row in table):
+        names = dict.fromkeys(name for row in table for name in row)
+        return _Arrays({name: [row.get(name) for row in table] for name in names})
     if isinstance(table, numpy.ndarray) and table.ndim == 2 and table.dtype.names is None:
         return _Matrix(table)
     if name == "Series" and library in ("pandas", "polars"):
@@ -61,8 +65,29 @@ def table_of(table: Any) -> Table:
         return _Arrow(pyarrow.record_batch(table))
     raise TypeError(
         "a table is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, a dict of arrays, "
-        f"or an array of two dimensions, not {name}"
+        f"a list of dicts, or an array of two dimensions, not {name}"
     )
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value of a dict is one value and no column."""
+    return value is None or isinstance(value, (str, bytes, numpy.generic)) or not hasattr(value, "__len__")
+
+
+def _one_row(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The columns of a dict of one row. Raises ValueError if a value is a column."""
+    odd = next((name for name, value in fields.items() if not _is_scalar(value)), None)
+    if odd is not None:
+        raise ValueError(f"a dict is one row, with a value for each name, or a table, with an array for each; "
+                         f"{quoted(str(odd))} has an array, and others have one value")
+    return {name: [value] for name, value in fields.items()}
+
+
+def index_names(index: Any) -> list[str]:
+    """The names of the columns of a frame of pandas. Raises TypeError if they have several levels."""
+    if index.nlevels > 1:
+        raise TypeError("the frame's columns have several levels of names; give them one name each")
+    return [str(name) for name in index.tolist()]
 
 
 class _Arrow:
@@ -97,9 +122,7 @@ class _Pandas:
         self.table = table
 
     def names(self) -> list[str]:
-        if self.table.columns.nlevels > 1:
-            raise TypeError("the frame's columns have several levels of names; give them one name each")
-        return [str(name) for name in self.table.columns]
+        return index_names(self.table.columns)
 
     def rows(self) -> int:
         return len(self.table)

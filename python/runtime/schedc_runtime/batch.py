@@ -26,10 +26,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy
 
-from . import _columns
+from . import _columns, _frames
 from ._categories import Feature
 from ._names import find_columns, quoted, wanted_columns
-from ._native import Categories, Model, load
+from ._native import Categories, Lookup, Model, load
 from ._tables import Table, _Matrix, table_of
 
 Output = Literal["value", "raw", "class", "leaf"]
@@ -169,9 +169,21 @@ class BatchPredictor:
         if self._columns == 0:
             raise ValueError(f"the model has no output \"{options['output']}\"")
         self._labels: list[Any] = list(self._about.get("labels") or [])
+        self._set_up_frames()
         clash = next((name for name in options["keep"] if name in self.names), None)
         if clash is not None:
             raise ValueError(f"kept column {quoted(clash)} has the name of a result")
+
+    def _set_up_frames(self) -> None:
+        """Makes what calls on whole frames need."""
+        count = self._model.num_features
+        by_position = bool(self._options["by_position"]) and not self._options["keep"]
+        self._lookup = Lookup(self._wanted or [None] * count, by_position)
+        self._in_order_lookup = Lookup([None] * count, True)
+        self._numerals = [str(feature) for feature in range(count)]
+        self._coded = [feature for feature in range(count) if self._categories.has_names(feature)]
+        self._own_places = numpy.arange(count, dtype="int64"), numpy.zeros(count, dtype="int64")
+        self._columns_of_frame: _frames.Columns | None = None
 
     def _named(self, columns: Any) -> list[str | None] | None:
         if columns is None and self._features is None:
@@ -294,9 +306,8 @@ class BatchPredictor:
 
         """
         source = table_of(table)
-        names = source.names()
-        kept = [at for at in find_columns(names, self.kept) if at is not None]
-        values = self._values(source, names, threads)
+        kept = [at for at in find_columns(source.names(), self.kept) if at is not None] if self.kept else []
+        values = self.values(table, threads=threads)
         if values.ndim == 1:
             return source.give(kept, {self.names[0]: values})
         columns = (numpy.ascontiguousarray(values[:, at]) for at in range(values.shape[1]))
@@ -307,18 +318,20 @@ class BatchPredictor:
     def values(self, table: Any, *, threads: int | None = None) -> numpy.ndarray:
         """The results of :meth:`predict` as one array of type :attr:`dtype`: one dimension for a single
         column, otherwise two."""
-        source = table_of(table)
-        return self._values(source, source.names(), threads)
-
-    def _values(self, source: Table, names: list[str], threads: int | None) -> numpy.ndarray:
-        plain = {"threads": self.threads if threads is None else threads}
-        out = self._called(source, names, plain, single=False)
+        out = self._numbers_of(table, {"threads": self.threads if threads is None else threads}, single=False)
         return self._named_classes(out) if self.output == "class" else out
 
     def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> numpy.ndarray:
         """The library's results of a call; ``plain`` has further arguments of the call."""
+        found = self._numbers_of_frame(table, plain, single)
+        if found is not None:
+            return found
         source = table_of(table)
         return self._called(source, source.names(), plain, single)
+
+    def _numbers_of_frame(self, table: Any, plain: dict[str, Any], single: bool) -> numpy.ndarray | None:
+        """The results of :meth:`_numbers_of`; None if the columns of the table need a look each."""
+        return _frames.predicted(self, table, {**plain, "single": single})
 
     def _called(self, source: Table, names: list[str], plain: dict[str, Any], single: bool) -> numpy.ndarray:
         places = self._in_order(names) if isinstance(source, _Matrix) else self._find(names)
@@ -364,24 +377,28 @@ class BatchPredictor:
         """The numbers of a feature; None if it is absent."""
         if at is None:
             return None
+        return self._feature_of(source.column(at), names[at], feature, rows, isinstance(source, _Matrix))
+
+    def _feature_of(self, values: Any, name: str, feature: int, rows: int, is_array: bool) -> _Feature:
+        """The numbers of a feature, from the values of its column; ``is_array`` is true for columns of an
+        array of two dimensions."""
         named = self._categories.has_names(feature)
-        is_array = isinstance(source, _Matrix)
         try:
-            column = _columns.column(source.column(at), named)
+            column = _columns.column(values, named)
             if named:
                 # Texts among the values turn an array into a table.
                 texts = isinstance(column,
                                    _columns.Names) and any(isinstance(value, str) for value in column.names)
                 known = Feature(self._categories, feature, texts or not is_array)
-                found = _Feature(_codes(column, known, names[at]))
+                found = _Feature(_codes(column, known, name))
             else:
-                found = _numbers(column, names[at])
+                found = _numbers(column, name)
         except TypeError as error:
-            raise TypeError(f"column {quoted(names[at])} {error}") from None
+            raise TypeError(f"column {quoted(name)} {error}") from None
         if is_array and self._whole_arrays_are_single and found.values.dtype.kind in "iu":
             found = found._replace(values=found.values.astype("float32"))
         if len(found.values) != rows:
-            raise ValueError(f"column {quoted(names[at])} has {len(found.values)} rows, and the table {rows}")
+            raise ValueError(f"column {quoted(name)} has {len(found.values)} rows, and the table {rows}")
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -392,6 +409,11 @@ class BatchPredictor:
 
     def __repr__(self) -> str:
         return f"BatchPredictor({self._model!r}, output={self.output!r})"
+
+
+def is_frame(value: Any) -> bool:
+    """Whether an object is a table of a kind that goes to a library as a whole, if its columns are numbers."""
+    return _frames.is_frame(value)
 
 
 def column_names(table: Any) -> list[str]:

@@ -6,7 +6,7 @@ use super::module::empty_module;
 use super::types;
 use crate::codes;
 use crate::device::DeviceCode;
-use crate::entry_info::{EntryInfo, base_bytes, columns, columns_from, dtype, rows_per_run};
+use crate::entry_info::{EntryInfo, OBJECT_SECTION, base_bytes, columns, columns_from, dtype, rows_per_run};
 use crate::error::LlvmError;
 use crate::runtime::{self, MODEL_SIZE};
 use crate::session::Session;
@@ -81,6 +81,7 @@ pub(crate) fn emit_artefact<'ctx>(
     let model = model.ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
     let names = parts.feature_names(least.entry);
     let categories = parts.categories(least.entry);
+    parts.object(least.entry);
     let model = model.as_pointer_value();
     Exports { context, module: &module, prefix, model, names, categories }.emit(least.entry)?;
     Ok(module)
@@ -125,6 +126,22 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
         global.set_constant(true);
         global.set_linkage(Linkage::Private);
         global
+    }
+
+    /// Adds the section about the object that was compiled. LLVM's list of used values keeps it from the
+    /// optimiser and from the linker.
+    fn object(&self, entry: &EntryInfo) {
+        if entry.object.is_empty() || self.data == TablePlacement::LeftOut {
+            return;
+        }
+        let content = self.context.const_string(entry.object.as_bytes(), false);
+        let global = self.constant("object", content.into());
+        global.set_section(Some(OBJECT_SECTION));
+        let pointers = types::pointer(self.context).const_array(&[global.as_pointer_value()]);
+        let used = self.module.add_global(pointers.get_type(), None, "llvm.used");
+        used.set_initializer(&pointers);
+        used.set_linkage(Linkage::Appending);
+        used.set_section(Some("llvm.metadata"));
     }
 
     /// Restricts the functions that were emitted since the last call to the instructions of a machine.

@@ -1,0 +1,107 @@
+"""Methods, attributes and options of trainers' objects that a compiled model lacks, and where their answers
+are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_OWN = "the object that it was compiled from has it"
+
+#: For attributes and methods of trainers' objects, where a compiled model has the answer or why it lacks it.
+_ATTRIBUTES = {
+    "inplace_predict": "predict gives the same",
+    "calc_leaf_indexes": "apply gives them",
+    "staged_predict": "predict(X, iteration_range=(0, n)) answers with the first n iterations",
+    "staged_predict_proba": "predict_proba(X, iteration_range=(0, n)) answers with the first n iterations",
+    "staged_decision_function": 'predict(X, output="raw", iteration_range=(0, n)) answers with the first n '
+    "iterations",
+    "virtual_ensembles_predict": _OWN,
+    "get_feature_importance": f"it keeps no statistics of training; {_OWN}",
+    "feature_importances_": f"it keeps no statistics of training; {_OWN}",
+    "feature_importance": f"it keeps no statistics of training; {_OWN}",
+    "get_score": f"it keeps no statistics of training; {_OWN}",
+    "get_fscore": f"it keeps no statistics of training; {_OWN}",
+    "evals_result": f"it keeps no record of training; {_OWN}",
+    "evals_result_": f"it keeps no record of training; {_OWN}",
+    "best_iteration": f"it contains the best iteration's trees and not its number; {_OWN}",
+    "best_iteration_": f"it contains the best iteration's trees and not its number; {_OWN}",
+    "save_model": "save(\"model.so\") writes the library, and the object's own save_model the model",
+    "update": "it cannot be trained further; train the object, and compile it again",
+    "refit": "it cannot be trained further; train the object, and compile it again",
+    "partial_fit": "it cannot be trained further; train the object, and compile it again",
+}
+
+#: Options of other libraries for contributions of features.
+_CONTRIBUTIONS = {
+    "pred_contribs": "predict(xgboost.DMatrix(X), pred_contribs=True) of the Booster",
+    "approx_contribs": "predict(xgboost.DMatrix(X), pred_contribs=True) of the Booster",
+    "pred_interactions": "predict(xgboost.DMatrix(X), pred_interactions=True) of the Booster",
+    "pred_contrib": "predict(X, pred_contrib=True) of the LightGBM object",
+}
+
+#: For options of other libraries' calls, how a compiled model's call says the same.
+_OPTIONS = {
+    "num_iteration": "iteration_range=(0, n) uses the first n iterations",
+    "start_iteration": "iteration_range=(first, end) uses these iterations",
+    "ntree_limit": "iteration_range=(0, n) uses the first n iterations",
+    "ntree_start": "iteration_range=(first, end) uses these iterations",
+    "ntree_end": "iteration_range=(first, end) uses these iterations",
+    "tree_limit": "iteration_range=(0, n) uses the first n iterations",
+    "thread_count": "threads=n is the largest number of threads",
+    "num_threads": "threads=n is the largest number of threads",
+    "n_jobs": "threads=n is the largest number of threads",
+    "validate_features": "by_position=True takes the columns of a table in their order",
+    "predict_disable_shape_check": "by_position=True takes the columns of a table in their order",
+    "missing": "schedc.compile(model, missing=value) compiles for it",
+    "task_type": "target= of schedc.compile compiles for a GPU",
+    "strict_shape": "numpy.reshape gives the result another shape",
+    "check_additivity": "contributions of features are the object's own",
+}
+
+#: Outputs by the words of CatBoost.
+_PREDICTION_TYPES = {"RawFormulaVal": "raw", "Probability": "predict_proba", "Class": "predict"}
+
+
+def no_attribute(name: str) -> str:
+    """The message that a compiled model lacks a public attribute, with the place of the answer."""
+    advice = _ATTRIBUTES.get(name)
+    if advice is None and name.startswith(("get_", "plot_", "staged_", "trees_", "dump_", "model_to_")):
+        advice = _OWN
+    if advice is None:
+        advice = f"a compiled model only predicts; if the object that it was compiled from has {name!r}, ask it"
+    return f"a compiled model has no {name!r}: {advice}"
+
+
+def output_of(options: dict[str, Any]) -> str | None:
+    """The output that options of other libraries ask for: ``"raw"``, ``"leaf"``, or a method; None if they ask
+    for none. Removes them from the options.
+
+    Raises TypeError for options that a compiled model does not have, with the place of the answer.
+    """
+    found = None
+    for name in ("output_margin", "raw_score"):
+        found = "raw" if options.pop(name, False) else found
+    found = "leaf" if options.pop("pred_leaf", False) else found
+    kind = options.pop("prediction_type", None)
+    if kind is not None:
+        found = _PREDICTION_TYPES.get(kind)
+        if found is None:
+            raise TypeError(
+                f"a compiled model has no prediction_type={kind!r}: it has {', '.join(_PREDICTION_TYPES)}, and "
+                "the CatBoost object has the others"
+            )
+    _refuse_others(options)
+    return found
+
+
+def _refuse_others(options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        if name in _CONTRIBUTIONS:
+            if value:
+                raise TypeError(f"a compiled model has no {name}: contributions of features (SHAP values) are "
+                                f"not compiled; {_CONTRIBUTIONS[name]} computes them")
+            continue
+        advice = _OPTIONS.get(name)
+        hint = f": {advice}" if advice is not None else ""
+        raise TypeError(f"predictions of a compiled model take no argument {name!r}{hint}")

@@ -1,0 +1,70 @@
+"""The interface of scikit-learn's estimators for compiled models."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .answers import Answers
+
+_FROZEN = (
+    "sklearn.frozen.FrozenEstimator(model) makes it a part that others calibrate or combine without fitting it"
+)
+
+
+class Estimator:
+    """A fitted estimator that cannot be fitted again."""
+
+    _answers: Answers
+
+    def fit(self, X: Any = None, y: Any = None, **_: Any) -> NoReturn:
+        """Raises TypeError: a compiled model cannot be fitted."""
+        raise TypeError(
+            "a compiled model is fitted and cannot be fitted again: fit the estimator that it was compiled "
+            f"from, and compile that; {_FROZEN}"
+        )
+
+    def __sklearn_clone__(self) -> NoReturn:
+        raise TypeError(
+            "a compiled model has no unfitted copy, which clone, cross_val_score and GridSearchCV need to fit "
+            "it to parts of the data: give them the estimator that it was compiled from, and compile the one "
+            f"that they fit; {_FROZEN}"
+        )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Returns no parameters: all options are fixed at compilation."""
+        return {}
+
+    def set_params(self, **params: Any) -> Any:
+        """Returns the model itself. Raises ValueError for any parameter."""
+        if params:
+            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}: set it on the "
+                             "estimator, fit that, and compile it again")
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy for a classifier with labels, otherwise the coefficient of determination; needs
+        scikit-learn."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if self._answers.kind == "classifier" else r2_score
+        predict: Any = getattr(self, "predict")  # noqa: B009
+        return float(measure(y, predict(X), sample_weight=sample_weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def _estimator_type(self) -> str:
+        return self._answers.kind
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        kind = self._answers.kind
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(allow_nan=True, sparse=True),
+        )

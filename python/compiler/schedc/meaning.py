@@ -1,0 +1,94 @@
+"""The meaning of a model's predictions, which a library keeps in a section beside its code."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from . import answers as _answers
+from .answers import Answers, Array
+from .origin import Origin
+
+#: The section of a library. The functions of its C interface do not read it.
+SECTION = ".schedc.object"
+
+#: The version of the section's JSON. A reader ignores sections of other versions.
+_VERSION = 1
+
+_CLASSES: dict[str, type[Answers]] = {
+    kind.__name__: kind
+    for kind in vars(_answers).values() if isinstance(kind, type) and issubclass(kind, Answers)
+}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The way in which a compiled model answers like its object."""
+
+    answers: Answers = field(default_factory=Answers)
+    """The results of the object's methods."""
+    single: bool = False
+    """Whether the object rounds rows to single precision before it compares them."""
+    by_position: bool = False
+    """Whether the object was trained without names, and takes the columns of tables in their order."""
+    names: tuple[str, ...] | None = None
+    """The names of the features, if the object has them but the library lacks them."""
+    family: str | None = None
+    """The object's family; None if the model was a file."""
+
+    @staticmethod
+    def of(origin: Origin) -> Meaning:
+        """The meaning of an object's predictions."""
+        return Meaning(origin.answers, origin.single, origin.by_position, origin.names, origin.family)
+
+    def text(self) -> str:
+        """The content of the section: JSON. It is empty if the labels of the classes have a type that JSON
+        lacks, such as dates."""
+        answers = {at.name: getattr(self.answers, at.name) for at in dataclasses.fields(self.answers)}
+        classes = answers.pop("classes")
+        if classes is not None:
+            packed = _packed(classes)
+            if packed is None:
+                return ""
+            answers["classes"] = packed
+        names = None if self.names is None else [str(name) for name in self.names]
+        return json.dumps({
+            "version": _VERSION, "kind": type(self.answers).__name__, "answers": answers,
+            "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
+        })
+
+    @staticmethod
+    def read(content: bytes | None) -> Meaning | None:
+        """The meaning in a section; None if there is no section, or another release wrote it in a form that
+        this one does not know."""
+        if not content:
+            return None
+        try:
+            found = json.loads(content)
+            if found["version"] != _VERSION:
+                return None
+            fields = dict(found["answers"])
+            if "classes" in fields:
+                fields["classes"] = _unpacked(fields["classes"])
+            names = found["names"]
+            return Meaning(_CLASSES[found["kind"]](**fields), found["single"], found["by_position"],
+                           None if names is None else tuple(names), found["family"])
+        except (KeyError, TypeError, ValueError):
+            return None
+
+
+def _packed(labels: Array) -> dict[str, Any] | None:
+    """Labels as values of JSON; None if they have another type."""
+    values = labels.tolist()
+    plain = (bool, int, float, str, type(None))
+    if labels.dtype.kind not in "biufUO" or not all(isinstance(value, plain) for value in values):
+        return None
+    return {"type": labels.dtype.str, "values": values}
+
+
+def _unpacked(packed: dict[str, Any]) -> Array:
+    return numpy.array(packed["values"], dtype=numpy.dtype(packed["type"]))

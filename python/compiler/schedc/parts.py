@@ -1,0 +1,111 @@
+"""Estimators that are made of others: the parts of them that schedc compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+#: Parts that a message names.
+_MOST_NAMED = 3
+#: Estimators inside each other that are looked through.
+_MOST_DEPTH = 8
+
+#: The attribute with the one fitted part, in the order of preference.
+_ONE = ("best_estimator_", "estimator_", "regressor_", "classifier_", "final_estimator_")
+#: The attributes with lists of fitted parts.
+_SEVERAL = ("estimators_", "calibrated_classifiers_")
+
+#: What the whole does with the answers of its part, which schedc does not compile.
+_REST = {
+    "CalibratedClassifierCV": "the calibration of its probabilities stays with scikit-learn: "
+    "CalibratedClassifierCV(FrozenEstimator(compiled)).fit(X, y) calibrates a compiled model",
+    "TunedThresholdClassifierCV": "its threshold, best_threshold_, applies to predict_proba",
+    "FixedThresholdClassifier": "its threshold applies to predict_proba",
+    "TransformedTargetRegressor": "its transformer_.inverse_transform turns the predictions back",
+    "BaggingClassifier": "the mean of their answers is the whole's; estimators_features_ has the columns of "
+    "each",
+    "BaggingRegressor": "the mean of their answers is the whole's; estimators_features_ has the columns of each",
+    "VotingClassifier": "the whole combines their answers by their weights",
+    "VotingRegressor": "the mean of their answers, by their weights, is the whole's",
+    "StackingClassifier": "the whole gives their answers to its final_estimator_",
+    "StackingRegressor": "the whole gives their answers to its final_estimator_",
+    "AdaBoostClassifier": "the whole combines their answers by estimator_weights_",
+    "AdaBoostRegressor": "the whole combines their answers by estimator_weights_",
+    "MultiOutputClassifier": "each gives one column of the whole's answers",
+    "MultiOutputRegressor": "each gives one column of the whole's answers",
+}
+
+
+def searched(model: Any) -> Any:
+    """The estimator that answers for a search or a frozen estimator: what a search chose, or what was frozen;
+    otherwise the object itself."""
+    for _ in range(_MOST_DEPTH):
+        kinds = {kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("sklearn.")}
+        if "BaseSearchCV" in kinds and hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif "FrozenEstimator" in kinds:
+            model = model.estimator
+        else:
+            break
+    return model
+
+
+def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
+    """The sentence that names the parts of an estimator that schedc compiles; None if the object is not made of
+    estimators. ``is_compiled`` says whether schedc compiles an object."""
+    if not hasattr(type(model), "fit"):
+        return None
+    name = type(model).__name__
+    parts = list(_parts(model, "model", 0))
+    if not parts:
+        is_made_of = any(hasattr(model, part) for part in ("estimator", "estimators", "regressor"))
+        return f"the {name} is not fitted yet: call its fit first" if is_made_of else None
+    found = [path for path, part in parts if is_compiled(part)]
+    if not found:
+        inner = sorted({type(part).__name__ for _, part in parts if not _children(part)})
+        return f"schedc compiles neither the {name} nor its parts, which are {', '.join(inner[:_MOST_NAMED])}"
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    calls = ", ".join(f"schedc.compile({path})" for path in found[:_MOST_NAMED])
+    its = "its part is" if len(found) == 1 else "its parts are"
+    texts = [f"the {name} is not compiled as a whole, and {its}: {calls}{more}"]
+    if found[0].endswith("[-1]"):
+        texts.append(f"{found[0][:-len('[-1]')]}[:-1].transform(X) gives its rows")
+    texts.extend(_REST[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in _REST)
+    return "; ".join(texts)
+
+
+def _steps(model: Any) -> list[Any]:
+    """The steps of a pipeline."""
+    steps = getattr(model, "steps", None)
+    is_pipeline = isinstance(steps, list) and hasattr(type(model), "named_steps")
+    return [step for _, step in steps] if is_pipeline and steps else []
+
+
+def _children(model: Any) -> list[tuple[str, Any]]:
+    """The parts of an estimator, with the text that follows its name to reach each."""
+    steps = _steps(model)
+    if steps:
+        return [("[-1]", steps[-1])]
+    found: list[tuple[str, Any]] = []
+    own = vars(model) if hasattr(model, "__dict__") else {}
+    for name in _ONE:
+        part = own.get(name)
+        # Beside a list of fitted estimators, estimator_ is an unfitted pattern of them.
+        is_pattern = name == "estimator_" and "estimators_" in own
+        if part is not None and hasattr(part, "predict") and not is_pattern:
+            found.append((f".{name}", part))
+    kind = type(model).__name__
+    if kind == "FrozenEstimator" or kind == "_CalibratedClassifier":
+        found.append((".estimator", model.estimator))
+    for name in _SEVERAL:
+        parts = own.get(name)
+        if isinstance(parts, (list, tuple)):
+            found.extend((f".{name}[{at}]", part) for at, part in enumerate(parts))
+    return found
+
+
+def _parts(model: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    for step, part in _children(model):
+        yield path + step, part
+        if depth < _MOST_DEPTH:
+            yield from _parts(part, path + step, depth + 1)

@@ -1,0 +1,245 @@
+"""Calls of a library on whole frames, without a loop over their columns.
+
+Each function here predicts the rows of one kind of frame, or returns None if the frame has columns that need
+a look each: texts, dates, or several pieces of memory. :class:`~schedc_runtime.BatchPredictor` then takes the
+columns one by one.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ._tables import index_names, table_of
+
+if TYPE_CHECKING:
+    from .batch import BatchPredictor
+
+Options = dict[str, Any]
+Call = Callable[["BatchPredictor", Any, Options], "numpy.ndarray | None"]
+
+#: Types of frames whose function is remembered; bounds the memory for programs that make types.
+_MOST_TYPES = 64
+_calls: dict[type, Call | None] = {}
+
+
+def predicted(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
+    """The library's results for the rows of a frame; ``options`` are the call's. None if the columns need a
+    look each, or the object is no such frame."""
+    kind = type(frame)
+    try:
+        call = _calls[kind]
+    except KeyError:
+        if len(_calls) >= _MOST_TYPES:
+            _calls.clear()
+        call = _calls[kind] = _call_of(kind)
+    return None if call is None else call(predictor, frame, options)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether an object is of a kind that :func:`predicted` knows."""
+    kind = type(value)
+    if kind is list:
+        return bool(value) and type(value[0]) is dict
+    return (_calls[kind] if kind in _calls else _call_of(kind)) is not None
+
+
+def _call_of(kind: type) -> Call | None:
+    library, name = kind.__module__.partition(".")[0], kind.__name__
+    known: dict[tuple[str, str], Call] = {
+        ("pandas", "DataFrame"): _of_pandas,
+        ("polars", "DataFrame"): _of_stream,
+        ("pyarrow", "Table"): _of_stream,
+        ("pyarrow", "RecordBatch"): _of_batch,
+        ("builtins", "dict"): _of_fields,
+        ("builtins", "list"): _of_records,
+    }
+    return known.get((library, name))
+
+
+class Columns:
+    """The columns that the features of a predictor have in the frames of one pandas index."""
+
+    def __init__(self, index: Any, names: list[str], places: list[int | None]) -> None:
+        self._index, self.names, self.places = index, names, places
+        self.numbers = numpy.array([-1 if at is None else at for at in places], dtype="int64")
+        self.absent = numpy.flatnonzero(self.numbers < 0)
+
+    def fits(self, index: Any) -> bool:
+        """Whether another index has the same names."""
+        known = self._index
+        if known is index or known.is_(index):
+            return True
+        if len(known) != len(index) or known.dtype != index.dtype or index.nlevels != 1:
+            return False
+        if known.dtype == object:
+            # Much faster than pandas' comparison. Numbers and truth values may be equal.
+            mine, others = known.tolist(), index.tolist()
+            return bool(mine == others and all(type(name) is str for name in others))
+        return bool(known.equals(index))
+
+
+def _columns_of(predictor: BatchPredictor, index: Any) -> Columns:
+    known = predictor._columns_of_frame
+    if known is None or not known.fits(index):
+        names = index_names(index)
+        known = predictor._columns_of_frame = Columns(index, names, predictor._find(names))
+    return known
+
+
+def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
+    """Rows in the blocks of a frame's manager: arrays of two dimensions for each type of columns."""
+    try:
+        manager = frame._mgr
+        blocks, block_of, position_of = manager.blocks, manager.blknos, manager.blklocs
+    except AttributeError:  # other releases of pandas may have no manager
+        return None
+    columns = _columns_of(predictor, frame.columns)
+    rows = len(frame)
+    numbers = columns.numbers
+    if len(blocks) > 1 and _is_arrow(blocks[0].values):
+        found = _of_arrow_blocks(predictor, blocks, block_of[numbers], columns, rows, options)
+        if found is not None:
+            return found
+    arrays: list[Any] = []
+    apart = predictor._coded
+    others: list[int] = []
+    for number, block in enumerate(blocks):
+        values = block.values
+        if type(values) is numpy.ndarray and values.ndim == 2 and values.dtype.kind in "fiub":
+            arrays.append(values)
+        else:
+            arrays.append(None)
+            others.append(number)
+    block_of, position_of = block_of[numbers], position_of[numbers]
+    if len(columns.absent):
+        block_of[columns.absent] = -1
+    if others:
+        apart = sorted({*apart, *numpy.flatnonzero(numpy.isin(block_of, others)).tolist()})
+    for feature in apart:
+        at = columns.places[feature]
+        if at is None:
+            continue
+        values = blocks[block_of[feature]].values
+        if values.ndim == 2:
+            values = values[position_of[feature]]
+        found = predictor._feature_of(values, columns.names[at], feature, rows, is_array=False)
+        block_of[feature], position_of[feature] = len(arrays), 0
+        arrays.append(found.given(options["single"]))
+    if others:
+        nothing = numpy.empty((0, rows), dtype="float32")
+        arrays = [nothing if array is None else array for array in arrays]
+    return predictor._model.predict_blocks(arrays, block_of, position_of, rows, predictor.output, **options)
+
+
+def _is_arrow(values: Any) -> bool:
+    """Whether the values of a block of pandas are an array of pyarrow."""
+    return type(values).__name__ == "ArrowExtensionArray"
+
+
+def _of_arrow_blocks(
+    predictor: BatchPredictor, blocks: Any, block_of: numpy.ndarray, columns: Columns, rows: int,
+    options: Options
+) -> numpy.ndarray | None:
+    """Rows of a frame whose columns are all arrays of pyarrow."""
+    if predictor._coded or len(columns.absent):
+        return None
+    arrays = [blocks[number].values for number in block_of.tolist()]
+    if not all(map(_is_arrow, arrays)):
+        return None
+    given = [array.__arrow_array__() for array in arrays]
+    if all(chunked.num_chunks == 1 for chunked in given):
+        try:
+            columns_of = [numpy.from_dlpack(chunked.chunk(0)) for chunked in given]
+        except (TypeError, AttributeError, BufferError, RuntimeError, ValueError):
+            pass  # nulls, truth values, texts, or an older pyarrow or NumPy
+        else:
+            numbers, zeros = predictor._own_places
+            return predictor._model.predict_blocks(columns_of, numbers, zeros, rows, predictor.output,
+                                                   **options)
+    import pyarrow
+
+    table = pyarrow.Table.from_arrays(given, names=predictor._numerals)
+    return predictor._model.predict_stream(
+        table.__arrow_c_stream__(), predictor._in_order_lookup, rows, {}, predictor.output, **options
+    )
+
+
+def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
+    """Rows of a table of Polars or pyarrow, as an Arrow stream."""
+    rows = len(frame)
+    given = _coded(predictor, frame, rows, options) if predictor._coded else {}
+    return predictor._model.predict_stream(
+        frame.__arrow_c_stream__(), predictor._lookup, rows, given, predictor.output, **options
+    )
+
+
+def _of_batch(predictor: BatchPredictor, batch: Any, options: Options) -> numpy.ndarray | None:
+    import pyarrow
+
+    # A reader exports a batch in less time than the batch itself does.
+    reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch])
+    rows = batch.num_rows
+    given = _coded(predictor, batch, rows, options) if predictor._coded else {}
+    return predictor._model.predict_stream(
+        reader.__arrow_c_stream__(), predictor._lookup, rows, given, predictor.output, **options
+    )
+
+
+def _coded(predictor: BatchPredictor, frame: Any, rows: int, options: Options) -> dict[int, Any]:
+    """The columns of features whose categories have names, as codes."""
+    source = table_of(frame)
+    names = source.names()
+    places = predictor._find(names)
+    given: dict[int, Any] = {}
+    for feature in predictor._coded:
+        at = places[feature]
+        if at is not None:
+            found = predictor._feature_of(source.column(at), names[at], feature, rows, is_array=False)
+            given[feature] = found.given(options["single"])
+    return given
+
+
+def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
+               options: Options) -> numpy.ndarray | None:
+    """Rows of a dict from names to arrays, or the one row of a dict from names to numbers."""
+    wanted = predictor._wanted
+    if not wanted:
+        return None
+    first = fields.get(wanted[0]) if wanted[0] is not None else None
+    if type(first) is not numpy.ndarray:
+        return None if isinstance(first, (list, tuple)) else _of_records(predictor, [fields], options)
+    try:
+        arrays = [fields[name] for name in wanted]  # type: ignore[index]
+    except KeyError:
+        return None
+    for feature in predictor._coded:
+        name = wanted[feature]
+        found = predictor._feature_of(arrays[feature], str(name), feature, len(first), is_array=False)
+        arrays[feature] = found.given(options["single"])
+    for values in arrays:
+        if type(values) is not numpy.ndarray and type(values) is not tuple:
+            return None
+    numbers, zeros = predictor._own_places
+    return predictor._model.predict_blocks(arrays, numbers, zeros, len(first), predictor.output, **options)
+
+
+def _of_records(predictor: BatchPredictor, records: list[Any], options: Options) -> numpy.ndarray | None:
+    """Rows that are dicts from names to numbers."""
+    wanted = predictor._wanted
+    if not wanted or not records or type(records[0]) is not dict:
+        return None
+    given: dict[int, Any] = {}
+    for feature in predictor._coded:
+        name = wanted[feature]
+        if name is None:
+            continue
+        if not any(name in record for record in records):
+            return None
+        values = [record.get(name) for record in records]
+        found = predictor._feature_of(values, name, feature, len(records), is_array=False)
+        given[feature] = found.given(options["single"])
+    return predictor._model.predict_records(records, wanted, given, predictor.output, **options)

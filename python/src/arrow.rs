@@ -1,0 +1,260 @@
+//! Tables that Python objects export as Arrow streams, read in place. The structures are those of the Arrow C
+//! data and stream interfaces.
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use sched_library::{ColumnType, RawColumn};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+
+/// Name of the capsules that hold a stream.
+const STREAM_NAME: &CStr = c"arrow_array_stream";
+
+#[repr(C)]
+struct ArrowSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *mut *mut ArrowSchema,
+    dictionary: *mut ArrowSchema,
+    release: Option<unsafe extern "C" fn(*mut ArrowSchema)>,
+    private_data: *mut c_void,
+}
+
+#[repr(C)]
+struct ArrowArray {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *mut *const c_void,
+    children: *mut *mut ArrowArray,
+    dictionary: *mut ArrowArray,
+    release: Option<unsafe extern "C" fn(*mut ArrowArray)>,
+    private_data: *mut c_void,
+}
+
+#[repr(C)]
+struct ArrowStream {
+    get_schema: Option<unsafe extern "C" fn(*mut ArrowStream, *mut ArrowSchema) -> c_int>,
+    get_next: Option<unsafe extern "C" fn(*mut ArrowStream, *mut ArrowArray) -> c_int>,
+    get_last_error: Option<unsafe extern "C" fn(*mut ArrowStream) -> *const c_char>,
+    release: Option<unsafe extern "C" fn(*mut ArrowStream)>,
+    private_data: *mut c_void,
+}
+
+impl Drop for ArrowSchema {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: the producer set `release`, and this value is released once.
+            unsafe { release(self) }
+        }
+    }
+}
+
+impl Drop for ArrowArray {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: the producer set `release`, and this value is released once.
+            unsafe { release(self) }
+        }
+    }
+}
+
+/// A stream of record batches. Its memory is freed with this value.
+pub struct Stream<'py> {
+    /// Owns the stream.
+    _capsule: Bound<'py, PyCapsule>,
+    stream: *mut ArrowStream,
+    schema: Box<ArrowSchema>,
+}
+
+/// Some rows of a table, as columns in memory.
+pub struct Batch(Box<ArrowArray>);
+
+impl<'py> Stream<'py> {
+    /// The stream that a capsule holds.
+    ///
+    /// # Errors
+    /// The object is no such capsule, the stream fails, or it is not a table.
+    pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<Stream<'py>> {
+        let capsule = capsule.cast::<PyCapsule>()?.clone();
+        let stream: *mut ArrowStream = capsule.pointer_checked(Some(STREAM_NAME))?.as_ptr().cast();
+        // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
+        let schema: Box<ArrowSchema> = Box::new(unsafe { std::mem::zeroed() });
+        let mut made = Stream { _capsule: capsule, stream, schema };
+        let target: *mut ArrowSchema = &mut *made.schema;
+        // SAFETY: the capsule keeps the stream alive.
+        let status = match unsafe { (*stream).get_schema } {
+            // SAFETY: the stream and the structure are valid.
+            Some(get_schema) => unsafe { get_schema(stream, target) },
+            None => return Err(PyValueError::new_err("the Arrow stream was released")),
+        };
+        made.check(status)?;
+        // SAFETY: a schema has a format that ends with NUL.
+        let format = unsafe { bytes(made.schema.format) };
+        if format != b"+s" {
+            return Err(PyValueError::new_err("the Arrow stream holds one array and no table"));
+        }
+        Ok(made)
+    }
+
+    fn check(&self, status: c_int) -> PyResult<()> {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: the capsule keeps the stream alive, and its messages end with NUL.
+        let reason = unsafe {
+            let reason = (*self.stream).get_last_error.map_or(ptr::null(), |ask| ask(self.stream));
+            String::from_utf8_lossy(bytes(reason)).into_owned()
+        };
+        Err(PyOSError::new_err((status, format!("the Arrow stream failed: {reason}"))))
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &ArrowSchema> {
+        let count = usize::try_from(self.schema.n_children).unwrap_or(0);
+        // SAFETY: a schema has `n_children` valid children, as long as it is not released.
+        (0..count).map(|at| unsafe { &**self.schema.children.add(at) })
+    }
+
+    /// The names of the columns; None if one of them is not UTF-8.
+    pub fn names(&self) -> Option<Vec<&str>> {
+        // SAFETY: the name of a field is null or ends with NUL.
+        self.fields().map(|field| std::str::from_utf8(unsafe { bytes(field.name) }).ok()).collect()
+    }
+
+    /// The type of each column: None for one that does not hold numbers or truth values.
+    pub fn kinds(&self) -> Vec<Option<ColumnFormat>> {
+        self.fields().map(|field| ColumnFormat::of(field)).collect()
+    }
+
+    /// The next batch; None after the last one.
+    ///
+    /// # Errors
+    /// The stream fails.
+    pub fn next(&mut self) -> PyResult<Option<Batch>> {
+        // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
+        let mut array: Box<ArrowArray> = Box::new(unsafe { std::mem::zeroed() });
+        // SAFETY: the capsule keeps the stream alive.
+        let status = match unsafe { (*self.stream).get_next } {
+            // SAFETY: the stream and the structure are valid.
+            Some(get_next) => unsafe { get_next(self.stream, &mut *array) },
+            None => return Ok(None),
+        };
+        self.check(status)?;
+        Ok(array.release.is_some().then_some(Batch(array)))
+    }
+}
+
+/// The type of a column that a library can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnFormat {
+    /// All values are null.
+    Null,
+    /// Numbers or truth values.
+    Values(ColumnType),
+}
+
+impl ColumnFormat {
+    fn of(field: &ArrowSchema) -> Option<ColumnFormat> {
+        if !field.dictionary.is_null() {
+            return None;
+        }
+        // SAFETY: a schema has a format that ends with NUL.
+        let kind = match unsafe { bytes(field.format) } {
+            b"n" => return Some(ColumnFormat::Null),
+            b"f" => ColumnType::F32,
+            b"g" => ColumnType::F64,
+            b"c" => ColumnType::I8,
+            b"s" => ColumnType::I16,
+            b"i" => ColumnType::I32,
+            b"l" => ColumnType::I64,
+            b"C" => ColumnType::U8,
+            b"S" => ColumnType::U16,
+            b"I" => ColumnType::U32,
+            b"L" => ColumnType::U64,
+            b"b" => ColumnType::Bit,
+            _ => return None,
+        };
+        Some(ColumnFormat::Values(kind))
+    }
+}
+
+impl Batch {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        usize::try_from(self.0.length).unwrap_or(0)
+    }
+
+    /// Whether the batch has rows that are null as a whole.
+    pub fn has_null_rows(&self) -> bool {
+        self.0.null_count != 0 && self.validity(&self.0).is_some()
+    }
+
+    fn validity(&self, array: &ArrowArray) -> Option<*const u8> {
+        if array.n_buffers < 1 || array.buffers.is_null() {
+            return None;
+        }
+        // SAFETY: an array has `n_buffers` addresses of buffers.
+        let bits = unsafe { *array.buffers };
+        (!bits.is_null() && array.null_count != 0).then_some(bits.cast())
+    }
+
+    /// A column of this type; None if the batch has no such column, or its offset is too large.
+    pub fn column(&self, at: usize, kind: ColumnFormat) -> Option<RawColumn> {
+        let ColumnFormat::Values(kind) = kind else { return Some(RawColumn::ABSENT) };
+        if at >= usize::try_from(self.0.n_children).unwrap_or(0) {
+            return None;
+        }
+        // SAFETY: an array has `n_children` valid children, as long as it is not released.
+        let array = unsafe { &**self.0.children.add(at) };
+        let first = array.offset.checked_add(self.0.offset)?;
+        if array.n_buffers < 2 {
+            return None;
+        }
+        // SAFETY: an array has `n_buffers` addresses of buffers.
+        let values = unsafe { *array.buffers.add(1) };
+        if values.is_null() {
+            return (self.rows() == 0).then_some(RawColumn::ABSENT);
+        }
+        let mut column = match kind {
+            ColumnType::Bit => {
+                let whole = values.cast::<u8>().wrapping_offset((first / 8) as isize).cast();
+                let bits = RawColumn::of(whole, kind, 0);
+                RawColumn { values_offset: (first % 8) as i32, ..bits }
+            }
+            _ => {
+                let bytes = isize::try_from(first).ok()?.checked_mul(element_bytes(kind) as isize)?;
+                RawColumn::of(values.cast::<u8>().wrapping_offset(bytes).cast(), kind, 0)
+            }
+        };
+        if let Some(bits) = self.validity(array) {
+            column.validity = bits;
+            column.validity_offset = first;
+        }
+        Some(column)
+    }
+}
+
+/// Bytes of a value; 1 for bits.
+fn element_bytes(kind: ColumnType) -> usize {
+    match kind {
+        ColumnType::F64 | ColumnType::I64 | ColumnType::U64 => 8,
+        ColumnType::F32 | ColumnType::I32 | ColumnType::U32 => 4,
+        ColumnType::I16 | ColumnType::U16 => 2,
+        ColumnType::I8 | ColumnType::U8 | ColumnType::Bool | ColumnType::Bit => 1,
+    }
+}
+
+/// The bytes of a text without its NUL; none for null.
+///
+/// # Safety
+/// `text` is null or ends with NUL, and lives long enough.
+unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
+    // SAFETY: as the caller promises.
+    if text.is_null() { &[] } else { unsafe { CStr::from_ptr(text) }.to_bytes() }
+}
