@@ -129,7 +129,7 @@ impl<'py> Stream<'py> {
 
     /// The type of each column: None for one that does not hold numbers or truth values.
     pub fn kinds(&self) -> Vec<Option<ColumnFormat>> {
-        self.fields().map(|field| ColumnFormat::of(field)).collect()
+        self.fields().map(ColumnFormat::of).collect()
     }
 
     /// The next batch; None after the last one.

@@ -1,8 +1,6 @@
 //! Columns from Python: arrays of one dimension, each with an optional validity bitmap.
 
-use numpy::{
-    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sched_library::{ColumnType, RawColumn};

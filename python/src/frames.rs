@@ -29,14 +29,19 @@ pub struct Places<'py> {
     pub positions: Bound<'py, PyArray1<i64>>,
 }
 
-/// The columns of the features of a frame; None if a block has elements of a type that no library reads, or
-/// the places do not fit the blocks.
-pub fn columns_of_blocks(blocks: &[Block<'_>], places: &Places<'_>, rows: usize) -> Option<Vec<RawColumn>> {
+/// The columns of the features of a frame. A block of None has no columns of features. None if a block has
+/// elements of a type that no library reads, or the places do not fit the blocks.
+pub fn columns_of_blocks(
+    blocks: &[Option<Block<'_>>],
+    places: &Places<'_>,
+    rows: usize,
+) -> Option<Vec<RawColumn>> {
     // The first value of each block, the type, and the distances of columns and of rows in bytes.
     let mut firsts = Vec::with_capacity(blocks.len());
     for block in blocks {
         firsts.push(match block {
-            Block::Array(array) => {
+            None => None,
+            Some(Block::Array(array)) => {
                 let kind = kind_of_elements(array)?;
                 let (count, have, by_column, by_row) = match (array.shape(), array.strides()) {
                     (&[rows], &[by_row]) => (1, rows, 0, by_row),
@@ -46,10 +51,10 @@ pub fn columns_of_blocks(blocks: &[Block<'_>], places: &Places<'_>, rows: usize)
                 if have != rows || (rows > 1 && by_row == 0) {
                     return None;
                 }
-                                let stride = if rows <= 1 { 0 } else { by_row as i64 };
-                (count, RawColumn::of(start(array), kind, stride), by_column)
+                let stride = if rows <= 1 { 0 } else { by_row as i64 };
+                Some((count, RawColumn::of(start(array), kind, stride), by_column))
             }
-            Block::Column(column) => (1, column.column(rows).ok()?, 0),
+            Some(Block::Column(column)) => Some((1, column.column(rows).ok()?, 0)),
         });
     }
     let (numbers, positions) = (places.blocks.try_readonly().ok()?, places.positions.try_readonly().ok()?);
@@ -58,7 +63,7 @@ pub fn columns_of_blocks(blocks: &[Block<'_>], places: &Places<'_>, rows: usize)
         if *block < 0 {
             return Some(RawColumn::ABSENT);
         }
-        let (count, first, by_column) = firsts.get(usize::try_from(*block).ok()?)?;
+        let (count, first, by_column) = firsts.get(usize::try_from(*block).ok()?)?.as_ref()?;
         let position = usize::try_from(*position).ok().filter(|position| position < count)?;
         let offset = by_column.checked_mul(position as isize)?;
         let values = first.values.cast::<u8>().wrapping_offset(offset).cast();

@@ -126,7 +126,7 @@ impl Model {
     fn predict_blocks<'py>(
         &self,
         py: Python<'py>,
-        blocks: Vec<Block<'py>>,
+        blocks: Vec<Option<Block<'py>>>,
         block_of: Bound<'py, PyArray1<i64>>,
         position_of: Bound<'py, PyArray1<i64>>,
         rows: usize,
@@ -203,9 +203,11 @@ impl Model {
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (features, rows) = (wanted.len(), records.len());
-        let names: Vec<Option<&Bound<'py, PyString>>> = wanted.iter().enumerate().map(|(feature, name)| {
-            name.as_ref().filter(|_| !given.contains_key(&feature))
-        }).collect();
+        let names: Vec<Option<&Bound<'py, PyString>>> = wanted
+            .iter()
+            .enumerate()
+            .map(|(feature, name)| name.as_ref().filter(|_| !given.contains_key(&feature)))
+            .collect();
         let Some(values) = values_of_records(records, &names)? else { return Ok(None) };
         let stride = if rows <= 1 { 0 } else { 8 * features as i64 };
         let column = |feature: usize| match (given.get(&feature), &wanted[feature]) {

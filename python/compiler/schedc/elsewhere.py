@@ -11,6 +11,7 @@ _OWN = "the object that it was compiled from has it"
 #: For attributes and methods of trainers' objects, where a compiled model has the answer or why it lacks it.
 _ATTRIBUTES = {
     "inplace_predict": "predict gives the same",
+    "decision_function": 'predict(X, output="raw") gives margins',
     "calc_leaf_indexes": "apply gives them",
     "staged_predict": "predict(X, iteration_range=(0, n)) answers with the first n iterations",
     "staged_predict_proba": "predict_proba(X, iteration_range=(0, n)) answers with the first n iterations",

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,7 @@ import schedc_runtime
 from schedc_runtime import BatchPredictor
 from schedc_runtime.batch import column_names, is_frame, renamed
 
-from .answers import Answers, Array, Isolation, two_columns
+from .answers import Answers, Array, Classifier, Isolation, OneClass, two_columns
 from .elsewhere import no_attribute, output_of
 from .estimator import Estimator
 from .findings import Findings
@@ -28,6 +28,12 @@ from .schedule import Schedule
 from .sparse import is_sparse, predict_sparse
 
 Output = Literal["value", "raw", "class", "leaf"]
+
+#: The note of a model whose tables have columns in the order of training.
+_IN_ORDER = (
+    "the model was trained without names of features: columns of tables count in their order, as in its own "
+    "predict"
+)
 
 #: Endings of files that are no libraries.
 _OTHER_FILES = {
@@ -133,8 +139,8 @@ class Model(Estimator):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings and notes on the model's file."""
-        return self._code.notes
+        """Warnings and notes on the model's file, and on the order of the columns of tables."""
+        return (*self._code.notes, _IN_ORDER) if self._by_position else self._code.notes
 
     @property
     def header(self) -> str | None:
@@ -264,8 +270,19 @@ class Model(Estimator):
         """IsolationForest's negated anomaly score, one for each row."""
         return self._isolation().score_samples(self._caller(X, more))
 
-    def decision_function(self, X: Any, **more: Any) -> Array:
-        """IsolationForest's score, which is negative for outliers; for classifiers, margins."""
+    @property
+    def decision_function(self) -> Callable[..., Array]:
+        """IsolationForest's score, which is negative for outliers; for other models, margins. A function of rows
+        with the keywords of :meth:`predict`.
+
+        Raises AttributeError if the object has no such method: scikit-learn's tools prefer it to probabilities.
+        """
+        is_alike = self._meaning.family in (None, "scikit-learn", "Treelite")
+        if not is_alike or type(self._answers) in (Classifier, OneClass):
+            raise AttributeError(no_attribute("decision_function"))
+        return self._decisions
+
+    def _decisions(self, X: Any, **more: Any) -> Array:
         if isinstance(self._answers, Isolation):
             return self._answers.decision_function(self._caller(X, more))
         margins: Array = self._caller(X, more)("raw")

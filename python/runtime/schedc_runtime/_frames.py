@@ -101,9 +101,9 @@ def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
     rows = len(frame)
     numbers = columns.numbers
     if len(blocks) > 1 and _is_arrow(blocks[0].values):
-        found = _of_arrow_blocks(predictor, blocks, block_of[numbers], columns, rows, options)
-        if found is not None:
-            return found
+        results = _of_arrow_blocks(predictor, blocks, block_of[numbers], columns, rows, options)
+        if results is not None:
+            return results
     arrays: list[Any] = []
     apart = predictor._coded
     others: list[int] = []
@@ -129,9 +129,6 @@ def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
         found = predictor._feature_of(values, columns.names[at], feature, rows, is_array=False)
         block_of[feature], position_of[feature] = len(arrays), 0
         arrays.append(found.given(options["single"]))
-    if others:
-        nothing = numpy.empty((0, rows), dtype="float32")
-        arrays = [nothing if array is None else array for array in arrays]
     return predictor._model.predict_blocks(arrays, block_of, position_of, rows, predictor.output, **options)
 
 
@@ -151,21 +148,41 @@ def _of_arrow_blocks(
     if not all(map(_is_arrow, arrays)):
         return None
     given = [array.__arrow_array__() for array in arrays]
-    if all(chunked.num_chunks == 1 for chunked in given):
-        try:
-            columns_of = [numpy.from_dlpack(chunked.chunk(0)) for chunked in given]
-        except (TypeError, AttributeError, BufferError, RuntimeError, ValueError):
-            pass  # nulls, truth values, texts, or an older pyarrow or NumPy
-        else:
-            numbers, zeros = predictor._own_places
-            return predictor._model.predict_blocks(columns_of, numbers, zeros, rows, predictor.output,
-                                                   **options)
+    values = _values_of_arrow(given, rows)
+    if values is not None:
+        numbers, zeros = predictor._own_places
+        return predictor._model.predict_blocks(values, numbers, zeros, rows, predictor.output, **options)
     import pyarrow
 
     table = pyarrow.Table.from_arrays(given, names=predictor._numerals)
     return predictor._model.predict_stream(
         table.__arrow_c_stream__(), predictor._in_order_lookup, rows, {}, predictor.output, **options
     )
+
+
+#: The types of numbers by their numbers in pyarrow.
+_dtypes: dict[int, numpy.dtype[Any]] = {}
+
+
+def _values_of_arrow(columns: list[Any], rows: int) -> list[numpy.ndarray] | None:
+    """The values of columns of pyarrow, without a copy; None if a column has nulls or several chunks, or holds
+    no numbers."""
+    if not _dtypes:
+        import pyarrow
+
+        kinds = (pyarrow.float32(), pyarrow.float64(), pyarrow.int8(), pyarrow.int16(), pyarrow.int32(),
+                 pyarrow.int64(), pyarrow.uint8(), pyarrow.uint16(), pyarrow.uint32(), pyarrow.uint64())
+        _dtypes.update((kind.id, numpy.dtype(kind.to_pandas_dtype())) for kind in kinds)
+    made = []
+    for column in columns:
+        if column.num_chunks != 1:
+            return None
+        chunk = column.chunk(0)
+        dtype = _dtypes.get(chunk.type.id)
+        if dtype is None or chunk.null_count or rows == 0:
+            return None
+        made.append(numpy.frombuffer(chunk.buffers()[1], dtype, rows, chunk.offset * dtype.itemsize))
+    return made
 
 
 def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:

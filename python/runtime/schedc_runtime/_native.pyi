@@ -125,7 +125,7 @@ class Model:
         columns, or columns as for :meth:`predict_columns`.
 
         ``block_of`` and ``position_of``, int64, have the block of each feature and the column in it; the block -1 is
-        an absent feature. ``single`` rounds doubles and integers to single precision first. Returns None if a block
+        an absent feature, and a block of None has no feature. ``single`` rounds doubles and integers to single precision first. Returns None if a block
         has a type or shape that the library cannot read.
         """
 

@@ -36,6 +36,12 @@ Output = Literal["value", "raw", "class", "leaf"]
 
 _HEADINGS = {"value": "prediction", "raw": "margin", "class": "class", "leaf": "leaf"}
 
+#: The reason why a model of XGBoost has categories without names.
+_CUT_NAMES = (
+    "the names have letters outside ASCII, and XGBoost cuts such names in wrong places when it trains with "
+    "pandas, so that its file does not have them"
+)
+
 #: Libraries that a process keeps loaded.
 _MOST_LOADED = 16
 _loaded: OrderedDict[str, Model] = OrderedDict()
@@ -377,7 +383,11 @@ class BatchPredictor:
         """The numbers of a feature; None if it is absent."""
         if at is None:
             return None
-        return self._feature_of(source.column(at), names[at], feature, rows, isinstance(source, _Matrix))
+        try:
+            values = source.column(at)
+        except TypeError as error:
+            raise TypeError(f"column {quoted(names[at])} {error}") from None
+        return self._feature_of(values, names[at], feature, rows, isinstance(source, _Matrix))
 
     def _feature_of(self, values: Any, name: str, feature: int, rows: int, is_array: bool) -> _Feature:
         """The numbers of a feature, from the values of its column; ``is_array`` is true for columns of an
@@ -390,7 +400,7 @@ class BatchPredictor:
                 texts = isinstance(column,
                                    _columns.Names) and any(isinstance(value, str) for value in column.names)
                 known = Feature(self._categories, feature, texts or not is_array)
-                found = _Feature(_codes(column, known, name))
+                found = _Feature(self._codes(column, known, name, feature))
             else:
                 found = _numbers(column, name)
         except TypeError as error:
@@ -400,6 +410,18 @@ class BatchPredictor:
         if len(found.values) != rows:
             raise ValueError(f"column {quoted(name)} has {len(found.values)} rows, and the table {rows}")
         return found
+
+    def _codes(self, column: _columns.Column, known: Feature, name: str, feature: int) -> numpy.ndarray:
+        """The codes of a column of categories."""
+        try:
+            if isinstance(column, _columns.Names):
+                return known.of_names(column, name)
+            return known.of_numbers(column, name)
+        except ValueError as error:
+            naming = (self._about.get("categories") or {}).get("naming", [])
+            if self._about.get("trainer") != "XGBoost" or naming[feature : feature + 1] != ["doubtful"]:
+                raise
+            raise ValueError(f"{error}; {_CUT_NAMES}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._digest, self.library, self._options)
@@ -433,13 +455,6 @@ def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPred
     predictor._model = _model_of(digest, library)
     predictor._set_up()
     return predictor
-
-
-def _codes(column: _columns.Column, known: Feature, name: str) -> numpy.ndarray:
-    """The codes of a column of categories."""
-    if isinstance(column, _columns.Names):
-        return known.of_names(column, name)
-    return known.of_numbers(column, name)
 
 
 def _numbers(column: _columns.Column, name: str) -> _Feature:

@@ -6,6 +6,7 @@ import numpy
 import pytest
 
 import schedc
+import schedc_runtime
 
 xgboost = pytest.importorskip("xgboost")
 lightgbm = pytest.importorskip("lightgbm")
@@ -140,7 +141,7 @@ def test_exponential_loss():
     numpy.testing.assert_allclose(ours.predict_proba(rows)[:, 1], [0.450166] * 2 + [0.549834] * 2, atol=5e-7)
     same(ours.predict_proba(rows), theirs.predict_proba(rows), False)
     # The library has it, too.
-    numpy.testing.assert_array_equal(schedc.load(ours.library).predict(rows.astype("float32")),
+    numpy.testing.assert_array_equal(schedc_runtime.load(ours.library).predict(rows.astype("float32")),
                                      ours.predict_proba(rows)[:, 1])
 
 
@@ -383,7 +384,6 @@ def test_categories(rows, target):
 
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn(rows, target, classes):
-    from sklearn.base import clone
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.utils.validation import check_is_fitted
@@ -393,10 +393,9 @@ def test_scikit_learn(rows, target, classes):
     theirs = xgboost.XGBClassifier(**SMALL).fit(scaler.transform(X), two(classes))
     ours = schedc.compile(theirs)
     check_is_fitted(ours)
-    assert ours.get_params() == {} and clone(ours) is ours
+    assert ours.get_params() == {}
     pipeline = make_pipeline(scaler, ours)
     numpy.testing.assert_array_equal(pipeline.predict(X), theirs.predict(scaler.transform(X)))
-    assert clone(pipeline).get_params()["model"] is ours
     assert pipeline.score(X, two(classes)) == theirs.score(scaler.transform(X), two(classes))
 
 

@@ -39,6 +39,9 @@ impl Files {
         let profile = args.schedule.values.profile.as_deref();
         let read = [Some(job.model.path.as_path()), job.source.path.as_deref(), profile];
         keep(&read, &out)?;
+        if has_header(args.emit) && !special {
+            check_ending(&out, args.emit)?;
+        }
         for beside in [&header, &pkg_config].into_iter().flatten() {
             keep(&read, beside)?;
             if is_same(&out, beside) {
@@ -98,6 +101,35 @@ pub fn check_names(args: &Build) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Endings of artefacts and the words of `--emit` for them.
+const ARTEFACT_ENDINGS: [(&str, &str); 6] =
+    [("so", "so"), ("o", "obj"), ("a", "static"), ("ll", "llvm"), ("s", "asm"), ("ptx", "ptx")];
+
+/// Endings of models, rows and texts, which are no artefacts.
+const OTHER_ENDINGS: [&str; 16] = [
+    "json", "ubj", "txt", "cbm", "onnx", "tl", "pkl", "model", "csv", "parquet", "npy", "sched", "lock",
+    "md", "py", "c",
+];
+
+/// Refuses a library or an object under the name of another kind of file.
+fn check_ending(out: &Path, emit: Emit) -> Result<(), Failure> {
+    let Some(ending) = out.extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
+    let (kind, own) = match emit {
+        Emit::Obj => ("an object file", "o"),
+        Emit::Static => ("a static library", "a"),
+        _ => ("a shared library", "so"),
+    };
+    let asked = ARTEFACT_ENDINGS.iter().find(|(known, _)| *known == ending);
+    let help = match asked {
+        Some((known, _)) if *known == own => return Ok(()),
+        Some((_, word)) => format!("name it .{own}, or ask for the other kind with --emit {word}"),
+        None if OTHER_ENDINGS.contains(&ending) => format!("name it .{own}"),
+        None => return Ok(()),
+    };
+    let message = format!("{} would be {kind} under the name of another kind of file", out.display());
+    Err(Failure::usage(message, help))
 }
 
 /// The model's name with the right extension, in the current directory.

@@ -1,0 +1,211 @@
+"""Compiled models among scikit-learn's tools, and the questions that only the original object answers."""
+
+import pickle
+import subprocess
+import warnings
+
+import lightgbm
+import numpy
+import pytest
+import schedc
+import schedc_runtime
+import xgboost
+from sklearn import ensemble
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+frozen = pytest.importorskip("sklearn.frozen")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return numpy.random.default_rng(1).normal(size=(200, 4)).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def y(X):
+    return (X[:, 0] + X[:, 1] > 0).astype(int)
+
+
+def classifier():
+    return xgboost.XGBClassifier(n_estimators=5)
+
+
+def regressor():
+    return xgboost.XGBRegressor(n_estimators=5)
+
+
+def test_no_fit(X, y):
+    ours = schedc.compile(classifier().fit(X, y))
+    random = numpy.random.default_rng(2).integers(0, 2, len(X))
+    with pytest.raises(TypeError, match="fit the estimator that it was compiled from.*FrozenEstimator"):
+        ours.fit(X, y)
+    with pytest.raises(TypeError, match="cannot be fitted again"):
+        make_pipeline(StandardScaler(), ours).fit(X, y)
+    for call in (lambda: clone(ours), lambda: cross_val_score(ours, X, random),
+                 lambda: GridSearchCV(ours, {}).fit(X, random),
+                 lambda: CalibratedClassifierCV(ours).fit(X, random)):
+        with pytest.raises(TypeError, match="no unfitted copy.*give them the estimator that it was compiled"):
+            call()
+
+
+def test_way_out(X, y):
+    theirs = classifier().fit(X, y)
+    kept = frozen.FrozenEstimator(schedc.compile(theirs))
+    assert clone(kept) is kept and kept.fit(X, y) is kept
+    numpy.testing.assert_array_equal(kept.predict(X), theirs.predict(X))
+    calibrated = [CalibratedClassifierCV(frozen.FrozenEstimator(part)).fit(X, y) for part in (kept, theirs)]
+    ours, own = (model.predict_proba(X) for model in calibrated)
+    numpy.testing.assert_allclose(ours, own, rtol=1e-6)
+
+
+def test_searches(X, y):
+    """A search and a frozen estimator answer as what they hold."""
+    search = GridSearchCV(classifier(), {"max_depth": [2, 3]}, cv=2).fit(X, y)
+    for theirs in (search, frozen.FrozenEstimator(search.best_estimator_)):
+        ours = schedc.compile(theirs)
+        numpy.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+        numpy.testing.assert_array_equal(ours.predict_proba(X), theirs.predict_proba(X))
+    with pytest.raises(TypeError, match="the GridSearchCV is not fitted yet"):
+        schedc.compile(GridSearchCV(classifier(), {}))
+
+
+def composites(X, y):
+    """Estimators that are made of others, with their first part that compiles."""
+    both = numpy.column_stack([X[:, 0], X[:, 1]])
+    pipeline = make_pipeline(StandardScaler(), classifier())
+    named = [("a", classifier()), ("b", ensemble.RandomForestClassifier(3))]
+    yield pipeline.fit(X, y), "model[-1]"
+    yield GridSearchCV(pipeline, {"xgbclassifier__max_depth": [2]}, cv=2).fit(X, y), "model.best_estimator_[-1]"
+    yield CalibratedClassifierCV(classifier(), cv=2).fit(X, y), "model.calibrated_classifiers_[0].estimator"
+    yield ensemble.VotingClassifier(named, voting="soft").fit(X, y), "model.estimators_[0]"
+    yield ensemble.StackingClassifier(named).fit(X, y), "model.estimators_[0]"
+    yield ensemble.BaggingClassifier(classifier(), n_estimators=2).fit(X, y), "model.estimators_[0]"
+    yield ensemble.AdaBoostRegressor(regressor(), n_estimators=2).fit(X, X[:, 0]), "model.estimators_[0]"
+    yield MultiOutputRegressor(regressor()).fit(X, both), "model.estimators_[0]"
+    yield TransformedTargetRegressor(regressor()).fit(X, X[:, 0]), "model.regressor_"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_parts(X, y):
+    """The error names a part, and that part compiles."""
+    for model, part in composites(X, y):
+        with pytest.raises(TypeError) as refused:
+            schedc.compile(model)
+        text = str(refused.value)
+        assert text.startswith(f"the {type(model).__name__} is not compiled as a whole"), text
+        assert f"schedc.compile({part})" in text, text
+        theirs = eval(part, {"model": model})
+        rows = model[:-1].transform(X) if part == "model[-1]" else X
+        numpy.testing.assert_allclose(schedc.compile(theirs).predict(rows), theirs.predict(rows), rtol=1e-6)
+    with pytest.raises(TypeError, match="neither the AdaBoostClassifier nor its parts.*DecisionTreeClassifier"):
+        schedc.compile(ensemble.AdaBoostClassifier(n_estimators=2).fit(X, y))
+    rows = composites(X, y)
+    assert "model[:-1].transform(X) gives its rows" in str(pytest.raises(
+        TypeError, schedc.compile, next(rows)[0]).value)
+
+
+def test_options_of_trainers(X, y):
+    theirs = classifier().fit(X, y)
+    ours = schedc.compile(theirs)
+    for same in (ours.predict(X, output_margin=True), ours.predict(X, raw_score=True)):
+        numpy.testing.assert_array_equal(same, theirs.predict(X, output_margin=True))
+    numpy.testing.assert_array_equal(ours.predict(X, output_margin=False), theirs.predict(X))
+    numpy.testing.assert_array_equal(
+        ours.predict(X, prediction_type="Probability", iteration_range=(0, 2)),
+        theirs.predict_proba(X, iteration_range=(0, 2)))
+    light = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1).fit(X, y)
+    compiled = schedc.compile(light)
+    for option in ("raw_score", "pred_leaf"):
+        numpy.testing.assert_array_equal(compiled.predict(X, **{option: True}),
+                                         light.predict(X, **{option: True}))
+    numpy.testing.assert_array_equal(numpy.exp(compiled.predict_log_proba(X)), numpy.exp(
+        numpy.log(light.predict_proba(X))))
+    for option, advice in (("pred_contribs", "SHAP"), ("pred_contrib", "LightGBM object"),
+                           ("num_iteration", r"iteration_range=\(0, n\)"), ("thread_count", "threads=n"),
+                           ("nonsense", "take no argument 'nonsense'")):
+        with pytest.raises(TypeError, match=advice):
+            ours.predict(X, **{option: True})
+        with pytest.raises(TypeError, match=advice):
+            ours.predict_proba(X, **{option: True})
+
+
+def test_attributes_of_trainers(X, y):
+    ours = schedc.compile(classifier().fit(X, y))
+    for name, advice in (("feature_importances_", "the object that it was compiled from has it"),
+                         ("staged_predict", r"iteration_range=\(0, n\)"), ("get_booster", "compiled from has it"),
+                         ("inplace_predict", "predict gives the same"), ("coef_", "only predicts")):
+        assert not hasattr(ours, name)
+        with pytest.raises(AttributeError, match=f"a compiled model has no '{name}'.*{advice}"):
+            getattr(ours, name)
+    assert not hasattr(ours, "_nothing")
+
+
+def test_names_of_files(X, y, tmp_path):
+    """A library is not written under the name of another kind of file."""
+    ours = schedc.compile(classifier().fit(X, y))
+    for name in ("model.json", "model.txt", "model.UBJ", "model.pkl"):
+        with pytest.raises(ValueError, match="would be a shared library.*model.so"):
+            ours.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    for name in ("model.so", "model", "model.so.1"):
+        ours.save(tmp_path / name)
+        numpy.testing.assert_array_equal(schedc.load(tmp_path / name).predict(X), ours.predict(X))
+
+
+def learners(X, y):
+    labels = numpy.array(["no", "yes"])[y]
+    three = numpy.digitize(X[:, 0], [-0.5, 0.5])
+    early = xgboost.XGBClassifier(n_estimators=60, early_stopping_rounds=2)
+    yield early.fit(X[:150], y[:150], eval_set=[(X[150:], y[150:])], verbose=False)
+    yield xgboost.XGBClassifier(n_estimators=4).fit(X, three)
+    yield regressor().fit(X, X[:, 0])
+    yield lightgbm.LGBMClassifier(n_estimators=4, verbose=-1).fit(X, labels)
+    yield ensemble.RandomForestClassifier(n_estimators=4).fit(X, labels.astype(object))
+    yield ensemble.RandomForestClassifier(n_estimators=4).fit(X, y == 1)
+    yield ensemble.GradientBoostingClassifier(n_estimators=4).fit(X, three)
+    yield ensemble.HistGradientBoostingClassifier(max_iter=4).fit(X, labels)
+    yield ensemble.IsolationForest(n_estimators=4).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_loaded_models_answer_alike(X, y, tmp_path):
+    """Labels, shapes, types and the best iteration are in the library, also after `strip`."""
+    path = tmp_path / "model.so"
+    for theirs in learners(X, y):
+        ours = schedc.compile(theirs)
+        ours.save(path)
+        loaded = [schedc.load(path), schedc.load(ours.library), pickle.loads(pickle.dumps(ours))]
+        subprocess.run(["strip", path], check=True)
+        for again in (*loaded, schedc.load(path), pickle.loads(pickle.dumps(loaded[0]))):
+            for method in ("predict", "predict_proba", "score_samples", "decision_function"):
+                if hasattr(type(theirs), method) and hasattr(theirs, method):
+                    mine, wanted = getattr(again, method)(X), getattr(theirs, method)(X)
+                    numpy.testing.assert_array_equal(mine, getattr(ours, method)(X))
+                    if method != "decision_function":
+                        assert mine.dtype == wanted.dtype and mine.shape == wanted.shape
+                    if method == "predict" and wanted.dtype.kind != "f":
+                        numpy.testing.assert_array_equal(mine, wanted)
+            if hasattr(theirs, "classes_"):
+                numpy.testing.assert_array_equal(again.classes_, theirs.classes_)
+        # The C interface gives the file's main call.
+        assert schedc_runtime.load(path).predict(X).dtype.kind == "f"
+    raw = schedc.compile(theirs := classifier().fit(X, y), output="raw")
+    numpy.testing.assert_array_equal(schedc.load(raw.library).predict(X), theirs.predict(X, output_margin=True))
+
+
+def test_labels_that_no_library_keeps(X, y, tmp_path):
+    days = numpy.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")[y]
+    theirs = ensemble.RandomForestClassifier(n_estimators=3).fit(X, days)
+    ours = schedc.compile(theirs)
+    with pytest.warns(UserWarning, match="labels of the classes are neither numbers nor texts"):
+        ours.save(tmp_path / "model.so")
+    numpy.testing.assert_array_equal(pickle.loads(pickle.dumps(ours)).predict(X), theirs.predict(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        schedc.compile(classifier().fit(X, y)).save(tmp_path / "model.so")

@@ -1,0 +1,236 @@
+"""Predictions of frames: the values of the trainer's own call for every kind of frame, whatever its columns
+are, and errors that name what is wrong."""
+
+import lightgbm
+import numpy
+import pytest
+import schedc
+import xgboost
+from sklearn import ensemble
+
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+arrow = pytest.importorskip("pyarrow")
+
+NAMES = ["income", "age", "rate", "debt", "rooms", "is_new"]
+
+
+@pytest.fixture(scope="module")
+def columns():
+    """Columns of several types, without missing values."""
+    source = numpy.random.default_rng(3)
+    return {
+        "income": source.normal(size=300).astype("float32"),
+        "age": source.integers(0, 90, 300).astype("int64"),
+        "rate": source.normal(size=300),
+        "debt": source.normal(size=300).astype("float32"),
+        "rooms": source.integers(0, 9, 300).astype("int8"),
+        "is_new": source.random(300) < 0.5,
+    }
+
+
+@pytest.fixture(scope="module")
+def frame(columns):
+    return pandas.DataFrame(columns)
+
+
+@pytest.fixture(scope="module")
+def answer(columns):
+    return columns["income"] * 3 + columns["age"] / 30 + columns["is_new"] * columns["rate"]
+
+
+def trained(trainer, frame, answer):
+    if trainer == "xgboost":
+        return xgboost.XGBRegressor(n_estimators=20, max_depth=4).fit(frame, answer)
+    if trainer == "lightgbm":
+        return lightgbm.LGBMRegressor(n_estimators=20, verbose=-1).fit(frame, answer)
+    if trainer == "classifier":
+        labels = numpy.where(answer > 1, "high", "low")
+        return lightgbm.LGBMClassifier(n_estimators=20, verbose=-1).fit(frame, labels)
+    return ensemble.RandomForestRegressor(n_estimators=10, random_state=0).fit(frame, answer)
+
+
+def forms(frame):
+    """The same rows in every kind of frame, by name."""
+    columns = {name: frame[name].to_numpy() for name in frame.columns}
+    table = arrow.Table.from_pandas(frame, preserve_index=False)
+    yield "pandas", frame
+    yield "pandas, other order, more columns", frame.assign(other="text")[["other", *NAMES[::-1]]]
+    yield "pandas, columns of objects", frame.set_axis(pandas.Index(NAMES, dtype=object), axis=1)
+    yield "pandas, every column a block", pandas.concat([frame[[name]] for name in NAMES], axis=1)
+    yield "pandas, every second row", pandas.concat([frame, frame]).sort_index(kind="stable")[::2]
+    yield "pandas of pyarrow", frame.convert_dtypes(dtype_backend="pyarrow")
+    yield "pandas with masks", frame.convert_dtypes(dtype_backend="numpy_nullable")
+    yield "pandas, of objects", frame.astype(object)
+    yield "polars", polars.DataFrame(columns)
+    yield "polars, other order", polars.DataFrame(columns).with_columns(other=polars.lit("text"))[
+        ["other", *NAMES[::-1]]]
+    yield "pyarrow", table
+    yield "pyarrow, other order", table.append_column("other", [["text"] * len(frame)]).select(
+        ["other", *NAMES[::-1]])
+    yield "batch", table.combine_chunks().to_batches()[0] if len(frame) else table
+    yield "dict of arrays", columns
+    yield "dict of lists", {name: values.tolist() for name, values in columns.items()}
+    yield "list of dicts", frame.to_dict("records")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("trainer", ["xgboost", "lightgbm", "classifier", "forest"])
+def test_every_kind(trainer, frame, answer):
+    theirs = trained(trainer, frame, answer)
+    ours = schedc.compile(theirs)
+    for some in (frame, frame[:1], frame[7:29]):
+        wanted = theirs.predict(some)
+        for name, rows in forms(some):
+            got = ours.predict(rows)
+            assert got.dtype == wanted.dtype and got.shape == wanted.shape, name
+            if wanted.dtype.kind == "f":
+                numpy.testing.assert_allclose(got, wanted, rtol=1e-6, err_msg=name)
+            else:
+                numpy.testing.assert_array_equal(got, wanted, err_msg=name)
+            # Once more, by what the first call remembers.
+            numpy.testing.assert_array_equal(ours.predict(rows), got, err_msg=name)
+
+
+def test_one_row_as_a_dict(frame, answer):
+    theirs = trained("xgboost", frame, answer)
+    ours = schedc.compile(theirs)
+    (row,) = frame[:1].to_dict("records")
+    wanted = theirs.predict(frame[:1])
+    numpy.testing.assert_array_equal(ours.predict(row), wanted)
+    numpy.testing.assert_array_equal(ours.predict([row]), wanted)
+    scalars = {name: frame[name].to_numpy()[0] for name in NAMES}
+    numpy.testing.assert_array_equal(ours.predict(scalars), wanted)
+    missing = frame[:1].astype("float64").assign(debt=numpy.nan)
+    numpy.testing.assert_array_equal(ours.predict({**row, "debt": None}), theirs.predict(missing))
+    # A name that only some records lack is a missing value in them.
+    both = [row, {name: value for name, value in row.items() if name != "debt"}]
+    numpy.testing.assert_array_equal(ours.predict(both)[1:], theirs.predict(missing))
+    with pytest.raises(ValueError, match='lacks features of the model: "debt"'):
+        ours.predict({name: value for name, value in row.items() if name != "debt"})
+    with pytest.raises(ValueError, match='"age" has an array, and others have one value'):
+        ours.predict({**row, "age": numpy.arange(3)})
+    with pytest.raises(TypeError, match='column "age" holds text'):
+        ours.predict({**row, "age": "old"})
+
+
+def test_missing_values(columns, answer):
+    absent = numpy.random.default_rng(5).random(300) < 0.2
+    holed = {name: numpy.where(absent, numpy.nan, values.astype("float32")) for name, values in columns.items()}
+    frame = pandas.DataFrame(holed)
+    theirs = trained("xgboost", frame, answer)
+    ours = schedc.compile(theirs)
+    wanted = theirs.predict(frame)
+    table = arrow.table({name: arrow.array(values, from_pandas=True) for name, values in holed.items()})
+    assert table["age"].null_count > 0
+    nulls = polars.from_arrow(table)
+    of_arrow = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    masked = pandas.DataFrame({name: pandas.array(values, dtype="Float32") for name, values in frame.items()})
+    halves = arrow.concat_tables([table[:123], table[123:]])
+    for rows in (frame, table, table.to_batches()[0], nulls, of_arrow, masked, halves, nulls[7:].vstack(nulls[:7])):
+        got = ours.predict(rows)
+        shift = 7 if isinstance(rows, polars.DataFrame) and rows is not nulls else 0
+        numpy.testing.assert_array_equal(got, numpy.roll(wanted, -shift))
+    part = table.slice(11, 31)
+    numpy.testing.assert_array_equal(ours.predict(part), wanted[11:42])
+    bits = arrow.table({**{name: table[name] for name in NAMES}, "is_new": arrow.array(columns["is_new"])})
+    plain = frame.assign(is_new=columns["is_new"])
+    numpy.testing.assert_array_equal(ours.predict(bits.slice(3)), theirs.predict(plain)[3:])
+
+
+def test_large_whole_numbers():
+    """Whole numbers that no double equals are rounded once, as in the trainer's own call."""
+    values = numpy.arange(2**24 - 50, 2**24 + 50, dtype="int64")
+    frame = pandas.DataFrame({"id": values, "x": values % 7})
+    theirs = xgboost.XGBRegressor(n_estimators=10).fit(frame, (values - 2**24) > 3)
+    ours = schedc.compile(theirs)
+    for rows in (frame, polars.from_pandas(frame), arrow.Table.from_pandas(frame), frame.to_dict("records")):
+        numpy.testing.assert_array_equal(ours.predict(rows), theirs.predict(frame))
+    huge = {"id": 2**63 - 1, "x": 1}
+    numpy.testing.assert_array_equal(ours.predict(huge), theirs.predict(pandas.DataFrame([huge])))
+
+
+def test_frames_that_change(frame, answer):
+    """What a call remembers of one frame is not used for another."""
+    theirs = trained("xgboost", frame, answer)
+    ours = schedc.compile(theirs)
+    wanted = theirs.predict(frame)
+    turned = frame[NAMES[::-1]]
+    for rows in (frame, turned, frame[:], turned.copy(), frame.rename(columns=str)):
+        numpy.testing.assert_array_equal(ours.predict(rows), wanted)
+    for wrong in (frame.rename(columns={"age": "Age"}), frame.drop(columns="age")):
+        with pytest.raises(ValueError, match='lacks features of the model: "age"'):
+            ours.predict(wrong)
+    with pytest.raises(ValueError, match='both named "age"'):
+        ours.predict(pandas.concat([frame, frame[["age"]]], axis=1))
+    with pytest.raises(TypeError, match='column "age" holds text'):
+        ours.predict(frame.assign(age="old"))
+    with pytest.raises(TypeError, match='column "age" holds values of type datetime64'):
+        ours.predict(frame.assign(age=pandas.Timestamp("2026-01-01")))
+    with pytest.raises(TypeError, match="several levels"):
+        ours.predict(frame.set_axis(pandas.MultiIndex.from_product([["a"], NAMES]), axis=1))
+    numpy.testing.assert_array_equal(ours.predict(frame), wanted)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_categories(frame, answer):
+    """Columns of names beside columns of numbers."""
+    colors = numpy.array(["red", "green", "blue"])[frame["rooms"].to_numpy() % 3]
+    both = frame.assign(color=pandas.Categorical(colors), shade=pandas.Categorical(colors[::-1]))
+    for theirs in (lightgbm.LGBMRegressor(n_estimators=20, min_child_samples=2, verbose=-1),
+                   xgboost.XGBRegressor(n_estimators=20, enable_categorical=True)):
+        theirs.fit(both, answer + (colors == "red"))
+        ours = schedc.compile(theirs)
+        for some in (both, both[:1], both[5:80]):
+            wanted = theirs.predict(some)
+            plain = some.astype({"color": "str", "shade": "str"})
+            table = arrow.Table.from_pandas(some, preserve_index=False)
+            other = [some, plain, table, polars.from_arrow(table), plain.to_dict("records"),
+                     plain.convert_dtypes(dtype_backend="pyarrow"),
+                     {name: plain[name].to_numpy() for name in plain}]
+            for rows in other if len(some) > 1 else [*other, plain.to_dict("records")[0]]:
+                numpy.testing.assert_array_equal(ours.predict(rows), wanted, err_msg=str(type(rows)))
+    assert len(ours.predict(both[:0])) == 0
+
+
+def test_arrays_in_training(frame, answer):
+    """A model that was trained on arrays takes the columns of frames in their order, as its own object does."""
+    rows = frame.to_numpy("float32")
+    classes = (answer > 1).astype(int)
+    for theirs in (xgboost.XGBClassifier(n_estimators=5), lightgbm.LGBMClassifier(n_estimators=5, verbose=-1)):
+        theirs.fit(rows, classes)
+        ours = schedc.compile(theirs)
+        assert any("columns of tables count in their order" in note for note in ours.notes)
+        for some in (frame, frame[NAMES[::-1]]):
+            wanted = theirs.predict(some)
+            numpy.testing.assert_array_equal(ours.predict(some), wanted)
+            numpy.testing.assert_array_equal(ours.predict(polars.from_pandas(some)), wanted)
+            numpy.testing.assert_array_equal(schedc.load(ours.library).predict(some), wanted)
+    named = schedc.compile(xgboost.XGBRegressor(n_estimators=5).fit(frame, answer))
+    assert not any("their order" in note for note in named.notes)
+
+
+def test_names_outside_ascii(answer):
+    """The error for names that XGBoost's file lacks has the reason, in loaded libraries as well."""
+    words = numpy.array(["größe", "grün", "blau"])[numpy.arange(300) % 3]
+    frame = pandas.DataFrame({"k": pandas.Categorical(words), "x": answer})
+    theirs = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True).fit(frame, answer)
+    ours = schedc.compile(theirs)
+    for model in (ours, schedc.load(ours.library)):
+        for rows in (frame, polars.from_pandas(frame), frame.astype({"k": object})):
+            with pytest.raises(ValueError, match="letters outside ASCII, and XGBoost cuts such names"):
+                model.predict(rows)
+
+
+def test_calls_do_not_loop_over_columns(frame, answer, monkeypatch):
+    """A frame of numbers goes to the library as a whole."""
+    ours = schedc.compile(trained("xgboost", frame, answer))
+    wanted = ours.predict(frame)
+    used = []
+    whole = schedc.BatchPredictor._feature_of
+    monkeypatch.setattr(schedc.BatchPredictor, "_feature_of",
+                        lambda *given, **named: used.append(given) or whole(*given, **named))
+    for name, rows in forms(frame):
+        if name not in ("pandas, of objects", "pandas with masks", "dict of lists"):
+            numpy.testing.assert_array_equal(ours.predict(rows), wanted, err_msg=name)
+            assert not used, name
