@@ -66,7 +66,7 @@ impl Drop for ArrowArray {
 }
 
 /// A stream of record batches. Its memory is freed with this value.
-pub struct Stream<'py> {
+pub struct TableStream<'py> {
     /// Owns the stream.
     _capsule: Bound<'py, PyCapsule>,
     stream: *mut ArrowStream,
@@ -74,19 +74,19 @@ pub struct Stream<'py> {
 }
 
 /// Some rows of a table, as columns in memory.
-pub struct Batch(Box<ArrowArray>);
+pub struct TableBatch(Box<ArrowArray>);
 
-impl<'py> Stream<'py> {
+impl<'py> TableStream<'py> {
     /// The stream that a capsule holds.
     ///
     /// # Errors
     /// The object is no such capsule, the stream fails, or it is not a table.
-    pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<Stream<'py>> {
+    pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<TableStream<'py>> {
         let capsule = capsule.cast::<PyCapsule>()?.clone();
         let stream: *mut ArrowStream = capsule.pointer_checked(Some(STREAM_NAME))?.as_ptr().cast();
         // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
         let schema: Box<ArrowSchema> = Box::new(unsafe { std::mem::zeroed() });
-        let mut made = Stream { _capsule: capsule, stream, schema };
+        let mut made = TableStream { _capsule: capsule, stream, schema };
         let target: *mut ArrowSchema = &mut *made.schema;
         // SAFETY: the capsule keeps the stream alive.
         let status = match unsafe { (*stream).get_schema } {
@@ -136,7 +136,7 @@ impl<'py> Stream<'py> {
     ///
     /// # Errors
     /// The stream fails.
-    pub fn next(&mut self) -> PyResult<Option<Batch>> {
+    pub fn next(&mut self) -> PyResult<Option<TableBatch>> {
         // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
         let mut array: Box<ArrowArray> = Box::new(unsafe { std::mem::zeroed() });
         // SAFETY: the capsule keeps the stream alive.
@@ -146,7 +146,7 @@ impl<'py> Stream<'py> {
             None => return Ok(None),
         };
         self.check(status)?;
-        Ok(array.release.is_some().then_some(Batch(array)))
+        Ok(array.release.is_some().then_some(TableBatch(array)))
     }
 }
 
@@ -184,7 +184,7 @@ impl ColumnFormat {
     }
 }
 
-impl Batch {
+impl TableBatch {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         usize::try_from(self.0.length).unwrap_or(0)

@@ -1,6 +1,6 @@
 //! Columns of frames: blocks of pandas, batches of Arrow streams, and fields of records.
 
-use crate::arrow::{Batch, ColumnFormat, Stream};
+use crate::arrow::{ColumnFormat, TableBatch, TableStream};
 use crate::columns::{ColumnBuffers, kind_of_elements, start};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -12,8 +12,8 @@ use std::ffi::c_void;
 /// Whole numbers up to this size have an exact double.
 const EXACT_WHOLE: i64 = 1 << 53;
 
-/// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; one column
-/// in an array of one dimension; or a column with its validity.
+/// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; one
+/// column in an array of one dimension; or a column with its validity.
 #[derive(FromPyObject)]
 pub enum Block<'py> {
     Array(Bound<'py, PyUntypedArray>),
@@ -173,7 +173,7 @@ impl Lookup {
 /// The places and types of the features' columns in a stream. None if a column is not found or holds
 /// neither numbers nor truth values, unless `given` has the feature.
 pub fn plan_of_stream(
-    stream: &Stream<'_>,
+    stream: &TableStream<'_>,
     lookup: &Lookup,
     given: &HashMap<usize, ColumnBuffers<'_>>,
 ) -> Option<Vec<Option<(usize, ColumnFormat)>>> {
@@ -188,7 +188,10 @@ pub fn plan_of_stream(
 }
 
 /// The columns of a batch.
-pub fn columns_of_batch(batch: &Batch, plan: &[Option<(usize, ColumnFormat)>]) -> Option<Vec<RawColumn>> {
+pub fn columns_of_batch(
+    batch: &TableBatch,
+    plan: &[Option<(usize, ColumnFormat)>],
+) -> Option<Vec<RawColumn>> {
     if batch.has_null_rows() {
         return None;
     }

@@ -1,7 +1,7 @@
 //! A model that predicts.
 
 use crate::SchedcError;
-use crate::arrow::Stream;
+use crate::arrow::TableStream;
 use crate::columns::{ColumnBuffers, Columns};
 use crate::frames::{
     Block, Lookup, Places, as_packed_row, columns_of_batch, columns_of_blocks, plan_of_stream, rounded,
@@ -164,7 +164,7 @@ impl Model {
         threads: i32,
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let mut stream = Stream::of(capsule)?;
+        let mut stream = TableStream::of(capsule)?;
         let Some(plan) = plan_of_stream(&stream, lookup, &given) else { return Ok(None) };
         let Some(batch) = stream.next()? else { return Ok(None) };
         // Tables of several batches are joined by their own library.
@@ -181,8 +181,8 @@ impl Model {
         self.call_columns(py, columns, single, shape, out).map(Some)
     }
 
-    /// Predicts records: dicts from names to numbers, truth values or None, which is a missing value. `wanted`
-    /// has the name of each feature, None for an absent one. A name that only some records lack is a missing
+    /// Predicts records: dicts from names to numbers, truth values or None, which is a missing value.
+    /// `wanted` has the name of each feature, None for an absent one. A name that only some records lack is a missing
     /// value in them. `given` has columns of features that replace the records'. None if a name is in no
     /// record, or a value is something else.
     #[pyo3(signature = (

@@ -166,8 +166,8 @@ def load(library: str | PathLike[str] | bytes) -> Model:
     """Loads a library that :meth:`Model.save` or ``schedc build`` wrote, from its path or its bytes.
 
     A library that :meth:`Model.save` wrote predicts as the saved model did. ``predict`` of one by ``schedc
-    build`` is the main call of the model's trainer. Loading a library runs its code, so load only trusted ones. Raises OSError if it is not a
-    library.
+    build`` is the main call of the model's trainer. Loading a library runs its code, so load only trusted
+    ones. Raises OSError if it is not a library.
 
     """
     from pathlib import Path

@@ -70,13 +70,13 @@ def no_attribute(name: str) -> str:
     if advice is None and name.startswith(("get_", "plot_", "staged_", "trees_", "dump_", "model_to_")):
         advice = _OWN
     if advice is None:
-        advice = f"a compiled model only predicts; if the object that it was compiled from has {name!r}, ask it"
+        advice = f"it only predicts; if the object that it was compiled from has {name!r}, ask that"
     return f"a compiled model has no {name!r}: {advice}"
 
 
 def output_of(options: dict[str, Any]) -> str | None:
-    """The output that options of other libraries ask for: ``"raw"``, ``"leaf"``, or a method; None if they ask
-    for none. Removes them from the options.
+    """The output that options of other libraries ask for: ``"raw"``, ``"leaf"``, or a method; None if they
+    ask for none. Removes them from the options.
 
     Raises TypeError for options that a compiled model does not have, with the place of the answer.
     """
@@ -89,8 +89,8 @@ def output_of(options: dict[str, Any]) -> str | None:
         found = _PREDICTION_TYPES.get(kind)
         if found is None:
             raise TypeError(
-                f"a compiled model has no prediction_type={kind!r}: it has {', '.join(_PREDICTION_TYPES)}, and "
-                "the CatBoost object has the others"
+                f"a compiled model has no prediction_type={kind!r}: it has {', '.join(_PREDICTION_TYPES)}, "
+                "and the CatBoost object has the others"
             )
     _refuse_others(options)
     return found
@@ -100,8 +100,10 @@ def _refuse_others(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if name in _CONTRIBUTIONS:
             if value:
-                raise TypeError(f"a compiled model has no {name}: contributions of features (SHAP values) are "
-                                f"not compiled; {_CONTRIBUTIONS[name]} computes them")
+                raise TypeError(
+                    f"a compiled model has no {name}: contributions of features (SHAP values) are not "
+                    f"compiled; {_CONTRIBUTIONS[name]} computes them"
+                )
             continue
         advice = _OPTIONS.get(name)
         hint = f": {advice}" if advice is not None else ""

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 from .answers import Answers
 
 _FROZEN = (
-    "sklearn.frozen.FrozenEstimator(model) makes it a part that others calibrate or combine without fitting it"
+    "sklearn.frozen.FrozenEstimator(model) makes it a part that others calibrate or combine without fitting "
+    "it"
 )
 
 
@@ -25,8 +26,8 @@ class Estimator:
 
     def __sklearn_clone__(self) -> NoReturn:
         raise TypeError(
-            "a compiled model has no unfitted copy, which clone, cross_val_score and GridSearchCV need to fit "
-            "it to parts of the data: give them the estimator that it was compiled from, and compile the one "
+            "a compiled model has no unfitted copy, which clone, cross_val_score and GridSearchCV need to "
+            "fit it to parts of the data: give them the estimator that it was compiled from, and compile the one "
             f"that they fit; {_FROZEN}"
         )
 

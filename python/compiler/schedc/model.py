@@ -37,8 +37,8 @@ _IN_ORDER = (
 
 #: Endings of files that are no libraries.
 _OTHER_FILES = {
-    ".json", ".ubj", ".deprecated", ".txt", ".cbm", ".onnx", ".tl", ".pkl", ".pickle", ".joblib", ".model", ".csv",
-    ".parquet", ".npy", ".npz", ".h", ".sched", ".toml", ".yaml", ".yml", ".zip", ".md", ".py",
+    ".json", ".ubj", ".deprecated", ".txt", ".cbm", ".onnx", ".tl", ".pkl", ".pickle", ".joblib", ".model",
+    ".csv", ".parquet", ".npy", ".npz", ".h", ".sched", ".toml", ".yaml", ".yml", ".zip", ".md", ".py",
 }
 
 #: The options of predictions that are about the columns of tables.
@@ -77,12 +77,13 @@ class Model(Estimator):
     """A compiled model. Several threads may call it at the same time; calls release the interpreter's lock.
 
     Rows are an array of two dimensions in any order, a table (a DataFrame of pandas or Polars, a Table or
-    RecordBatch of pyarrow, anything with Arrow's PyCapsule interface, a dict of arrays), or a sparse matrix
-    of SciPy. Columns of tables are matched by the names of the model's features. NaN and null are missing.
-    Absent entries of a sparse matrix are missing for models of XGBoost and 0 for others, as for their
-    trainers.
+    RecordBatch of pyarrow, anything with Arrow's PyCapsule interface, a dict of arrays, a list of dicts, a
+    dict for one row), or a sparse matrix of SciPy. Columns of tables are matched by the names of the model's
+    features. NaN and null are missing. Absent entries of a sparse matrix are missing for models of XGBoost
+    and 0 for others, as for their trainers.
 
-    A pickled model includes the bytes of its library. Models are fitted estimators of scikit-learn.
+    A pickled model includes the bytes of its library. Models are fitted estimators of scikit-learn, which
+    cannot be fitted again.
 
     """
 
@@ -205,8 +206,8 @@ class Model(Estimator):
         numbers where categories have names: ``"names"`` or ``"codes"``, by default names in tables and codes
         in arrays.
 
-        XGBoost's ``output_margin=True``, LightGBM's ``raw_score=True`` and CatBoost's ``prediction_type`` select
-        an output, too.
+        XGBoost's ``output_margin=True``, LightGBM's ``raw_score=True`` and CatBoost's ``prediction_type``
+        select an output, too.
 
         Raises ValueError for rows that do not fit the model, TypeError for objects that are no rows and for
         other options of trainers, and SchedcError if the library refuses the call.
@@ -214,8 +215,10 @@ class Model(Estimator):
         """
         if others:
             wanted = output_of(others)
-            more = {"base_margin": base_margin, "threads": threads, "iteration_range": iteration_range,
-                    "columns": columns, "by_position": by_position, "unseen": unseen, "categories": categories}
+            more: dict[str, Any] = {
+                "base_margin": base_margin, "threads": threads, "iteration_range": iteration_range,
+                "columns": columns, "by_position": by_position, "unseen": unseen, "categories": categories,
+            }
             if wanted in ("predict_proba", "leaf"):
                 found = self.apply(X, **more) if wanted == "leaf" else self.predict_proba(X, **more)
                 return found if out is None else _put(found, out)
@@ -272,10 +275,11 @@ class Model(Estimator):
 
     @property
     def decision_function(self) -> Callable[..., Array]:
-        """IsolationForest's score, which is negative for outliers; for other models, margins. A function of rows
-        with the keywords of :meth:`predict`.
+        """IsolationForest's score, which is negative for outliers; for other models, margins. A function of
+        rows with the keywords of :meth:`predict`.
 
-        Raises AttributeError if the object has no such method: scikit-learn's tools prefer it to probabilities.
+        Raises AttributeError if the object has no such method, since scikit-learn's tools prefer it to
+        probabilities.
         """
         is_alike = self._meaning.family in (None, "scikit-learn", "Treelite")
         if not is_alike or type(self._answers) in (Classifier, OneClass):
@@ -408,8 +412,8 @@ class Model(Estimator):
             )
         if self._origin is not None and not Meaning.of(self._origin).text():
             warnings.warn(
-                "the labels of the classes are neither numbers nor texts, and are not in the file: the loaded "
-                "model predicts like its file's main call; a pickle keeps them",
+                "the labels of the classes are neither numbers nor texts, and are not in the file: the "
+                "loaded model predicts like its file's main call; a pickle keeps them",
                 stacklevel=2,
             )
         beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")

@@ -24,7 +24,8 @@ _REST = {
     "TransformedTargetRegressor": "its transformer_.inverse_transform turns the predictions back",
     "BaggingClassifier": "the mean of their answers is the whole's; estimators_features_ has the columns of "
     "each",
-    "BaggingRegressor": "the mean of their answers is the whole's; estimators_features_ has the columns of each",
+    "BaggingRegressor": "the mean of their answers is the whole's; estimators_features_ has the columns of "
+    "each",
     "VotingClassifier": "the whole combines their answers by their weights",
     "VotingRegressor": "the mean of their answers, by their weights, is the whole's",
     "StackingClassifier": "the whole gives their answers to its final_estimator_",
@@ -51,8 +52,8 @@ def searched(model: Any) -> Any:
 
 
 def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
-    """The sentence that names the parts of an estimator that schedc compiles; None if the object is not made of
-    estimators. ``is_compiled`` says whether schedc compiles an object."""
+    """The sentence that names the parts of an estimator that schedc compiles; None if the object is not made
+    of estimators. ``is_compiled`` says whether schedc compiles an object."""
     if not hasattr(type(model), "fit"):
         return None
     name = type(model).__name__

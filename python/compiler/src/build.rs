@@ -94,8 +94,8 @@ struct BuildOptions<'a> {
 /// also the path from which the lock is found, unless the build is `frozen`. `encoded` has, by feature, the
 /// categories that scikit-learn encodes before the trees. `probes` requests rows for a comparison of
 /// predictions. `as_release` is the release whose reading of the file counts, by default the one that saved
-/// it. `feature_names` are the object's, for files without names. `object` is JSON text about the object, for a
-/// section of the library.
+/// it. `feature_names` are the object's, for files without names. `object` is JSON text about the object,
+/// for a section of the library.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both",

@@ -165,8 +165,8 @@ _dtypes: dict[int, numpy.dtype[Any]] = {}
 
 
 def _values_of_arrow(columns: list[Any], rows: int) -> list[numpy.ndarray] | None:
-    """The values of columns of pyarrow, without a copy; None if a column has nulls or several chunks, or holds
-    no numbers."""
+    """The values of columns of pyarrow, without a copy; None if a column has nulls or several chunks, or
+    holds no numbers."""
     if not _dtypes:
         import pyarrow
 

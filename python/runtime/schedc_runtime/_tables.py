@@ -78,8 +78,10 @@ def _one_row(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The columns of a dict of one row. Raises ValueError if a value is a column."""
     odd = next((name for name, value in fields.items() if not _is_scalar(value)), None)
     if odd is not None:
-        raise ValueError(f"a dict is one row, with a value for each name, or a table, with an array for each; "
-                         f"{quoted(str(odd))} has an array, and others have one value")
+        raise ValueError(
+            "a dict is one row, with a value for each name, or a table, with an array for each; "
+            f"{quoted(str(odd))} has an array, and others have one value"
+        )
     return {name: [value] for name, value in fields.items()}
 
 

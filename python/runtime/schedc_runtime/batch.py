@@ -298,13 +298,13 @@ class BatchPredictor:
     def predict(self, table: Any, *, threads: int | None = None) -> Any:
         """Predicts the rows of a table.
 
-        ``table`` is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, or a dict of arrays
-        of one dimension; or an array of two dimensions, whose columns are in the model's order. Columns hold
-        numbers or truth values; null and NaN are missing. Columns of features with named categories may hold
-        names, as texts or dictionaries.
+        ``table`` is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, a dict of arrays of
+        one dimension, a list of dicts, or a dict of numbers, which is one row; or an array of two dimensions,
+        whose columns are in the model's order. Columns hold numbers or truth values; null and NaN are
+        missing. Columns of features with named categories may hold names, as texts or dictionaries.
 
-        Returns a table of the same kind, and a dict of an array: the columns to keep, then results in columns
-        called :attr:`names`, in the order of the rows. A frame of pandas keeps its index.
+        Returns a table of the same kind, and a dict of an array, a dict or a list: the columns to keep, then
+        results in columns called :attr:`names`, in the order of the rows. A frame of pandas keeps its index.
 
         Raises ValueError for missing columns, with similar names as help, and for values that the model does
         not accept. Raises TypeError for columns of other types, and SchedcError if the library refuses the
@@ -434,7 +434,7 @@ class BatchPredictor:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether an object is a table of a kind that goes to a library as a whole, if its columns are numbers."""
+    """Whether an object is a table that goes to a library as a whole if its columns are numbers."""
     return _frames.is_frame(value)
 
 
