@@ -1,11 +1,15 @@
 """Cost of a call from Python, and rows per second, compared with other packages in the same run.
 
-    python bench/python.py MODELS [--names higgs,lgb_reg_500x63] [--most 1000000] [--json]
+    python bench/python.py MODELS [--names higgs,lgb_reg_500x63] [--most 1000000] [--frames] [--json]
 
 MODELS is a folder of models as for bench/run.sh. Needs the packages schedc, schedc-runtime and NumPy.
 XGBoost, LightGBM, ONNX Runtime (with onnxmltools) and lleaves are compared if they are installed; missing
 ones are reported. All use one thread, read an existing packed array of floats, and create a new array of
 predictions. Contenders take turns (turns.py), and the best of several rounds counts, as `timeit` advises.
+
+--frames measures rows in frames of pandas, Polars and pyarrow, dicts and lists of dicts, beside the trainer's
+own calls on the frames that it takes, by the least processor time. The calls find columns by name. Needs
+pandas, Polars, pyarrow and the trainer.
 
 """
 
@@ -20,9 +24,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy  # noqa: E402
 import schedc  # noqa: E402
 import schedc_runtime  # noqa: E402
-from turns import Program, race  # noqa: E402
+from turns import Contender, Program, race  # noqa: E402
 
 ROUNDS = 15  # samples of a contender at a size
+#: Rows of calls on frames, and the most rows of a list of dicts.
+FRAME_SIZES, MOST_RECORDS = (1, 10, 1_000, 100_000), 1_000
 SIZES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
@@ -100,6 +106,79 @@ def measure(folder, most):
     return figures
 
 
+def frames_of(rows, names):
+    """The rows in every kind of frame, by name."""
+    import pandas
+    import polars
+    import pyarrow
+
+    columns = {name: rows[:, at].copy() for at, name in enumerate(names)}
+    table = pyarrow.table(columns)
+    made = {
+        "array": rows,
+        "pandas": pandas.DataFrame(rows, columns=names),
+        "pandas, columns of pyarrow": table.to_pandas(types_mapper=pandas.ArrowDtype),
+        "Polars": polars.DataFrame(columns),
+        "pyarrow Table": table,
+        "pyarrow RecordBatch": table.combine_chunks().to_batches()[0],
+        "dict of arrays": columns,
+    }
+    if len(rows) <= MOST_RECORDS:
+        made["list of dicts"] = pandas.DataFrame(rows, columns=names).to_dict("records")
+    return made
+
+
+def frame_contenders(folder):
+    """Functions that predict frames, by name, and the names of the features."""
+    path = next(path for path in (folder / "model.json", folder / "model.txt") if path.exists())
+    count = numpy.load(folder / "X_test.npy", mmap_mode="r").shape[1]
+    names = [f"feature_{at}" for at in range(count)]
+    if path.suffix == ".json":
+        import xgboost
+
+        booster = xgboost.Booster({"nthread": 1}, model_file=str(path))
+        booster.feature_names = names
+        theirs = {
+            "XGBoost, inplace_predict": lambda rows: booster.inplace_predict(rows),
+            "XGBoost, predict of a DMatrix": lambda rows: booster.predict(
+                xgboost.DMatrix(rows, nthread=1, feature_names=names)),
+        }
+        model = schedc.compile(booster)
+    else:
+        import lightgbm
+
+        # Its file has the names of an array's columns.
+        text = path.read_text()
+        line = next(line for line in text.splitlines() if line.startswith("feature_names="))
+        light = lightgbm.Booster(model_str=text.replace(line, "feature_names=" + " ".join(names)))
+        theirs = {"LightGBM": lambda rows: light.predict(rows, num_threads=1)}
+        model = schedc.compile(light)
+    return {"schedc": lambda rows: model.predict(rows, threads=1), **theirs}, names
+
+
+def takes(call, frame):
+    """Whether a contender predicts a kind of frame."""
+    try:
+        call(frame)
+    except Exception:  # any error of another package
+        return False
+    return True
+
+
+def measure_frames(folder, most):
+    rows = numpy.load(folder / "X_test.npy").astype("float32")
+    found, names = frame_contenders(folder)
+    figures = {}
+    for size in (size for size in FRAME_SIZES if size <= most):
+        given = frames_of(numpy.ascontiguousarray(numpy.tile(rows, (-(-size // len(rows)), 1))[:size]), names)
+        ways = [Contender(contender, kind, call, [frame]) for contender, call in found.items()
+                for kind, frame in given.items() if takes(call, frame)]
+        race(ways, 4 * ROUNDS if size < 100_000 else 4)
+        for way in ways:
+            figures.setdefault(f"{way.who}, {way.way}", {})[size] = way.samples[0]
+    return figures
+
+
 def table(name, figures):
     sizes = list(next(iter(figures.values())))
     yield f"### {name}, microseconds a call"
@@ -107,8 +186,9 @@ def table(name, figures):
     yield "| | " + " | ".join(f"{size:,}" for size in sizes) + " |"
     yield "|---|" + "---:|" * len(sizes)
     for contender, times in figures.items():
-        yield f"| {contender} | " + " | ".join(f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}"
-                                               for size in sizes) + " |"
+        cells = (f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}" if size in times else ""
+                 for size in sizes)
+        yield f"| {contender} | " + " | ".join(cells) + " |"
     yield ""
 
 
@@ -118,9 +198,11 @@ def main():
     parser.add_argument("models", type=Path)
     parser.add_argument("--names", default="higgs,lgb_reg_500x63")
     parser.add_argument("--most", type=int, default=1_000_000)
+    parser.add_argument("--frames", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    all_figures = {name: measure(arguments.models / name, arguments.most)
+    of_model = measure_frames if arguments.frames else measure
+    all_figures = {name: of_model(arguments.models / name, arguments.most)
                    for name in arguments.names.split(",")}
     if arguments.json:
         print(json.dumps(all_figures))

@@ -27,8 +27,8 @@ class Estimator:
     def __sklearn_clone__(self) -> NoReturn:
         raise TypeError(
             "a compiled model has no unfitted copy, which clone, cross_val_score and GridSearchCV need to "
-            "fit it to parts of the data: give them the estimator that it was compiled from, and compile the one "
-            f"that they fit; {_FROZEN}"
+            "fit it to parts of the data: give them the estimator that it was compiled from, and compile the "
+            f"one that they fit; {_FROZEN}"
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The Python programs in the documents run."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,17 @@ def test_programs_run(page, printed, tmp_path, monkeypatch, capsys):
     for block in blocks:
         exec(compile(block, page, "exec"), names)
     assert printed in capsys.readouterr().out
+
+
+def test_extras():
+    """Each extra of schedc-runtime for an engine is one of schedc, too, for the same version."""
+    pytest.importorskip("tomllib")
+    made = {folder: tomllib.loads((ROOT / f"python/{folder}/pyproject.toml").read_text())["project"]
+            for folder in ("compiler", "runtime")}
+    extras = made["compiler"]["optional-dependencies"]
+    version = made["runtime"]["version"]
+    assert f"schedc-runtime=={version}" in made["compiler"]["dependencies"]
+    for engine in ("spark", "dask", "ray", "mlflow"):
+        assert engine in made["runtime"]["optional-dependencies"]
+        assert extras[engine] == [f"schedc-runtime[{engine}]=={version}"]
+    assert extras["scikit-learn"] == ["schedc[sklearn]"] and "treelite>=4.8" in extras["sklearn"]
