@@ -79,14 +79,13 @@ for package in "${packages[@]}"; do
             wheel runtime 1000000 python/Cargo.toml
             ;;
         schedc)
-            cargo build --locked --profile dist -p schedc --no-default-features --features llvm-static,lld
-            programs=$data/scripts
+            cargo build --locked --profile dist -p schedc --bin schedc-lsp --no-default-features \
+                --features llvm-static,lld
+            # The module contains the command line `schedc`. The language server contains no LLVM.
             rm -rf "$data"
-            mkdir -p "$programs"
-            for program in schedc schedc-lsp; do
-                strip -o "$programs/$program" "$CARGO_TARGET_DIR/dist/$program"
-            done
-            wheel compiler 60000000 'cli/Cargo.toml python/compiler/Cargo.toml' --features llvm-static,lld
+            mkdir -p "$data/scripts"
+            strip -o "$data/scripts/schedc-lsp" "$CARGO_TARGET_DIR/dist/schedc-lsp"
+            wheel compiler 35000000 'cli/Cargo.toml python/compiler/Cargo.toml' --features llvm-static,lld
             contains "$out"/schedc-*.whl '\.data/scripts/schedc-lsp '
             ;;
     esac

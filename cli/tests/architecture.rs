@@ -90,7 +90,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ("schedc-python", &["sched-categories", "sched-library"]),
     (
         "schedc-python-compiler",
-        &["sched-diagnostics", "sched-forest", "sched-lang", "sched-llvm", "sched-nest", "schedc-driver"],
+        &[
+            "sched-diagnostics",
+            "sched-forest",
+            "sched-lang",
+            "sched-llvm",
+            "sched-nest",
+            "schedc",
+            "schedc-driver",
+        ],
     ),
 ];
 

@@ -1,5 +1,6 @@
 //! `schedc lsp`: becomes the language server.
 
+use crate::program;
 use clap::Args;
 use schedc_driver::Failure;
 use std::os::unix::process::CommandExt;
@@ -23,12 +24,12 @@ pub struct Lsp {
 
 /// Runs the command; returns only if that fails.
 pub fn run() -> Result<(), Failure> {
-    let own = std::env::current_exe().ok();
+    let own = program::own().ok();
     let beside = own.and_then(|own| Some(own.parent()?.join(SERVER))).filter(|path| path.is_file());
-    let program = beside.unwrap_or_else(|| PathBuf::from(SERVER));
-    let error = Command::new(&program).exec();
+    let server = beside.unwrap_or_else(|| PathBuf::from(SERVER));
+    let error = Command::new(&server).exec();
     Err(Failure::usage(
-        format!("the language server {} cannot be started: {error}", program.display()),
+        format!("the language server {} cannot be started: {error}", server.display()),
         format!("install {SERVER} beside schedc"),
     ))
 }

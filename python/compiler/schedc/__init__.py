@@ -10,12 +10,18 @@ scikit-learn. The compiled model returns the same values as the object's own ``p
 
 """
 
-from schedc_runtime import BatchPredictor, SchedcError
+from __future__ import annotations
 
-from ._compile import compile, load
-from .findings import Difference, Finding, Findings, Refused
-from .model import Model
-from .schedule import Nest, Schedule, check, format, nest
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from schedc_runtime import BatchPredictor, SchedcError
+
+    from ._compile import compile, load
+    from .findings import Difference, Finding, Findings, Refused
+    from .model import Model
+    from .schedule import Nest, Schedule, check, format, nest
 
 __all__ = [
     "BatchPredictor",
@@ -35,6 +41,29 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+#: The modules with the public names. They are imported on first use, since the program ``schedc`` needs
+#: neither NumPy nor these.
+_HOMES = {
+    "BatchPredictor": "schedc_runtime", "SchedcError": "schedc_runtime", "compile": "schedc._compile",
+    "load": "schedc._compile", "Difference": "schedc.findings", "Finding": "schedc.findings",
+    "Findings": "schedc.findings", "Refused": "schedc.findings", "Model": "schedc.model",
+    "Nest": "schedc.schedule", "Schedule": "schedc.schedule", "check": "schedc.schedule",
+    "format": "schedc.schedule", "nest": "schedc.schedule",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: object) -> None:

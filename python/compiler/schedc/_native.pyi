@@ -61,5 +61,8 @@ def nest(
 ) -> tuple[str, str]:
     """The loop nest of a schedule, as text and as JSON."""
 
+def run_program(arguments: list[str], program: str) -> int:
+    """Runs the command line ``schedc`` and returns the exit status."""
+
 def format(text: str) -> str | None:
     """The canonical layout of a schedule; None if it has syntax errors."""

@@ -3,6 +3,7 @@
 
 mod build;
 mod language;
+mod program;
 mod report;
 mod rows;
 
@@ -24,4 +25,6 @@ mod _native {
     use super::build::{Artefact, build, difference};
     #[pymodule_export]
     use super::language::{check, format, nest};
+    #[pymodule_export]
+    use super::program::run_program;
 }

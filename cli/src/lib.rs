@@ -1,0 +1,68 @@
+//! The `schedc` command line: arguments, files, exit status, progress. The program `schedc` runs it, and the
+//! Python package `schedc`, whose module contains LLVM anyway.
+
+mod args;
+mod commands;
+mod environment;
+mod files;
+mod internal;
+mod interrupt;
+mod model_rows;
+mod outputs;
+mod pages;
+mod program;
+mod stdout;
+mod terminal;
+mod version;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use terminal::Terminal;
+
+/// The program's global allocator.
+pub use interrupt::Allocator;
+
+/// Runs a command line, whose first argument is the program's name, and returns the exit status. Installs
+/// handlers of signals and of panics, so it is the only thing that a process does. `program` is the file that
+/// runs this command line; None: the process's own.
+pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
+    program::set(program);
+    internal::install();
+    interrupt::install();
+    if version::is_asked_for(arguments.iter().skip(1).cloned()) {
+        return stdout::print(&version::details()).map_or_else(|failure| failure.status(), |()| 0);
+    }
+    let cli = Cli::parse_from(arguments);
+    internal::set_format(cli.format);
+    let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
+    let result = match &cli.command {
+        Command::Predict(args) => commands::predict::run(args, &terminal),
+        Command::Build(args) => commands::build::run(args, &terminal),
+        Command::Check(args) => commands::check::run(args, &terminal),
+        Command::Fmt(args) => commands::fmt::run(args, &terminal),
+        Command::Show(args) => commands::show::run(args, &terminal),
+        Command::Diff(args) => commands::diff::run(args, &terminal),
+        Command::Ir(args) => commands::ir::run(args, &terminal),
+        Command::Inspect(args) => commands::inspect::run(args),
+        Command::Tune(args) => commands::tune::run(args, &terminal),
+        Command::Calibrate(args) => commands::calibrate::run(args, &terminal),
+        Command::Profile(args) => commands::profile::run(args, &terminal),
+        Command::Bench(args) => commands::bench::run(args, &terminal),
+        Command::ExplainSpeed(args) => commands::explain_speed::run(args, &terminal),
+        Command::Lock(args) => commands::lock::run(args, &terminal),
+        Command::Verify(args) => commands::verify::run(args, &terminal),
+        Command::Convert(args) => commands::convert::run(args, &terminal),
+        Command::Package(args) => commands::package::run(args, &terminal),
+        Command::Explain(args) => commands::explain::run(args),
+        Command::Lsp(_) => commands::lsp::run(),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Manual(args) => commands::manual::run(args),
+    };
+    let status = match result {
+        Ok(()) => 0,
+        Err(failure) => terminal.refuse(failure),
+    };
+    terminal.finish().map_or_else(|failure| failure.status(), |()| status)
+}

@@ -1,0 +1,23 @@
+//! The file of the program that runs, for commands that start it again or look beside it.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// The file that the caller named.
+static OWN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the file, if it is not the process's own.
+pub fn set(program: Option<PathBuf>) {
+    if let Some(program) = program {
+        let _ = OWN.set(program);
+    }
+}
+
+/// The file of the program.
+///
+/// # Errors
+/// The system does not say which file the process runs.
+pub fn own() -> io::Result<PathBuf> {
+    OWN.get().cloned().map_or_else(std::env::current_exe, Ok)
+}
