@@ -31,7 +31,8 @@ def test_same_as_the_program(arguments):
 
 def test_needs_no_numpy():
     """The program starts without NumPy and without the modules that predict."""
-    code = ("import sys\nsys.argv[1:] = ['explain', 'S0021']\nfrom schedc.program import main\nstatus = main()\n"
+    code = ("import sys\nsys.argv[1:] = ['explain', 'S0021']\n"
+            "from schedc.program import main\nstatus = main()\n"
             "loaded = [name for name in ('numpy', 'schedc_runtime', 'schedc.model') if name in sys.modules]\n"
             "sys.exit(f'{status} {loaded}' if status or loaded else 23)")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
