@@ -181,6 +181,18 @@ def ways(case, name, lines):
                "spread": line["spread"], **({} if who == "schedc" else peer)}
 
 
+def footprint(name, model, options, library):
+    """A process that loads a model with a program and predicts a row: its output, or why there is none."""
+    command = [sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", model.path, "--rows",
+               model.rows, "--cost", name, "--compile-seconds", options.compile_seconds]
+    try:
+        line = json.loads(run(command + ["--artefact", library] * (name == "built library"),
+                              2 * options.compile_seconds))
+    except Failed as error:
+        return {"left_out": error}
+    return line | {"install": Path(SCHEDC).stat().st_size} if name == "schedc" else line
+
+
 def of_footprint(case, options):
     """Time, memory and sizes for the first prediction of schedc, of its built library, the trainer and peers.
     Each repetition is a process."""
@@ -188,18 +200,14 @@ def of_footprint(case, options):
     with tempfile.TemporaryDirectory() as work:
         library = Path(work) / "schedc.so"
         run([SCHEDC, "build", model.path, "-o", library, "--cpu", options.cpu])
-        names = ["schedc", "built library", model.trainer, *called(model, options), "lleaves"]
-        for name, turn in itertools.product(dict.fromkeys(names), range(case.repetitions)):
-            built = ["--artefact", library] if name == "built library" else []
-            text = run([sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", model.path,
-                        "--rows", model.rows, "--cost", name, "--compile-seconds", options.compile_seconds,
-                        *built])
-            line = json.loads(text)
-            if "seconds" not in line:
-                say(f"{model.name}: {name} is left out: {line.get('left_out') or line.get('missing')}")
-                break
-            install = line["install"] or (Path(SCHEDC).stat().st_size if name == "schedc" else 0)
-            points.append({"schedule": name, "round": turn, **line, "install": install})
+        names = ["schedc", "built library", model.trainer, *called(model, options)]
+        for name in dict.fromkeys(names + ["lleaves"] * (model.trainer == "LightGBM")):
+            for turn in range(case.repetitions):
+                line = footprint(name, model, options, library)
+                if "seconds" not in line:
+                    say(f"{model.name}: {name} is left out: {line.get('left_out') or line.get('missing')}")
+                    break
+                points.append({"schedule": name, "round": turn, **line})
     return points
 
 
