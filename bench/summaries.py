@@ -101,7 +101,7 @@ class Compare(Summary):
 
 
 class Footprint(Summary):
-    header = ("model", "program", "first prediction, s of processor time", "memory, MiB", "artefact, KiB",
+    header = ("model", "program", "first prediction, ms of processor time", "memory, MiB", "artefact, KiB",
               "install, MiB")
 
     def rows(self, case, run):
@@ -110,7 +110,7 @@ class Footprint(Summary):
             least = {key: min(point[key] for point in points)
                      for key in ("seconds", "mib", "bytes", "install")}
             yield [case.model.name, {"built library": "schedc, built before"}.get(name, name),
-                   f"{least['seconds']:.3f}", f"{least['mib']:.0f}", f"{least['bytes'] / 1024:.0f}",
+                   f"{least['seconds'] * 1e3:.1f}", f"{least['mib']:.0f}", f"{least['bytes'] / 1024:.0f}",
                    f"{least['install'] / 2**20:.0f}" if name != "built library" else "-"]
 
 
