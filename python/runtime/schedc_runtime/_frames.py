@@ -145,7 +145,8 @@ def _of_arrow_blocks(
     if predictor._coded or len(columns.absent):
         return None
     arrays = [blocks[number].values for number in block_of.tolist()]
-    if not all(map(_is_arrow, arrays)):
+    kind = type(blocks[0].values)
+    if any(type(array) is not kind for array in arrays):
         return None
     given = [array.__arrow_array__() for array in arrays]
     values = _values_of_arrow(given, rows)
@@ -181,7 +182,8 @@ def _values_of_arrow(columns: list[Any], rows: int) -> list[numpy.ndarray] | Non
         dtype = _dtypes.get(chunk.type.id)
         if dtype is None or chunk.null_count or rows == 0:
             return None
-        made.append(numpy.frombuffer(chunk.buffers()[1], dtype, rows, chunk.offset * dtype.itemsize))
+        offset = chunk.offset
+        made.append(numpy.frombuffer(chunk.buffers()[1], dtype, rows, offset and offset * dtype.itemsize))
     return made
 
 
