@@ -20,6 +20,7 @@ mod needs;
 pub mod obligation;
 pub mod operation;
 pub mod options;
+pub mod pages;
 pub mod part;
 pub mod pieces;
 mod report;

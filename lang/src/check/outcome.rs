@@ -7,7 +7,7 @@ use sched_grammar::ast::File;
 
 use super::merge::merge;
 use super::prepare::{Prepared, prepare_part};
-use super::target::target;
+use super::target::{report_implied, target};
 use super::variant::{PartOutcome, ResolvedPart, Variant};
 use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity};
 use crate::lints;
@@ -109,6 +109,7 @@ impl Outcome {
         let (header, params) = (rest.header.clone(), std::mem::take(&mut rest.params));
         let calls = rest.calls.iter().chain(blocks.iter().flat_map(|block| &block.calls));
         let target = target(&header, options, calls);
+        report_implied(&target, &header, options, &parsed.file, &mut rest.report);
         let judge = |part: ResolvedPart| part.judge(&target, source, parsed, brief);
         let rest = judge(rest);
         let blocks: Vec<PartOutcome> = blocks.into_iter().map(judge).collect();

@@ -1,7 +1,11 @@
 //! Target of a schedule.
 
-use crate::directives::Op;
+use sched_grammar::ast::{File, Span, Stmt, StmtKind};
+
+use crate::diagnostics::{Applicability, Diagnostic, codes};
+use crate::directives::{Op, find};
 use crate::options::{Options, Target};
+use crate::report::Report;
 use crate::resolve::Call;
 use crate::schedule::Header;
 
@@ -15,5 +19,41 @@ pub(super) fn target<'c>(
     given.unwrap_or_else(|| {
         let maps = calls.into_iter().any(|call| call.op == Op::GpuDimension);
         if maps { Target::gpu() } else { Target::cpu() }
+    })
+}
+
+/// Reports that `gpuDimension` alone makes the schedule one for GPUs.
+pub(super) fn report_implied(
+    target: &Target,
+    header: &Header,
+    options: &Options,
+    file: &File,
+    report: &mut Report,
+) {
+    let is_given = options.target.is_some() || header.target.is_some();
+    let Some(span) = first_mapping(&file.stmts).filter(|_| target.is_gpu() && !is_given) else { return };
+    let at = report.end_of_header();
+    let line = report.line_before(at, "target gpu");
+    let message = "without a `target` line, `gpuDimension` makes this a schedule for GPUs";
+    let diagnostic = Diagnostic::new(codes::NO_TARGET, span, message)
+        .label("maps a loop to a GPU")
+        .help(
+            "Its code needs a GPU. Write `target gpu` if that is intended; for a CPU, use `parallel` and \
+             `vectorize` instead.",
+        )
+        .fix("write `target gpu`", at, &line, Applicability::Safe);
+    report.push(diagnostic);
+}
+
+/// The first `gpuDimension` of a text.
+fn first_mapping(stmts: &[Stmt]) -> Option<Span> {
+    let is_mapping = |name: &str| find(name).is_some_and(|signature| signature.op == Op::GpuDimension);
+    stmts.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Directive(directive) if is_mapping(&directive.name.text) => Some(stmt.span),
+        StmtKind::When(block) => block.body.iter().find_map(|stmt| match &stmt.kind {
+            StmtKind::Directive(directive) if is_mapping(&directive.name.text) => Some(stmt.span),
+            _ => None,
+        }),
+        _ => None,
     })
 }

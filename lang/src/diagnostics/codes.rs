@@ -113,6 +113,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     TILE_BEYOND 121 "S0121" Warning "tile larger than its loop"
     ONE_BLOCK 122 "S0122" Warning "parallel loop of one iteration"
     UNROLLED_FAR 123 "S0123" Warning "many iterations unrolled"
+    NO_TARGET 124 "S0124" Hint "GPU schedule without a target line"
 }
 
 /// The code written as `S0042` or `s0042`; `None` if there is none.

@@ -1,5 +1,7 @@
 //! Diagnostics for people, with the source text around each place.
 
+use std::cmp::Reverse;
+
 use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind, Source};
 use sched_grammar::ast::Span;
 
@@ -60,15 +62,21 @@ fn report<'a>(
         let place = (path, clamp(source, label.span));
         labels.push(Label::new(place).with_message(&label.message).with_color(Color::Blue));
     }
-    // Spans in the order of the text share an excerpt.
+    // Lines in the order of the text share an excerpt. Of a line, the note of the last place stands on top,
+    // so that notes do not cross.
     let spans = std::iter::once(diagnostic.span()).chain(diagnostic.labels.iter().map(|label| label.span));
     let mut placed: Vec<_> = spans.zip(labels).collect();
-    placed.sort_by_key(|(span, _)| (span.start, span.end));
+    placed.sort_by_key(|(span, _)| {
+        let range = clamp(source, *span);
+        let line = source.get(..range.end).map_or(0, |before| before.matches('\n').count());
+        (line, Reverse((range.start, range.end)))
+    });
+    let placed = (0..).zip(placed).map(|(at, (_, label))| label.with_order(at));
     let mut builder = Report::build(ReportKind::Custom(kind, main), (path, at))
         .with_config(config)
         .with_code(diagnostic.code)
         .with_message(&diagnostic.message)
-        .with_labels(placed.into_iter().map(|(_, label)| label));
+        .with_labels(placed);
     for note in &diagnostic.notes {
         builder = builder.with_note(note);
     }

@@ -3,9 +3,9 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use foldhash::{HashMap, HashMapExt, HashSet};
-use sched_grammar::ast::{BinOp, Directive, Expr, ExprKind, File, Ident, Span, StmtKind};
+use sched_grammar::ast::{BinOp, Directive, Expr, ExprKind, File, Ident, Span, Stmt, StmtKind};
 
-use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
+use crate::diagnostics::{Applicability, Diagnostic, Edit, Fix, codes, nearest};
 use crate::directives;
 use crate::options::Options;
 use crate::report::Report;
@@ -62,6 +62,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) indices: HashSet<&'a str>,
     /// Undeclared names that were reported.
     undeclared: RefCell<HashSet<String>>,
+    /// The statements, among them declarations below their uses.
+    stmts: &'a [Stmt],
     /// First use of `trees_to_depth`.
     pub(crate) trees_to_depth: Cell<Option<(Span, i64)>>,
 }
@@ -79,6 +81,7 @@ pub(crate) fn scope<'a>(
         batch_size: options.batch_size,
         indices: HashSet::from_iter(["batch", "tree"]),
         undeclared: RefCell::default(),
+        stmts: &file.stmts,
         trees_to_depth: Cell::default(),
     };
     let mut params = Vec::new();
@@ -239,7 +242,12 @@ impl Scope<'_> {
 
     /// Unused declared names.
     pub(crate) fn unused(&self) -> Vec<(&str, Span, bool)> {
-        let unused = self.named.iter().filter(|(_, named)| !named.used.get() && named.value.is_some());
+        // A name that was used above its declaration has its own diagnostic.
+        let undeclared = self.undeclared.borrow();
+        let is_unused = |name: &String, named: &Declaration| {
+            !named.used.get() && named.value.is_some() && !undeclared.contains(name)
+        };
+        let unused = self.named.iter().filter(|(name, named)| is_unused(name, named));
         let mut unused: Vec<_> =
             unused.map(|(name, named)| (name.as_str(), named.span, named.is_param)).collect();
         unused.sort_unstable_by_key(|(_, span, _)| *span);
@@ -306,6 +314,9 @@ impl Scope<'_> {
             )
             .label("expected a number");
         }
+        if let Some(below) = self.declared_below(name, report) {
+            return below;
+        }
         let mut diagnostic =
             Diagnostic::new(codes::UNDECLARED_NAME, name.span, format!("unknown name `{text}`"))
                 .label("not declared");
@@ -331,6 +342,31 @@ impl Scope<'_> {
         let at = report.end_of_header();
         let declaration = format!("param {text} = 64\n");
         diagnostic.fix(format!("declare `param {text} = 64`"), at, &declaration, Applicability::Placeholder)
+    }
+
+    /// The diagnostic of a name whose declaration follows below.
+    fn declared_below(&self, name: &Ident, report: &Report) -> Option<Diagnostic> {
+        let using = self.stmts.iter().find(|stmt| stmt.span.end >= name.span.end)?;
+        let is_declaration = |stmt: &&Stmt| match &stmt.kind {
+            StmtKind::Param { name: declared, .. } | StmtKind::Const { name: declared, .. } => {
+                declared.text == name.text && stmt.span.start > using.span.start
+            }
+            _ => false,
+        };
+        let declaration = self.stmts.iter().find(is_declaration)?;
+        let (text, here) = (&name.text, Span { end: using.span.start, ..using.span });
+        let moved = report.line_before(here, report.written(declaration.span));
+        let edits =
+            vec![Edit { span: here, text: moved }, Edit { span: declaration.span, text: String::new() }];
+        let title = format!("move the declaration of `{text}` above its use");
+        let fix = Fix { title, edits, applicability: Applicability::Safe };
+        let mut diagnostic =
+            Diagnostic::new(codes::UNDECLARED_NAME, name.span, format!("`{text}` is declared below its use"))
+                .label("has no value yet")
+                .and(declaration.span, "declared here")
+                .help("Move this declaration above the line that uses it.");
+        diagnostic.fixes.push(fix);
+        Some(diagnostic)
     }
 
     fn call(&self, function: &Ident, args: &[Expr], span: Span, report: &mut Report) -> Option<Sym> {

@@ -58,26 +58,34 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     // parallel and GPU dimensions
     ("parallel and on the GPU", ("", "target gpu; gpuDimension(batch, grid.x); parallel(batch)"), 68),
     ("a GPU dimension in a CPU schedule", ("", "target cpu; gpuDimension(batch, grid.x)"), 69),
-    ("a dimension twice on a path", ("", "gpuDimension(batch, grid.x); gpuDimension(tree, grid.x)"), 70),
-    ("threads outside a grid", ("trees=9", "gpuDimension(tree, block.x)"), 71),
+    (
+        "a dimension twice on a path",
+        ("", "target gpu; gpuDimension(batch, grid.x); gpuDimension(tree, grid.x)"),
+        70,
+    ),
+    ("threads outside a grid", ("trees=9", "target gpu; gpuDimension(tree, block.x)"), 71),
     (
         "threads around a grid",
-        ("", "tile(batch, a, b, 8); reorder(b, a); gpuDimension(b, block.x); gpuDimension(a, grid.x)"),
+        (
+            "",
+            "target gpu; tile(batch, a, b, 8); reorder(b, a); gpuDimension(b, block.x); \
+             gpuDimension(a, grid.x)",
+        ),
         71,
     ),
     (
         "a number of threads known at run time",
-        ("", "reorder(tree, batch); gpuDimension(tree, grid.x); gpuDimension(batch, block.x)"),
+        ("", "target gpu; reorder(tree, batch); gpuDimension(tree, grid.x); gpuDimension(batch, block.x)"),
         72,
     ),
     (
         "threads that a model would tell, as a hint",
-        ("", "gpuDimension(batch, grid.x); gpuDimension(tree, block.x)"),
+        ("", "target gpu; gpuDimension(batch, grid.x); gpuDimension(tree, block.x)"),
         33,
     ),
     (
         "more threads than a block has",
-        ("trees=2000", "gpuDimension(batch, grid.x); gpuDimension(tree, block.x)"),
+        ("trees=2000", "target gpu; gpuDimension(batch, grid.x); gpuDimension(tree, block.x)"),
         73,
     ),
     (
@@ -85,7 +93,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
         ("trees=65", "target gpu(sm_80); gpuDimension(batch, grid.x); gpuDimension(tree, block.z)"),
         81,
     ),
-    ("more blocks than a dimension has", ("trees=70000", "gpuDimension(tree, grid.y)"), 81),
+    ("more blocks than a dimension has", ("trees=70000", "target gpu; gpuDimension(tree, grid.y)"), 81),
     ("a device that is not known", ("", "target gpu(sm_1)"), 85),
     (
         "nested parallel loops, as a warning",
@@ -103,7 +111,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ),
     (
         "a cache outside the blocks",
-        ("trees=9", "tile(batch, a, b, 64); gpuDimension(b, grid.x); cache(a)"),
+        ("trees=9", "target gpu; tile(batch, a, b, 64); gpuDimension(b, grid.x); cache(a)"),
         86,
     ),
     (
@@ -117,7 +125,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("interleave below 1", ("", "interleave(tree, 0)"), 64),
     ("interleave of 1, as a warning", ("", "interleave(tree, 1)"), 91),
     ("more walks than registers", ("", "interleave(tree, 1000)"), 65),
-    ("vectors on a GPU", ("", "gpuDimension(batch, grid.x); vectorize(tree, 8)"), 75),
+    ("vectors on a GPU", ("", "target gpu; gpuDimension(batch, grid.x); vectorize(tree, 8)"), 75),
     ("unrollAndJam of a loop over rows", ("", "unrollAndJam(batch)"), 55),
     ("unrollAndJam of a loop without rows inside", ("", "unrollAndJam(tree)"), 108),
     ("unrollAndJam around single walks", ("", "reorder(tree, batch); unrollAndJam(tree)"), 108),
@@ -133,7 +141,11 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("a reduction over rows", ("", "parallel(batch); atomicReduce(batch)"), 55),
     ("a reduction that is not parallel", ("", "atomicReduce(tree)"), 66),
     ("two reductions of one loop", ("", "parallel(tree); atomicReduce(tree); vectorReduce(tree, 8)"), 61),
-    ("a shared reduction off the block", ("trees=9", "gpuDimension(batch, grid.x); sharedReduce(tree)"), 74),
+    (
+        "a shared reduction off the block",
+        ("trees=9", "target gpu; gpuDimension(batch, grid.x); sharedReduce(tree)"),
+        74,
+    ),
     ("a width that is no power of two", ("", "parallel(tree); vectorReduce(tree, 6)"), 67),
     ("a width below 1", ("", "parallel(tree); vectorReduce(tree, 0)"), 64),
     // layouts
@@ -185,7 +197,10 @@ pub const ALLOWED: &[(&str, Case)] = &[
     ("the inner loop of a tile outside", ("", "tile(batch, a, b, 8); reorder(b, a)")),
     ("unrollWalk above the leaf loop", ("", "unrollWalk(batch, 6)")),
     ("peelWalk of one step", ("", "peelWalk(tree, 1)")),
-    ("a leaf loop on a GPU", ("trees=9", "gpuDimension(batch, grid.x); gpuDimension(tree, block.x)")),
+    (
+        "a leaf loop on a GPU",
+        ("trees=9", "target gpu; gpuDimension(batch, grid.x); gpuDimension(tree, block.x)"),
+    ),
     (
         "several reduction loops",
         ("trees=9", "tile(tree, a, b, 3); reorder(a, b, batch); parallel(a); parallel(b)"),

@@ -54,7 +54,7 @@ fn words(context: &Context) -> Wording {
         P::ReorderTwice { name } => shape::reorder_twice(name),
         P::ReorderNoPath => shape::reorder_no_path(),
         P::ReorderFork { outer, inside } => shape::reorder_fork(context, outer, inside),
-        P::ReorderGap { outer, inner, between } => shape::reorder_gap(outer, inner, between),
+        P::ReorderGap { outer, inner, between } => shape::reorder_gap(context, outer, inner, between),
         P::SpecializeLeaf => shape::specialize_leaf(context),
         P::TripsUnknown => shape::trips_unknown(context),
         P::TripsHuge { trips, limit } => shape::trips_huge(context, *trips, *limit),

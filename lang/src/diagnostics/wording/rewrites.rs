@@ -71,15 +71,27 @@ impl Context<'_> {
         Some((node.name.to_string(), by))
     }
 
-    /// A fix that moves a reorder before the split, with the loop instead of its half.
-    pub(super) fn reorder_before_split(&self) -> Option<Fix> {
+    /// The reorder with a loop instead of its half, and the split before which it is legal.
+    pub(super) fn reorder_before_split(&self) -> Option<(String, DirectiveIndex)> {
         let halves = self.illegal.loops.iter().rev();
         let (half, (whole, by)) = halves.copied().find_map(|id| Some((id, self.whole(id)?)))?;
         let name = self.builder.name(half);
         let written = self.report.argument_texts(self.illegal.step);
         let arguments: Vec<&str> =
             written.iter().map(|text| if *text == name { whole.as_str() } else { text }).collect();
-        Some(self.move_before(by, &format!("reorder({})", arguments.join(", "))))
+        Some((format!("reorder({})", arguments.join(", ")), by))
+    }
+
+    /// The reorder with the loops between its loops, which become the inner ones.
+    pub(super) fn reorder_whole_chain(&self) -> Option<String> {
+        let (first, last) = (self.illegal.loops.first()?, self.illegal.loops.last()?);
+        let path = self.builder.tree().path(*last);
+        let chain = path.get(path.iter().position(|id| id == first)?..)?;
+        let written = self.report.argument_texts(self.illegal.step);
+        let between = chain.iter().filter(|id| !self.illegal.loops.contains(id));
+        let between = between.map(|id| self.builder.name(*id));
+        let order: Vec<String> = written.iter().map(|text| (*text).to_string()).chain(between).collect();
+        Some(format!("reorder({})", order.join(", ")))
     }
 
     /// The directive that specialized a loop inside the first one.

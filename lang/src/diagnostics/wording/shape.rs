@@ -75,19 +75,28 @@ pub(super) fn reorder_no_path() -> Wording {
 
 pub(super) fn reorder_fork(context: &Context, outer: &str, inside: &[String]) -> Wording {
     let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
-    Wording::new(message, "not perfectly nested")
-        .help(format!(
-            "Move `reorder` to a line before the directive that copies the loop. `{outer}` contains {}.",
-            list(inside)
-        ))
-        .fix(context.reorder_before_split())
+    let contains = format!("`{outer}` contains {}.", list(inside));
+    let help = match context.reorder_before_split() {
+        Some((line, by)) => {
+            let (number, split) = (context.report.line(by), context.quote(by));
+            format!("{contains} Write `{line}` above line {number}, before {split} makes copies.")
+        }
+        None => format!("Move `reorder` to a line before the directive that copies the loop. {contains}"),
+    };
+    let fix = context.reorder_before_split().map(|(line, by)| context.move_before(by, &line));
+    Wording::new(message, "not perfectly nested").help(help).fix(fix)
 }
 
-pub(super) fn reorder_gap(outer: &str, inner: &str, between: &[String]) -> Wording {
+pub(super) fn reorder_gap(context: &Context, outer: &str, inner: &str, between: &[String]) -> Wording {
     let names = list(between);
     let verb = if between.len() == 1 { "is" } else { "are" };
-    Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous")
-        .help(format!("Name {names} too, or name only the loops on one side."))
+    let wording = Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous");
+    match context.reorder_whole_chain() {
+        Some(line) => wording
+            .help(format!("Name {names} too: `{line}`. Or name only the loops on one side."))
+            .fix(Some(context.rewrite(line))),
+        None => wording.help(format!("Name {names} too, or name only the loops on one side.")),
+    }
 }
 
 pub(super) fn specialize_leaf(context: &Context) -> Wording {
