@@ -2,10 +2,11 @@
 //! measurements show which are fast.
 
 use sched_lang::Options;
-use sched_lang::directives::find;
+use sched_lang::directives::{Role, find};
 use sched_lang::legal_next::{self, Next};
 use sched_lang::schedule::Event;
 use sched_lang::variations::{Variation, Variations};
+use sched_nest::Body;
 
 /// Most variations to propose.
 const MOST: usize = 48;
@@ -15,21 +16,56 @@ const FORMS: [usize; 2] = [6, 3];
 const FIRST: [&str; 7] =
     ["representation", "vectorize", "interleave", "unrollAndJam", "cache", "tile", "reorder"];
 
-/// Variations of a schedule, each with a sentence that describes the change.
-pub fn proposals(
-    (source, options): (&str, &Options),
-    schedule: usize,
-    events: &[Event],
-) -> Vec<(String, Variation)> {
-    let mut all: Vec<(String, String)> =
-        events.iter().flat_map(|event| instead(source, options, event)).collect();
-    all.extend(after(source, options, events));
+/// A variation of a schedule.
+pub struct Proposal {
+    /// A sentence that describes the change.
+    pub text: String,
+    /// The change without its numbers. Of the proposals of an idea, the fastest is enough.
+    pub idea: String,
+    /// The varied schedule.
+    pub variation: Variation,
+}
+
+/// A change of a schedule's text.
+struct Change {
+    text: String,
+    idea: String,
+    /// The whole changed text.
+    changed: String,
+}
+
+/// Variations of a schedule.
+pub fn proposals((source, options): (&str, &Options), schedule: usize, events: &[Event]) -> Vec<Proposal> {
+    let whole = Variations::new(source, options).whole(schedule).nest;
+    let has_one_walk =
+        whole.is_ok_and(|nest| nest.loops.iter().filter(|this| matches!(this.body, Body::Walk)).count() == 1);
+    let idea = |form: &str| idea(form, has_one_walk);
+    let mut all: Vec<Change> =
+        events.iter().flat_map(|event| instead(source, options, event, &idea)).collect();
+    all.extend(after(source, options, events, &idea));
     all.truncate(MOST);
-    let checked = |(what, text): (String, String)| {
-        let variation = Variations::new(&text, options).whole(schedule);
-        variation.nest.is_ok().then_some((what, variation))
+    let checked = |Change { text, idea, changed }: Change| {
+        let variation = Variations::new(&changed, options).whole(schedule);
+        variation.nest.is_ok().then_some(Proposal { text, idea, variation })
     };
     all.into_iter().filter_map(checked).collect()
+}
+
+/// The directive of a form, with its loops and keywords. Numbers and names of new loops are no part of it. If
+/// there is only one walk, a layout means the same with each loop.
+fn idea(form: &str, has_one_walk: bool) -> String {
+    let Some((name, arguments)) = form.split_once('(') else { return form.to_string() };
+    let arguments: Vec<&str> = arguments.trim_end_matches(')').split(',').map(str::trim).collect();
+    let last = arguments.len().saturating_sub(1);
+    let parameters = find(name).map_or(&[][..], |signature| signature.parameters);
+    let is_part = |at: usize, argument: &str| {
+        let is_new = parameters.get(at).is_some_and(|parameter| parameter.role == Role::NewIndex);
+        let is_any_loop = name == "representation" && has_one_walk && at < last;
+        !is_new && !is_any_loop && argument.parse::<i64>().is_err()
+    };
+    let parts = arguments.iter().enumerate().filter(|(at, argument)| is_part(*at, argument));
+    let parts: Vec<&str> = parts.map(|(_, argument)| *argument).collect();
+    format!("{name} {}", parts.join(" "))
 }
 
 /// Forms of a proposed directive: the most likely one, then others.
@@ -38,7 +74,7 @@ fn forms(next: Next, most: usize) -> impl Iterator<Item = String> {
 }
 
 /// Proposals that replace a directive by another form of it.
-fn instead(source: &str, options: &Options, event: &Event) -> Vec<(String, String)> {
+fn instead(source: &str, options: &Options, event: &Event, idea: &dyn Fn(&str) -> String) -> Vec<Change> {
     let (start, end) = (event.span.start as usize, event.span.end as usize);
     let own = source.get(start..end).unwrap_or_default();
     let name: String = own.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
@@ -46,30 +82,45 @@ fn instead(source: &str, options: &Options, event: &Event) -> Vec<(String, Strin
     let all = legal_next::at(source, start + 1, options, Some(signature.op));
     let line = event.line;
     let other = |form: String| {
-        let text = format!("{}{form}{}", source.get(..start)?, source.get(end..)?);
-        (form != own).then(|| (format!("line {line}: `{form}` in place of `{own}`"), text))
+        let changed = format!("{}{form}{}", source.get(..start)?, source.get(end..)?);
+        let text = format!("line {line}: `{form}` in place of `{own}`");
+        (form != own).then(|| Change { text, idea: format!("line {line}: {}", idea(&form)), changed })
     };
     all.into_iter().flat_map(|next| forms(next, FORMS[0])).filter_map(other).take(FORMS[0]).collect()
 }
 
 /// Proposals that add a directive after the last one.
-fn after(source: &str, options: &Options, events: &[Event]) -> Vec<(String, String)> {
+fn after(source: &str, options: &Options, events: &[Event], idea: &dyn Fn(&str) -> String) -> Vec<Change> {
     let end = events.last().map_or(source.len(), |last| last.span.end as usize);
     let (Some(before), Some(rest)) = (source.get(..end), source.get(end..)) else { return Vec::new() };
     let gap = format!("{before}\n\n{rest}");
     let mut all = legal_next::at(&gap, end + 1, options, None);
     let name = |next: &Next| next.operation.signature().map_or("", |signature| signature.name);
     all.sort_by_key(|next| FIRST.iter().position(|first| *first == name(next)).unwrap_or(FIRST.len()));
-    let added = |form: String| (format!("add `{form}`"), format!("{before}\n{form}\n{rest}"));
+    let added = |form: String| Change {
+        text: format!("add `{form}`"),
+        idea: format!("add {}", idea(&form)),
+        changed: format!("{before}\n{form}\n{rest}"),
+    };
     all.into_iter().flat_map(|next| forms(next, FORMS[1])).map(added).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::proposals;
+    use super::{idea, proposals};
     use sched_lang::variations::Variations;
     use sched_lang::{ModelInfo, Options};
     use std::sync::Arc;
+
+    #[test]
+    fn an_idea_has_no_numbers() {
+        assert_eq!(idea("tile(batch, b0, b1, 64)", true), "tile batch");
+        assert_eq!(idea("tile(batch, b0, b1, 64)", true), idea("tile(batch, r0, r1, 128)", true));
+        assert_eq!(idea("representation(tree, quantized)", true), "representation quantized");
+        assert_eq!(idea("representation(quantized)", true), "representation quantized");
+        assert_eq!(idea("representation(small, quantized)", false), "representation small quantized");
+        assert_ne!(idea("cache(b0)", true), idea("cache(b1)", true));
+    }
 
     #[test]
     fn proposals_are_other_forms_and_more_directives_and_all_legal() {
@@ -79,11 +130,11 @@ mod tests {
         let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(array)\n// end";
         let events = Variations::new(text, &options).directives(0);
         let all = proposals((text, &options), 0, &events);
-        let names: Vec<&str> = all.iter().map(|(what, _)| what.as_str()).collect();
+        let names: Vec<&str> = all.iter().map(|one| one.text.as_str()).collect();
         let has = |start: &str| names.iter().any(|name| name.starts_with(start));
         assert!(has("line 3: `representation(") && has("line 1: `tile(batch, b0, b1, "), "{names:?}");
         assert!(has("add `interleave(") || has("add `vectorize("), "{names:?}");
-        assert!(names.len() <= super::MOST && all.iter().all(|(_, variation)| variation.nest.is_ok()));
-        assert!(all.iter().all(|(_, variation)| variation.text.ends_with("// end")));
+        assert!(names.len() <= super::MOST && all.iter().all(|one| one.variation.nest.is_ok()));
+        assert!(all.iter().all(|one| one.variation.text.ends_with("// end")));
     }
 }

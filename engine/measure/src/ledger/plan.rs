@@ -1,6 +1,6 @@
 //! Plans: the nests to time for each entry of a ledger's table.
 
-use super::advice;
+use super::advice::{self, Proposal};
 use super::entrants::Entrants;
 use super::question::{NumberSweep, Question, Subject, SweepNumber};
 use super::table::{Ablation, Baselines, Figure, PrefixLine, State, Sweep, Table, Tried};
@@ -34,6 +34,16 @@ impl Entry {
     }
 }
 
+/// An entry for a proposed change.
+pub(super) struct AdvisedEntry {
+    /// The change.
+    pub(super) text: String,
+    /// The change without its numbers.
+    pub(super) idea: String,
+    /// The changed schedule.
+    pub(super) entry: Entry,
+}
+
 /// The entries of a table.
 pub struct Plan {
     max_rows: Option<u32>,
@@ -45,7 +55,7 @@ pub struct Plan {
     prefixes: Vec<(Event, State, Entry)>,
     ablations: Vec<(Event, Vec<usize>, Entry)>,
     sweeps: Vec<Tries>,
-    pub(super) advice: Vec<(String, Entry)>,
+    pub(super) advice: Vec<AdvisedEntry>,
 }
 
 /// A number of the schedule, and the values to try in its place.
@@ -127,10 +137,14 @@ impl Maker<'_> {
         events.iter().enumerate().map(without).collect()
     }
 
-    fn proposals(&mut self, schedule: usize, events: &[Event]) -> Vec<(String, Entry)> {
+    fn proposals(&mut self, schedule: usize, events: &[Event]) -> Vec<AdvisedEntry> {
         let options = self.subject.options();
         let all = advice::proposals((&self.subject.source.text, &options), schedule, events);
-        all.into_iter().map(|(what, variation)| (what, self.enter(variation))).collect()
+        let entered = |Proposal { text, idea, variation }: Proposal| {
+            let entry = self.enter(variation);
+            AdvisedEntry { text, idea, entry }
+        };
+        all.into_iter().map(entered).collect()
     }
 
     /// The tries of other values of a number; `None` if the number belongs to another schedule of the text.
@@ -243,7 +257,7 @@ fn reason(diagnostic: &Diagnostic) -> String {
 impl Plan {
     /// The numbers of the entrants to time, each once.
     pub fn entrants(&self) -> Vec<usize> {
-        let advised = self.advice.iter().filter_map(|(_, entry)| entry.number());
+        let advised = self.advice.iter().filter_map(|advised| advised.entry.number());
         let numbers: BTreeSet<usize> = self.needed().into_iter().chain(advised).collect();
         numbers.into_iter().collect()
     }

@@ -11,6 +11,24 @@ const FINALISTS: usize = 6;
 /// schedules that differ in one directive.
 const LOSES: f64 = 1.6;
 
+/// The advice to use schedc's own choice.
+const TAKE_CHOSEN: &str = "take the schedule that schedc chooses";
+
+/// A proposed schedule with code.
+struct Advised<'p> {
+    text: &'p str,
+    idea: &'p str,
+    /// The number of its entrant.
+    number: usize,
+}
+
+/// The proposals with the largest gain first, each idea once.
+fn once_each<I: Ord, T>(mut all: Vec<(I, T)>, gain: impl Fn(&T) -> f64) -> Vec<T> {
+    all.sort_by(|(_, one), (_, two)| gain(two).total_cmp(&gain(one)));
+    let mut ideas = BTreeSet::new();
+    all.into_iter().filter_map(|(idea, one)| ideas.insert(idea).then_some(one)).collect()
+}
+
 /// Speed-up of an entrant over the schedule, by their lower quartiles, which disturbances change least.
 fn faster(times: &Times, whole: usize, other: usize) -> Option<f64> {
     let low = |number: usize| times.get(&number).copied().flatten().map(|time| time.low);
@@ -21,19 +39,26 @@ impl Plan {
     /// The schedule and what promises to be faster than it, by the times of a race among many.
     pub fn finalists(&self, times: &Times) -> Vec<usize> {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };
-        let mut others: Vec<(usize, f64)> =
-            self.advised().filter_map(|(_, number)| Some((number, faster(times, whole, number)?))).collect();
-        others.sort_by(|one, two| two.1.total_cmp(&one.1));
-        others.dedup_by_key(|(number, _)| *number);
-        let best = others.into_iter().filter(|(number, gain)| *number != whole && *gain > 1.0);
-        std::iter::once(whole).chain(best.map(|(number, _)| number).take(FINALISTS)).collect()
+        let other = |advised: Advised<'_>| {
+            let gain = faster(times, whole, advised.number)?;
+            (advised.number != whole && gain > 1.0)
+                .then_some((advised.idea.to_string(), (advised.number, gain)))
+        };
+        let others = once_each(self.advised().filter_map(other).collect(), |(_, gain)| *gain);
+        let mut finalists = vec![whole];
+        for (number, _) in others {
+            if !finalists.contains(&number) && finalists.len() <= FINALISTS {
+                finalists.push(number);
+            }
+        }
+        finalists
     }
 
     /// The finalists that are faster than the schedule, the fastest first.
     pub fn advice(&self, entrants: &Entrants, finals: &Times) -> Vec<Advice> {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };
         let mut seen = vec![whole];
-        let advice = self.advised().filter_map(|(text, number)| {
+        let advice = self.advised().filter_map(|Advised { text, idea, number }| {
             // Of several words for the same nest the first are enough.
             if seen.contains(&number) {
                 return None;
@@ -42,20 +67,18 @@ impl Plan {
             let gain = faster(finals, whole, number).filter(|gain| *gain > 1.0)?;
             let figure = Figure::of(finals.get(&number).copied().flatten());
             let predicted = self.gain(entrants, number);
-            Some(Advice { text: text.to_string(), figure, gain, predicted })
+            Some((idea.to_string(), Advice { text: text.to_string(), figure, gain, predicted }))
         });
-        let mut advice: Vec<Advice> = advice.collect();
-        advice.sort_by(|one, two| two.gain.total_cmp(&one.gain));
-        advice
+        once_each(advice.collect(), |one| one.gain)
     }
 
     /// The variations of the schedule.
-    fn advised(&self) -> impl Iterator<Item = (&str, usize)> {
-        let own = std::iter::once(("take the schedule that schedc chooses", &self.chosen));
+    fn advised(&self) -> impl Iterator<Item = Advised<'_>> {
+        let own = std::iter::once((TAKE_CHOSEN, TAKE_CHOSEN, &self.chosen));
         let own = own.filter(|_| !self.advice.is_empty());
-        let all = own.chain(self.advice.iter().map(|(text, entry)| (text.as_str(), entry)));
-        all.filter_map(|(text, entry)| match entry {
-            Entry::Runs(number) => Some((text, *number)),
+        let others = self.advice.iter().map(|one| (one.text.as_str(), one.idea.as_str(), &one.entry));
+        own.chain(others).filter_map(|(text, idea, entry)| match entry {
+            Entry::Runs(number) => Some(Advised { text, idea, number: *number }),
             Entry::Illegal(_) => None,
         })
     }
@@ -68,20 +91,19 @@ impl Plan {
     /// The variations that are clearly slower by the cost model.
     pub fn surely_slower(&self, entrants: &Entrants) -> BTreeSet<usize> {
         let slower = |number: &usize| self.gain(entrants, *number).is_some_and(|gain| gain * LOSES < 1.0);
-        self.advised().map(|(_, number)| number).filter(slower).collect()
+        self.advised().map(|advised| advised.number).filter(slower).collect()
     }
 
     /// The cost model's predictions.
     pub fn predicted(&self, entrants: &Entrants) -> Predicted {
         let over = |entry: &Entry| Some(1.0 / self.gain(entrants, entry.number()?)?);
         let mut seen: BTreeSet<usize> = self.whole.number().into_iter().collect();
-        let advised = self.advised().filter(|(_, number)| seen.insert(*number));
-        let gain = |(text, number): (&str, usize)| {
+        let advised = self.advised().filter(|advised| seen.insert(advised.number));
+        let gain = |Advised { text, idea, number }: Advised<'_>| {
             let gain = self.gain(entrants, number).filter(|gain| *gain > 1.0)?;
-            Some(PredictedAdvice { text: text.to_string(), gain })
+            Some((idea.to_string(), PredictedAdvice { text: text.to_string(), gain }))
         };
-        let mut advice: Vec<PredictedAdvice> = advised.filter_map(gain).collect();
-        advice.sort_by(|one, two| two.gain.total_cmp(&one.gain));
+        let advice = once_each(advised.filter_map(gain).collect(), |one| one.gain);
         let surely_slower = self.surely_slower(entrants).len();
         Predicted { over_plain: over(&self.plain), over_chosen: over(&self.chosen), advice, surely_slower }
     }
