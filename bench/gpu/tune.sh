@@ -31,7 +31,8 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Results of both strategies.
 for strategy in neighbours silvanforge; do
-    "$SCHEDC" tune "$model" -i "$rows" --target "gpu($gpu)" --by-counts --rows "$batches" --budget "$budget" \
+    "$SCHEDC" tune "$model" -i "$rows" --target "gpu($gpu)" --by-counts --allow-slower \
+        --batch "$batches" --budget "$budget" \
         --strategy "$strategy" --json -o "$scratch/tuned_$strategy.sched" >"$scratch/$strategy.json"
     # A line for each batch: strategy, rows, seconds of the search, predicted microseconds of a call.
     awk -v strategy="$strategy" '

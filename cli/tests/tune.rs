@@ -34,14 +34,14 @@ fn a_schedule_that_was_found_is_legal_formatted_and_says_how_fast_it_is() -> Res
     let folder = tempfile::tempdir()?;
     let (here, model) = (folder.path(), model());
     let model = model.to_str().ok_or("a path")?;
-    let rows = ["--rows", "1,300", "--budget", "600ms"];
+    let rows = ["--batch", "1,300", "--budget", "600ms"];
     stdout_of(&[&["tune", model, "-o", "fast.sched", "--save", "search.json"], &rows[..]].concat(), here)?;
     let text = std::fs::read_to_string(here.join("fast.sched"))?;
     for part in ["// found by schedc tune", "// 1 row, 1 thread: ", "// 300 rows, 1 thread: ", "schedc's own"]
     {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    stdout_of(&["check", "fast.sched", "--model", model], here)?;
+    stdout_of(&["check", model, "-s", "fast.sched"], here)?;
     stdout_of(&["fmt", "--check", "fast.sched"], here)?;
     stdout_of(&["verify", model, "-s", "fast.sched"], here)?;
 
@@ -71,7 +71,7 @@ fn what_was_found_is_kept_in_a_lock() -> Result<()> {
     let tune = [
         "tune",
         "model.json",
-        "--rows",
+        "--batch",
         "1,300",
         "--budget",
         "600ms",
@@ -84,7 +84,7 @@ fn what_was_found_is_kept_in_a_lock() -> Result<()> {
     stdout_of(&["lock", "--check"], here)?;
     let all: serde_json::Value = serde_json::from_str(&stdout_of(&["lock", "--json"], here)?)?;
     assert_eq!(all["entries"].as_array().map(Vec::len), Some(2), "{all}");
-    let output = schedc(&["build", "model.json", "--locked", "--rows", "f32", "-o", "model.so"], here)?;
+    let output = schedc(&["build", "model.json", "--locked", "--row-type", "f32", "-o", "model.so"], here)?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(())
 }
@@ -96,8 +96,16 @@ fn params_of_a_start_schedule_are_varied_and_its_directives_stay() -> Result<()>
     let model = model.to_str().ok_or("a path")?;
     let start = "param ROWS = 2 in {2, 256}\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\n";
     std::fs::write(here.join("start.sched"), start)?;
-    let wanted = ["-s", "start.sched", "--rows", "1024", "--budget", "400ms"];
-    let text = stdout_of(&[&["tune", model], &wanted[..]].concat(), here)?;
+    let wanted = ["-s", "start.sched", "--batch", "1024", "--budget", "400ms"];
+    let tune = [&["tune", model], &wanted[..]].concat();
+    // These directives are many times slower than schedc's own, which is kept without a request.
+    let output = schedc(&[&tune[..], &["-o", "kept.sched"]].concat(), here)?;
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains(" times slower than schedc's own schedule: kept schedc's own\n"), "{told}");
+    let kept = std::fs::read_to_string(here.join("kept.sched"))?;
+    assert!(!kept.contains("ROWS") && kept.contains(", schedc's own schedule\n"), "{kept}");
+    let text = stdout_of(&[&tune[..], &["--allow-slower"]].concat(), here)?;
+    assert!(text.contains(" times slower than schedc's own schedule ("), "{text}");
     // The faster value depends on the machine.
     assert!(text.contains(" schedules were timed"), "{text}");
     let with = |rows| {
@@ -128,19 +136,26 @@ fn schedules_for_gpus_are_found_by_counts() -> Result<()> {
     let mut found = Vec::new();
     for strategy in ["neighbours", "silvanforge"] {
         // Long enough that the search ends before its budget on every machine.
-        let gpu =
-            ["--target", "gpu(sm_90)", "--by-counts", "--rows", "100", "--budget", "10m", "--save", "s.json"];
+        let gpu = [
+            "--target",
+            "gpu(sm_90)",
+            "--by-counts",
+            "--batch",
+            "100",
+            "--budget",
+            "10m",
+            "--save",
+            "s.json",
+        ];
         let tune = [&["tune", model, "-o", "gpu.sched", "--json", "--strategy", strategy], &gpu[..]].concat();
         let all: serde_json::Value = serde_json::from_str(&stdout_of(&tune, here)?)?;
         assert_eq!((&all["timed"], &all["strategy"]), (&false.into(), &strategy.into()));
         found.push(all["sizes"][0]["predicted"]["us_per_row"].as_f64().ok_or("no prediction")?);
         let text = std::fs::read_to_string(here.join("gpu.sched"))?;
-        for part in
-            ["target gpu(sm_90)", "none timed", "predicted from counts, schedc's own", "gpuDimension("]
-        {
+        for part in ["target gpu(sm_90)", "none timed", "predicted from counts, ", "gpuDimension("] {
             assert!(text.contains(part), "{part}\n{text}");
         }
-        stdout_of(&["check", "gpu.sched", "--model", model], here)?;
+        stdout_of(&["check", model, "-s", "gpu.sched"], here)?;
         stdout_of(&["fmt", "--check", "gpu.sched"], here)?;
         let predicted =
             stdout_of(&["predict", model, "-s", "gpu.sched", "--simulate", "-q", "-i", &rows], here)?;

@@ -16,9 +16,9 @@ const MOST_ROWS: u64 = 1 << 24;
 #[command(after_help = "\
 Examples:
   schedc tune model.json -o fast.sched
-  schedc tune model.json -i rows.npy --rows 1,64,1024 --threads 1,0 --budget 30s -o fast.sched
+  schedc tune model.json -i rows.npy --batch 1,64,1024 --threads 1,0 --budget 30s -o fast.sched
   schedc tune model.json -s mine.sched -o better.sched
-  schedc tune model.json --target 'gpu(sm_90)' --rows 1024,16384 --budget 20s -o fast.sched
+  schedc tune model.json --target 'gpu(sm_90)' --batch 1024,16384 --budget 20s -o fast.sched
   schedc tune model.json --lock schedc.lock -o fast.sched
   schedc tune model.json --save search.json --budget 1m -o fast.sched
   schedc tune model.json --resume search.json --budget 1m -o fast.sched
@@ -33,8 +33,8 @@ pub struct Tune {
     /// Values for schedules.
     pub values: ScheduleValues,
     /// A schedule whose params are varied; its directives stay
-    #[arg(short, long, value_name = "FILE")]
-    pub start: Option<PathBuf>,
+    #[arg(short, long, alias = "start", value_name = "FILE")]
+    pub schedule: Option<PathBuf>,
     /// Rows: a .npy or CSV file [default: random rows between the model's thresholds]
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
@@ -42,9 +42,9 @@ pub struct Tune {
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
     /// Rows per call to tune for; each size has an equal share of the budget
-    #[arg(long, value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
+    #[arg(long, alias = "rows", value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
-    pub rows: Vec<u64>,
+    pub batch: Vec<u64>,
     /// Threads per call, which count alike; 0 leaves the number to the library
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
@@ -63,6 +63,9 @@ pub struct Tune {
     /// On GPUs, compare the cost model's counts instead of times; the default without a GPU
     #[arg(long)]
     pub by_counts: bool,
+    /// Write the best schedule that the search finds, even if schedc's own choice is faster
+    #[arg(long)]
+    pub allow_slower: bool,
     /// The schedule to write, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,

@@ -14,7 +14,7 @@ use schedc_driver::compile::gpu_of;
 use schedc_driver::lock::{Entry, Figures, Key, Lock, Measured, target_name};
 use schedc_driver::{Failure, Model, Source};
 use schedc_measure::{DRAWN_FROM, Ordered, Quartiles};
-use schedc_tune::{GpuSearch, Progress, SearchResult, State, Strategy, Task, text, tune};
+use schedc_tune::{GpuSearch, Progress, SearchResult, State, Strategy, Task, calls, text, than, tune};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -25,7 +25,7 @@ const STEPS: f64 = 1000.0;
 /// Runs the command.
 pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let inputs =
-        [Some(args.model.as_path()), args.start.as_deref(), args.input.as_deref(), args.resume.as_deref()];
+        [Some(args.model.as_path()), args.schedule.as_deref(), args.input.as_deref(), args.resume.as_deref()];
     keep(&inputs[..3], &args.out)?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
@@ -34,12 +34,12 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let place = TunedDevice::of(&target, gpu)?;
     let mut model =
         Model::read(&args.model, &args.reading.options())?.profiled(args.values.profile.as_deref())?;
-    let start = args.start.as_deref().map(Source::read).transpose()?;
+    let start = args.schedule.as_deref().map(Source::read).transpose()?;
     let once = rows_of(args.input.as_deref(), args.row_type, &model)?;
     if matches!(once, Values::F32(_)) {
         model = model.for_rows(Float::F32);
     }
-    let mut sizes: Vec<usize> = args.rows.iter().filter_map(|rows| usize::try_from(*rows).ok()).collect();
+    let mut sizes: Vec<usize> = args.batch.iter().filter_map(|rows| usize::try_from(*rows).ok()).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let features = model.forest().num_features;
@@ -55,6 +55,7 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         start: start.as_ref(),
         values: &args.values,
         gpu,
+        allow_slower: args.allow_slower,
     };
     let mut state = state(args, &model, &place)?;
     let found = searched(&task, &mut state, terminal)?;
@@ -67,6 +68,7 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     if found.ended_early {
         terminal.say("note: the search was interrupted; this is the best schedule so far");
     }
+    print_gains(&found, &place, terminal);
     write_result(args, &model, &found, &place, terminal)
 }
 
@@ -220,29 +222,23 @@ fn write_result(
         return print(&schedule);
     }
     write_atomically(&args.out, |out| out.write_all(schedule.as_bytes()))?;
-    let timed = found.best.iter().flat_map(|best| &best.figures);
-    let gains = timed.map(|figure| figure.chosen_us_per_row.median / figure.us_per_row.median);
-    let counted = found.best.iter().filter_map(|best| best.predicted.as_ref());
-    let predicted = counted.map(|predicted| predicted.chosen_us_per_row / predicted.us_per_row);
-    let out = args.out.display();
-    terminal.say(&match place.counted {
-        None => {
-            let least = gains.fold(f64::INFINITY, f64::min);
-            format!("wrote {out}: {}", against_automatic(least))
-        }
-        Some(_) => {
-            let least = predicted.fold(f64::INFINITY, f64::min);
-            format!("wrote {out}: predicted {}, not timed", against_automatic(least))
-        }
-    });
+    terminal.say(&format!("wrote {}", args.out.display()));
     Ok(())
 }
 
-/// The least speed of the found schedules relative to the automatic one, in words.
-fn against_automatic(least: f64) -> String {
-    if least >= 0.995 {
-        format!("at least {least:.2} times as fast as the automatic schedule")
-    } else {
-        format!("up to {:.2}× slower than the automatic schedule", 1.0 / least)
+/// Prints the speed of the result beside that of schedc's own choice, for each size of calls.
+fn print_gains(found: &SearchResult, place: &TunedDevice, terminal: &Terminal) {
+    let end = if place.counted.is_some() { ", predicted, not timed" } else { "" };
+    for best in &found.best {
+        for (threads, gain) in best.gains() {
+            let speed = match (best.is_own, best.slower) {
+                (true, Some(slower)) => {
+                    format!("{} schedc's own schedule: kept schedc's own", than(1.0 / slower))
+                }
+                (true, None) => format!("schedc's own schedule is the fastest of {}", best.tried),
+                (false, _) => format!("{} schedc's own schedule", than(gain)),
+            };
+            terminal.say(&format!("{}: {speed}{end}", calls(best.rows, threads)));
+        }
     }
 }

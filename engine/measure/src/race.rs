@@ -48,10 +48,13 @@ pub struct Workload<'a> {
 pub struct Rule {
     /// Most samples of a contender.
     pub samples: u32,
+    /// Samples of a contender that the budget does not limit. More give a spread within a small budget, and
+    /// exceed it by the time of these samples.
+    pub fewest: usize,
     /// Shortest duration of a sample. It is long against the clock's resolution.
     pub sample: Duration,
-    /// The time after which no further turn begins. Every contender still has its first turn. `None`: no
-    /// limit.
+    /// The time after which no further turn begins. Every contender still has its first `fewest` turns.
+    /// `None`: no limit.
     pub budget: Option<Duration>,
     /// Ratio to the fastest contender's time above which a contender drops out. With few samples the ratio
     /// must be larger.
@@ -60,7 +63,7 @@ pub struct Rule {
 
 impl Default for Rule {
     fn default() -> Rule {
-        Rule { samples: 15, sample: Duration::from_millis(2), budget: None, behind: None }
+        Rule { samples: 15, fewest: 1, sample: Duration::from_millis(2), budget: None, behind: None }
     }
 }
 
@@ -180,7 +183,7 @@ impl Race {
         let Some(budget) = self.rule.budget else { return !timing.fell_behind };
         let share = budget / u32::try_from(self.timings.len()).unwrap_or(u32::MAX).max(1);
         let in_time = self.elapsed() < budget && (timing.samples.len() < FEW || *spent < share);
-        !timing.fell_behind && (timing.samples.is_empty() || in_time)
+        !timing.fell_behind && (timing.samples.len() < self.rule.fewest || in_time)
     }
 
     fn add(&mut self, at: usize, spent: Duration, rows: usize) {
@@ -328,5 +331,7 @@ mod tests {
         let rule = Rule { budget: Some(Duration::ZERO), ..Rule::default() };
         let race = race(rule, &[&[100], &[]]);
         assert_eq!([0, 1].map(|at| race.has_turn(at)), [false, true]);
+        let several = Race { rule: Rule { fewest: 3, ..rule }, ..race };
+        assert_eq!([0, 1].map(|at| several.has_turn(at)), [true, true]);
     }
 }

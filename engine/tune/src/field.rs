@@ -1,5 +1,6 @@
 //! Fields: the schedules that a search times against each other, for calls of one size.
 
+use crate::limits::LAST;
 use crate::results::Figure;
 use crate::state::State;
 use crate::task::{Progress, Task};
@@ -14,14 +15,16 @@ use std::time::{Duration, Instant};
 const BEHIND: f64 = 1.25;
 /// Minimum length of a sample while many schedules compete.
 const BRIEF: Duration = Duration::from_micros(500);
+/// Samples of each schedule in the last race, even if the budget is spent: enough for quartiles that differ.
+const FEWEST: usize = 7;
 
 /// A schedule in the field, with its code.
 pub struct Entrant {
     /// The schedule's text.
     pub text: String,
     code: Contender,
-    /// Its time so far, for each number of threads.
-    times: Vec<Option<Quartiles>>,
+    /// Its time so far with the number of samples, for each number of threads.
+    times: Vec<Option<(Quartiles, usize)>>,
 }
 
 impl Entrant {
@@ -29,7 +32,7 @@ impl Entrant {
     pub fn time(&self) -> f64 {
         let mut sum = 0.0;
         for time in &self.times {
-            let Some(time) = time else { return f64::INFINITY };
+            let Some((time, _)) = time else { return f64::INFINITY };
             sum += time.median.ln();
         }
         (sum / self.times.len().max(1) as f64).exp()
@@ -105,8 +108,21 @@ impl<'a> Field<'a> {
     ///
     /// When a call fails.
     pub fn race(&mut self, numbers: &[usize], part: f64, watch: &mut Watch) -> Result<(), Failure> {
+        self.time(numbers, part, Rule { behind: Some(BEHIND), ..Rule::default() }, watch)
+    }
+
+    /// Times the entrants of the result, in most of the remaining time. Each has several samples.
+    ///
+    /// # Errors
+    ///
+    /// When a call fails.
+    pub fn last_race(&mut self, numbers: &[usize], watch: &mut Watch) -> Result<(), Failure> {
+        self.time(numbers, LAST, Rule { fewest: FEWEST, ..Rule::default() }, watch)
+    }
+
+    fn time(&mut self, numbers: &[usize], part: f64, rule: Rule, watch: &mut Watch) -> Result<(), Failure> {
         let budget = self.left().mul_f64(part).div_f64(self.task.threads.len().max(1) as f64);
-        let rule = Rule { samples: 60, sample: BRIEF, budget: Some(budget), behind: Some(BEHIND) };
+        let rule = Rule { samples: 60, sample: BRIEF, budget: Some(budget), ..rule };
         for (at, threads) in self.task.threads.iter().enumerate() {
             let workload = Workload { rows: self.task.rows, batch: self.rows, threads: *threads };
             let contenders: Vec<Contender> =
@@ -127,7 +143,7 @@ impl<'a> Field<'a> {
                 if let (Some(entrant), Some(time)) = (self.entrants.get_mut(*number), timing.quartiles())
                     && let Some(place) = entrant.times.get_mut(at)
                 {
-                    *place = Some(time);
+                    *place = Some((time, timing.samples.len()));
                 }
             }
         }
@@ -156,11 +172,12 @@ impl<'a> Field<'a> {
             return Vec::new();
         };
         let times = best.times.iter().zip(&chosen.times).zip(self.task.threads);
-        let figure = |((best, chosen), threads): ((&Option<Quartiles>, &Option<Quartiles>), &i32)| {
-            let us_per_row = (*best)?;
-            Some(Figure { threads: *threads, us_per_row, chosen_us_per_row: chosen.unwrap_or(us_per_row) })
-        };
-        times.filter_map(figure).collect()
+        let figures = times.filter_map(|((best, chosen), threads)| {
+            let (us_per_row, samples) = (*best)?;
+            let (chosen_us_per_row, _) = chosen.unwrap_or((us_per_row, samples));
+            Some(Figure { threads: *threads, us_per_row, samples, chosen_us_per_row })
+        });
+        figures.collect()
     }
 
     /// Adds the measured times to the saved state.

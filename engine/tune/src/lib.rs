@@ -20,7 +20,7 @@ pub use gpu::Strategy;
 pub use results::{Best, Figure, Predicted, SearchResult};
 pub use state::{State, Tried};
 pub use task::{GpuSearch, Progress, Task};
-pub use text::text;
+pub use text::{calls, text, than};
 
 use schedc_driver::Failure;
 use std::ops::ControlFlow;

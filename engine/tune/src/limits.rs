@@ -13,3 +13,6 @@ pub const LAST: f64 = 0.95;
 /// Schedules up to this multiple of the lowest time may serve a call size together with the next larger one.
 /// A larger limit gives fewer blocks, and slower ones.
 pub const NEARLY: f64 = 1.02;
+/// Ratio of schedc's own choice to a found schedule, in time, from which the found one replaces it. A smaller
+/// gain is within the noise of a race: a larger ratio keeps the choice more often.
+pub const WORTH: f64 = 1.01;

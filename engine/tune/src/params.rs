@@ -1,7 +1,7 @@
 //! The search from a start schedule: over the values of its params.
 
-use crate::field::{Field, Watch};
-use crate::limits::LAST;
+use crate::field::{Entrant, Field, Watch};
+use crate::limits::WORTH;
 use crate::results::{Best, SearchResult};
 use crate::state::State;
 use crate::task::Task;
@@ -32,7 +32,7 @@ pub fn search(
              all schedules",
         ));
     }
-    let own = Chosen::new(task.model, task.cpu, CodeDestination::Artefact).text();
+    let owns = Chosen::new(task.model, task.cpu, CodeDestination::Artefact).variants;
     let sizes = task.sizes.len();
     let mut fields: Vec<Field> = Vec::new();
     for (number, rows) in task.sizes.iter().enumerate() {
@@ -41,6 +41,7 @@ pub fn search(
     }
     let mut found = SearchResult::default();
     for (field, rows) in fields.iter_mut().zip(task.sizes) {
+        let own = owns.for_rows(*rows).clone();
         let mut best = start.text.clone();
         let entered = field.enter(&[own.clone(), best.clone()]);
         field.race(&entered, PART, watch)?;
@@ -67,20 +68,24 @@ pub fn search(
         let (Some(at), Some(chosen)) = (place(&best), place(&own)) else {
             return Err(Failure::usage(
                 format!("the schedule {} cannot be compiled for the model", start.name),
-                "see what `schedc check` says of it with --model",
+                "see what `schedc check MODEL -s FILE` says of it",
             ));
         };
         if !field.ended {
-            field.race(&[at, chosen], LAST, watch)?;
+            field.last_race(&[at, chosen], watch)?;
         }
         field.remember(state);
-        let figures = field.figures(at, chosen);
+        let time = |number: usize| field.entrants.get(number).map_or(f64::INFINITY, Entrant::time);
+        let slower = time(at) / time(chosen);
+        let is_own = !task.allow_slower && slower > WORTH;
         found.best.push(Best {
             rows: *rows,
-            schedule: best,
-            figures,
+            schedule: if is_own { own } else { best },
+            figures: field.figures(if is_own { chosen } else { at }, chosen),
             predicted: None,
             tried: field.entrants.len(),
+            is_own,
+            slower: is_own.then_some(slower),
         });
         found.ended_early |= field.ended;
         if field.ended {

@@ -10,6 +10,8 @@ pub struct Figure {
     pub threads: i32,
     /// Microseconds for a row, with quartiles.
     pub us_per_row: Quartiles,
+    /// Samples behind these quartiles.
+    pub samples: usize,
     /// Microseconds per row of schedc's own choice.
     pub chosen_us_per_row: Quartiles,
 }
@@ -28,6 +30,26 @@ pub struct Best {
     pub predicted: Option<Predicted>,
     /// The number of schedules that the search tried for it.
     pub tried: usize,
+    /// Whether it is schedc's own choice, because the search found none that is faster.
+    pub is_own: bool,
+    /// The time of the fastest schedule that the search may write instead, in times of schedc's own choice,
+    /// if that schedule is slower and schedc's own was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slower: Option<f64>,
+}
+
+impl Best {
+    /// The speed of the schedule in times of schedc's own choice: measured with each number of threads, or
+    /// predicted, without a number of threads.
+    pub fn gains(&self) -> Vec<(Option<i32>, f64)> {
+        let gain = |figure: &Figure| figure.chosen_us_per_row.median / figure.us_per_row.median;
+        let measured: Vec<_> =
+            self.figures.iter().map(|figure| (Some(figure.threads), gain(figure))).collect();
+        match &self.predicted {
+            Some(one) if measured.is_empty() => vec![(None, one.chosen_us_per_row / one.us_per_row)],
+            _ => measured,
+        }
+    }
 }
 
 /// The result of a search.

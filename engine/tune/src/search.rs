@@ -1,8 +1,8 @@
 //! The search without a start schedule: over traversals, layouts, vector widths, block sizes and
 //! interleaving.
 
-use crate::field::{Field, Watch};
-use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
+use crate::field::{Entrant, Field, Watch};
+use crate::limits::{HOPELESS, MANY, NEARLY, WORTH};
 use crate::results::{Best, SearchResult};
 use crate::state::State;
 use crate::task::Task;
@@ -153,20 +153,29 @@ fn one_size(
     let mut last = field.fastest(3);
     last.extend(own.filter(|own| !last.contains(own)));
     if !field.ended {
-        field.race(&last, LAST, watch)?;
+        field.last_race(&last, watch)?;
     }
     field.remember(state);
-    let Some((_, least)) = field.best() else {
+    let time = |number: &usize| field.entrants.get(*number).map_or(f64::INFINITY, Entrant::time);
+    last.retain(|number| time(number).is_finite());
+    last.sort_by(|a, b| time(a).total_cmp(&time(b)));
+    let Some(least) = last.first().map(time) else {
         return Err(Failure::usage(
             "no schedule was timed: the budget ran out first, or none compiles",
             "raise --budget; if that does not help, see what `schedc bench MODEL` reports",
         ));
     };
     let tried = field.entrants.len();
-    let near = field.fastest(tried).into_iter().filter_map(|number| {
-        let one = field.entrants.get(number).filter(|one| one.time() <= NEARLY * least)?;
+    let own_time = own.as_ref().map_or(f64::INFINITY, time);
+    // A found schedule must be clearly faster than schedc's own, and never serves calls that it slows down.
+    let is_own_kept = own_time <= WORTH * least;
+    let most = own_time.min(NEARLY * least);
+    last.sort_by_key(|number| !(is_own_kept && Some(*number) == own));
+    let near = last.into_iter().filter(|number| time(number) <= most).filter_map(|number| {
+        let one = field.entrants.get(number)?;
         let figures = field.figures(number, own.unwrap_or(number));
-        Some(Best { rows, schedule: one.text.clone(), figures, predicted: None, tried })
+        let (schedule, is_own) = (one.text.clone(), Some(number) == own);
+        Some(Best { rows, schedule, figures, predicted: None, tried, is_own, slower: None })
     });
     Ok(near.collect())
 }

@@ -30,6 +30,8 @@ pub struct Task<'a> {
     pub values: &'a ScheduleValues,
     /// Options for GPUs, if the target is one.
     pub gpu: GpuSearch,
+    /// Whether the result may be slower than schedc's own choice.
+    pub allow_slower: bool,
 }
 
 /// Options of the search for GPUs.

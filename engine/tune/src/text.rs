@@ -36,6 +36,27 @@ pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     all
 }
 
+/// A speed in times of another one, in words: `1.02 times faster than`.
+pub fn than(gain: f64) -> String {
+    let times = |gain: f64| if gain < 10.0 { format!("{gain:.2}") } else { format!("{gain:.0}") };
+    match gain {
+        1.005.. => format!("{} times faster than", times(gain)),
+        0.995..1.005 => "as fast as".to_string(),
+        _ => format!("{} times slower than", times(1.0 / gain)),
+    }
+}
+
+/// The calls of a result, in words: `64 rows, 1 thread`. Predictions have no number of threads.
+pub fn calls(rows: usize, threads: Option<i32>) -> String {
+    let rows = if rows == 1 { "1 row".to_string() } else { format!("{rows} rows") };
+    match threads {
+        None => rows,
+        Some(0) => format!("{rows}, all threads"),
+        Some(1) => format!("{rows}, 1 thread"),
+        Some(several) => format!("{rows}, {several} threads"),
+    }
+}
+
 /// The lines of a schedule, below comments with its speed.
 fn part<'b>(sizes: &[&'b Best]) -> impl Iterator<Item = String> + 'b {
     let figures: Vec<String> = sizes.iter().flat_map(|best| speed(best)).collect();
@@ -45,29 +66,28 @@ fn part<'b>(sizes: &[&'b Best]) -> impl Iterator<Item = String> + 'b {
 
 /// Comment lines with the speed of calls of a size.
 fn speed(best: &Best) -> Vec<String> {
-    let rows = if best.rows == 1 { "1 row".to_string() } else { format!("{} rows", best.rows) };
     let line = |figure: &crate::Figure| {
-        let threads = match figure.threads {
-            0 => "all threads".to_string(),
-            1 => "1 thread".to_string(),
-            several => format!("{several} threads"),
+        let calls = calls(best.rows, Some(figure.threads));
+        let (time, chosen) = (figure.us_per_row, figure.chosen_us_per_row.median);
+        let spread = match figure.samples {
+            0..3 => String::new(),
+            _ => format!(" ({} to {})", shown(time.low), shown(time.high)),
         };
-        let (own, chosen) = (figure.us_per_row, figure.chosen_us_per_row);
-        format!(
-            "// {rows}, {threads}: {} \u{b5}s a row ({} to {}), schedc's own {}",
-            shown(own.median),
-            shown(own.low),
-            shown(own.high),
-            shown(chosen.median)
-        )
+        let own = match best.is_own {
+            true => "schedc's own schedule".to_string(),
+            false => format!("{} schedc's own schedule ({})", than(chosen / time.median), shown(chosen)),
+        };
+        format!("// {calls}: {} \u{b5}s a row{spread}, {own}", shown(time.median))
     };
     let predicted = best.predicted.as_ref().map(|predicted| {
         let order = if predicted.exact { "" } else { "; trees are added in another order than the model's" };
-        format!(
-            "// {rows}: {} \u{b5}s a row predicted from counts, schedc's own {}{order}",
-            shown(predicted.us_per_row),
-            shown(predicted.chosen_us_per_row)
-        )
+        let (time, chosen) = (predicted.us_per_row, predicted.chosen_us_per_row);
+        let own = match best.is_own {
+            true => "schedc's own schedule".to_string(),
+            false => format!("{} schedc's own schedule ({})", than(chosen / time), shown(chosen)),
+        };
+        let calls = calls(best.rows, None);
+        format!("// {calls}: {} \u{b5}s a row predicted from counts, {own}{order}", shown(time))
     });
     best.figures.iter().map(line).chain(predicted).collect()
 }
@@ -87,8 +107,9 @@ mod tests {
     fn best(rows: usize, schedule: &str) -> Best {
         let us_per_row = Quartiles { low: 0.0512, median: 0.0541, high: 0.0561 };
         let chosen = Quartiles { median: 12.345, ..us_per_row };
-        let figures = vec![Figure { threads: 1, us_per_row, chosen_us_per_row: chosen }];
-        Best { rows, schedule: schedule.to_string(), figures, predicted: None, tried: 3 }
+        let figures = vec![Figure { threads: 1, us_per_row, samples: 9, chosen_us_per_row: chosen }];
+        let schedule = schedule.to_string();
+        Best { rows, schedule, figures, predicted: None, tried: 3, is_own: false, slower: None }
     }
 
     #[test]
@@ -98,18 +119,38 @@ mod tests {
             bounds: vec![3, 20],
             ended_early: false,
         };
+        let speed = "0.0541 \u{b5}s a row (0.0512 to 0.0561), \
+                     228 times faster than schedc's own schedule (12.3)";
         assert_eq!(
             text(&found, "tuned", None),
-            "// tuned\n\
-             // 64 rows, 1 thread: 0.0541 \u{b5}s a row (0.0512 to 0.0561), schedc's own 12.3\n\
-             b\n\
-             c\n\
-             \n\
-             when n_rows <= 20 {\n    \
-             // 1 row, 1 thread: 0.0541 \u{b5}s a row (0.0512 to 0.0561), schedc's own 12.3\n    \
-             // 8 rows, 1 thread: 0.0541 \u{b5}s a row (0.0512 to 0.0561), schedc's own 12.3\n    \
-             a\n\
-             }\n"
+            format!(
+                "// tuned\n\
+                 // 64 rows, 1 thread: {speed}\n\
+                 b\n\
+                 c\n\
+                 \n\
+                 when n_rows <= 20 {{\n    \
+                 // 1 row, 1 thread: {speed}\n    \
+                 // 8 rows, 1 thread: {speed}\n    \
+                 a\n\
+                 }}\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_speed_stands_beside_another_one() {
+        let all = [1.018, 85.3, 1.0, 0.9999, 1.0 / 61.2, 0.5].map(than);
+        assert_eq!(
+            all,
+            [
+                "1.02 times faster than",
+                "85 times faster than",
+                "as fast as",
+                "as fast as",
+                "61 times slower than",
+                "2.00 times slower than"
+            ]
         );
     }
 }

@@ -52,10 +52,10 @@ impl Key {
         if self.threads == 0 { "all".to_string() } else { self.threads.to_string() }
     }
 
-    /// The two hexadecimal digits that name the section of the entry in the text.
+    /// The hexadecimal digit that names the section of the entry in the text.
     pub(super) fn bucket(&self) -> String {
-        let digest = fingerprint(self.to_string().as_bytes());
-        digest.trim_start_matches("sha256:").chars().take(2).collect()
+        let digest = fingerprint(format!("{}:{}", self.target, self.model).as_bytes());
+        digest.trim_start_matches("sha256:").chars().take(1).collect()
     }
 
     /// The position of the entry in the text.
@@ -200,7 +200,7 @@ impl Entry {
             ));
         }
         let nest = nest_digest(&schedule, model).ok_or_else(|| {
-            let help = "run `schedc check` with --model to see the errors";
+            let help = "run `schedc check MODEL -s FILE` to see the errors";
             Failure::usage("the schedule has errors with its model, so a lock cannot hold it", help)
         })?;
         let (one, other) = (measured.schedule.rounded(), measured.default.rounded());

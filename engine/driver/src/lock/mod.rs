@@ -3,9 +3,9 @@
 //! A [`Lock`] is a list of entries, one for each [`Key`]: a target, a model, the rows of a call and its
 //! threads. An [`Entry`] holds the schedule, the machine that it was measured on, and its times. The text of
 //! a lock ([`Lock::text`], [`Lock::parse`]) is made for merging, with one field a line. Entries stand below
-//! the first digits of their key's digest. These lines are always there, so that two branches that add
-//! different entries seldom write to the same place. Each entry ends with a digest of its own text, so that
-//! two branches that change it always meet on that line.
+//! the first digit of a digest of their target and model. These lines are always there, so that two branches
+//! that add entries of different models seldom write to the same place. Each entry ends with a digest of its
+//! own text, so that two branches that change it always meet on that line.
 //!
 //! [`find`](find()) looks up the schedule of a job, or the reason why there is none. [`LockUse`] decides
 //! whether that is an error.

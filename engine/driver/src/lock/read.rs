@@ -97,9 +97,10 @@ fn format_of(line: Option<(usize, &str)>) -> Result<(), Failure> {
 
 const NEWER: &str = "use the schedc that wrote it, or do without the lock with --frozen";
 
-/// Whether a line has the digits below which entries stand.
+/// Whether a line has the digit below which entries stand. Before, it had two digits.
 fn is_bucket(line: &str) -> bool {
-    line.len() == 2 && line.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    (1..=2).contains(&line.len())
+        && line.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 /// The part of a line that a message shows.

@@ -2,7 +2,7 @@
 
 use super::strategy::{PricedShape, Strategy};
 use crate::field::{Field, Watch};
-use crate::limits::{HOPELESS, LAST, MANY, NEARLY};
+use crate::limits::{HOPELESS, MANY, NEARLY, WORTH};
 use crate::results::Best;
 use crate::results::Predicted;
 use crate::state::State;
@@ -216,7 +216,7 @@ impl<'a> Judge<'a> {
             let mut last = field.fastest(3);
             last.extend(own.filter(|own| !last.contains(own)));
             if !self.ended {
-                field.race(&last, LAST, watch)?;
+                field.last_race(&last, watch)?;
                 self.ended |= field.ended;
             }
             field.remember(state);
@@ -235,12 +235,24 @@ impl<'a> Judge<'a> {
         let mut near: Vec<usize> = (0..self.entries.len()).filter(|number| self.may_win(*number)).collect();
         near.retain(|number| self.us(*number) <= NEARLY * self.us(best));
         near.sort_by(|a, b| self.us(*a).total_cmp(&self.us(*b)));
-        let all = near.into_iter().filter_map(|number| self.figures(number));
+        let own = self.entries.iter().position(|one| one.text == self.chosen);
+        let own = own.filter(|own| !self.task.allow_slower && self.us(*own).is_finite());
+        let mut slower = None;
+        if let Some(own) = own {
+            let own_us = self.us(own);
+            near.retain(|number| self.us(*number) <= own_us);
+            if own_us <= WORTH * self.us(best) {
+                near.retain(|number| *number != own);
+                near.insert(0, own);
+                slower = Some(self.us(best) / own_us).filter(|slower| best != own && *slower > WORTH);
+            }
+        }
+        let all = near.into_iter().filter_map(|number| self.figures(number, slower));
         Ok(all.collect())
     }
 
     /// The entry as a result, with its measured or predicted speed.
-    fn figures(&self, number: usize) -> Option<Best> {
+    fn figures(&self, number: usize, slower: Option<f64>) -> Option<Best> {
         let entry = self.entries.get(number)?;
         let chosen = self.entries.iter().find(|one| one.text == self.chosen).unwrap_or(entry);
         let place = |text: &str| self.field.as_ref()?.entrants.iter().position(|one| one.text == text);
@@ -261,6 +273,8 @@ impl<'a> Judge<'a> {
             figures: figures.unwrap_or_default(),
             predicted: Some(predicted),
             tried: self.known.len() + 1,
+            is_own: entry.text == self.chosen,
+            slower: slower.filter(|_| entry.text == self.chosen),
         })
     }
 }
