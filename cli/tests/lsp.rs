@@ -469,7 +469,7 @@ fn proposals_are_ordered_by_what_they_gain_once_that_is_known() {
     };
     // The server reads the model and predicts gains in the background. The test repeats the request until
     // both are done.
-    let is_predicted = |item: &Value| item["detail"].as_str().is_some_and(|text| text.contains("predicted"));
+    let is_predicted = |item: &Value| item["detail"].as_str().is_some_and(|text| text.contains("\u{d7}"));
     let mut asked = 0;
     let items = loop {
         let answer = client.request("textDocument/completion", place(0));

@@ -92,6 +92,9 @@ const FOREIGN: &[Foreign] = &[
     },
 ];
 
+/// The key that each JSON document of XGBoost has, near its beginning.
+const LEARNER: &[u8] = b"\"learner\"";
+
 /// Finds the reader of a file, and the part of the file that the reader takes.
 ///
 /// # Errors
@@ -109,6 +112,18 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static Reader, &[u8]), ModelErro
         return Err(looks_like("a text in UTF-16", UTF16));
     }
     find(Input::Text, text).map(|reader| (reader, text)).ok_or_else(|| foreign(bytes, text))
+}
+
+/// Whether a file may be a model, by its beginning. Of JSON, only XGBoost's and CatBoost's keys count.
+pub fn may_be_model(beginning: &[u8]) -> bool {
+    let has_learner = |text: &[u8]| text.windows(LEARNER.len()).any(|window| window == LEARNER);
+    match detect(beginning) {
+        Ok((reader, text)) => {
+            let takes_any_object = reader.format.trainer == "XGBoost" && reader.input == Input::Text;
+            !takes_any_object || has_learner(text)
+        }
+        Err(_) => false,
+    }
 }
 
 /// The error for a file that no reader takes.
@@ -183,6 +198,21 @@ mod tests {
     fn found(bytes: &[u8]) -> (String, &[u8]) {
         let (reader, input) = detect(bytes).expect("a format");
         (reader.format.title(), input)
+    }
+
+    #[test]
+    fn a_beginning_shows_whether_a_file_may_be_a_model() {
+        for model in [
+            &b"{\"learner\":{\"attributes\":{"[..],
+            b"{\"version\":[3,0,0],\"learner\":{",
+            b"tree\nversion=v4\n",
+            b"{\"oblivious_trees\":[{",
+        ] {
+            assert!(may_be_model(model), "{}", String::from_utf8_lossy(model));
+        }
+        for other in [&b""[..], b"{\"name\": \"package\"}", b"[1, 2]", b"numpy==2.0\n", b"id,age\n1,2\n"] {
+            assert!(!may_be_model(other), "{}", String::from_utf8_lossy(other));
+        }
     }
 
     #[test]

@@ -52,9 +52,9 @@ const AT_ONCE: usize = 4096;
 
 /// Serves one client over standard input and output until it exits. The exit status is 0 if the client
 /// requested the shutdown first, as the protocol demands, and 1 otherwise. `explain` returns the page of a
-/// code. Files whose names have one of the `endings`, written without the dot, may be models: clients watch
-/// them, and completion proposes them.
-pub fn run(explain: Explain, endings: &[&'static str]) -> ExitCode {
+/// code. Files whose names have one of the `endings`, written without the dot, may be models, and clients
+/// watch them. Completion proposes those of them that `may_be_model` accepts, by their beginning.
+pub fn run(explain: Explain, endings: &[&'static str], may_be_model: fn(&[u8]) -> bool) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -64,7 +64,7 @@ pub fn run(explain: Explain, endings: &[&'static str]) -> ExitCode {
         }
     };
     let shut_down = Arc::new(AtomicBool::new(false));
-    runtime.block_on(serve(Arc::clone(&shut_down), explain, Endings(endings.into())));
+    runtime.block_on(serve(Arc::clone(&shut_down), explain, Endings { words: endings.into(), may_be_model }));
     // The thread that writes may wait for a client that has gone.
     runtime.shutdown_background();
     if shut_down.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::from(1) }

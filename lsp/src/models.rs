@@ -11,13 +11,24 @@ use sched_nest::ModelInfo;
 
 /// Endings of the names of model files, without the dot. The program that runs the server names them, since
 /// the server knows no formats. A model may have any other name.
-#[derive(Clone, Debug, Default)]
-pub struct Endings(pub Arc<[&'static str]>);
+#[derive(Clone, Debug)]
+pub struct Endings {
+    /// The endings.
+    pub words: Arc<[&'static str]>,
+    /// Whether a file with such an ending may be a model, by its beginning.
+    pub may_be_model: fn(&[u8]) -> bool,
+}
+
+impl Default for Endings {
+    fn default() -> Self {
+        Endings { words: Arc::default(), may_be_model: |_| false }
+    }
+}
 
 impl Endings {
     /// Whether the name of a file has one of the endings.
     pub fn fit(&self, path: &Path) -> bool {
-        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| self.0.contains(&ending))
+        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| self.words.contains(&ending))
     }
 }
 

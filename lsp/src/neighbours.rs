@@ -2,6 +2,7 @@
 //! kept, because every key press asks for them.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,6 +13,8 @@ use crate::models::Endings;
 
 /// Entries of a folder that are looked at.
 const MOST_ENTRIES: usize = 10_000;
+/// Bytes of a file that show whether it is a model. More would find rarer documents, and take longer.
+const BEGINNING: u64 = 4096;
 /// Folders that are looked into below one.
 const MOST_FOLDERS: usize = 64;
 /// Levels of folders below one.
@@ -132,7 +135,7 @@ fn read(folder: &Path, endings: &Endings) -> Entries {
         }
         if is_folder && !is_filled {
             found.folders.push(name);
-        } else if !is_folder && endings.fit(Path::new(&name)) {
+        } else if !is_folder && endings.fit(Path::new(&name)) && begins_as_model(&entry.path(), endings) {
             found.models.push(name);
         }
     }
@@ -141,13 +144,23 @@ fn read(folder: &Path, endings: &Endings) -> Entries {
     found
 }
 
+/// Whether a file begins as a model does.
+fn begins_as_model(path: &Path, endings: &Endings) -> bool {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut beginning = Vec::new();
+        std::fs::File::open(path)?.take(BEGINNING).read_to_end(&mut beginning)?;
+        Ok(beginning)
+    };
+    read().is_ok_and(|beginning| (endings.may_be_model)(&beginning))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// A memory of folders for tests, with endings of two formats.
     fn neighbours() -> Neighbours {
-        Neighbours::new(Endings(Arc::new(["json", "tl", "ubj"])))
+        Neighbours::new(Endings { words: Arc::new(["json", "tl", "ubj"]), may_be_model: |_| true })
     }
 
     struct Folder(PathBuf);
@@ -217,6 +230,17 @@ mod tests {
         let mut neighbours = neighbours();
         let found = neighbours.below(&folder.0);
         assert!(neighbours.reads <= MOST_FOLDERS && !found.contains(&deep), "{}", neighbours.reads);
+    }
+
+    #[test]
+    fn files_that_do_not_begin_as_models_are_no_models() {
+        let folder = Folder::new("begin", &["model.json", "settings.json"]);
+        std::fs::write(folder.0.join("model.json"), "{\"learner\": {}}").expect("a file");
+        let endings = Endings {
+            words: Arc::new(["json"]),
+            may_be_model: |beginning| beginning.starts_with(b"{\"learner\""),
+        };
+        assert_eq!(Neighbours::new(endings).entries(&folder.0).models, ["model.json"]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ async fn answer(
 
 fn start(jobs: &Jobs, model: &PathBuf) -> Result<Program, String> {
     let mut command = jobs.command();
-    command.args(["ir", "--serve", "--model"]).arg(model).kill_on_drop(true);
+    command.args(["ir", "--serve"]).arg(model).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| jobs.cannot_run(&error))?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

@@ -17,14 +17,39 @@ pub struct Settings {
     pub strict: bool,
     /// Whether the ranges of new indices are shown.
     pub ranges: bool,
+    /// Whether the numbers of iterations of new indices are shown.
+    pub iterations: bool,
     /// Whether the names of arguments are shown.
     pub parameters: bool,
     /// Whether the values of params and model properties are shown.
     pub values: bool,
     /// Whether a schedule has lenses above it.
     pub code_lens: bool,
+    /// The lenses that it has.
+    pub lenses: Lenses,
     /// Whether the gains of directives are measured each time a schedule is saved.
     pub ledger_on_save: bool,
+}
+
+/// Switches of the commands above a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lenses {
+    /// *show nest*
+    pub nest: bool,
+    /// *build*
+    pub build: bool,
+    /// *bench*
+    pub bench: bool,
+    /// *ledger*
+    pub ledger: bool,
+    /// *try values*, above params
+    pub sweep: bool,
+}
+
+impl Default for Lenses {
+    fn default() -> Self {
+        Lenses { nest: true, build: true, bench: true, ledger: true, sweep: true }
+    }
 }
 
 impl Default for Settings {
@@ -34,9 +59,11 @@ impl Default for Settings {
             target: None,
             strict: false,
             ranges: true,
+            iterations: true,
             parameters: true,
             values: true,
             code_lens: true,
+            lenses: Lenses::default(),
             ledger_on_save: false,
         }
     }
@@ -67,9 +94,18 @@ impl Settings {
         }
         reader.flag("strict", &mut settings.strict);
         reader.flag("inlayHints.ranges", &mut settings.ranges);
+        // Who wants no ranges gets no iterations either, unless they are wanted by name.
+        settings.iterations = settings.ranges;
+        reader.flag("inlayHints.iterations", &mut settings.iterations);
         reader.flag("inlayHints.parameters", &mut settings.parameters);
         reader.flag("inlayHints.values", &mut settings.values);
         reader.flag("codeLens", &mut settings.code_lens);
+        let Lenses { nest, build, bench, ledger, sweep } = &mut settings.lenses;
+        reader.flag("lenses.nest", nest);
+        reader.flag("lenses.build", build);
+        reader.flag("lenses.bench", bench);
+        reader.flag("lenses.ledger", ledger);
+        reader.flag("lenses.sweep", sweep);
         (settings, reader.wrong)
     }
 }
@@ -122,11 +158,13 @@ mod tests {
             target: Some(Target::gpu()),
             strict: true,
             values: false,
+            lenses: Lenses { build: false, ..Lenses::default() },
             ..Settings::default()
         };
-        let nested =
-            json!({ "model": "m.json", "target": "gpu", "strict": true, "inlayHints": { "values": false } });
-        let flat = json!({ "model": "m.json", "target": "gpu", "strict": true, "inlayHints.values": false });
+        let nested = json!({ "model": "m.json", "target": "gpu", "strict": true,
+            "inlayHints": { "values": false }, "lenses": { "build": false } });
+        let flat = json!({ "model": "m.json", "target": "gpu", "strict": true,
+            "inlayHints.values": false, "lenses.build": false });
         for value in [nested.clone(), flat, json!({ "schedc": nested })] {
             assert_eq!(Settings::read(&value), (expected.clone(), Vec::new()));
         }

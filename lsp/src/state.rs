@@ -339,7 +339,10 @@ mod tests {
             let name = |(path, _): (PathBuf, _)| path.file_name()?.to_str().map(str::to_owned);
             state.unwatched().into_iter().filter_map(name).collect()
         };
-        let mut state = State { endings: Endings(Arc::new(["json"])), ..State::default() };
+        let mut state = State {
+            endings: Endings { words: Arc::new(["json"]), ..Endings::default() },
+            ..State::default()
+        };
         let uri = Uri::from_file_path(folder.join("in")).expect("a path");
         state.folders.extend(Folder::new(uri));
         for model in ["out.json", "in/odd.bin", "in/model.json"] {

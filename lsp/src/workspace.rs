@@ -32,7 +32,7 @@ impl Notification for Changed {
 
 /// Registers for messages about changed settings and files.
 pub async fn register(shared: &Shared) {
-    let (abilities, Endings(endings)) = {
+    let (abilities, Endings { words: endings, .. }) = {
         let state = shared.lock();
         (state.abilities, state.endings.clone())
     };

@@ -18,5 +18,6 @@ fn main() -> ExitCode {
         println!("schedc-lsp {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;
     }
-    sched_lsp::run(|code| pages::find(code).map(|code| code.page().trim_end()), &sched_forest::endings())
+    let page = |code: &str| pages::find(code).map(|code| code.page().trim_end());
+    sched_lsp::run(page, &sched_forest::endings(), sched_forest::may_be_model)
 }

@@ -299,6 +299,9 @@ function M.ledger(buffer)
   local params = { textDocument = { uri = vim.uri_from_bufnr(buffer) }, measure = true }
   ask(buffer, "sched/ledger", params, function(answer)
     show_ledger(buffer, answer)
+    if type(answer.offer) == "table" then
+      vim.notify("schedc: " .. answer.offer.title .. " (:SchedcChoose)")
+    end
   end)
 end
 
@@ -411,7 +414,82 @@ function M.nest(buffer)
   })
 end
 
+-- The steps through buffers: the line after which the nest is shown, and the window's buffer.
+local stepped = {}
+local changes = vim.api.nvim_create_namespace("schedc_step")
+
+-- The lines with directives, from 0.
+local function directive_lines(buffer)
+  local lines = {}
+  for at, line in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do
+    if line:find("^%s*%a%w*%s*%(") then
+      table.insert(lines, at - 1)
+    end
+  end
+  return lines
+end
+
+-- Requests the text of the nest after a line; before the first line it is the initial nest.
+local function nest_after(buffer, line, done)
+  local position = { line = math.max(line, 0), character = 0 }
+  if line >= 0 then
+    position.character = #vim.api.nvim_buf_get_lines(buffer, line, line + 1, false)[1]
+  end
+  local params = { textDocument = { uri = vim.uri_from_bufnr(buffer) }, position = position, leaveOut = true }
+  ask(buffer, "sched/nest", params, function(answer)
+    done(vim.split(vim.trim(answer.text), "\n"))
+  end)
+end
+
+--- Steps to the next directive, or back, and shows the nest after it in a window beside the text. Lines that
+--- the nest before did not have are marked.
+function M.step(buffer, back)
+  buffer = buffer_of(buffer)
+  local state = stepped[buffer]
+  if not state or not vim.api.nvim_buf_is_valid(state.target) then
+    state = { target = beside() }
+    stepped[buffer] = state
+  end
+  local lines = directive_lines(buffer)
+  local now
+  for at = back and #lines or 1, back and 1 or #lines, back and -1 or 1 do
+    local distance = state.line and (lines[at] - state.line) * (back and -1 or 1) or 1
+    if distance > 0 then
+      now = lines[at]
+      break
+    end
+  end
+  state.line = now
+  if not now then
+    vim.notify("schedc: there is no directive " .. (back and "before this one" or "after this one"))
+    return
+  end
+  vim.api.nvim_win_set_cursor(0, { now + 1, 0 })
+  nest_after(buffer, now - 1, function(before)
+    nest_after(buffer, now, function(after)
+      if not vim.api.nvim_buf_is_valid(state.target) then
+        return
+      end
+      vim.api.nvim_buf_set_lines(state.target, 0, -1, false, after)
+      vim.api.nvim_buf_clear_namespace(state.target, changes, 0, -1)
+      for at, line in ipairs(after) do
+        if not vim.tbl_contains(before, line) then
+          local mark = { end_row = at, hl_group = "DiffAdd" }
+          vim.api.nvim_buf_set_extmark(state.target, changes, at - 1, 0, mark)
+        end
+      end
+    end)
+  end)
+end
+
+--- Steps back to the previous directive.
+function M.step_back(buffer)
+  M.step(buffer, true)
+end
+
 for name, what in pairs({
+  SchedcStep = { M.step, "Step to the next directive" },
+  SchedcStepBack = { M.step_back, "Step back to the previous directive" },
   SchedcNest = { M.nest, "Show the loop nest beside the schedule" },
   SchedcBuild = { M.build, "Build a library of the schedule" },
   SchedcBench = { M.bench, "Measure the schedule" },

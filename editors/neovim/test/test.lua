@@ -261,6 +261,32 @@ local function run()
     vim.cmd("only")
   end)
 
+  step("a schedule is stepped through, with the changes marked", function()
+    local first = vim.api.nvim_get_current_buf()
+    local function marked()
+      local space = vim.api.nvim_get_namespaces()["schedc_step"]
+      for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+        local marks = vim.api.nvim_buf_get_extmarks(buffer, space, 0, -1, {})
+        if #marks > 0 then
+          return #marks
+        end
+      end
+      return 0
+    end
+    vim.cmd("SchedcStep")
+    shown("for block in 0..n_rows step 32")
+    until_seen("marks of the tile", function()
+      return marked() > 0
+    end)
+    assert(vim.api.nvim_get_current_buf() == first, "the text keeps the focus")
+    local line = vim.api.nvim_win_get_cursor(0)[1]
+    vim.cmd("SchedcStep")
+    assert(vim.api.nvim_win_get_cursor(0)[1] > line, "the next directive")
+    vim.cmd("SchedcStepBack")
+    assert(vim.api.nvim_win_get_cursor(0)[1] == line, "the directive before")
+    vim.cmd("only")
+  end)
+
   step("an error shows its code", function()
     vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(batch)" })
     vim.cmd("SchedcBuild")

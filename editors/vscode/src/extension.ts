@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import { Bench } from './bench/bench';
+import { Begin } from './begin';
 import { Stages } from './ir';
 import { Ledgers } from './ledger/ledger';
 import { NestPanel } from './nest/panel';
@@ -27,6 +28,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     command('restart', () => started.restart());
     command('showOutput', () => started.output.show());
     command('showNest', () => nest.show());
+    command('stepForward', () => nest.stepBy(true));
+    command('stepBack', () => nest.stepBy(false));
     command('build', async (uri) => build(started, await schedule(uri)));
     command('bench', async (uri, anew) =>
         bench.run(await schedule(uri), anew === 'rows' || anew === 'calls' ? anew : null),
@@ -40,6 +43,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         stages.show(await schedule(uri), typeof stage === 'string' ? stage : undefined),
     );
 
+    context.subscriptions.push(new Begin(started));
     context.subscriptions.push(
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (event.affectsConfiguration('schedc.path')) void started.restart();

@@ -1,31 +1,29 @@
 // The HTML around a panel's script and style sheet.
 
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 
-/** A page that may run nothing but the bundle `name`, and load nothing but its style sheet. */
-export function page(
-    webview: vscode.Webview,
-    extension: vscode.Uri,
-    name: string,
-    title: string,
-    body: string,
-): string {
+/**
+ * A page that may run nothing but the bundle `name`, and load nothing. The script and the style sheet are
+ * inside: each file of its own would be fetched through the editor's service worker before the first picture.
+ */
+export function page(extension: vscode.Uri, name: string, title: string, body: string): string {
     const nonce = randomBytes(16).toString('base64');
-    const at = (file: string): string =>
-        webview.asWebviewUri(vscode.Uri.joinPath(extension, 'dist', file)).toString();
-    const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+    const bundle = (ending: string): string =>
+        readFileSync(vscode.Uri.joinPath(extension, 'dist', `${name}.${ending}`).fsPath, 'utf8');
+    const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
     return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
-<link rel="stylesheet" href="${at(`${name}.css`)}">
+<style nonce="${nonce}">${bundle('css').replaceAll('</style', '<\\/style')}</style>
 <title>${title}</title>
 </head>
 <body>
 ${body}
-<script nonce="${nonce}" src="${at(`${name}.js`)}"></script>
+<script nonce="${nonce}">${bundle('js').replaceAll('</script', '<\\/script')}</script>
 </body>
 </html>`;
 }

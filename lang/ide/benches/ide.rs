@@ -25,7 +25,7 @@ fn main() {
         let loops = analysis.nest().map_or(0, |nest| nest.loops.len());
         println!("{name}: {} lines, {loops} loops, {errors} diagnostics", text.lines().count());
         let all = Span::new(0, text.len());
-        let kinds = InlayKinds { ranges: true, parameters: true, values: true };
+        let kinds = InlayKinds { ranges: true, iterations: true, parameters: true, values: true };
         let places: Vec<(String, usize)> =
             (0..text.len()).step_by(text.len() / 150 + 1).map(|at| (text.clone(), at)).collect();
         let report = |what: &str, ask: &dyn Fn(&Analysis, usize)| report(what, &places, &options, ask);

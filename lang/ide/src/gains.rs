@@ -26,14 +26,31 @@ impl Gain {
         self.now.max(self.then)
     }
 
-    /// The gain as a short text.
-    fn words(self) -> String {
-        let times = |gain: f64| format!("{gain:.*}\u{d7}", if gain < 10.0 { 2 } else { 1 });
-        match self.then > self.now * (1.0 + ALIKE) {
-            true => format!("{} predicted, {} with what follows", times(self.now), times(self.then)),
-            false => format!("{} predicted", times(self.now)),
+    /// The gain as a text that fits beside a proposal: `1.30×` or `1.30×, later 2.40×`.
+    fn short(self) -> String {
+        match self.has_later_gain() {
+            true => format!("{}, later {}", times(self.now), times(self.then)),
+            false => times(self.now),
         }
     }
+
+    /// The gain in a sentence.
+    fn sentence(self) -> String {
+        let later = match self.has_later_gain() {
+            true => format!(", and {} with the directives that usually follow", times(self.then)),
+            false => String::new(),
+        };
+        format!("Predicted speed: {} that without it{later}.", times(self.now))
+    }
+
+    fn has_later_gain(self) -> bool {
+        self.then > self.now * (1.0 + ALIKE)
+    }
+}
+
+/// A factor with its sign.
+fn times(gain: f64) -> String {
+    format!("{gain:.*}\u{d7}", if gain < 10.0 { 2 } else { 1 })
 }
 
 /// The text with the directives that fast schedules have next, inserted at the end of a directive.
@@ -51,8 +68,8 @@ pub fn followed(source: &str, at: usize, options: &Options) -> String {
     text
 }
 
-/// Sorts proposals by their gains, and shows the gains. Proposals with unknown gains come after gainful ones,
-/// and equal gains keep their order.
+/// Sorts proposals by their gains. Each gain replaces the words beside its proposal. Proposals with unknown
+/// gains come after gainful ones, and equal gains keep their order.
 pub fn order_by_gain(items: &mut [Completion], gain: impl Fn(&Completion) -> Option<Gain>) {
     let place = |item: &Completion| {
         let steps = gain(item).map_or(0.0, |gain| (gain.most().max(f64::MIN_POSITIVE).ln() / ALIKE).round());
@@ -60,7 +77,8 @@ pub fn order_by_gain(items: &mut [Completion], gain: impl Fn(&Completion) -> Opt
     };
     for item in items.iter_mut() {
         if let Some(gain) = gain(item) {
-            item.detail = format!("{}, {}", item.detail, gain.words());
+            item.detail = gain.short();
+            item.documentation = format!("{}\n\n{}", item.documentation, gain.sentence());
         }
     }
     items.sort_by_cached_key(place);

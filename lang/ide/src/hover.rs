@@ -9,7 +9,7 @@ mod number;
 
 pub use answer::Hover;
 use answer::touches;
-pub(super) use directive::about;
+
 pub(super) use header::{device as device_text, target as target_text};
 pub(super) use number::{function, named, property as property_text, property_meaning, property_value};
 

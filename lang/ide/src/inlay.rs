@@ -17,6 +17,8 @@ pub struct InlayKinds {
     pub ranges: bool,
     /// Names of parameters before numbers.
     pub parameters: bool,
+    /// Numbers of iterations of new loops, where the range alone does not give them.
+    pub iterations: bool,
     /// Values of names and expressions.
     pub values: bool,
 }
@@ -50,7 +52,7 @@ pub struct InlayHint {
 /// The hints for what stands in `span`, in the order of the text.
 pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<InlayHint> {
     let mut hints = Vec::new();
-    let ranges = |here| if wanted.ranges { ranges(here) } else { Vec::new() };
+    let ranges = |here| if wanted.ranges || wanted.iterations { ranges(here) } else { Vec::new() };
     let schedules: Vec<(Here, Vec<Made>)> = analysis.all().map(|here| (here, ranges(here))).collect();
     let stmts = analysis.parsed().file.flat();
     for stmt in stmts.filter(|stmt| stmt.span.start <= span.end && span.start <= stmt.span.end) {
@@ -96,7 +98,48 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
 struct Made<'a> {
     step: DirectiveIndex,
     name: &'a str,
-    ranges: Vec<String>,
+    ranges: Vec<MadeRange>,
+}
+
+/// A range of a loop.
+#[derive(Clone, Debug, PartialEq)]
+struct MadeRange {
+    /// As in the nest: `0..100 step 25`.
+    text: String,
+    /// The number of iterations, if it is known.
+    iterations: Option<i64>,
+    /// Whether the range shows that number: it begins at 0 and has no step.
+    is_plain: bool,
+}
+
+impl MadeRange {
+    fn new(start: &Sym, stop: &Sym, step: &Sym) -> Self {
+        let bounds = start.as_int().zip(stop.as_int()).zip(step.as_int().filter(|step| *step > 0));
+        let iterations = bounds.and_then(|((start, stop), step)| {
+            let length = stop.checked_sub(start)?.max(0);
+            Some(length / step + i64::from(length % step > 0))
+        });
+        let is_plain = start.as_int() == Some(0) && step.as_int() == Some(1);
+        MadeRange { text: range(start, stop, step), iterations, is_plain }
+    }
+
+    /// The number of iterations in words.
+    fn count(&self) -> Option<String> {
+        self.iterations.map(|count| match count {
+            1 => "1 iteration".to_owned(),
+            count => format!("{count} iterations"),
+        })
+    }
+
+    /// The text of a hint.
+    fn shown(&self, wanted: InlayKinds) -> Option<String> {
+        let count = self.count().filter(|_| wanted.iterations && !(wanted.ranges && self.is_plain));
+        match (wanted.ranges, count) {
+            (true, Some(count)) => Some(format!("{} ({count})", self.text)),
+            (true, None) => Some(self.text.clone()),
+            (false, count) => count,
+        }
+    }
 }
 
 /// The ranges of all loops that directives made, by directive.
@@ -107,7 +150,7 @@ fn ranges(here: Here) -> Vec<Made> {
         all.push(Made {
             step,
             name: index.name.as_str(),
-            ranges: vec![range(&index.start, &index.stop, &index.step)],
+            ranges: vec![MadeRange::new(&index.start, &index.stop, &index.step)],
         });
     }
     all.sort_by_key(|made| (made.step, made.name));
@@ -137,12 +180,12 @@ fn in_directive(
     for (at, expr) in directive.args.iter().enumerate() {
         let Some(parameter) = parameter(signature, directive, at) else { continue };
         match (parameter.role, &expr.kind) {
-            (Role::NewIndex, ExprKind::Path(path)) if wanted.ranges => {
+            (Role::NewIndex, ExprKind::Path(path)) if wanted.ranges || wanted.iterations => {
                 let Some(name) = path.as_ident() else { continue };
                 let found =
                     made.binary_search_by_key(&(step, name.text.as_str()), |made| (made.step, made.name));
                 if let Some(made) = found.ok().and_then(|at| made.get(at)) {
-                    hints.push(range_hint(name.span, made));
+                    hints.extend(range_hint(name.span, made, wanted));
                 }
             }
             (Role::Number, kind) => {
@@ -165,18 +208,25 @@ fn in_directive(
     }
 }
 
-fn range_hint(span: Span, made: &Made) -> InlayHint {
+fn range_hint(span: Span, made: &Made, wanted: InlayKinds) -> Option<InlayHint> {
     const SHOWN: usize = 2;
-    let shown: Vec<&str> = made.ranges.iter().take(SHOWN).map(String::as_str).collect();
+    let shown: Vec<String> = made.ranges.iter().take(SHOWN).filter_map(|range| range.shown(wanted)).collect();
+    if shown.is_empty() {
+        return None;
+    }
     let more = if made.ranges.len() > SHOWN { " or ..." } else { "" };
-    let all = made.ranges.iter().take(20).map(|range| format!("`{range}`")).collect::<Vec<_>>().join(", ");
-    InlayHint {
+    let about = |range: &MadeRange| {
+        let count = range.count().map(|count| format!(" ({count})")).unwrap_or_default();
+        format!("`{}`{count}", range.text)
+    };
+    let all = made.ranges.iter().take(20).map(about).collect::<Vec<_>>().join(", ");
+    Some(InlayHint {
         offset: span.end as usize,
         text: format!(": {}{more}", shown.join(" or ")),
         kind: InlayKind::Range,
         tooltip: format!("The range of `{}`: {all}", made.name),
         padding_left: false,
-    }
+    })
 }
 
 /// The value of an expression, unless it is a literal.

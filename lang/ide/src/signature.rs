@@ -2,7 +2,7 @@
 
 use super::Analysis;
 use super::cursor::{CallAt, Cursor, cursor};
-use super::hover::{about, function};
+use super::hover::function;
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 
 /// The signature of a directive or a function.
@@ -57,7 +57,8 @@ fn directive_help(signature: &'static Signature, call: &CallAt) -> Option<Signat
         (false, true) => last,
         (false, false) => call.at,
     };
-    Some(SignatureHelp { label, documentation: about(signature), parameters, active })
+    // A long text would cover the completions below the line; the hover has the rule.
+    Some(SignatureHelp { label, documentation: signature.summary.to_owned(), parameters, active })
 }
 
 fn what(parameter: &Parameter) -> String {

@@ -4,12 +4,13 @@
 //! review them.
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sched_grammar::ast::Span;
 use sched_ide::*;
-use sched_lang::Options;
 use sched_lang::diagnostics::Severity;
 use sched_lang::directives::SIGNATURES;
+use sched_lang::{ModelInfo, Options};
 
 /// The mark of the cursor in a case.
 const CURSOR: char = '‸';
@@ -228,7 +229,7 @@ fn signatures() {
 #[test]
 fn inlays() {
     expect("inlay", &|analysis, _| {
-        let all = InlayKinds { ranges: true, parameters: true, values: true };
+        let all = InlayKinds { ranges: true, iterations: true, parameters: true, values: true };
         let whole = Span::new(0, analysis.source().len());
         let hints = inlay_hints(analysis, whole, all);
         let mut text = analysis.source().to_owned();
@@ -237,7 +238,7 @@ fn inlays() {
             text.insert_str(hint.offset, &format!("⟦{blank}{}⟧", hint.text));
         }
         for (kind, only) in [
-            (InlayKind::Range, InlayKinds { ranges: true, ..InlayKinds::default() }),
+            (InlayKind::Range, InlayKinds { ranges: true, iterations: true, ..InlayKinds::default() }),
             (InlayKind::Parameter, InlayKinds { parameters: true, ..InlayKinds::default() }),
             (InlayKind::Value, InlayKinds { values: true, ..InlayKinds::default() }),
         ] {
@@ -254,13 +255,38 @@ fn inlays() {
 fn hints_of_a_part_are_those_of_the_whole_in_it() {
     let text = "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 8)\n";
     let analysis = Analysis::new(text, Options::default());
-    let all = InlayKinds { ranges: true, parameters: true, values: true };
+    let all = InlayKinds { ranges: true, iterations: true, parameters: true, values: true };
     let second = Span::new(24, text.len());
     assert_eq!(inlay_hints(&analysis, Span::new(0, text.len()), all).len(), 6);
     let hints = inlay_hints(&analysis, second, all);
     assert_eq!(
         hints.iter().map(|hint| hint.text.as_str()).collect::<Vec<_>>(),
         [": 0..N_t step 8", ": 0..8", "size:"]
+    );
+}
+
+#[test]
+fn iterations_stand_where_the_range_does_not_give_them() {
+    let model = ModelInfo { num_trees: 100, num_features: 4, ..ModelInfo::default() };
+    let options = Options { model: Some(Arc::new(model)), ..Options::default() };
+    let text = "tile(tree, t0, t1, 30)\nsplit(t1, first, second, 10)\n";
+    let analysis = Analysis::new(text, options);
+    let shown = |wanted: InlayKinds| {
+        let hints = inlay_hints(&analysis, Span::new(0, text.len()), wanted);
+        hints.into_iter().map(|hint| hint.text).collect::<Vec<_>>()
+    };
+    let (ranges, iterations) = (true, true);
+    assert_eq!(
+        shown(InlayKinds { ranges, iterations, ..InlayKinds::default() }),
+        [": 0..100 step 30 (4 iterations)", ": 0..30", ": 0..10", ": 10..30 (20 iterations)"]
+    );
+    assert_eq!(
+        shown(InlayKinds { ranges, ..InlayKinds::default() }),
+        [": 0..100 step 30", ": 0..30", ": 0..10", ": 10..30"]
+    );
+    assert_eq!(
+        shown(InlayKinds { iterations, ..InlayKinds::default() }),
+        [": 4 iterations", ": 30 iterations", ": 10 iterations", ": 20 iterations"]
     );
 }
 
@@ -374,7 +400,8 @@ fn proposals_lead_to_a_fast_schedule() {
     for _ in 0..8 {
         let analysis = Analysis::new(text.as_str(), options.clone());
         let all = completion(&analysis, text.len());
-        let first = all.first().expect("a proposal");
+        // The menu of the empty text comes before directives.
+        let first = all.iter().find(|item| item.kind == CompletionKind::Directive).expect("a proposal");
         let nest = nest_after(&analysis, first.replace, &first.label).expect("the nest after it");
         assert!(nest.contains("walk"), "{nest}");
         text += &format!("{}\n", first.label);
@@ -497,11 +524,9 @@ fn proposals_have_the_order_of_their_gains() {
     assert_eq!(labels[..2], ["representation(preorder)", "representation(quantized)"]);
     assert_eq!(labels.last(), Some(&"representation(sparse)"));
     assert!(items.windows(2).all(|two| two[0].sort < two[1].sort));
-    assert!(
-        items[0].detail.ends_with("2.00\u{d7} predicted, 6.00\u{d7} with what follows"),
-        "{}",
-        items[0].detail
-    );
+    assert_eq!(items[0].detail, "2.00\u{d7}, later 6.00\u{d7}");
+    assert_eq!(items[1].detail, "3.00\u{d7}");
+    assert!(items[0].documentation.ends_with("6.00\u{d7} with the directives that usually follow."));
     let named = ["representation(preorder)", "representation(quantized)", "representation(sparse)"];
     let others = |all: &[Completion]| {
         let labels = all.iter().map(|item| item.label.clone());
@@ -606,7 +631,7 @@ fn ask_all(analysis: &Analysis, offset: usize) {
         help.parameters.iter().for_each(|p| assert!(help.label.get(p.label.0..p.label.1).is_some()));
     }
     if offset.is_multiple_of(4) {
-        let all = InlayKinds { ranges: true, parameters: true, values: true };
+        let all = InlayKinds { ranges: true, iterations: true, parameters: true, values: true };
         let hints = inlay_hints(analysis, Span::new(0, text.len()), all);
         hints.iter().for_each(|hint| assert!(text.is_char_boundary(hint.offset)));
         code_lenses(analysis).iter().for_each(|lens| inside(text, lens.span));

@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::{
     NumberOrString,
 };
 
-use super::{commands, model, sweep};
+use super::{commands, ledger, model, sweep};
 use crate::convert::workspace_edit;
 use crate::document::Snapshot;
 use crate::state::Shared;
@@ -60,7 +60,9 @@ pub async fn actions(shared: &Arc<Shared>, params: &CodeActionParams) -> Result<
             ..CodeAction::default()
         }));
     }
-    let measuring = sweep::action(&snapshot, span).into_iter().chain(commands::schedule_actions(&snapshot));
+    let offer = ledger::known_offer(shared, &snapshot);
+    let measuring =
+        sweep::action(&snapshot, span).into_iter().chain(commands::schedule_actions(&snapshot, offer));
     let measuring = measuring.filter(|action| action.kind.as_ref().is_some_and(is_wanted));
     offered.extend(measuring.map(CodeActionOrCommand::CodeAction));
     Ok(Some(offered))

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::{CodeAction, CodeActionKind, Command, ExecuteCommandParams, Position, Uri};
 
+use super::ledger::{CHOOSE, LedgerOffer};
 use super::{ledger, sweep};
 use crate::convert::failed;
 use crate::document::{Snapshot, path_of};
@@ -21,8 +22,6 @@ use crate::subject::Subject;
 pub const BUILD: &str = "schedc.build";
 /// Measures a schedule: `{uri, input?, batch?, threads?, baseline?}` -> the output of `schedc bench --json`.
 pub const BENCH: &str = "schedc.bench";
-/// The schedule that schedc chooses: `{uri}` -> `{range, text}`.
-pub const CHOOSE: &str = "schedc.choose";
 /// The fastest schedule that a search of some seconds finds: `{uri}` -> `{range, text}`.
 pub const TUNE: &str = "schedc.tune";
 /// All commands.
@@ -151,14 +150,16 @@ pub async fn execute(
 }
 
 /// The actions that insert a whole schedule: the one that schedc chooses, or the result of a search.
-pub fn schedule_actions(snapshot: &Snapshot) -> Vec<CodeAction> {
+pub fn schedule_actions(snapshot: &Snapshot, offer: Option<LedgerOffer>) -> Vec<CodeAction> {
     let action = |title: String, command: &str, kind| {
         let arguments = Some(vec![json!({ "uri": snapshot.uri })]);
         let command = Command { title: title.clone(), command: command.to_owned(), arguments };
         CodeAction { title, kind: Some(kind), command: Some(command), ..CodeAction::default() }
     };
+    let choose =
+        offer.map_or_else(|| "Insert the schedule that schedc chooses".to_owned(), |offer| offer.title);
     let all = [
-        action("Insert the schedule that schedc chooses".to_owned(), CHOOSE, CHOOSE_KIND),
+        action(choose, CHOOSE, CHOOSE_KIND),
         action(format!("Tune for {BUDGET}: insert the fastest schedule that is found"), TUNE, TUNE_KIND),
     ];
     all.into_iter().filter(|_| sweep::is_measurable(snapshot)).collect()

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use sched_grammar::ast::Span;
+use sched_grammar::ast::{Span, Stmt, StmtKind};
 use sched_ide::{self as ide, CompletionKind};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{
-    CompletionItem, CompletionItemKind, CompletionList, CompletionParams, CompletionResponse,
+    Command, CompletionItem, CompletionItemKind, CompletionList, CompletionParams, CompletionResponse,
     CompletionTextEdit, Documentation, InsertTextFormat, MarkupContent, MarkupKind, Range, TextEdit, Uri,
 };
 
+use super::ledger::CHOOSE;
 use super::{gains, model};
+use crate::document::Snapshot;
+use crate::models::Status;
 use crate::state::Shared;
 
 /// The completions at a place.
@@ -51,11 +55,38 @@ pub async fn completion(
     };
     let mut found = ide::completion(&snapshot.analysis, offset);
     let is_incomplete = gains::order(shared, &snapshot, offset, &mut found);
-    let items = found.into_iter().map(item).collect();
+    let begin = own_schedule(&snapshot, offset);
+    let items = begin.into_iter().chain(found.into_iter().map(item)).collect();
     Ok(Some(match is_incomplete {
         true => CompletionResponse::List(CompletionList { is_incomplete, items }),
         false => CompletionResponse::Array(items),
     }))
+}
+
+/// The proposal to take schedc's own schedule, in a text with a model and without directives. Its command
+/// replaces the text.
+fn own_schedule(snapshot: &Snapshot, offset: usize) -> Option<CompletionItem> {
+    let has_model = matches!(snapshot.binding.status, Status::Loading | Status::Ready(_));
+    let is_directive = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_));
+    let stmts = &snapshot.analysis.parsed().file.stmts;
+    let before = snapshot.text.source().get(..offset)?;
+    let is_line_empty = before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    if !has_model || !is_line_empty || stmts.iter().any(is_directive) {
+        return None;
+    }
+    let at = snapshot.text.position(offset);
+    let arguments = Some(vec![json!({ "uri": snapshot.uri })]);
+    let title = "the schedule that schedc chooses";
+    Some(CompletionItem {
+        label: title.to_owned(),
+        kind: Some(CompletionItemKind::EVENT),
+        detail: Some("for this model and processor".to_owned()),
+        // Before the numbers of the others.
+        sort_text: Some("!".to_owned()),
+        text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(Range::new(at, at), String::new()))),
+        command: Some(Command { title: title.to_owned(), command: CHOOSE.to_owned(), arguments }),
+        ..CompletionItem::default()
+    })
 }
 
 /// A proposed directive, for the later request that resolves it.

@@ -12,8 +12,12 @@ use crate::state::Shared;
 pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let settings = &snapshot.settings;
-    let wanted =
-        InlayKinds { ranges: settings.ranges, parameters: settings.parameters, values: settings.values };
+    let wanted = InlayKinds {
+        ranges: settings.ranges,
+        iterations: settings.iterations,
+        parameters: settings.parameters,
+        values: settings.values,
+    };
     let hint = |found: ide::InlayHint| InlayHint {
         position: snapshot.text.position(found.offset),
         label: InlayHintLabel::String(found.text),

@@ -86,9 +86,8 @@ pub struct Ir {
 pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> Result<Ir> {
     let subject = Subject::of(shared, pages, &params.text_document.uri)?;
     let stage = params.stage;
-    let mut arguments: Vec<OsString> =
-        ["ir", "-", "--stage", stage.name(), "--model"].map(Into::into).to_vec();
-    arguments.push(subject.model.clone().into());
+    let mut arguments: Vec<OsString> = ["ir", "-s", "-", "--stage", stage.name()].map(Into::into).to_vec();
+    arguments.insert(1, subject.model.clone().into());
     let version = subject.snapshot.version;
     let snapshot = Arc::clone(&subject.snapshot);
     let text = if params.live {

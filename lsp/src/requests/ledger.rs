@@ -41,9 +41,27 @@ pub struct LedgerAnswer {
     pub stale: bool,
     /// The texts at the ends of lines.
     pub lines: Vec<LedgerLine>,
+    /// The offer to take schedc's own schedule, if it is faster than this text.
+    pub offer: Option<LedgerOffer>,
     /// The measurements, as `schedc bench --prefixes --json` prints them; null without measurements.
     pub ledger: Value,
 }
+
+/// An offer to take schedc's own schedule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LedgerOffer {
+    /// Its text: `Take schedc's own schedule: 4.10× faster for calls of 1024 rows`.
+    pub title: String,
+    /// The command that takes it.
+    pub command: &'static str,
+    /// Its speed in times of the text's.
+    pub gain: f64,
+}
+
+/// The command for the schedule that schedc chooses: `{uri}` -> `{range, text}`.
+pub const CHOOSE: &str = "schedc.choose";
+/// Least gain of schedc's own schedule that is offered. A smaller gain may be noise.
+const WORTH: f64 = 1.05;
 
 /// The text at the end of a line.
 #[derive(Debug, Serialize)]
@@ -141,7 +159,8 @@ fn known(shared: &Shared, now: &Snapshot) -> Option<(Remembered, bool)> {
 fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
     let version = now.version;
     let Some((kept, stale)) = known else {
-        return LedgerAnswer { version, stale: false, lines: Vec::new(), ledger: Value::Null };
+        let lines = Vec::new();
+        return LedgerAnswer { version, stale: false, lines, offer: None, ledger: Value::Null };
     };
     let moves = Moves::new(&kept.text, now.text.source());
     let mut lines = Vec::new();
@@ -155,7 +174,29 @@ fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
             lines.push(LedgerLine { position: now.text.position(end as usize), label, tooltip });
         }
     }
-    LedgerAnswer { version, stale, lines, ledger: (*kept.ledger).clone() }
+    let offer = offer(&kept.ledger).filter(|_| !stale);
+    LedgerAnswer { version, stale, lines, offer, ledger: (*kept.ledger).clone() }
+}
+
+/// The offer of a measured text, for the calls at which it gains most.
+fn offer(ledger: &Value) -> Option<LedgerOffer> {
+    let gain = |table: &Value| Some((own_gain(table)?, table["batch"].as_u64()?));
+    let tables = ledger["tables"].as_array()?.iter().filter_map(gain);
+    let (gain, rows) = tables.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+    let title = format!("Take schedc's own schedule: {gain:.2}\u{d7} faster for calls of {rows}");
+    (gain >= WORTH).then_some(LedgerOffer { title, command: CHOOSE, gain })
+}
+
+/// The speed of schedc's own schedule in times of the text's, in a table of the ledger.
+fn own_gain(table: &Value) -> Option<f64> {
+    let time = |figure: &Value| figure["us_per_row"].as_f64();
+    Some(time(&table["whole"])? / time(&table["baselines"]["chosen"])?)
+}
+
+/// The offer for the present text, if it was measured.
+pub fn known_offer(shared: &Shared, now: &Snapshot) -> Option<LedgerOffer> {
+    known(shared, now).filter(|(_, stale)| !stale).and_then(|(kept, _)| offer(&kept.ledger))
 }
 
 /// The text of a line, counted from 1, without what ends it.
@@ -199,7 +240,11 @@ fn label(line: &Value, table: &Value, is_last: bool) -> String {
     };
     let time = |figure: &Value| figure["us_per_row"].as_f64().map(micros);
     match (is_last, time(&table["whole"]), time(&table["baselines"]["chosen"])) {
-        (true, Some(whole), Some(chosen)) => format!("{gain} = {whole}, schedc's own {chosen}"),
+        (true, Some(whole), Some(chosen)) => {
+            let faster = own_gain(table).filter(|gain| *gain >= WORTH);
+            let faster = faster.map_or(String::new(), |gain| format!(" ({gain:.2}\u{d7} faster)"));
+            format!("{gain} = {whole}, schedc's own {chosen}{faster}")
+        }
         (true, Some(whole), None) => format!("{gain} = {whole}"),
         _ => gain,
     }
@@ -293,6 +338,26 @@ mod tests {
         );
         assert!(labels[0].2.contains("1024 rows a call, 1 thread"));
         assert!(super::labels(&Value::Null).is_empty());
+    }
+
+    #[test]
+    fn a_faster_own_schedule_is_offered() {
+        let ledger = |whole: f64, chosen: f64| {
+            json!({ "tables": [
+                { "batch": 1, "whole": { "us_per_row": 1.0 },
+                  "baselines": { "chosen": { "us_per_row": 1.0 } } },
+                { "batch": 1024, "whole": { "us_per_row": whole },
+                  "baselines": { "chosen": { "us_per_row": chosen } } },
+            ] })
+        };
+        let title = |ledger| offer(&ledger).map(|offer| offer.title);
+        assert_eq!(
+            title(ledger(0.41, 0.1)).as_deref(),
+            Some("Take schedc's own schedule: 4.10\u{d7} faster for calls of 1024 rows")
+        );
+        assert_eq!(title(ledger(0.1, 0.1)), None);
+        assert_eq!(title(ledger(0.1, 0.41)), None);
+        assert_eq!(title(Value::Null), None);
     }
 
     #[test]

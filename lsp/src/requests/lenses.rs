@@ -37,11 +37,17 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
     // Code is made of a model, too.
     let has_model = matches!(snapshot.binding.status, Status::Loading | Status::Ready(_));
     let mut found = ide::code_lenses(&snapshot.analysis);
-    found.retain(|found| has_model || found.kind == LensKind::ShowNest);
+    let switches = snapshot.settings.lenses;
+    found.retain(|found| match found.kind {
+        LensKind::ShowNest => switches.nest,
+        LensKind::Build => has_model && switches.build,
+        LensKind::Bench => has_model && switches.bench,
+    });
+    let first = snapshot.analysis.parsed().file.stmts.first().map(|stmt| snapshot.text.range(stmt.span));
     let mut lenses: Vec<CodeLens> = found.into_iter().map(lens).collect();
     if sweep::is_measurable(&snapshot) {
-        let ledger = lenses.first().map(|first| CodeLens {
-            range: first.range,
+        let ledger = first.filter(|_| switches.ledger).map(|range| CodeLens {
+            range,
             command: Some(Command {
                 title: "ledger".to_owned(),
                 command: SHOW_LEDGER.to_owned(),
@@ -50,7 +56,9 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
             data: None,
         });
         lenses.extend(ledger);
-        lenses.extend(sweep::lenses(&snapshot));
+        if switches.sweep {
+            lenses.extend(sweep::lenses(&snapshot));
+        }
     }
     Ok(Some(lenses))
 }

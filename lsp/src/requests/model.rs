@@ -65,7 +65,7 @@ pub fn finding(
                 let or = if others.is_empty() { "" } else { "or " };
                 message += &format!("\nDid you mean {others}{or}`{last}`?");
             }
-            Some(about(DiagnosticSeverity::INFORMATION, Some(UNREADABLE), binding.line, message))
+            Some(about(DiagnosticSeverity::WARNING, Some(UNREADABLE), binding.line, message))
         }
         Status::Failed(why) => {
             let refusal = Refusal::read(why);

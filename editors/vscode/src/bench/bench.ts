@@ -120,8 +120,9 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
         const result = this.results.get(document.uri.toString());
         const text = result && headline(result.measured);
-        if (!result || !text || !vscode.workspace.getConfiguration('schedc', document).get('codeLens', true))
-            return [];
+        const settings = vscode.workspace.getConfiguration('schedc', document);
+        const wanted = settings.get('codeLens', true) && settings.get('lenses.speed', true);
+        if (!result || !text || !wanted) return [];
         const title = result.version === document.version ? text : `${text} (before the last change)`;
         return [
             new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), {
@@ -149,7 +150,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     }
 
     private options(): vscode.WebviewOptions {
-        return { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')] };
+        return { enableScripts: true, localResourceRoots: [] };
     }
 
     /** Fills a panel: a new one, or one restored when the window was reloaded. */
@@ -162,7 +163,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         panel.onDidDispose(() => {
             if (this.panel === panel) this.panel = null;
         });
-        panel.webview.html = page(panel.webview, this.extension, 'bench', 'Speed', BODY);
+        panel.webview.html = page(this.extension, 'bench', 'Speed', BODY);
     }
 
     private async receive(message: FromBench): Promise<void> {

@@ -99,7 +99,7 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
         }),
         ...(plain === undefined
             ? []
-            : [element('circle', { class: 'plain', cx: at(plain), cy: middle, r: 4 })]),
+            : [element('path', { class: 'plain', d: `M${at(plain)} ${y - 2}V${y + BAR + 2}` })]),
         ...(chosen === undefined
             ? []
             : [element('path', { class: 'chosen', d: diamond(at(chosen), middle) })]),

@@ -1,7 +1,8 @@
 // The rows for measurements of a schedule: chosen once for each schedule, and remembered.
 
-import { basename } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import * as vscode from 'vscode';
+import { modelOf } from './model';
 
 const EXTENSIONS = ['npy', 'csv'];
 const DRAWN = 'drawn';
@@ -43,13 +44,29 @@ interface Item extends vscode.QuickPickItem {
     readonly choose: () => Thenable<Choice | null>;
 }
 
+/** The folder of a schedule's model: of its `model` line, or else of the setting. */
+function besideModel(document: vscode.TextDocument, own: vscode.Uri, root: vscode.Uri): vscode.Uri {
+    const named = modelOf(document.getText());
+    const setting = vscode.workspace.getConfiguration('schedc', document).get('model', '');
+    const path = named ?? setting;
+    if (path === '') return own;
+    const model = isAbsolute(path)
+        ? vscode.Uri.file(path)
+        : vscode.Uri.joinPath(named === null ? root : own, path);
+    return vscode.Uri.joinPath(model, '..');
+}
+
 /**
- * Offers files with rows beside the schedule and in the workspace's folder, a file dialog, and random rows.
+ * Offers files with rows beside the model, beside the schedule and in the workspace's folder, a file dialog,
+ * and random rows.
  */
 async function choose(document: vscode.TextDocument): Promise<Choice | null> {
     const own = vscode.Uri.joinPath(document.uri, '..');
     const root = vscode.workspace.getWorkspaceFolder(document.uri)?.uri ?? own;
-    const folders = root.toString() === own.toString() ? [own] : [own, root];
+    const candidates = [besideModel(document, own, root), own, root];
+    const folders = candidates.filter(
+        (one, at) => candidates.findIndex((other) => other.toString() === one.toString()) === at,
+    );
     const files = (await Promise.all(folders.map(dataFiles))).flat();
     const items: Item[] = [
         ...files.map((file) => ({

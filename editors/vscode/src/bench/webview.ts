@@ -26,7 +26,10 @@ function note({ now, earlier }: ToBench): string {
     return [
         ...(earlier === null ? [] : ['The upright mark is the measurement before.']),
         ...(hasBaselines
-            ? ['The diamond is the schedule that schedc chooses, the ring is the nest without directives.']
+            ? [
+                  'The diamond is the schedule that schedc chooses,',
+                  'the dashed line is the nest without directives.',
+              ]
             : []),
     ].join(' ');
 }

@@ -48,7 +48,17 @@ export class Ledgers implements vscode.Disposable {
     async measure(document: vscode.TextDocument): Promise<void> {
         const params = { textDocument: { uri: document.uri.toString() }, measure: true };
         const answer = await this.server.work<unknown>('measuring each directive', 'sched/ledger', params);
-        if (answer !== null) this.show(document, readLedger(answer));
+        if (answer === null) return;
+        const ledger = readLedger(answer);
+        this.show(document, ledger);
+        if (ledger.offer !== null) await this.offer(document, ledger.offer);
+    }
+
+    /** Offers to take schedc's own schedule. */
+    private async offer(document: vscode.TextDocument, title: string): Promise<void> {
+        const take = 'Take It';
+        if ((await vscode.window.showInformationMessage(`schedc: ${title}`, take)) === take)
+            await this.choose(document);
     }
 
     /** Tries values of a number and writes the chosen one into the text. */
@@ -117,12 +127,14 @@ export class Ledgers implements vscode.Disposable {
         }
     }
 
-    private show(document: vscode.TextDocument, { stale, lines }: Ledger): void {
+    private show(document: vscode.TextDocument, { stale, lines, offer }: Ledger): void {
         if (lines.length > 0) this.known.add(document.uri.toString());
         const shown = lines.map(({ position, label, tooltip }) => ({
             range: new vscode.Range(position.line, position.character, position.line, position.character),
-            hoverMessage: new vscode.MarkdownString(
+            hoverMessage: hover(
                 stale ? `${tooltip}\n\nThe text has changed since.` : tooltip,
+                document,
+                offer,
             ),
             renderOptions: { after: { contentText: label } },
         }));
@@ -131,6 +143,15 @@ export class Ledgers implements vscode.Disposable {
             editor.setDecorations(this.stale, stale ? shown : []);
         }
     }
+}
+
+/** The text of a hover, with a link that takes schedc's own schedule if that is offered. */
+function hover(text: string, document: vscode.TextDocument, offer: string | null): vscode.MarkdownString {
+    if (offer === null) return new vscode.MarkdownString(text);
+    const argument = encodeURIComponent(JSON.stringify([{ uri: document.uri.toString() }]));
+    const made = new vscode.MarkdownString(`${text}\n\n[${offer}](command:schedc.choose?${argument})`);
+    made.isTrusted = { enabledCommands: ['schedc.choose'] };
+    return made;
 }
 
 async function replace(document: vscode.TextDocument, range: vscode.Range, text: string): Promise<void> {

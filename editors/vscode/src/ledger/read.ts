@@ -21,6 +21,8 @@ export interface Ledger {
     /** Whether an earlier text was measured. */
     readonly stale: boolean;
     readonly lines: readonly Line[];
+    /** The offer to take schedc's own schedule, if that is faster. */
+    readonly offer: string | null;
 }
 
 /** A value of a number, with the microseconds per row or the reason why it was not measured. */
@@ -56,7 +58,7 @@ function readPosition(json: unknown): Position | null {
 
 /** Parses the answer to `sched/ledger`. */
 export function readLedger(json: unknown): Ledger {
-    if (!isObject(json)) return { stale: false, lines: [] };
+    if (!isObject(json)) return { stale: false, lines: [], offer: null };
     const line = (one: unknown): Line | null => {
         const position = isObject(one) ? readPosition(one['position']) : null;
         if (!isObject(one) || position === null) return null;
@@ -65,7 +67,9 @@ export function readLedger(json: unknown): Ledger {
             ? { position, label, tooltip: typeof tooltip === 'string' ? tooltip : '' }
             : null;
     };
+    const offer = json['offer'];
     return {
+        offer: isObject(offer) && typeof offer['title'] === 'string' ? offer['title'] : null,
         stale: json['stale'] === true,
         lines: list(json['lines'])
             .map(line)

@@ -1,7 +1,8 @@
 // Messages between the extension and the nest panel.
 
 import type { Drops } from './drops';
-import type { Position, Range } from './view';
+import type { Step } from './step';
+import type { NestView, Position, Range } from './view';
 import type { Shown } from './words';
 
 export interface Problem {
@@ -14,7 +15,13 @@ export interface Problem {
 }
 
 export type ToPanel =
-    | { readonly type: 'nest'; readonly file: string; readonly cursor: Position | null } & Shown
+    | {
+          readonly type: 'nest';
+          readonly file: string;
+          readonly cursor: Position | null;
+          /** The step that is shown and the nest before it; null outside of steps. */
+          readonly step: (Step & { readonly before: NestView | null }) | null;
+      } & Shown
     /** Drops of the loops; `key` names the version of the document. */
     | { readonly type: 'drops'; readonly key: number; readonly drops: Drops }
     /** The text has changed, and the server has not answered yet. */
@@ -28,6 +35,8 @@ export type ToPanel =
 export type FromPanel =
     | { readonly type: 'ready' }
     | { readonly type: 'reveal'; readonly range: Range }
+    /** Steps to the next directive, or back to the previous one. */
+    | { readonly type: 'step'; readonly forward: boolean }
     /** Whether to show the nest at the cursor. */
     | { readonly type: 'follow'; readonly cursor: boolean }
     /** Writes the directive of a drop, from the answer with this key. */

@@ -8,7 +8,8 @@ import { ByHand } from './by_hand';
 import { isDirective } from './cursor';
 import { Fixes } from './fixes';
 import type { FromPanel, ToPanel } from './messages';
-import { readAnswer, type Position, type Range } from './view';
+import { directiveLines, nextStep, type Step } from './step';
+import { readAnswer, type NestView, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
 /** Milliseconds without a keystroke after which the picture is requested again. */
@@ -16,6 +17,9 @@ const PAUSE = 40;
 
 const BODY = `<header><span id="file"></span><button id="follow" aria-pressed="true"
     title="Show the nest after the directive at the cursor">at the cursor</button><span
+    id="steps" role="group" aria-label="Steps"><button id="back"
+    title="Step back to the previous directive" aria-label="step back">◀</button><button id="forward"
+    title="Step to the next directive" aria-label="step forward">▶</button></span><span
     id="facts"></span><span id="state" role="status"></span></header>
 <main id="picture"></main>
 <ul id="problems" aria-label="Problems" hidden></ul>
@@ -37,6 +41,10 @@ export class NestPanel implements vscode.Disposable {
     /** Whether a key or the mouse moved the cursor to its position. */
     private isByHand = false;
     private shownLine: number | null = null;
+    /** The directive after which the nest is shown, while one steps through the text. */
+    private step: Step | null = null;
+    /** The last picture, for a webview that is ready after it. */
+    private last: ToPanel | null = null;
     private readonly byHand = new ByHand((message) => this.post(message));
     private readonly fixes = new Fixes((message) => this.post(message));
     private readonly subscriptions: vscode.Disposable[];
@@ -50,7 +58,10 @@ export class NestPanel implements vscode.Disposable {
                 if (editor && isSchedule(editor.document)) this.follow(editor.document);
             }),
             vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-                if (document === this.document && contentChanges.length > 0) this.changed();
+                if (document === this.document && contentChanges.length > 0) {
+                    this.step = null;
+                    this.changed();
+                }
             }),
             // VS Code closes and reopens a document whose language changes.
             vscode.workspace.onDidOpenTextDocument((document) => {
@@ -68,6 +79,7 @@ export class NestPanel implements vscode.Disposable {
                 this.isByHand =
                     kind === vscode.TextEditorSelectionChangeKind.Keyboard ||
                     kind === vscode.TextEditorSelectionChangeKind.Mouse;
+                if (this.isByHand) this.step = null;
                 if (this.lineToShow() !== this.shownLine) this.refresh();
             }),
             vscode.languages.onDidChangeDiagnostics(({ uris }) => {
@@ -97,6 +109,25 @@ export class NestPanel implements vscode.Disposable {
         this.adopt(panel, document);
     }
 
+    /** Shows the nest after the next directive, or after the previous one; the whole nest beyond the ends. */
+    async stepBy(forward: boolean): Promise<void> {
+        if (this.panel === null) this.show();
+        const document = this.document;
+        if (document === null) return;
+        const line = this.step?.line ?? null;
+        this.step = nextStep(directiveLines(document.getText()), line, forward);
+        if (this.step !== null) {
+            const { range } = document.lineAt(this.step.line);
+            const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
+            if (editor !== undefined) {
+                editor.selection = new vscode.Selection(range.start, range.start);
+                editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+            }
+        }
+        clearTimeout(this.timer);
+        await this.ask();
+    }
+
     dispose(): void {
         this.panel?.dispose();
         clearTimeout(this.timer);
@@ -118,21 +149,30 @@ export class NestPanel implements vscode.Disposable {
         panel.iconPath = vscode.Uri.joinPath(this.extension, 'icons', 'file.svg');
         panel.webview.options = {
             enableScripts: true,
-            localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')],
+            localResourceRoots: [],
         };
         panel.webview.onDidReceiveMessage((message: FromPanel) => this.receive(message));
         panel.onDidDispose(() => {
             if (this.panel === panel) this.panel = null;
         });
-        panel.webview.html = page(panel.webview, this.extension, 'nest', 'Loop nest', BODY);
+        panel.webview.html = page(this.extension, 'nest', 'Loop nest', BODY);
+        // The server answers while the webview loads.
+        this.last = null;
+        void this.ask();
     }
 
     private async receive(message: FromPanel): Promise<void> {
         switch (message.type) {
-            case 'ready': return this.refresh();
+            case 'ready':
+                if (this.last !== null) return this.post(this.last);
+                clearTimeout(this.timer);
+                return this.ask();
+            case 'step': return this.stepBy(message.forward);
             case 'reveal': return this.reveal(message.range);
             case 'follow':
+                if (this.atCursor === message.cursor && this.step === null) return;
                 this.atCursor = message.cursor;
+                this.step = null;
                 return this.refresh();
             case 'write': return this.byHand.write(message.key, message.directive);
             case 'tile': return this.byHand.tile(message.key, message.loop);
@@ -157,6 +197,7 @@ export class NestPanel implements vscode.Disposable {
 
     private follow(document: vscode.TextDocument | null): void {
         if (document === this.document) return;
+        this.step = null;
         this.document = document;
         this.refresh();
     }
@@ -179,7 +220,8 @@ export class NestPanel implements vscode.Disposable {
         const { token } = (this.asking = new vscode.CancellationTokenSource());
         if (document === null)
             return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
-        const line = (this.shownLine = this.lineToShow());
+        const step = this.step;
+        const line = (this.shownLine = step?.line ?? this.lineToShow());
         try {
             const position =
                 line === null ? {} : { position: { line, character: document.lineAt(line).text.length } };
@@ -187,9 +229,10 @@ export class NestPanel implements vscode.Disposable {
             const answer = readAnswer(
                 await this.server.ask('sched/nest', { ...params, leaveOut: true }, token),
             );
+            const before = step === null ? null : await this.before(document, step.line, token);
             if (token.isCancellationRequested || document !== this.document) return;
             const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
-            this.post({
+            this.picture({
                 type: 'nest',
                 file: basename(document.uri.path),
                 stale: answer.stale,
@@ -197,6 +240,7 @@ export class NestPanel implements vscode.Disposable {
                 leftOut: answer.leftOut,
                 line,
                 cursor: editor === undefined ? null : place(editor.selection.active),
+                step: step === null ? null : { ...step, before },
             });
             const drops = await this.server.ask('sched/drops', params, token);
             if (!token.isCancellationRequested) this.byHand.learn(document, drops);
@@ -205,6 +249,25 @@ export class NestPanel implements vscode.Disposable {
             if (token.isCancellationRequested) return;
             this.post({ type: 'nothing', reason: error instanceof Error ? error.message : String(error) });
         }
+    }
+
+    /** The nest before a line: after the line above it. */
+    private async before(
+        document: vscode.TextDocument,
+        line: number,
+        token: vscode.CancellationToken,
+    ): Promise<NestView | null> {
+        const above = line === 0 ? { line: 0, character: 0 } : document.lineAt(line - 1).range.end;
+        const textDocument = { uri: document.uri.toString() };
+        const position = { line: above.line, character: above.character };
+        const params = { textDocument, position, leaveOut: true };
+        return readAnswer(await this.server.ask('sched/nest', params, token)).view;
+    }
+
+    /** Sends a picture, and keeps it until the webview is ready. */
+    private picture(message: ToPanel): void {
+        this.last = message;
+        this.post(message);
     }
 
     /** The cursor's line, if the nest after it is wanted and the line has a directive. */

@@ -1,12 +1,13 @@
 // The nest panel inside the webview: draws the nests that the extension sends, and reports clicks and keys.
 
-import { markedAt } from './cursor';
+import { markedAt, type Marked } from './cursor';
 import { Dragging } from './drag';
 import { tileable } from './drops';
 import { toDom } from './element';
 import { layout, type Measure, type TextStyle } from './layout';
 import type { FromPanel, Problem, ToPanel } from './messages';
 import { render } from './render';
+import { changes } from './step';
 import { allLoops, type Loop, type NestView, type Range } from './view';
 import { facts as factsOf, pieces, remark } from './words';
 
@@ -74,7 +75,7 @@ function measure(): Measure {
 function draw(): void {
     const view = nest?.view ?? null;
     if (nest === null || view === null) return;
-    const marked = nest.cursor === null ? undefined : markedAt(view, nest.cursor);
+    const marked = markedIn(nest, view);
     const hadFocus = picture.contains(document.activeElement);
     const svg = toDom(
         document,
@@ -85,6 +86,12 @@ function draw(): void {
     const items = loopElements();
     const focus = items.find((item) => nameOf(item) === current) ?? items[0];
     if (focus !== undefined) reach(focus, hadFocus);
+}
+
+/** The parts to mark: what the step changed, or else what belongs to the cursor. */
+function markedIn({ step, cursor }: Nest, view: NestView): Marked | undefined {
+    if (step !== null) return step.before === null ? undefined : changes(step.before, view).marked;
+    return cursor === null ? undefined : markedAt(view, cursor);
 }
 
 /** Highlights new and changed loops for a moment. */
@@ -247,7 +254,10 @@ function neighbour(key: string, items: SVGElement[], at: number): SVGElement | n
 function show(message: Nest): void {
     nest = message;
     document.body.classList.remove('pending');
-    const said = remark(message);
+    document.body.classList.toggle('stepping', message.step !== null);
+    const { step, view } = message;
+    const gone = step?.before && view ? changes(step.before, view).gone : [];
+    const said = remark(message, step, gone);
     document.body.classList.toggle('stale', message.stale && message.view !== null);
     document.body.classList.toggle('partial', message.leftOut.length > 0);
     file.textContent = message.file;
@@ -275,6 +285,9 @@ follow.addEventListener('click', () => {
     remember(file.textContent ?? '');
     send({ type: 'follow', cursor: atCursor });
 });
+
+for (const [id, forward] of [['back', false], ['forward', true]] as const)
+    part(id).addEventListener('click', () => send({ type: 'step', forward }));
 
 function nothing(reason: string): void {
     document.body.classList.remove('pending');

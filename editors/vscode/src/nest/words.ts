@@ -1,5 +1,6 @@
 // Texts around the picture of the panel. Pure.
 
+import type { Step } from './step';
 import type { Loop, NestView, Range } from './view';
 
 /** A piece of a text: a name of the language, or the words around names. */
@@ -35,7 +36,11 @@ export interface Shown {
 }
 
 /** The note below the picture; empty without a picture. */
-export function remark({ stale, view, leftOut, line }: Shown): string {
+export function remark(
+    { stale, view, leftOut, line }: Shown,
+    step: Step | null = null,
+    gone: readonly string[] = [],
+): string {
     if (view === null) return '';
     if (stale) return 'as of the last text without mistakes';
     const lines = [...new Set(leftOut.map((range) => range.start.line + 1))];
@@ -43,7 +48,10 @@ export function remark({ stale, view, leftOut, line }: Shown): string {
         lines.length === 0
             ? []
             : [lines.length === 1 ? `line ${lines[0]} is wrong` : `lines ${lines.join(', ')} are wrong`];
-    return [...(line === null ? [] : [`after line ${line + 1}`]), ...without].join(', ');
+    const number = step === null ? '' : ` (${step.at} of ${step.of})`;
+    const after = line === null ? [] : [`after line ${line + 1}${number}`];
+    const lost = gone.length === 0 ? [] : [`gone: ${gone.join(', ')}`];
+    return [...after, ...lost, ...without].join(', ');
 }
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB'] as const;

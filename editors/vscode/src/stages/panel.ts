@@ -58,13 +58,13 @@ export class LiveStages implements vscode.Disposable {
             const panel = vscode.window.createWebviewPanel(KIND, 'Stages', column, {
                 enableScripts: true,
                 enableFindWidget: true,
-                localResourceRoots: [vscode.Uri.joinPath(this.extension, 'dist')],
+                localResourceRoots: [],
             });
             panel.iconPath = vscode.Uri.joinPath(this.extension, 'icons', 'file.svg');
             panel.webview.onDidReceiveMessage((message: FromStages) => this.receive(message));
             panel.onDidDispose(() => (this.panel = null));
             this.document = document;
-            panel.webview.html = page(panel.webview, this.extension, 'stages', 'Stages', BODY);
+            panel.webview.html = page(this.extension, 'stages', 'Stages', BODY);
             this.panel = panel;
         } else {
             this.panel.reveal(undefined, true);

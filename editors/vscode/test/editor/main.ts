@@ -43,6 +43,7 @@ async function prepare(home: string, example: string): Promise<string> {
     await writeFile(join(folder, 'fast.sched'), BROKEN);
     await writeFile(join(folder, 'blocks.sched'), BLOCKS);
     await writeFile(join(folder, 'empty.sched'), '');
+    await writeFile(join(folder, 'other.json'), '{}');
     await writeFile(join(folder, 'vectors.sched'), VECTORS);
     await writeFile(join(folder, 'begun.sched'), BEGUN);
     await cp(join(example, 'breast_cancer.json'), join(folder, 'model.json'));

@@ -116,7 +116,9 @@ export const SPEED: readonly Step[] = [
                 (await bench.gains()).some(({ text }) => text.includes("schedc's own")),
                 'the last line says the time',
             );
+            await bench.notifications.filter({ hasText: "Take schedc's own schedule" }).waitFor();
             await bench.shot('ledger');
+            await bench.command('Notifications: Clear All Notifications');
         },
     ],
     [

@@ -109,7 +109,9 @@ test('baselines are marked beside the schedule', () => {
         ['plain', 'chosen'].includes(String(attributes['class'])),
     );
     assert.equal(marks.length, 2);
-    const plain = Number(marks.find(({ attributes }) => attributes['class'] === 'plain')?.attributes['cx']);
+    const line = String(marks.find(({ attributes }) => attributes['class'] === 'plain')?.attributes['d']);
+    const plain = Number(/^M([\d.]+) /.exec(line)?.[1]);
+    assert.match(line, /V/, 'an upright line is no bullet of the number beside it');
     const texts = find(picture, ({ attributes }) => attributes['class'] === 'time');
     assert(plain > 0 && plain < Number(texts[0]?.attributes['x']), 'the time stands right of all marks');
 });

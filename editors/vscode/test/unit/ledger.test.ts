@@ -29,10 +29,14 @@ test('lines of a ledger are read as far as they make sense', () => {
         {
             stale: true,
             lines: [line],
+            offer: null,
         },
     );
+    const offer = { title: "Take schedc's own schedule", command: 'schedc.choose', gain: 2 };
+    assert.equal(readLedger({ lines: [], offer }).offer, offer.title);
+    assert.equal(readLedger({ lines: [], offer: 'x' }).offer, null);
     for (const json of [null, 3, {}, { lines: 'none' }])
-        assert.deepEqual(readLedger(json), { stale: false, lines: [] });
+        assert.deepEqual(readLedger(json), { stale: false, lines: [], offer: null });
 });
 
 test('values are read with their times, or with the reason why there is none', () => {

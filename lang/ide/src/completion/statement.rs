@@ -60,6 +60,7 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
     if !is_call && !analysis.is_in_block() {
         all.push(block(typed));
         all.extend(header_lines(analysis, typed));
+        begin(analysis, typed, &mut all);
     }
     all
 }
@@ -171,6 +172,34 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
         .snippet(format!("{}({})", signature.name, places.join(", ")));
     Completion { filter: signature.name.to_owned(), ..item }
 }
+
+/// The menu of an empty text: the model, the target and an example come first. `all` has all other proposals.
+fn begin(analysis: Here, typed: Typed, all: &mut Vec<Completion>) {
+    let stmts = &analysis.parsed().file.stmts;
+    if stmts.iter().any(|stmt| typed.stmt.is_none_or(|own| own.span != stmt.span)) {
+        return;
+    }
+    let is_first = |item: &Completion| {
+        item.kind == CompletionKind::Keyword && ["model", "target"].contains(&item.label.as_str())
+    };
+    let (mut menu, rest): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(is_first);
+    menu.sort_by_key(|item| item.label != "model");
+    let example = Completion::new(CompletionKind::Keyword, EXAMPLE_LABEL, typed.span)
+        .detail("four lines")
+        .documentation(format!(
+            "Blocks of rows in parallel. Each tree walks a whole block.\n```sched\n{EXAMPLE}```"
+        ))
+        .snippet(escape(EXAMPLE));
+    menu.push(example);
+    menu.extend(rest);
+    *all = menu;
+}
+
+/// The example of the menu.
+const EXAMPLE: &str =
+    "tile(batch, block, row, 64)\nreorder(block, tree, row)\nparallel(block)\ninterleave(row, 8)\n";
+/// Its name in the menu.
+const EXAMPLE_LABEL: &str = "example of a schedule";
 
 /// A schedule of its own for small calls.
 fn block(typed: Typed) -> Completion {
