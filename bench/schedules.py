@@ -32,8 +32,8 @@ def expand(entry, given):
 
 def chosen(model, folder):
     """The automatic schedule of a model, with its variants for small batches."""
-    text = run(["sh", "-c", '"$0" build "$1" --rows f32 --emit header -o /dev/null --explain-schedule 2>&1',
-                SCHEDC, model.path])
+    build = '"$0" build "$1" --row-type f32 --emit header -o /dev/null --explain-schedule 2>&1'
+    text = run(["sh", "-c", build, SCHEDC, model.path])
     path = folder / "chosen.sched"
     # Lines of a schedule begin differently from messages.
     path.write_text("\n".join(line for line in text.splitlines()
@@ -44,7 +44,7 @@ def chosen(model, folder):
 def is_legal(model, path):
     """Whether a schedule compiles for a model."""
     try:
-        run([SCHEDC, "ir", path, "--model", model.path, "--stage", "mir"])
+        run([SCHEDC, "ir", model.path, "-s", path, "--stage", "mir"])
         return True
     except Failed:
         return False

@@ -80,7 +80,7 @@ def twin(path):
 
 def time(options, model, rows, kind):
     """Microseconds per row of a model's automatic schedule."""
-    command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--rows", kind,
+    command = [options.schedc, "bench", model, "-i", rows, "--batch", str(options.batch), "--row-type", kind,
                "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["points"][0]["us_per_row"]

@@ -26,4 +26,4 @@ paste -d' ' "$out/predictions.csv" examples/model/expected.csv | awk '
     NR > 1 { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d }
     END { printf "\nlargest difference in %d rows: %g\n", NR - 1, worst; exit NR < 2 || worst > 1e-6 }'
 
-run "$schedc" show nest examples/xgboost.sched --model "$model"
+run "$schedc" show nest "$model" -s examples/xgboost.sched

@@ -6,6 +6,8 @@ mod convert;
 mod explain_speed;
 mod ir;
 mod lock;
+mod model_and_schedules;
+pub mod old_spellings;
 mod package;
 mod predict;
 mod profile;
@@ -30,6 +32,7 @@ pub use convert::Convert;
 pub use explain_speed::ExplainSpeed;
 pub use ir::{Ir, Stage};
 pub use lock::{Lock, LockOptions};
+pub use model_and_schedules::{ModelAndSchedules, ModelChoice};
 pub use package::{Package, Server};
 pub use predict::Predict;
 pub use profile::Profile;
@@ -49,10 +52,11 @@ pub use verify::Verify;
 Examples:
   schedc predict model.json -i rows.csv             predictions, compiled in memory
   schedc build model.json -o model.so               a shared library with a C header
-  schedc check fast.sched --model model.json        errors and lints of a schedule
+  schedc check model.json -s fast.sched             errors and lints of a schedule
   schedc fmt fast.sched                             its canonical layout
   schedc verify model.json libmodel.so              compares compiled code with the model
   schedc explain S0022                              the meaning of an error code
+  schedc explain tile                               the page of a directive
 
 Exit status: 0 fine, 1 findings in a schedule or a difference, 2 wrong usage, unusable input or too
 little memory, 101 a bug in schedc (codes X0001 and up), 129, 130 and 143 ended by
@@ -128,7 +132,7 @@ pub enum Command {
     Convert(Convert),
     /// Put a library into a folder that a server of models loads
     Package(Package),
-    /// Explain an error code
+    /// Explain an error code or a directive
     Explain(Explain),
     /// Serve an editor over standard input and output
     Lsp(crate::commands::lsp::Lsp),
@@ -206,17 +210,6 @@ pub enum Format {
     Github,
 }
 
-/// The model that a schedule is checked with.
-#[derive(Clone, Debug, Args)]
-pub struct ModelChoice {
-    /// Use this model instead of the one that the schedule names
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<PathBuf>,
-    /// Use no model, even if the schedule names one
-    #[arg(long, conflicts_with = "model")]
-    pub no_model: bool,
-}
-
 /// Help of `--cpu`: `lead`, the words of all processors, and `end`.
 fn cpu_help(lead: &str, end: &str) -> String {
     let words: Vec<&str> = Cpu::all().map(Cpu::name).collect();
@@ -250,16 +243,13 @@ fn parse_target(text: &str) -> Result<Target, String> {
 #[command(after_help = "\
 Examples:
   schedc check examples
-  schedc check fast.sched --model model.json --batch-size 1024
+  schedc check model.json -s fast.sched --batch-size 1024
   schedc check --fix fast.sched
   schedc check . --format sarif > findings.sarif")]
 pub struct Check {
-    /// Schedules, folders with schedules, or - for standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
     #[command(flatten)]
-    /// The model.
-    pub model: ModelChoice,
+    /// The model and the schedules.
+    pub files: ModelAndSchedules,
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,
@@ -307,7 +297,8 @@ pub enum What {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  schedc show nest fast.sched --model model.json
+  schedc show nest model.json -s fast.sched
+  schedc show nest model.json                       of the schedule that schedc chooses
   schedc show nest fast.sched --after 3
   schedc show lineage fast.sched
 Without a model the numbers of trees and features stay symbols.")]
@@ -315,17 +306,15 @@ pub struct Show {
     /// The view
     #[arg(value_enum)]
     pub what: What,
-    /// The schedule, or - for standard input
-    pub file: PathBuf,
+    #[command(flatten)]
+    /// The model and the schedule.
+    pub files: ModelAndSchedules,
     /// Leave out the directives that begin after this line
     #[arg(long, value_name = "LINE", value_parser = parse_line)]
     pub after: Option<usize>,
     /// As JSON
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    /// The model.
-    pub model: ModelChoice,
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,
@@ -339,19 +328,16 @@ fn parse_line(text: &str) -> Result<usize, String> {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  schedc diff before.sched after.sched --model model.json
+  schedc diff model.json -s before.sched -s after.sched
+  schedc diff before.sched after.sched
   schedc diff schedc.lock#model.json:1 schedc.lock#model.json:1024
   schedc diff before.lock schedc.lock
+A side is a schedule, an entry of a lock as LOCK#ENTRY, or a lock, of which all entries are compared.
 Lines begin with + for loops of the second nest alone, - for loops of the first alone, ~ for changes.")]
 pub struct Diff {
-    /// The schedule as it was, or an entry of a lock as LOCK#ENTRY; or a lock, of which all entries are
-    /// compared
-    pub before: PathBuf,
-    /// The schedule, the entry or the lock as it is
-    pub after: PathBuf,
     #[command(flatten)]
-    /// The model.
-    pub model: ModelChoice,
+    /// The model and both sides: schedules, entries of a lock as LOCK#ENTRY, or whole locks.
+    pub files: ModelAndSchedules,
     #[command(flatten)]
     /// Values for both schedules.
     pub values: ScheduleValues,
@@ -391,11 +377,13 @@ pub struct Inspect {
 /// `schedc explain`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  schedc explain S0022")]
+Examples:
+  schedc explain S0022
+  schedc explain tile")]
 pub struct Explain {
-    /// The code, such as S0022; without one, all codes are listed
-    pub code: Option<String>,
+    /// A code such as S0022, or a directive such as tile [default: a list of all]
+    #[arg(value_name = "CODE|DIRECTIVE")]
+    pub subject: Option<String>,
 }
 
 /// `schedc completions`

@@ -15,8 +15,8 @@ mod stdout;
 mod terminal;
 mod version;
 
-use args::{Cli, Command};
-use clap::Parser;
+use args::{Cli, Command, old_spellings};
+use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use terminal::Terminal;
@@ -34,9 +34,13 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     if version::is_asked_for(arguments.iter().skip(1).cloned()) {
         return stdout::print(&version::details()).map_or_else(|failure| failure.status(), |()| 0);
     }
-    let cli = Cli::parse_from(arguments);
+    let matches = Cli::command().get_matches_from(&arguments);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     internal::set_format(cli.format);
     let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
+    let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = matches.subcommand_name().unwrap_or_default();
+    old_spellings::notes(command, &cli, &words).iter().for_each(|note| terminal.say(note));
     let result = match &cli.command {
         Command::Predict(args) => commands::predict::run(args, &terminal),
         Command::Build(args) => commands::build::run(args, &terminal),

@@ -145,7 +145,7 @@ def test_doubles_are_rounded_only_where_the_trainer_does(predictor, tumours, exp
     wide = {name: values.astype("float64") for name, values in tumours.items()}
     assert numpy.array_equal(predictor.values(wide), expected)
     assert predictor.values({**wide, "mean radius": numpy.full(len(expected), 1e300)}).shape == expected.shape
-    narrow = BatchPredictor(build(EXAMPLES / "categories/lightgbm.txt", tmp_path / "narrow.so", "--rows",
+    narrow = BatchPredictor(build(EXAMPLES / "categories/lightgbm.txt", tmp_path / "narrow.so", "--row-type",
                                   "f32"))
     row = {"country": ["NL"], "size": ["L"], "floor": [10]}
     assert round(float(narrow.values({**row, "area": numpy.array([157.4], dtype="float32")})[0]),

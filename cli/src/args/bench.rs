@@ -50,8 +50,8 @@ pub struct Bench {
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
-    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
-    pub rows: Option<RowType>,
+    #[arg(long, alias = "rows", value_enum, value_name = "TYPE", hide_possible_values = true)]
+    pub row_type: Option<RowType>,
     /// Also time each schedule on column-major input of the same values
     #[arg(long, conflicts_with = "load")]
     pub columns: bool,

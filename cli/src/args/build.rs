@@ -119,8 +119,8 @@ pub struct Build {
     /// Row types with code of their own, for models that read 64-bit floats, such as LightGBM's. With f32
     /// alone, the library refuses 64-bit rows; with f64 alone, it widens 32-bit rows. Models that read 32-bit
     /// floats round other rows [default: both]
-    #[arg(long, value_enum, value_name = "TYPE")]
-    pub rows: Option<RowTypes>,
+    #[arg(long, alias = "rows", value_enum, value_name = "TYPE")]
+    pub row_type: Option<RowTypes>,
     /// Prefix of the C functions
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,

@@ -28,8 +28,8 @@ pub struct ExplainSpeed {
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
-    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
-    pub rows: Option<RowType>,
+    #[arg(long, alias = "rows", value_enum, value_name = "TYPE", hide_possible_values = true)]
+    pub row_type: Option<RowType>,
     /// Rows per call
     #[arg(long, default_value_t = 1024, value_name = "ROWS", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 24))]

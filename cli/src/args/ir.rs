@@ -1,6 +1,6 @@
 //! Arguments of `schedc ir`.
 
-use super::{ModelOptions, RowType, ScheduleValues, cpu_help, gpu_help, parse_cpu, parse_gpu};
+use super::{ModelOptions, RowType, ScheduleOptions, cpu_help, gpu_help, parse_cpu, parse_gpu};
 use clap::{Args, ValueEnum};
 use sched_llvm::{Cpu, Gpu};
 use std::path::PathBuf;
@@ -34,21 +34,22 @@ pub enum Stage {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  schedc ir fast.sched --model model.json --stage mir
-  schedc ir --model model.json --stage asm --cpu x86-64-v3
-  schedc ir gpu.sched --model model.json --stage ptx --gpu sm_90")]
+  schedc ir model.json -s fast.sched --stage mir
+  schedc ir model.json --stage asm --cpu x86-64-v3
+  schedc ir model.json -s gpu.sched --stage ptx --gpu sm_90")]
 pub struct Ir {
-    /// The schedule [default: schedc chooses one for the model and the processor]
-    pub schedule: Option<PathBuf>,
-    /// The model
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<PathBuf>,
+    /// A model file, or a schedule that names one
+    #[arg(value_name = "MODEL")]
+    pub what: Option<PathBuf>,
+    /// An old spelling of MODEL: WHAT is the schedule then.
+    #[arg(id = "old_model", long = "model", value_name = "MODEL", hide = true)]
+    pub old_model: Option<PathBuf>,
+    #[command(flatten)]
+    /// The schedule.
+    pub schedule: ScheduleOptions,
     #[command(flatten)]
     /// The model's reading.
     pub reading: ModelOptions,
-    #[command(flatten)]
-    /// Values for the schedule.
-    pub values: ScheduleValues,
     /// The stage
     #[arg(long, value_enum, default_value = "mir")]
     pub stage: Stage,
@@ -57,13 +58,13 @@ pub struct Ir {
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Type of the rows, for models that read 64-bit floats [default: f64]
-    #[arg(long, value_enum, value_name = "TYPE")]
-    pub rows: Option<RowType>,
+    #[arg(long, alias = "rows", value_enum, value_name = "TYPE")]
+    pub row_type: Option<RowType>,
     /// GPU
     #[arg(long, help = gpu_help())]
     #[arg(value_parser = parse_gpu)]
     pub gpu: Option<Gpu>,
     /// Answer lines {"text", "stage"} of standard input by lines {"text"} or {"error"}: for editors
-    #[arg(long, requires = "model", hide = true)]
+    #[arg(long, hide = true)]
     pub serve: bool,
 }

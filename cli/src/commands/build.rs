@@ -56,7 +56,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         return kernels::run(args, job, &files.out, terminal);
     }
     let rules = RowRules { missing: args.missing, base_margin: args.base_margin };
-    let rows = args.rows.unwrap_or(RowTypes::Both).into();
+    let rows = args.row_type.unwrap_or(RowTypes::Both).into();
     let served = Served { cpus: args.cpu.clone(), rows, rules };
     let versions = versions(&mut job, &args.schedule.values, &served, terminal)?;
     if args.explain_schedule {

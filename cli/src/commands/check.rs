@@ -1,7 +1,7 @@
 //! `schedc check`: reports the mistakes in schedules, and corrects them with --fix.
 
-use super::model_to_look_with;
-use crate::args::Check;
+use super::named_model;
+use crate::args::{Check, ModelChoice};
 use crate::files::schedules;
 use crate::stdout::print;
 use crate::terminal::Terminal;
@@ -12,22 +12,25 @@ use sched_llvm::Cpu;
 use schedc_data::write_atomically;
 use schedc_driver::Failure;
 use schedc_driver::Source;
-use std::path::Path;
+use schedc_driver::job::is_model;
+use std::path::{Path, PathBuf};
 
 /// A schedule and its diagnostics.
 type CheckedSchedule = (Source, Vec<Diagnostic>);
 
 /// Runs the command. Other files are still checked after a file that cannot be read.
 pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
-    if args.fix && args.files.iter().any(|file| file.as_os_str() == "-") {
+    let (files, choice) = args.files.split()?;
+    only_schedules(&files, &choice)?;
+    if args.fix && files.iter().any(|file| file.as_os_str() == "-") {
         let message = "standard input cannot be fixed in place";
         return Err(Failure::usage(message, "name a file"));
     }
     let mut fixed = 0;
     let mut worst = 0;
     let mut all = Vec::new();
-    for file in schedules(&args.files)? {
-        match one(args, &file, terminal) {
+    for file in schedules(&files)? {
+        match one(args, &choice, &file) {
             Ok((checked, count)) => {
                 if !terminal.is_for_people() {
                     terminal.explain(&checked.0, checked.1.clone());
@@ -53,9 +56,11 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// Checks a file; with --fix, corrects it first. Returns the number of corrected findings, too.
-fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(CheckedSchedule, usize), Failure> {
+fn one(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedule, usize), Failure> {
     let mut source = Source::read(file)?;
-    let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
+    let (model, missing) = named_model(&source, choice, &args.values)?;
+    // A missing model is an error of the schedule that names it, beside the errors of its directives.
+    let missing = missing.map(|named| named.finding());
     let options = Options {
         target: args.values.target.clone(),
         strict: args.strict,
@@ -67,14 +72,27 @@ fn one(args: &Check, file: &Path, terminal: &Terminal) -> Result<(CheckedSchedul
         source.check_fingerprint(&checked, model, &args.values)?;
     }
     if !args.fix {
-        return Ok(((source, checked.diagnostics), 0));
+        let findings = missing.into_iter().chain(checked.diagnostics).collect();
+        return Ok(((source, findings), 0));
     }
     let fixed = fix_all(&source.text, &options, args.unsafe_fixes);
     if fixed.count > 0 {
         write_atomically(file, |out| out.write_all(fixed.text.as_bytes()))?;
         source.text = fixed.text;
     }
-    Ok(((source, fixed.checked.diagnostics), fixed.count))
+    let findings = missing.into_iter().chain(fixed.checked.diagnostics).collect();
+    Ok(((source, findings), fixed.count))
+}
+
+/// Refuses a model without a schedule.
+fn only_schedules(files: &[PathBuf], choice: &ModelChoice) -> Result<(), Failure> {
+    match files {
+        [file] if choice.model.is_none() && is_model(file) => Err(Failure::usage(
+            format!("{} is a model, and no schedule is named", file.display()),
+            format!("write `schedc check {} -s FILE`, or name a schedule", file.display()),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn count(all: &[CheckedSchedule], severity: Severity) -> usize {

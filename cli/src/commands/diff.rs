@@ -14,10 +14,17 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
-    if locks::is_lock(&args.before) && locks::is_lock(&args.after) {
-        return locks::run(args, terminal);
+    let (files, model) = args.files.split()?;
+    let [before, after] = files.as_slice() else {
+        return Err(Failure::usage(
+            "`schedc diff` compares two schedules",
+            "write `schedc diff MODEL -s BEFORE -s AFTER`, or `schedc diff BEFORE AFTER`",
+        ));
+    };
+    if locks::is_lock(before) && locks::is_lock(after) {
+        return locks::run(args, (before, after), &model, terminal);
     }
-    let (before, after) = (side_at(&args.before, &args.model)?, side_at(&args.after, &args.model)?);
+    let (before, after) = (side_at(before, &model)?, side_at(after, &model)?);
     let changes = changes(&before, &after, args, terminal)?;
     let text = match args.json {
         true => format!("{:#}\n", diff_by_rows_json(&changes)),

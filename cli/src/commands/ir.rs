@@ -4,7 +4,7 @@ mod serve;
 mod stages;
 
 use super::load_job;
-use crate::args::{Ir, ScheduleOptions};
+use crate::args::Ir;
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_ir::lir::KernelKind;
@@ -16,21 +16,22 @@ use stages::stage_text;
 
 /// Runs the command.
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
-    if let (true, Some(model)) = (args.serve, &args.model) {
-        return serve::serve(args, model);
+    let mut schedule = args.schedule.clone();
+    if args.old_model.is_some() {
+        schedule.schedule = schedule.schedule.or(args.what.clone());
     }
-    let schedule = ScheduleOptions { schedule: args.schedule.clone(), values: args.values.clone() };
-    let what = args.model.as_ref().or(args.schedule.as_ref()).ok_or_else(|| {
-        Failure::usage("neither a schedule nor a model is named", "try `schedc ir --model model.json`")
+    let what = args.old_model.as_ref().or(args.what.as_ref()).ok_or_else(|| {
+        Failure::usage("neither a model nor a schedule is named", "try `schedc ir model.json`")
     })?;
-    let schedule =
-        if args.model.is_some() { schedule } else { ScheduleOptions { schedule: None, ..schedule } };
+    if args.serve {
+        return serve::serve(args, what);
+    }
     let place = (args.cpu, CodeDestination::Artefact);
     let mut job = load_job(what, &schedule, &args.reading, place)?;
-    if let Some(rows) = args.rows {
-        job.read_rows(rows.into(), args.values.target.as_ref(), place);
+    if let Some(rows) = args.row_type {
+        job.read_rows(rows.into(), args.schedule.values.target.as_ref(), place);
     }
-    let (nest, target) = job.nest(&args.values, terminal)?;
+    let (nest, target) = job.nest(&args.schedule.values, terminal)?;
     let compiled = compile(
         &job.model,
         nest,

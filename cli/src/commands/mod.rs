@@ -31,7 +31,7 @@ use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
-use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, PendingJob, Reporter, Source};
+use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, NamedModel, PendingJob, Reporter, Source};
 use std::path::Path;
 
 /// Loads the model and the schedule of a command line. Without a schedule, schedc chooses one for the
@@ -67,30 +67,40 @@ pub fn find_job(
 }
 
 /// The model for the check of a schedule: the command line's, or else the one that the schedule names. If the
-/// latter does not exist, prints a note and returns `None`, since a schedule is valid without its model.
+/// latter does not exist, returns it as the second part.
+pub fn named_model(
+    source: &Source,
+    choice: &ModelChoice,
+    values: &ScheduleValues,
+) -> Result<(Option<Model>, Option<NamedModel>), Failure> {
+    if choice.no_model {
+        return Ok((None, None));
+    }
+    let read = |path: &Path| {
+        Model::read(path, &ReadOptions::default())?.profiled(values.profile.as_deref()).map(Some)
+    };
+    if let Some(path) = &choice.model {
+        return Ok((read(path)?, None));
+    }
+    let Some(named) = source.named_model() else { return Ok((None, None)) };
+    if named.path.exists() { Ok((read(&named.path)?, None)) } else { Ok((None, Some(named))) }
+}
+
+/// As [`named_model`], for a command that displays a schedule. If the model that it names does not exist,
+/// prints a note and returns `None`, since a schedule is valid without its model.
 pub fn model_to_look_with(
     source: &Source,
     choice: &ModelChoice,
     values: &ScheduleValues,
     terminal: &Terminal,
 ) -> Result<Option<Model>, Failure> {
-    if choice.no_model {
-        return Ok(None);
+    let (model, missing) = named_model(source, choice, values)?;
+    if let Some(named) = missing {
+        let Diagnostic { file, place, message, .. } = named.missing(source);
+        let file = file.unwrap_or_default();
+        terminal.say(&format!("note: {file}, {place}: {message}; checking without a model"));
     }
-    let read = |path: &Path| {
-        Model::read(path, &ReadOptions::default())?.profiled(values.profile.as_deref()).map(Some)
-    };
-    if let Some(path) = &choice.model {
-        return read(path);
-    }
-    let Some(named) = source.named_model() else { return Ok(None) };
-    if named.path.exists() {
-        return read(&named.path);
-    }
-    let Diagnostic { file, place, message, .. } = named.missing(source);
-    let file = file.unwrap_or_default();
-    terminal.say(&format!("note: {file}, {place}: {message}; checking without a model"));
-    Ok(None)
+    Ok(model)
 }
 
 /// Checks a schedule that a command displays. Prints its diagnostics of severity `least` or above; fails on

@@ -1,29 +1,31 @@
 //! `schedc show`: prints the loop nest or the lineage of a schedule.
 
 use super::{look, model_to_look_with};
-use crate::args::{Show, What};
+use crate::args::{ModelChoice, Show, What};
 use crate::stdout::print;
 use crate::terminal::Terminal;
+use sched_forest::ReadOptions;
 use sched_lang::diagnostics::Severity;
 use sched_lang::show::{lineages_json, show_lineages, until_line};
+use sched_llvm::Cpu;
 use sched_nest::Variants;
 use sched_nest::show::{nests_json, show_nests};
-use schedc_driver::Failure;
-use schedc_driver::Source;
+use schedc_driver::job::is_model;
+use schedc_driver::{CodeDestination, Failure, Model, Source};
 
 /// Runs the command.
 pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
-    let mut source = Source::read(&args.file)?;
+    let (mut source, choice) = shown(args)?;
     let mut least = Severity::Warning;
     let mut max_rows = None;
     if let Some(line) = args.after {
-        let model = model_to_look_with(&source, &args.model, &args.values, terminal)?;
+        let model = model_to_look_with(&source, &choice, &args.values, terminal)?;
         let until = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
         (source.text, max_rows) = (until.text, until.max_rows);
         // Warnings about an incomplete schedule are premature: later lines may resolve them.
         least = Severity::Error;
     }
-    let (nests, lineages) = look(&source, &args.model, &args.values, least, terminal)?;
+    let (nests, lineages) = look(&source, &choice, &args.values, least, terminal)?;
     let (nests, lineages) = (only(nests, max_rows), only(lineages, max_rows));
     print(&match (args.what, args.json) {
         (What::Nest, false) => show_nests(&nests),
@@ -31,6 +33,24 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
         (What::Lineage, false) => show_lineages(&lineages),
         (What::Lineage, true) => format!("{:#}\n", lineages_json(&lineages)),
     })
+}
+
+/// The schedule to show, and its model. For a model alone, the schedule that schedc chooses.
+fn shown(args: &Show) -> Result<(Source, ModelChoice), Failure> {
+    let (files, choice) = args.files.split()?;
+    let [file] = files.as_slice() else {
+        return Err(Failure::usage(
+            "`schedc show` shows one schedule",
+            "write `schedc show nest MODEL -s FILE`, or name a schedule alone",
+        ));
+    };
+    if choice.model.is_some() || !is_model(file) {
+        return Ok((Source::read(file)?, choice));
+    }
+    let model = Model::read(file, &ReadOptions::default())?.profiled(args.values.profile.as_deref())?;
+    let target = args.values.target.as_ref();
+    let source = Source::chosen_for(&model, target, Cpu::Native, CodeDestination::Artefact);
+    Ok((source, ModelChoice { model: Some(file.clone()), no_model: false }))
 }
 
 /// The variant for calls of at most `max_rows` rows; all variants if there is no limit.

@@ -324,8 +324,8 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
                "its own";
     case SCHEDC_ERR_ROWS:
         return "the rows are 64-bit floats, or columns that only these hold, and the model is compiled for "
-               "32-bit floats alone; rounded, rows could end in other leaves: build it with --rows both, or "
-               "pass 32-bit floats";
+               "32-bit floats alone; rounded, rows could end in other leaves: build it with --row-type both, "
+               "or pass 32-bit floats";
     default:
         return "unknown status";
     }

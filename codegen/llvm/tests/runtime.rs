@@ -459,7 +459,7 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
         wide(&mut call);
         runtime::call(&narrow, &call).expect_err("rows of doubles")
     };
-    assert!(error.to_string().contains("--rows both"), "{error}");
+    assert!(error.to_string().contains("--row-type both"), "{error}");
 }
 
 #[test]

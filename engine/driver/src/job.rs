@@ -201,6 +201,11 @@ pub fn is_schedule(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sched")
 }
 
+/// Whether a file without the ending of schedules is a model that can be read.
+pub fn is_model(path: &Path) -> bool {
+    !is_schedule(path) && path.is_file() && Model::read(path, &ReadOptions::default()).is_ok()
+}
+
 /// The model that a schedule names.
 ///
 /// # Errors

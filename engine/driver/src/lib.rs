@@ -26,5 +26,5 @@ pub use job::{Job, Lookup, PendingJob, Reporter};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
 pub use predictor::Predictor;
-pub use schedule::{ScheduleValues, Source};
+pub use schedule::{NamedModel, ScheduleValues, Source};
 pub use simulator::Simulator;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::model::Model;
-use sched_diagnostics::{Diagnostic, Place};
+use sched_diagnostics::{Diagnostic, Place, Span};
 use sched_forest::codes;
 use sched_lang::{Checked, Options, Supported, Target, check, read_header};
 use std::io::Read;
@@ -41,6 +41,8 @@ pub struct NamedModel {
     pub path: PathBuf,
     /// The line of the schedule that names it, from 1.
     line: u64,
+    /// The place of the path in the schedule.
+    span: Span,
 }
 
 impl NamedModel {
@@ -49,6 +51,14 @@ impl NamedModel {
         let message = format!("the model {} does not exist", self.path.display());
         let place = Place::Cell { line: Some(self.line), column: None };
         Diagnostic::new(codes::UNREADABLE, place, message).file(&source.name)
+    }
+
+    /// This error as a finding of the schedule's check.
+    pub fn finding(&self) -> Diagnostic {
+        let message = format!("the model {} does not exist", self.path.display());
+        Diagnostic::new(codes::UNREADABLE, self.span, message)
+            .label("no such file")
+            .help("The path is relative to the schedule. `--no-model` checks without a model.")
     }
 }
 
@@ -84,7 +94,8 @@ impl Source {
         let (name, span) = read_header(&self.text).model?;
         let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let before = self.text.get(..span.start as usize).unwrap_or_default();
-        Some(NamedModel { path: folder.join(name), line: before.matches('\n').count() as u64 + 1 })
+        let path = folder.join(name);
+        Some(NamedModel { path, span, line: before.matches('\n').count() as u64 + 1 })
     }
 
     /// Refuses a model whose fingerprint is not the one that the schedule names, unless `values` allow it.

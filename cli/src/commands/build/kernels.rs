@@ -17,10 +17,13 @@ use std::path::Path;
 /// Compiles the kernels of a schedule and writes them.
 pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Result<(), Failure> {
     let cpu = args.cpu.first().copied().unwrap_or_default();
-    if let Some(rows) = args.rows {
+    if let Some(rows) = args.row_type {
         let [rows] = job.model.row_types(rows.into())[..] else {
             let message = "kernels without host code serve one type of rows";
-            return Err(Failure::usage(message, "build once with --rows f32 and once with --rows f64"));
+            return Err(Failure::usage(
+                message,
+                "build once with --row-type f32 and once with --row-type f64",
+            ));
         };
         job.read_rows(rows, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Artefact));
     }

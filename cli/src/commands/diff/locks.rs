@@ -52,8 +52,13 @@ enum Fate<'a> {
 }
 
 /// Compares two locks, such as those of two revisions.
-pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
-    let (before, after) = (Lock::read(&args.before)?, Lock::read(&args.after)?);
+pub fn run(
+    args: &Diff,
+    (first, second): (&Path, &Path),
+    model: &ModelChoice,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    let (before, after) = (Lock::read(first)?, Lock::read(second)?);
     let fates = fates(&before, &after);
     let mut text = String::new();
     let mut all = Vec::new();
@@ -62,9 +67,8 @@ pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
             Fate::Added(entry) => (format!("+ {key}: {}", speed(entry)), json!({ "change": "added" })),
             Fate::Removed(entry) => (format!("- {key}: {}", speed(entry)), json!({ "change": "removed" })),
             Fate::Changed(old, new) => {
-                let side = |entry, first, other| side_of(entry, &[first, other], &args.model);
                 let (one, other) =
-                    (side(old, &args.before, &args.after), side(new, &args.after, &args.before));
+                    (side_of(old, &[first, second], model), side_of(new, &[second, first], model));
                 let changes = changes(&one, &other, args, terminal)?;
                 let nest: String =
                     show_diff_by_rows(&changes).lines().map(|line| format!("    {line}\n")).collect();

@@ -87,8 +87,8 @@ fn model<'k>(
     let fresh = match loaded.take().filter(|old| old.stamp == stamp) {
         Some(loaded) => loaded,
         None => {
-            let model =
-                Model::read(path, &args.reading.options())?.profiled(args.values.profile.as_deref())?;
+            let model = Model::read(path, &args.reading.options())?
+                .profiled(args.schedule.values.profile.as_deref())?;
             let predictor = CostPredictor::new(&model, args.cpu);
             LoadedModel { stamp, model, predictor, costs: Vec::new() }
         }
@@ -114,8 +114,8 @@ fn cost_of(args: &Ir, loaded: &mut LoadedModel, source: &Source, rows: usize) ->
 
 /// The nests of a schedule, and its target.
 fn nests(args: &Ir, model: &Model, source: &Source) -> Result<(Variants<Nest>, Target), String> {
-    let checked = source.check_for(Supported::Compilable, model, &args.values);
-    source.check_fingerprint(&checked, model, &args.values).map_err(in_words)?;
+    let checked = source.check_for(Supported::Compilable, model, &args.schedule.values);
+    source.check_fingerprint(&checked, model, &args.schedule.values).map_err(in_words)?;
     let error = checked.diagnostics.into_iter().find(|found| found.severity == Severity::Error);
     match (error, checked.nests) {
         (None, Some(nests)) => Ok((nests, checked.target)),

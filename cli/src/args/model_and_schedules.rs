@@ -1,0 +1,105 @@
+//! Arguments of commands that look at schedules, with or without a model.
+
+use clap::Args;
+use schedc_driver::Failure;
+use schedc_driver::job::is_schedule;
+use std::path::{Path, PathBuf};
+
+/// A model and schedules: `MODEL -s FILE`, as for all commands, or schedules alone.
+#[derive(Clone, Debug, Args)]
+pub struct ModelAndSchedules {
+    /// A model file, before schedules with -s; or schedules, which may name models: files, folders, or - for
+    /// standard input
+    #[arg(required_unless_present = "schedules", value_name = "MODEL|FILE")]
+    files: Vec<PathBuf>,
+    /// A schedule, a folder of schedules, or - for standard input; may be repeated
+    #[arg(short, long = "schedule", value_name = "FILE")]
+    schedules: Vec<PathBuf>,
+    /// An old spelling of MODEL.
+    #[arg(id = "old_model", long = "model", value_name = "MODEL", hide = true)]
+    old_model: Option<PathBuf>,
+    /// Use no model, even if the schedule names one
+    #[arg(long, conflicts_with = "old_model")]
+    pub no_model: bool,
+}
+
+/// The model with which a schedule is checked.
+#[derive(Clone, Debug)]
+pub struct ModelChoice {
+    /// The model of the command line, instead of the one that the schedule names.
+    pub model: Option<PathBuf>,
+    /// Whether there is no model, even if the schedule names one.
+    pub no_model: bool,
+}
+
+impl ModelAndSchedules {
+    /// The schedules, and the model with which they are checked. The first file is the model if a schedule
+    /// has a -s, or if it alone has another ending than schedules. Without schedules, the list has the only
+    /// file.
+    ///
+    /// # Errors
+    /// When there is a model, and the user wants none.
+    pub fn split(&self) -> Result<(Vec<PathBuf>, ModelChoice), Failure> {
+        let (mut schedules, mut model) = (self.files.clone(), self.old_model.clone());
+        let other_than_schedule = |file: &&PathBuf| !may_be_schedule(file);
+        let first = self.files.first().filter(other_than_schedule);
+        let rest = self.files.get(1..).unwrap_or_default();
+        let is_model =
+            !self.schedules.is_empty() || !rest.is_empty() && rest.iter().all(|file| may_be_schedule(file));
+        if model.is_none() && first.is_some() && is_model {
+            model = Some(schedules.remove(0));
+        }
+        if let (true, Some(model)) = (self.no_model, &model) {
+            return Err(Failure::usage(
+                format!("--no-model excludes the model {}", model.display()),
+                "leave out one of them",
+            ));
+        }
+        schedules.extend(self.schedules.iter().cloned());
+        Ok((schedules, ModelChoice { model, no_model: self.no_model }))
+    }
+
+    /// The command line in the present spelling, if the model has its old one.
+    pub fn respelled(&self, command: &str) -> Option<String> {
+        let model = self.old_model.as_ref()?;
+        let schedules = self.files.iter().chain(&self.schedules);
+        let schedules: String = schedules.map(|file| format!(" -s {}", file.display())).collect();
+        Some(format!("schedc {command} {}{schedules}", model.display()))
+    }
+}
+
+/// Whether an argument is a schedule, an entry of a lock, a lock, a folder or standard input.
+fn may_be_schedule(file: &Path) -> bool {
+    let is_lock = file.extension().is_some_and(|ending| ending == "lock");
+    let is_entry = !file.exists() && file.to_string_lossy().contains('#');
+    is_schedule(file) || is_lock || is_entry || file.as_os_str() == "-" || file.is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ModelAndSchedules;
+    use std::path::PathBuf;
+
+    fn split(files: &[&str], schedules: &[&str]) -> (Vec<String>, Option<String>) {
+        let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect();
+        let (files, schedules) = (paths(files), paths(schedules));
+        let all = ModelAndSchedules { files, schedules, old_model: None, no_model: false };
+        let (schedules, choice) = all.split().expect("no contradiction");
+        let word = |path: &PathBuf| path.display().to_string();
+        (schedules.iter().map(word).collect(), choice.model.as_ref().map(word))
+    }
+
+    #[test]
+    fn a_model_stands_before_its_schedules() {
+        let of = |schedules: &[&str], model: Option<&str>| {
+            (schedules.iter().map(|one| (*one).to_string()).collect::<Vec<_>>(), model.map(str::to_string))
+        };
+        assert_eq!(split(&["m.json"], &["a.sched", "-"]), of(&["a.sched", "-"], Some("m.json")));
+        assert_eq!(split(&["m.json", "a.sched"], &[]), of(&["a.sched"], Some("m.json")));
+        assert_eq!(split(&["a.sched", "b.sched"], &[]), of(&["a.sched", "b.sched"], None));
+        assert_eq!(split(&["a.txt", "b.txt"], &[]), of(&["a.txt", "b.txt"], None));
+        assert_eq!(split(&["a.sched"], &["b.sched"]), of(&["a.sched", "b.sched"], None));
+        assert_eq!(split(&["a.lock#m:1", "a.lock#m:8"], &[]), of(&["a.lock#m:1", "a.lock#m:8"], None));
+        assert_eq!(split(&["m.json"], &[]), of(&["m.json"], None));
+    }
+}
