@@ -1,7 +1,6 @@
 """The Python programs in the documents run."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ def test_programs_run(page, printed, tmp_path, monkeypatch, capsys):
 
 def test_extras():
     """Each extra of schedc-runtime for an engine is one of schedc, too, for the same version."""
-    pytest.importorskip("tomllib")
+    tomllib = pytest.importorskip("tomllib")
     made = {folder: tomllib.loads((ROOT / f"python/{folder}/pyproject.toml").read_text())["project"]
             for folder in ("compiler", "runtime")}
     extras = made["compiler"]["optional-dependencies"]
