@@ -40,38 +40,44 @@ pub use sched_machines::Level;
 pub use work::{CoreUnit, Work};
 
 use breakdown::Attribution;
-use estimate::Estimator;
-use sched_ir::lir::{Function, KernelKind, Module};
+use estimate::{Estimator, PreparedKernel};
+use sched_ir::lir::{KernelKind, Module};
 
 /// The cost of a call of the kernel from rows to margins. `None` if there is no such kernel.
 pub fn cost(module: &Module, machine: &Machine, call: Call<'_>) -> Option<Cost> {
-    Some(estimate(module, margins_kernel(module)?, machine, call, false).0)
+    Some(MarginsKernel::new(module, machine)?.cost(call))
 }
 
 /// The cost of a call of the kernel from rows to margins, by loops. `None` if there is no such kernel.
 pub fn breakdown(module: &Module, machine: &Machine, call: Call<'_>) -> Option<Breakdown> {
-    let function = margins_kernel(module)?;
-    let (cost, attribution) = estimate(module, function, machine, call, true);
-    Some(Breakdown::new(cost, &attribution, &function.origins))
+    let kernel = MarginsKernel::new(module, machine)?.0;
+    let (cost, attribution) = estimate(&kernel, call, true);
+    Some(Breakdown::new(cost, &attribution, &kernel.function().origins))
 }
 
-/// The kernel from rows to margins.
-fn margins_kernel(module: &Module) -> Option<&Function> {
-    module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw).map(|(_, function)| function)
+/// The kernel from rows to margins, prepared for estimates of calls of several sizes.
+pub struct MarginsKernel<'a>(PreparedKernel<'a>);
+
+impl<'a> MarginsKernel<'a> {
+    /// Prepares the kernel of a module. `None` if it has none.
+    pub fn new(module: &'a Module, machine: &'a Machine) -> Option<MarginsKernel<'a>> {
+        let (_, function) = module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw)?;
+        Some(MarginsKernel(PreparedKernel::new(module, function, machine)))
+    }
+
+    /// The cost of a call.
+    pub fn cost(&self, call: Call<'_>) -> Cost {
+        estimate(&self.0, call, false).0
+    }
 }
 
 /// The cost of a call of a function, and the attribution of its cycles, which is empty unless `is_profiled`.
-fn estimate(
-    module: &Module,
-    function: &Function,
-    machine: &Machine,
-    call: Call<'_>,
-    is_profiled: bool,
-) -> (Cost, Attribution) {
-    let mut first = Estimator::new(module, function, machine, call);
-    first.block(&function.body);
-    let mut estimator = first.second(module, is_profiled);
-    let work = estimator.block(&function.body);
+fn estimate(kernel: &PreparedKernel<'_>, call: Call<'_>, is_profiled: bool) -> (Cost, Attribution) {
+    let (body, machine) = (&kernel.function().body, kernel.machine());
+    let mut first = Estimator::new(kernel, call);
+    first.block(body);
+    let mut estimator = first.second(is_profiled);
+    let work = estimator.block(body);
     let (bound, latest) = (work.bound(machine.issue), estimator.latest());
     let elapsed = latest.max(bound);
     let mut attribution = estimator.into_profiler().into_attribution().unwrap_or_default();

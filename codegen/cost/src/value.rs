@@ -7,19 +7,43 @@ use std::ops::BitOr;
 /// it, and each value stores one `f32` for each depth.
 pub const DEPTHS: usize = 12;
 
-/// A set of loop depths, and whether data is in it: everything on which a value depends.
+/// Everything on which a value depends: loops, by their counters alone or through the model's tables, and
+/// data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Varies(u16);
+pub struct Varies(u32);
 
 impl Varies {
     /// The empty set: the value is constant during a call.
     pub const NOTHING: Varies = Varies(0);
     /// The contents of rows or nodes.
-    pub const DATA: Varies = Varies(1 << 15);
+    pub const DATA: Varies = Varies(1 << (2 * DEPTHS));
+    /// All loops, by their counters.
+    const COUNTERS: u32 = (1 << DEPTHS) - 1;
 
-    /// The set of the loop at a depth alone.
+    /// The counter of the loop at a depth.
     pub fn with_loop(depth: usize) -> Varies {
         Varies(1 << depth.min(DEPTHS - 1))
+    }
+
+    /// The dependences of an element of a table whose position has these dependences.
+    pub fn through_table(self) -> Varies {
+        Varies(self.0 & !Varies::COUNTERS | (self.0 & Varies::COUNTERS) << DEPTHS)
+    }
+
+    /// Whether the loop at a depth is in the set.
+    pub fn meets_loop(self, depth: usize) -> bool {
+        self.meets(Varies::with_loop(depth)) || self.meets_table_of(depth)
+    }
+
+    /// Whether the loop at a depth is in the set through tables.
+    pub fn meets_table_of(self, depth: usize) -> bool {
+        self.meets(Varies::with_loop(depth).through_table())
+    }
+
+    /// The set without the loop at a depth.
+    pub fn without_loop(self, depth: usize) -> Varies {
+        let counter = Varies::with_loop(depth);
+        self.without(counter | counter.through_table())
     }
 
     /// Whether both sets have a member in common.

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 /// A deliberate mistake in one pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// Thresholds are rounded to the nearest value of the rows' type, regardless of the comparison.
     ThresholdsToNearest,
@@ -88,6 +88,11 @@ pub fn with_fault<R>(fault: Fault, body: impl FnOnce() -> R) -> R {
     SEEDED.set(Some(fault));
     let _reset = Reset;
     body()
+}
+
+/// The fault that is switched on in this thread.
+pub fn current() -> Option<Fault> {
+    SEEDED.get()
 }
 
 /// Whether a fault is switched on in this thread.

@@ -10,7 +10,8 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{ColumnKind, ColumnsTooLarge, RowColumns};
 use crate::quantize::{BinMap, QuantizedRows};
-use sched_forest::{Float, Forest, Predicate, Prepared, SetTests};
+use crate::repr::Encodings;
+use sched_forest::{Float, Forest, Predicate, Prepared, SetTests, Tree};
 use std::sync::{Arc, OnceLock};
 
 /// A model's forest with its kernel forests. Clones share them.
@@ -79,6 +80,8 @@ pub struct KernelForest {
     source: Arc<Forest>,
     prepared: Option<Arc<Prepared>>,
     forest: Arc<Forest>,
+    depths: OnceLock<Vec<(u32, u32)>>,
+    encodings: Arc<Encodings>,
     columns: OnceLock<Result<Option<RowColumns>, CompileError>>,
     bins: OnceLock<Result<Arc<BinMap>, CompileError>>,
 }
@@ -93,13 +96,30 @@ impl KernelForest {
             }
             None => narrowed(Arc::clone(source)),
         };
-        let (columns, bins) = (OnceLock::new(), OnceLock::new());
-        KernelForest { source: Arc::clone(source), prepared: prepared.map(Arc::new), forest, columns, bins }
+        KernelForest {
+            source: Arc::clone(source),
+            prepared: prepared.map(Arc::new),
+            forest,
+            depths: OnceLock::new(),
+            encodings: Arc::default(),
+            columns: OnceLock::new(),
+            bins: OnceLock::new(),
+        }
     }
 
     /// The forest that is walked.
     pub fn forest(&self) -> &Arc<Forest> {
         &self.forest
+    }
+
+    /// Depths of the deepest and the shallowest leaf of each tree, in edges.
+    pub fn depths(&self) -> &[(u32, u32)] {
+        self.depths.get_or_init(|| self.forest.trees.iter().map(Tree::depths).collect())
+    }
+
+    /// The encoded tables of the forest as it is, neither sorted nor padded.
+    pub fn encodings(&self) -> &Arc<Encodings> {
+        &self.encodings
     }
 
     /// The columns that rows have in place of features. `None` if all tests of the model are numeric.

@@ -1011,7 +1011,7 @@ fn the_default_run_is_the_run_with_default_options() {
         rows: 1,
         input: &[],
         output: &mut output,
-        tables: &[Table { name: String::new(), bytes: vec![] }],
+        tables: &[Table { name: String::new(), bytes: vec![].into() }],
     };
     assert_eq!(run(&f, memory), Ok(()));
     assert_eq!(output, [9]);

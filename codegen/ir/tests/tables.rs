@@ -55,7 +55,7 @@ fn tables_that_are_only_prefetched_are_removed() {
     });
     let value = b.load(Ty::of(Scalar::F32), Address::element(kept, zero, Scalar::F32));
     b.store(Address::element(out, zero, Scalar::F32), value);
-    let table = |name: &str, byte| Table { name: name.to_string(), bytes: vec![byte; 4] };
+    let table = |name: &str, byte| Table { name: name.to_string(), bytes: vec![byte; 4].into() };
     let module = Module {
         kernels: vec![(KernelKind::Raw, b.finish())],
         tables: vec![table("gone", 1), table("kept", 2)],

@@ -344,7 +344,7 @@ fn main() {
     let rows: Vec<f32> = (0..ROWS * FEATURES).map(|_| random.float()).collect();
     let expected: Vec<f32> = rows.chunks(FEATURES).map(|row| model.predict(row)).collect();
     let bytes = |v: &[f32]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-    let table = |name: &str, bytes: Vec<u8>| Table { name: name.to_string(), bytes };
+    let table = |name: &str, bytes: Vec<u8>| Table { name: name.to_string(), bytes: bytes.into() };
     let best =
         Shape { cpu: Cpu::Native, lanes: 16, registers: 8, contiguous: 3, top_lookup: true, by_level: true };
     let narrow = Shape { cpu: Cpu::X86_64V3, lanes: 8, registers: 4, ..best };

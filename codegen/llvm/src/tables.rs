@@ -54,7 +54,7 @@ mod tests {
     fn tables_are_aligned_copies() {
         let contents: [Vec<u8>; 4] = [vec![1; 65], vec![], (0..64).collect(), vec![7]];
         let tables: Vec<Table> =
-            contents.iter().map(|bytes| Table { name: "t".into(), bytes: bytes.clone() }).collect();
+            contents.iter().map(|bytes| Table { name: "t".into(), bytes: bytes.clone().into() }).collect();
         let copies = Tables::new(&tables);
         for (i, bytes) in contents.iter().enumerate() {
             let start = copies.pointers[i].cast::<u8>();

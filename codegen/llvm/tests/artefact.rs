@@ -27,7 +27,7 @@ const MARK: &str = "secret weights of trees";
 /// A linear model: margins are the products of rows with a table, values their exponentials, a class says
 /// whether a margin is positive, and leaves are row numbers.
 fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
-    let bytes = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let module = Module {
         kernels: vec![
             (KernelKind::Raw, margins()),
@@ -39,8 +39,8 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
             ),
         ],
         tables: vec![
-            Table { name: "weights".into(), bytes },
-            Table { name: "mark".into(), bytes: MARK.as_bytes().to_vec() },
+            Table { name: "weights".into(), bytes: bytes.into() },
+            Table { name: "mark".into(), bytes: MARK.as_bytes().into() },
         ],
         types: Interface::all(Scalar::F32),
         rows_per_run: Some(1000),

@@ -7,7 +7,7 @@ use crate::results::{Best, SearchResult};
 use crate::state::State;
 use crate::task::Task;
 use sched_nest::Variants;
-use schedc_driver::choice::{Candidate, CandidateCode, Chosen, Evaluator, Priced, SIZES, last_where};
+use schedc_driver::choice::{Candidate, Chosen, Evaluator, Priced, SIZES, last_where};
 use schedc_driver::{CodeDestination, Failure, machines};
 use std::time::{Duration, Instant};
 
@@ -91,7 +91,8 @@ impl PricedCandidates<'_> {
         let neighbours = of.neighbours();
         let mut new = neighbours.clone();
         new.retain(|one| !self.priced.iter().any(|priced| priced.candidate == *one));
-        self.priced.extend(self.evaluator.price_all(&self.sizes, new));
+        let priced = self.evaluator.price_all(&self.sizes, &new, &self.priced);
+        self.priced.extend(priced);
         neighbours
     }
 
@@ -104,13 +105,11 @@ impl PricedCandidates<'_> {
             return (few.rows as f64 * many.rows as f64).sqrt() as usize;
         };
         let (a, b) = (self.evaluator.compile(&a.candidate), self.evaluator.compile(&b.candidate));
-        let cost = |code: &Option<CandidateCode>, rows: usize| {
-            code.as_ref().map_or(f64::INFINITY, |code| self.evaluator.cost(code, rows))
-        };
-        let curve = |code: &Option<CandidateCode>, best: &Best, rows: usize| {
+        let (a, b) = (self.evaluator.costs(a.as_ref()), self.evaluator.costs(b.as_ref()));
+        let curve = |cost: &dyn Fn(usize) -> f64, best: &Best, rows: usize| {
             let time = best.figures.first().map_or(1.0, |figure| figure.us_per_row.median);
-            let at = cost(code, best.rows) / best.rows as f64;
-            cost(code, rows) * time / at
+            let at = cost(best.rows) / best.rows as f64;
+            cost(rows) * time / at
         };
         last_where((few.rows, many.rows), |rows| curve(&a, few, rows) <= curve(&b, many, rows))
     }

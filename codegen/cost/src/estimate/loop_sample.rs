@@ -16,6 +16,24 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 /// closer to the maximum of both; where both are equal, 3 adds 26%.
 const SHARPNESS: i32 = 3;
 
+/// A simulated iteration of a loop.
+#[derive(Debug)]
+pub struct Iteration {
+    /// Its work.
+    pub work: Work,
+    /// Latency of the iteration alone, in cycles.
+    pub span: f64,
+    /// Its costs by origin, if a breakdown is requested.
+    pub attribution: Option<Attribution>,
+}
+
+impl Iteration {
+    /// Whether an iteration takes the same work and time as another one.
+    pub fn takes_as_long_as(&self, other: &Iteration) -> bool {
+        self.work == other.work && self.span == other.span
+    }
+}
+
 /// Weighted sums over the simulated iterations of a loop.
 #[derive(Debug, Default)]
 pub struct LoopSample {
@@ -41,27 +59,25 @@ pub struct LoopTime {
 }
 
 impl LoopSample {
-    /// The iterations to simulate besides the first one, each with the number of iterations for which it
-    /// stands. The first one stands for itself.
-    pub fn others(trips: f64) -> Vec<(f64, f64)> {
-        let last = trips - 1.0;
+    /// The iterations to simulate between the first one and the last one, each with the number of iterations
+    /// for which it stands.
+    pub fn interior(trips: f64) -> impl Iterator<Item = (f64, f64)> {
         let count = (trips - 2.0).clamp(0.0, f64::from(INTERIOR));
         let each = (trips - 2.0) / count.max(1.0);
         // Each part of the loop has one, at another position in each part: trees of several classes
         // alternate.
-        let interior = (1..=count as u32).map(|n| {
+        (1..=count as u32).map(move |n| {
             let position = f64::from(n - 1) + (f64::from(n) * GOLDEN).fract();
             ((1.0 + position * each).floor(), each)
-        });
-        interior.chain((last >= 1.0).then_some((last, 1.0))).collect()
+        })
     }
 
-    /// Adds an iteration of `span` cycles that stands for `weight` iterations.
-    pub fn add(&mut self, work: &Work, span: f64, weight: f64, attribution: Option<&Attribution>) {
-        self.work.merge(&work.scaled(weight));
-        self.span += span * weight;
+    /// Adds an iteration that stands for `weight` iterations.
+    pub fn add(&mut self, one: &Iteration, weight: f64) {
+        self.work.merge(&one.work.scaled(weight));
+        self.span += one.span * weight;
         self.weight += weight;
-        if let Some(attribution) = attribution {
+        if let Some(attribution) = &one.attribution {
             self.attribution.merge(attribution, weight);
         }
     }
@@ -132,12 +148,12 @@ mod tests {
 
     #[test]
     fn sampled_iterations_stand_for_all() {
-        for trips in [1.0, 2.0, 3.0, 18.0, 19.0, 800.0] {
-            let others = LoopSample::others(trips);
-            let weight: f64 = others.iter().map(|(_, weight)| weight).sum();
-            assert!((1.0 + weight - trips).abs() < 1e-9, "{trips}: {others:?}");
-            assert!(others.iter().all(|(at, _)| (1.0..trips).contains(at)), "{trips}: {others:?}");
-            assert!(others.is_sorted_by(|one, next| one.0 <= next.0), "{trips}: {others:?}");
+        for trips in [2.0, 3.0, 18.0, 19.0, 800.0] {
+            let interior: Vec<_> = LoopSample::interior(trips).collect();
+            let weight: f64 = interior.iter().map(|(_, weight)| weight).sum();
+            assert!((2.0 + weight - trips).abs() < 1e-9, "{trips}: {interior:?}");
+            assert!(interior.iter().all(|(at, _)| (1.0..trips - 1.0).contains(at)), "{trips}: {interior:?}");
+            assert!(interior.is_sorted_by(|one, next| one.0 <= next.0), "{trips}: {interior:?}");
         }
     }
 
@@ -154,7 +170,7 @@ mod tests {
         let mut work = Work::default();
         work.add(Kind::Vector, 1.0, 1.0);
         let mut sample = LoopSample::default();
-        sample.add(&work, 20.0, 1.0, None);
+        sample.add(&Iteration { work, span: 20.0, attribution: None }, 1.0);
         sample.set_distance(2.0);
         let sample = sample.completed(100.0, false);
         let latency = |chain| sample.time(100.0, chain, &machine).latency_bound;

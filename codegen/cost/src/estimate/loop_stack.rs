@@ -51,7 +51,13 @@ impl LoopStack {
     /// that share a slope cannot be told apart, so theirs count as alike.
     pub fn iterations_differ(&self) -> bool {
         let depth = self.depth().saturating_sub(1);
-        depth + 1 < DEPTHS && self.deciding.meets(Varies::with_loop(depth))
+        depth + 1 < DEPTHS && self.deciding.meets_loop(depth)
+    }
+
+    /// Whether iterations of the innermost loop may differ arbitrarily, because the model's tables decide.
+    /// Otherwise the loop's counter alone decides, and they differ where the rows run out.
+    pub fn iterations_differ_by_table(&self) -> bool {
+        self.deciding.meets_table_of(self.depth().saturating_sub(1))
     }
 
     /// Whether loops inside the innermost one have been left since it was entered.
@@ -62,8 +68,7 @@ impl LoopStack {
     /// Leaves the innermost loop.
     pub fn leave(&mut self, entered: &Entered) {
         self.around.pop();
-        let own = Varies::with_loop(self.depth());
-        self.deciding = entered.deciding | self.deciding.without(own);
+        self.deciding = entered.deciding | self.deciding.without_loop(self.depth());
         self.left += 1;
     }
 

@@ -6,7 +6,7 @@
 //!
 //! | part | knows |
 //! |---|---|
-//! | [`costs::OperationCosts`] | instructions, latency and busy cycles of an operation |
+//! | [`prepared::PreparedKernel`] | the costs of operations, and loads of one place |
 //! | [`values::Values`] | the integers that need no data, and when results are available |
 //! | [`MemoryModel`] | sizes of buffers, and the level of the caches that serves an access |
 //! | [`timeline::Timeline`] | the cycles that the current code covers, and the instructions in flight |
@@ -22,12 +22,16 @@ mod in_flight;
 mod loop_sample;
 mod loop_stack;
 mod loops;
+mod prepared;
 mod recurrence;
+mod reuse;
 mod timeline;
 mod values;
 
+pub use prepared::PreparedKernel;
+
 use costs::{OperationCost, OperationCosts};
-use loop_sample::LoopSample;
+use loop_sample::{Iteration, LoopSample};
 use loop_stack::LoopStack;
 use timeline::Timeline;
 use values::Values;
@@ -38,7 +42,7 @@ use crate::machine::Machine;
 use crate::memory::{LoopAround, MemoryModel, Operand};
 use crate::value::{Chain, StaticValue, ValueState};
 use crate::work::Work;
-use sched_ir::lir::{Address, Alloc, Block, Function, If, Module, Op, Stmt, Value};
+use sched_ir::lir::{Address, Alloc, Block, Function, If, Op, Stmt, Value};
 
 /// Fewest consecutive iterations that are simulated to find the steady-state distance between iterations.
 /// Half of them fill the queues and do not count.
@@ -57,7 +61,7 @@ pub struct Estimator<'a> {
     function: &'a Function,
     machine: &'a Machine,
     call: Call<'a>,
-    costs: OperationCosts<'a>,
+    costs: &'a OperationCosts,
     values: Values<'a>,
     memory: MemoryModel,
     timeline: Timeline,
@@ -67,18 +71,14 @@ pub struct Estimator<'a> {
 
 impl<'a> Estimator<'a> {
     /// An estimator for the first pass, which records accesses to memory.
-    pub fn new(
-        module: &'a Module,
-        function: &'a Function,
-        machine: &'a Machine,
-        call: Call<'a>,
-    ) -> Estimator<'a> {
+    pub fn new(kernel: &'a PreparedKernel<'a>, call: Call<'a>) -> Estimator<'a> {
+        let PreparedKernel { module, function, machine, costs, loads } = kernel;
         Estimator {
             function,
             machine,
             call,
-            costs: OperationCosts::new(function, machine),
-            values: Values::new(module, function, call),
+            costs,
+            values: Values::new(module, function, loads, call),
             memory: MemoryModel::new(module, function, call),
             timeline: Timeline::new(machine),
             loops: LoopStack::default(),
@@ -88,9 +88,9 @@ impl<'a> Estimator<'a> {
 
     /// The estimator for the second pass. It knows the level of memory that serves each access which the
     /// first pass recorded.
-    pub fn second(self, module: &'a Module, is_profiled: bool) -> Estimator<'a> {
+    pub fn second(self, is_profiled: bool) -> Estimator<'a> {
         Estimator {
-            values: Values::new(module, self.function, self.call),
+            values: self.values.anew(),
             memory: self.memory.placed(self.function, self.machine),
             timeline: Timeline::new(self.machine),
             loops: LoopStack::default(),
@@ -128,7 +128,7 @@ impl<'a> Estimator<'a> {
                 self.profiled(defined_last, work, |estimator, work| estimator.store(at, *value, work));
             }
             Stmt::Prefetch(_) => {
-                let OperationCost { kind, busy, instructions, .. } = self.costs.prefetch();
+                let OperationCost { kind, busy, instructions, .. } = costs::prefetch(self.machine);
                 work.add(kind, busy, instructions);
             }
             Stmt::For(this) => self.for_loop(this, work),
@@ -153,12 +153,12 @@ impl<'a> Estimator<'a> {
     }
 
     fn operation(&mut self, value: Value, op: &Op, work: &mut Work) {
-        if let Some(state) = self.values.reuse_load(value, op) {
+        if let Some(state) = self.values.reuse_load(value) {
             return self.define(value, state);
         }
         let (mut start, chain) = self.values.operands(op, self.timeline.floor(), self.loops.depth());
         let mut latency = 0.0;
-        if let Some(cost) = self.costs.operation(value, op) {
+        if let Some(cost) = self.costs.of(value) {
             work.add(cost.kind, cost.busy, cost.instructions);
             start = self.timeline.start(start, cost.kind, cost.instructions);
             latency = cost.latency + self.load_wait(value, op, work);
@@ -187,7 +187,7 @@ impl<'a> Estimator<'a> {
 
     fn store(&mut self, at: &Address, value: Value, work: &mut Work) {
         let ty = self.function.ty(value);
-        let OperationCost { kind, busy, instructions, .. } = self.costs.store(ty);
+        let OperationCost { kind, busy, instructions, .. } = costs::store(ty, self.machine);
         work.add(kind, busy, instructions);
         self.access(&Operand::store(at, ty.bytes()), work);
         self.timeline.reach(self.values.get(value).ready);
@@ -197,14 +197,10 @@ impl<'a> Estimator<'a> {
     /// cycles for which its result waits.
     fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
         let index = self.values.get(operand.index).content;
-        let Some(residency) = self.memory.access(operand, &index, self.loops.around()) else { return 0.0 };
-        self.profiler.note_access(operand, residency, self.machine);
-        let mut wait = 0.0;
-        for cost in residency.costs(self.machine) {
-            work.add_lines(cost.busy);
-            wait += cost.wait;
-        }
-        wait
+        let Some(placed) = self.memory.access(operand, &index, self.loops.around()) else { return 0.0 };
+        self.profiler.note_access(operand, &placed.residency, self.machine);
+        work.add_lines(placed.busy);
+        placed.wait
     }
 
     fn alloc(&mut self, this: &Alloc, work: &mut Work) {
@@ -243,23 +239,15 @@ impl<'a> Estimator<'a> {
         let (floor, begin) = (self.timeline.floor(), self.timeline.latest());
         let entered = self.loops.enter(around);
         let mut sample = LoopSample::default();
-        let mut one = |estimator: &mut Self, at: f64, weight: f64| {
-            estimator.timeline.restart(begin, begin);
-            let loads = estimator.values.reusable_loads();
-            let outside = estimator.profiler.begin_iteration();
-            let work = visit(estimator, at);
-            estimator.values.forget_loads(loads);
-            let attribution = estimator.profiler.end_iteration(outside);
-            sample.add(&work, estimator.timeline.latest() - begin, weight, attribution.as_ref());
-        };
-        one(self, 0.0, 1.0);
+        let first = self.iteration(begin, 0.0, &mut visit);
         let (is_innermost, first_end) = (!self.loops.has_inner_loops(&entered), self.timeline.latest());
         let has_more = !self.memory.is_recording() && trips > 1.0;
         if has_more && self.loops.iterations_differ() {
-            for (at, weight) in LoopSample::others(trips) {
-                one(self, at, weight);
-            }
+            self.add_differing(&mut sample, &first, trips, &mut |this, at| {
+                this.iteration(begin, at, &mut visit)
+            });
         }
+        sample.add(&first, 1.0);
         if has_more && is_innermost {
             sample.set_distance(self.steady_distance((begin, first_end), trips, &mut visit));
         }
@@ -267,6 +255,43 @@ impl<'a> Estimator<'a> {
         let has_inner_loops = self.loops.has_inner_loops(&entered);
         self.loops.leave(&entered);
         sample.completed(trips, has_inner_loops)
+    }
+
+    /// Estimates the iteration of a number alone, as if the loop began with it in cycle `begin`.
+    fn iteration(&mut self, begin: f64, at: f64, visit: &mut dyn FnMut(&mut Self, f64) -> Work) -> Iteration {
+        self.timeline.restart(begin, begin);
+        let loads = self.values.reusable_loads();
+        let outside = self.profiler.begin_iteration();
+        let work = visit(self, at);
+        self.values.forget_loads(loads);
+        let attribution = self.profiler.end_iteration(outside);
+        Iteration { work, span: self.timeline.latest() - begin, attribution }
+    }
+
+    /// Adds iterations behind the first one to the sample of a loop whose iterations differ. If the counter
+    /// alone makes them differ, they are like the first one until the rows run out, in the last iteration.
+    fn add_differing(
+        &mut self,
+        sample: &mut LoopSample,
+        first: &Iteration,
+        trips: f64,
+        iteration: &mut dyn FnMut(&mut Self, f64) -> Iteration,
+    ) {
+        let last = iteration(self, trips - 1.0);
+        sample.add(&last, 1.0);
+        let interior = trips - 2.0;
+        if interior <= 0.0 {
+            return;
+        }
+        let is_like_first = !self.loops.iterations_differ_by_table()
+            && (last.takes_as_long_as(first) || iteration(self, interior).takes_as_long_as(first));
+        if is_like_first {
+            return sample.add(first, interior);
+        }
+        for (at, weight) in LoopSample::interior(trips) {
+            let one = iteration(self, at);
+            sample.add(&one, weight);
+        }
     }
 
     /// Cycles from the end of an iteration to the end of the next one in the steady state of a loop. Its

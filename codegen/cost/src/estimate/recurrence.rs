@@ -85,7 +85,7 @@ impl<'l> Recurrence<'l> {
             let first = values.get(one.first).content;
             let mut after = values.get(one.after);
             let total = first.int.zip(*growth).map(|(first, growth)| first + growth * trips as i64);
-            let varies = (after.content.varies | bounds).without(Varies::with_loop(self.depth));
+            let varies = (after.content.varies | bounds).without_loop(self.depth);
             after.content = StaticValue { int: total, slopes: first.slopes, varies };
             values.set(one.after, after);
         }

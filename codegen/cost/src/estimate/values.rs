@@ -1,8 +1,9 @@
 //! Evaluation of the code's values: integers that follow from the number of rows and the model's tables.
 
+use super::reuse::{LoadPlaces, LoadedValues};
 use crate::call::Call;
 use crate::value::{Chain, DEPTHS, StaticValue, ValueState, Varies};
-use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Keep, Module, Op, Space, Value};
+use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Module, Op, Space, Value};
 
 /// Bits of a distance by which a 64-bit integer can be shifted.
 const SHIFT_MASK: i64 = 63;
@@ -14,14 +15,26 @@ pub struct Values<'a> {
     call: Call<'a>,
     states: Vec<ValueState>,
     /// Loads of the current iteration whose results later loads of the same place reuse.
-    loads: Vec<(Op, Value)>,
+    loads: LoadedValues<'a>,
 }
 
 impl<'a> Values<'a> {
     /// The values of a function before its first statement.
-    pub fn new(module: &'a Module, function: &'a Function, call: Call<'a>) -> Values<'a> {
+    pub fn new(
+        module: &'a Module,
+        function: &'a Function,
+        loads: &'a LoadPlaces,
+        call: Call<'a>,
+    ) -> Values<'a> {
         let states = vec![ValueState::default(); function.types.len()];
-        Values { module, function, call, states, loads: Vec::new() }
+        Values { module, function, call, states, loads: LoadedValues::new(loads) }
+    }
+
+    /// The values before the first statement of another pass.
+    pub fn anew(mut self) -> Values<'a> {
+        self.states.fill(ValueState::default());
+        self.loads.forget(0);
+        self
     }
 
     /// The state of a value.
@@ -61,25 +74,18 @@ impl<'a> Values<'a> {
 
     /// The state of an earlier load of the same place in this iteration, if it may be reused. Otherwise later
     /// loads may reuse `value`.
-    pub fn reuse_load(&mut self, value: Value, op: &Op) -> Option<ValueState> {
-        if !matches!(op, Op::Gather(_) | Op::Load(_, Keep::Invariant | Keep::UntilReload)) {
-            return None;
-        }
-        let earlier = self.loads.iter().find(|(load, _)| load == op).map(|(_, value)| self.get(*value));
-        if earlier.is_none() {
-            self.loads.push((op.clone(), value));
-        }
-        earlier
+    pub fn reuse_load(&mut self, value: Value) -> Option<ValueState> {
+        self.loads.earlier(value).map(|earlier| self.get(earlier))
     }
 
     /// Number of loads that can be reused.
     pub fn reusable_loads(&self) -> usize {
-        self.loads.len()
+        self.loads.count()
     }
 
     /// Forgets all loads but the first `count` ones, at the end of an iteration.
     pub fn forget_loads(&mut self, count: usize) {
-        self.loads.truncate(count);
+        self.loads.forget(count);
     }
 
     /// The content of an operation's result.
@@ -134,6 +140,7 @@ impl<'a> Values<'a> {
                     self.word(table, start, buffer.element.bytes())
                 };
                 result.int = word(n);
+                result.varies = result.varies.through_table();
                 // Such tables hold positions: they grow evenly from the first record to the last.
                 let last = (self.table_bytes(table) / f64::from(at.stride)) as i64 - 1;
                 if let Some((begin, end)) = word(0).zip(word(last)).filter(|_| last > 0) {

@@ -1,12 +1,11 @@
 //! The memory of a call during the two passes over its code.
 
-use super::access::{Access, LoopAround, Operand, Site};
-use super::residency::{Residency, place};
+use super::access::{Access, LoopAround, Operand};
+use super::residency::{PlacedAccess, PlacedAccesses, place};
 use crate::call::Call;
 use crate::machine::Machine;
 use crate::value::StaticValue;
 use sched_ir::lir::{BufferId, Function, Module, Scalar, Space};
-use std::collections::HashMap;
 
 /// Bytes of a word of the input's layout ([`Space::Order`]).
 const ORDER_WORD: f64 = 8.0;
@@ -23,7 +22,7 @@ enum Phase {
     /// The first pass records them.
     Recording(Vec<Access>),
     /// The second pass knows the level of memory that serves each.
-    Placed(HashMap<Site, Residency>),
+    Placed(PlacedAccesses),
 }
 
 impl MemoryModel {
@@ -71,13 +70,13 @@ impl MemoryModel {
         operand: &Operand,
         index: &StaticValue,
         around: &[LoopAround],
-    ) -> Option<&Residency> {
+    ) -> Option<&PlacedAccess> {
         match &mut self.phase {
             Phase::Recording(accesses) => {
                 accesses.push(Access::new(operand, index, around));
                 None
             }
-            Phase::Placed(residencies) => residencies.get(&operand.site),
+            Phase::Placed(placed) => placed.get(operand.site),
         }
     }
 }

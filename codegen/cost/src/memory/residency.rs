@@ -40,21 +40,63 @@ impl Residency {
     }
 }
 
+/// An access with its residency, and the sums of its costs over all levels.
+#[derive(Clone, Debug)]
+pub struct PlacedAccess {
+    /// The residency.
+    pub residency: Residency,
+    /// Cycles for which one access occupies the path for lines, on average.
+    pub busy: f64,
+    /// Cycles by which one access is later than in the first cache, on average.
+    pub wait: f64,
+}
+
+/// The accesses of a call with their residencies.
+pub struct PlacedAccesses {
+    /// Loads, by the value that they define.
+    loads: Vec<Option<PlacedAccess>>,
+    stores: HashMap<Site, PlacedAccess>,
+}
+
+impl PlacedAccesses {
+    /// The access at a site.
+    pub fn get(&self, site: Site) -> Option<&PlacedAccess> {
+        match site.store {
+            None => self.loads.get(site.value.0 as usize)?.as_ref(),
+            Some(_) => self.stores.get(&site),
+        }
+    }
+}
+
 /// The residency of each access of a call. `sizes` has the bytes of each buffer.
 pub(super) fn place(
     accesses: &[Access],
     function: &Function,
     sizes: &[f64],
     machine: &Machine,
-) -> HashMap<Site, Residency> {
+) -> PlacedAccesses {
     let footprints = Footprints::of(accesses, sizes);
     let groups = MotionGroups::of(accesses);
     let placement = Placement { function, sizes, machine, footprints: &footprints };
-    let place = |access: &Access| {
+    let mut placed = PlacedAccesses { loads: vec![None; function.types.len()], stores: HashMap::new() };
+    for access in accesses {
         let residency = placement.of(access);
-        Residency { lines: residency.lines * groups.share(access), ..residency }
-    };
-    accesses.iter().map(|access| (access.site, place(access))).collect()
+        let residency = Residency { lines: residency.lines * groups.share(access), ..residency };
+        let sum = |of: fn(&LineCost) -> f64| residency.costs(machine).map(|cost| of(&cost)).sum();
+        let (busy, wait) = (sum(|cost| cost.busy), sum(|cost| cost.wait));
+        let one = PlacedAccess { residency, busy, wait };
+        match access.site.store {
+            None => {
+                if let Some(load) = placed.loads.get_mut(access.site.value.0 as usize) {
+                    *load = Some(one);
+                }
+            }
+            Some(_) => {
+                placed.stores.insert(access.site, one);
+            }
+        }
+    }
+    placed
 }
 
 /// The bytes that one iteration of each loop touches. A loop is named as in

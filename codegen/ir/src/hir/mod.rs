@@ -15,6 +15,7 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::forests::KernelForest;
 use crate::quantize::BinMap;
+use crate::repr::Encodings;
 use crate::tiles::Tiling;
 use sched_forest::{Forest, LinearLeaf, Predicate, Profile, SetTests, Tree};
 use sched_nest::footprint::padded_depths;
@@ -40,6 +41,8 @@ pub struct Hir {
     pub leaf_loops: BTreeMap<LoopId, LeafLoop>,
     /// Bins of rows and thresholds, if some layout is quantized.
     pub bins: Option<Arc<BinMap>>,
+    /// Encoded tables of the forest, if other compilations may share them.
+    pub encodings: Option<Arc<Encodings>>,
 }
 
 /// Test of category sets under some nests: by class if all walks use a layout that holds sets.
@@ -80,14 +83,19 @@ pub fn build(
         let tiling = Tiling::new(&forest, asked, profile)?;
         return tiled(forest, nest, tiling, budget);
     }
-    let mut depths: Vec<(u32, u32)> = forest.trees.iter().map(Tree::depths).collect();
+    let is_shared = |forest: &Arc<Forest>| Arc::ptr_eq(forest, kernel_forest.forest());
+    let mut depths: Vec<(u32, u32)> = match is_shared(&forest) {
+        true => kernel_forest.depths().to_vec(),
+        false => forest.trees.iter().map(Tree::depths).collect(),
+    };
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
     let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.is_coded());
     let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
     pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
-    Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins })
+    let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));
+    Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, encodings })
 }
 
 /// Builds the HIR of walks that step from tile to tile.
@@ -95,7 +103,8 @@ fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -
     let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
     let leaf_loops = leaf_loop::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
     tiling.pad(&padded_depths(&leaf_loops, deepest.len()), budget)?;
-    Ok(Hir { forest, depths: tiling.depths(), tiles: Some(Arc::new(tiling)), nest, leaf_loops, bins: None })
+    let (depths, tiles) = (tiling.depths(), Some(Arc::new(tiling)));
+    Ok(Hir { forest, depths, tiles, nest, leaf_loops, bins: None, encodings: None })
 }
 
 /// Sorts trees, each with its linear leaves.

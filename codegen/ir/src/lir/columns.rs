@@ -111,13 +111,13 @@ impl RowColumns {
     pub fn add_tables(&mut self, tables: &mut Vec<Table>) {
         self.first_table = tables.len() as u32;
         let ColumnTables { parts, values, classes, bits } = &self.tables;
-        let parts = parts.iter().flat_map(|part| part.to_bytes()).collect();
+        let parts: Vec<u8> = parts.iter().flat_map(|part| part.to_bytes()).collect();
         let values = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         let classes = classes.iter().flat_map(|class| class.to_le_bytes()).collect();
         let bits = bits.iter().flat_map(|bits| bits.to_le_bytes()).collect();
         let all = [("column_parts", parts), ("column_values", values), ("category_classes", classes)];
         let all = all.into_iter().chain([("category_bits", bits)]);
-        tables.extend(all.map(|(name, bytes)| Table { name: name.to_string(), bytes }));
+        tables.extend(all.map(|(name, bytes)| Table { name: name.to_string(), bytes: bytes.into() }));
     }
 
     /// Conversion of a value to a category, as the runtime numbers it, with its bound.

@@ -151,7 +151,7 @@ pub struct Buffer {
 }
 
 /// Byte `index * stride + offset` of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     /// The buffer.
     pub buffer: BufferId,
@@ -269,7 +269,7 @@ pub enum Keep {
 }
 
 /// One load per lane: byte `(base + index) * stride + offset` of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gather {
     /// The buffer.
     pub buffer: BufferId,

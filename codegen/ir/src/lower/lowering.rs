@@ -46,8 +46,13 @@ impl Numbers {
     pub fn of_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> Numbers {
         let mut of_storages = BTreeMap::new();
         for (storage, stored) in &plan.storages {
-            let encoded = stored.layout.encode(&hir.forest);
-            of_storages.insert(*storage, encoded.into_iter().map(|table| add_table(tables, table)).collect());
+            let encode = || stored.layout.encode(&hir.forest);
+            let encoded = match &hir.encodings {
+                Some(encodings) => encodings.get_or_encode(&stored.key, encode),
+                None => encode().into(),
+            };
+            let numbers = encoded.iter().map(|table| add_table(tables, table.clone())).collect();
+            of_storages.insert(*storage, numbers);
         }
         Numbers { of_storages, shared: shared_tables(hir, plan, by_tree, tables) }
     }
@@ -104,7 +109,8 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
 fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedNumbers {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
-    let mut add = |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes });
+    let mut add =
+        |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes: bytes.into() });
     let several = forest.num_margins > 1;
     let base = several.then(|| add("base", floats(&forest.base, accumulator)));
     let vector_leaves = forest.trees.iter().any(|tree| tree.target == Target::All);

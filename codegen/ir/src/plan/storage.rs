@@ -10,7 +10,7 @@ use crate::codes;
 use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
-use crate::repr::{Format, Request, Storage, Walking};
+use crate::repr::{EncodingKey, Format, Request, Storage, Walking};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
@@ -154,7 +154,9 @@ impl<'a> StorageDemand<'a> {
         let mut footprint = spent.saturating_add(bins);
         let mut storages = BTreeMap::new();
         for (storage, (trees, instead_of)) in fitting {
-            let layout = storage.format.layout(&self.request(storage, &trees, subset.as_ref(), budget))?;
+            let request = self.request(storage, &trees, subset.as_ref(), budget);
+            let layout = storage.format.layout(&request)?;
+            let key = EncodingKey::of(storage, &request);
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
@@ -162,7 +164,7 @@ impl<'a> StorageDemand<'a> {
                 let asked = asked.copied().unwrap_or(nest::Layout::Sparse);
                 return Err(over_budget(asked, footprint, budget));
             }
-            storages.insert(storage, Stored { trees, instead_of, layout, bytes });
+            storages.insert(storage, Stored { trees, instead_of, layout, bytes, key });
         }
         Ok(NestStorages { storages, of_walks, subset })
     }

@@ -127,7 +127,7 @@ impl Schema {
     /// Tables with their final bytes.
     pub fn tables(&self, bytes: TableBytes) -> Vec<Table> {
         let named = self.tables.iter().zip(bytes.0);
-        named.map(|(table, bytes)| Table { name: table.name.to_string(), bytes }).collect()
+        named.map(|(table, bytes)| Table { name: table.name.to_string(), bytes: bytes.into() }).collect()
     }
 
     /// Prefetches the records `from..to` of all tables that are included in the prefetch of trees.

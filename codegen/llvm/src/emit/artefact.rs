@@ -157,7 +157,7 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
     }
 
     fn table(&mut self, table: &'a lir::Table) -> PointerValue<'ctx> {
-        if let Some((_, address)) = self.emitted_tables.iter().find(|(bytes, _)| *bytes == table.bytes) {
+        if let Some((_, address)) = self.emitted_tables.iter().find(|(bytes, _)| **bytes == *table.bytes) {
             return *address;
         }
         let name = format!("table.{}", table.name);

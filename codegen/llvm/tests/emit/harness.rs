@@ -26,7 +26,7 @@ pub fn entry() -> EntryInfo {
 
 /// A module of one kernel.
 pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Module {
-    let table = |(i, bytes): (usize, &&[u8])| Table { name: format!("t{i}"), bytes: bytes.to_vec() };
+    let table = |(i, bytes): (usize, &&[u8])| Table { name: format!("t{i}"), bytes: bytes.to_vec().into() };
     Module {
         types: interface(kernel, &function),
         kernels: vec![(kernel, function)],

@@ -69,13 +69,13 @@ impl Chosen {
     ) -> Vec<Priced> {
         let sizes: Vec<usize> = SIZES.iter().chain(also).copied().collect();
         with_candidates(evaluator, destination, |candidates| {
-            let mut priced = evaluator.price_all(&sizes, candidates.first());
+            let mut priced = evaluator.price_all(&sizes, &candidates.first(), &[]);
             let at_sizes = |one: &'_ Priced| one.costs.get(..SIZES.len()).unwrap_or_default().to_vec();
             let costs: Vec<Vec<f64>> = priced.iter().map(at_sizes).collect();
             let costs: Vec<_> =
                 priced.iter().zip(&costs).map(|(one, costs)| (&one.candidate, costs.as_slice())).collect();
             let more = candidates.more(&costs);
-            priced.extend(evaluator.price_all(&sizes, more));
+            priced.extend(evaluator.price_all(&sizes, &more, &priced));
             priced
         })
     }

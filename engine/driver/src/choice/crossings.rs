@@ -60,10 +60,10 @@ impl Crossings<'_> {
     /// The division with the least loss among those in which each further candidate gains at least [`WORTH`].
     fn parts(&self) -> Vec<(usize, usize)> {
         let least: Vec<f64> = (0..SIZES.len())
-            .map(|size| self.priced.iter().map(|one| cost(one, size)).fold(f64::INFINITY, f64::min))
+            .map(|size| self.priced.iter().map(|one| one.cost(size)).fold(f64::INFINITY, f64::min))
             .collect();
         let loss = |candidate: &Priced, sizes: std::ops::Range<usize>| -> f64 {
-            sizes.map(|size| (cost(candidate, size) / least.get(size).copied().unwrap_or(1.0)).ln()).sum()
+            sizes.map(|size| (candidate.cost(size) / least.get(size).copied().unwrap_or(1.0)).ln()).sum()
         };
         // The best divisions, by the number of served sizes and the number of candidates.
         let mut best: Vec<Vec<Option<Division>>> = vec![vec![None; MOST_SCHEDULES + 1]; SIZES.len() + 1];
@@ -100,13 +100,16 @@ impl Crossings<'_> {
     fn crossing(&self, few: &Part, many: &Part) -> usize {
         let size = |n: usize| SIZES.get(n).copied().unwrap_or(usize::MAX);
         let (below, above) = (size(few.end - 1), size(few.end));
-        last_where((below, above), |rows| self.cost(few, rows) <= self.cost(many, rows))
+        if below + 1 >= above {
+            return below;
+        }
+        let few = self.evaluator.costs(self.code(few));
+        let many = self.evaluator.costs(self.code(many));
+        last_where((below, above), |rows| few(rows) <= many(rows))
     }
 
-    fn cost(&self, part: &Part, rows: usize) -> f64 {
-        let compiled = || self.evaluator.compile(&part.priced?.candidate);
-        let code = part.code.get_or_init(compiled);
-        code.as_ref().map_or(f64::INFINITY, |code| self.evaluator.cost(code, rows))
+    fn code<'p>(&self, part: &'p Part) -> Option<&'p CandidateCode> {
+        part.code.get_or_init(|| self.evaluator.compile(&part.priced?.candidate)).as_ref()
     }
 }
 
@@ -122,8 +125,4 @@ pub fn last_where((mut below, mut above): (usize, usize), holds: impl Fn(usize) 
         }
     }
     below
-}
-
-fn cost(one: &Priced, size: usize) -> f64 {
-    one.costs.get(size).copied().unwrap_or(f64::INFINITY)
 }

@@ -1,15 +1,16 @@
 //! The costs of calls under candidates.
 
 use super::candidate::Candidate;
+use super::sizes::is_anchor;
 use crate::compile::compile;
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
-use sched_cost::{Call, Facts, Machine, cost, fits_code_cache};
+use sched_cost::{Call, Facts, Machine, MarginsKernel, fits_code_cache};
 use sched_ir::lir::{KernelKind, Module};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Supported, check};
 use sched_nest::{Nest, Variants};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,18 +18,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// register. Longer calls fill wide vectors.
 const FEW_REGISTERS: usize = 2;
 
+/// Candidates are priced at a size between anchors if their cost, interpolated, is at most this many times
+/// the least one. Interpolated costs are up to a quarter too low or too high, where a further vector begins.
+/// The other candidates keep the interpolated cost, and cannot be the cheapest.
+const CONTENDS: f64 = 1.6;
+
 /// A candidate with the costs of calls under it. Its code is not kept.
 #[derive(Clone)]
 pub struct Priced {
     /// The candidate.
     pub candidate: Candidate,
     /// Cycles of a call of each size, in the order in which the sizes were given. Infinite for sizes that it
-    /// is not for.
+    /// is not for. Interpolated at sizes between anchors where others are much cheaper.
     pub costs: Vec<f64>,
     /// Most rows of a call under a candidate for few rows, whose vectors are narrower than registers.
     pub max_rows: Option<usize>,
     /// Operations of its kernel, to which compile time is proportional.
     pub operations: usize,
+}
+
+impl Priced {
+    /// Cycles of a call of the size with a number; infinite if there is none.
+    pub fn cost(&self, size: usize) -> f64 {
+        self.costs.get(size).copied().unwrap_or(f64::INFINITY)
+    }
 }
 
 /// A candidate with its code.
@@ -40,16 +53,23 @@ pub struct CandidateCode {
     module: Module,
 }
 
-/// Prices by the candidate and the sizes of calls; `None` for candidates that the model has no code under.
-type Prices = HashMap<(Candidate, Vec<usize>), Option<Priced>>;
+/// The prices of a candidate that the model has code under.
+#[derive(Clone)]
+struct Prices {
+    max_rows: Option<usize>,
+    operations: usize,
+    /// Cycles of a call by its rows.
+    costs: BTreeMap<usize, f64>,
+}
 
 /// Compiles a model with candidates, and predicts the cycles of calls by the cost model. Prices each
-/// candidate once, even if several destinations consider it.
+/// candidate once at each size, even if several destinations consider it.
 pub struct Evaluator<'a> {
     pub(super) model: &'a Model,
     pub(super) machine: &'a Machine,
     facts: Facts,
-    prices: Mutex<Prices>,
+    /// `None` for candidates that the model has no code under.
+    prices: Mutex<HashMap<Candidate, Option<Prices>>>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -59,20 +79,47 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The candidates that the model can be compiled under, in their order, with the costs of calls of
-    /// `sizes` rows. Several threads compile.
-    pub fn price_all(&self, sizes: &[usize], candidates: Vec<Candidate>) -> Vec<Priced> {
+    /// `sizes` rows. Several threads compile. All candidates are priced at the anchors among the sizes. In
+    /// between, only those are priced that have a chance against the others and against `rivals`, which were
+    /// priced at the same sizes.
+    pub fn price_all(&self, sizes: &[usize], candidates: &[Candidate], rivals: &[Priced]) -> Vec<Priced> {
+        let anchors: Vec<usize> = sizes.iter().copied().filter(|size| is_anchor(*size)).collect();
+        self.price_in_parallel(&candidates.iter().map(|one| (*one, anchors.clone())).collect::<Vec<_>>());
+        let interpolated: Vec<Priced> =
+            candidates.iter().filter_map(|one| self.priced(one, sizes, |_| false)).collect();
+        let least: Vec<f64> = (0..sizes.len())
+            .map(|at| {
+                rivals.iter().chain(&interpolated).map(|one| one.cost(at)).fold(f64::INFINITY, f64::min)
+            })
+            .collect();
+        let contends = |one: &Priced, at: usize| {
+            least.get(at).is_some_and(|least| one.cost(at).is_finite() && one.cost(at) <= CONTENDS * least)
+        };
+        let contended = |one: &Priced| -> Vec<usize> {
+            sizes.iter().enumerate().filter(|(at, _)| contends(one, *at)).map(|(_, size)| *size).collect()
+        };
+        let contested: Vec<(Candidate, Vec<usize>)> =
+            interpolated.iter().map(|one| (one.candidate, contended(one))).collect();
+        self.price_in_parallel(&contested);
+        let priced = contested
+            .iter()
+            .filter_map(|(one, contended)| self.priced(one, sizes, |size| contended.contains(&size)));
+        priced.collect()
+    }
+
+    /// The candidates that the model can be compiled under, with the costs of calls of one size.
+    pub fn price_one_size(&self, rows: usize, candidates: &[Candidate]) -> Vec<Priced> {
+        self.price_in_parallel(&candidates.iter().map(|one| (*one, vec![rows])).collect::<Vec<_>>());
+        candidates.iter().filter_map(|one| self.priced(one, &[rows], |_| true)).collect()
+    }
+
+    /// Prices candidates, each at its sizes.
+    fn price_in_parallel(&self, wanted: &[(Candidate, Vec<usize>)]) {
         let next = AtomicUsize::new(0);
-        let priced = Mutex::new(Vec::new());
-        let workers =
-            std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len().max(1));
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(wanted.len());
         let work = || {
-            while let Some((number, candidate)) =
-                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, candidates.get(n)?)))
-            {
-                let one = self.price(sizes, candidate);
-                if let (Some(one), Ok(mut priced)) = (one, priced.lock()) {
-                    priced.push((number, one));
-                }
+            while let Some((candidate, sizes)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.price(candidate, sizes);
             }
         };
         std::thread::scope(|scope| {
@@ -82,35 +129,60 @@ impl<'a> Evaluator<'a> {
             }
             work();
         });
-        let mut priced = priced.into_inner().unwrap_or_default();
-        priced.sort_by_key(|(number, _)| *number);
-        priced.into_iter().map(|(_, one)| one).collect()
     }
 
-    fn price(&self, sizes: &[usize], candidate: &Candidate) -> Option<Priced> {
-        let key = (*candidate, sizes.to_vec());
-        if let Some(price) = self.prices.lock().ok().and_then(|prices| prices.get(&key).cloned()) {
-            return price;
+    /// Prices a candidate at those of the sizes that have no price yet.
+    fn price(&self, candidate: &Candidate, sizes: &[usize]) {
+        let before = self.prices.lock().ok().and_then(|prices| prices.get(candidate).cloned());
+        let mut prices = match before {
+            Some(None) => return,
+            Some(Some(prices)) if sizes.iter().all(|size| prices.costs.contains_key(size)) => return,
+            Some(prices) => prices,
+            None => None,
+        };
+        if let Some(code) = self.compile(candidate).filter(|code| self.is_worth_running(code)) {
+            let costs = self.costs(Some(&code));
+            let prices = prices.get_or_insert_with(|| Prices {
+                max_rows: code.max_rows,
+                operations: code.module.kernels.iter().map(|(_, kernel)| kernel.types.len()).sum(),
+                costs: BTreeMap::new(),
+            });
+            for size in sizes {
+                prices.costs.entry(*size).or_insert_with(|| costs(*size));
+            }
         }
-        let price = self.new_price(sizes, candidate);
-        if let Ok(mut prices) = self.prices.lock() {
-            prices.insert(key, price.clone());
+        if let Ok(mut all) = self.prices.lock() {
+            all.insert(*candidate, prices);
         }
-        price
     }
 
-    fn new_price(&self, sizes: &[usize], candidate: &Candidate) -> Option<Priced> {
-        let code = self.compile(candidate)?;
-        let kernels = &code.module.kernels;
-        if candidate.is_long() && !kernels.iter().all(|(_, kernel)| fits_code_cache(kernel, self.machine)) {
-            return None;
-        }
-        Some(Priced {
-            candidate: *candidate,
-            costs: sizes.iter().map(|rows| self.cost(&code, *rows)).collect(),
-            max_rows: code.max_rows,
-            operations: kernels.iter().map(|(_, kernel)| kernel.types.len()).sum(),
-        })
+    /// A candidate with its costs: those of the memo at anchors and where `is_exact` holds, else
+    /// interpolated.
+    fn priced(
+        &self,
+        candidate: &Candidate,
+        sizes: &[usize],
+        is_exact: impl Fn(usize) -> bool,
+    ) -> Option<Priced> {
+        let all = self.prices.lock().ok()?;
+        let Prices { max_rows, operations, costs } = all.get(candidate)?.as_ref()?;
+        let anchors: Vec<(usize, f64)> =
+            costs.iter().filter(|(size, _)| is_anchor(**size)).map(|(size, cost)| (*size, *cost)).collect();
+        let cost = |size: usize| {
+            let known = costs.get(&size).filter(|_| is_anchor(size) || is_exact(size));
+            known.copied().unwrap_or_else(|| match self.serves(candidate, *max_rows, size) {
+                true => interpolated(&anchors, size),
+                false => f64::INFINITY,
+            })
+        };
+        let costs = sizes.iter().map(|size| cost(*size)).collect();
+        Some(Priced { candidate: *candidate, costs, max_rows: *max_rows, operations: *operations })
+    }
+
+    /// Whether many walks together still fit the cache of instructions.
+    fn is_worth_running(&self, code: &CandidateCode) -> bool {
+        let mut kernels = code.module.kernels.iter();
+        !code.candidate.is_long() || kernels.all(|(_, kernel)| fits_code_cache(kernel, self.machine))
     }
 
     /// Compiles the model with a candidate. `None` if that fails.
@@ -126,13 +198,21 @@ impl<'a> Evaluator<'a> {
         Some(CandidateCode { candidate: *candidate, max_rows, columns, module })
     }
 
-    /// Cycles of a call of `rows` rows. Infinite if the candidate is not for calls of this size.
-    pub fn cost(&self, code: &CandidateCode, rows: usize) -> f64 {
-        if code.max_rows.is_some_and(|most| rows > most) || rows < code.candidate.least_rows() {
-            return f64::INFINITY;
+    /// Cycles of a call by its rows. Infinite without code, and if the candidate is not for calls of this
+    /// size.
+    pub fn costs<'c>(&'c self, code: Option<&'c CandidateCode>) -> impl Fn(usize) -> f64 + 'c {
+        let kernel = code.and_then(|code| Some((code, MarginsKernel::new(&code.module, self.machine)?)));
+        move |rows| match &kernel {
+            Some((code, kernel)) if self.serves(&code.candidate, code.max_rows, rows) => {
+                kernel.cost(Call { rows, threads: 1, columns: code.columns, facts: &self.facts }).cycles
+            }
+            _ => f64::INFINITY,
         }
-        let call = Call { rows, threads: 1, columns: code.columns, facts: &self.facts };
-        cost(&code.module, self.machine, call).map_or(f64::INFINITY, |cost| cost.cycles)
+    }
+
+    /// Whether a candidate is for calls of `rows` rows.
+    fn serves(&self, candidate: &Candidate, max_rows: Option<usize>, rows: usize) -> bool {
+        max_rows.is_none_or(|most| rows <= most) && rows >= candidate.least_rows()
     }
 
     /// The nest of a text, for all calls or for those of at most `max_rows` rows. `None` if the text is
@@ -147,5 +227,41 @@ impl<'a> Evaluator<'a> {
         let checked = check(whole.as_deref().unwrap_or(text), &options);
         let warned = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity >= Severity::Warning);
         Some(checked.nests.filter(|_| !warned)?.into_for_rows(1))
+    }
+}
+
+/// The cost of a call of `rows` rows between sizes with known costs, in ascending order: a power of the rows
+/// that meets the known costs on both sides. Beyond them it is proportional to the rows. Infinite if no cost
+/// is known.
+fn interpolated(known: &[(usize, f64)], rows: usize) -> f64 {
+    let known =
+        || known.iter().filter(|(_, cost)| cost.is_finite()).map(|(size, cost)| (*size as f64, *cost));
+    let rows = rows as f64;
+    let below = known().filter(|(size, _)| *size <= rows).last();
+    let above = known().find(|(size, _)| *size > rows);
+    match (below, above) {
+        (Some((few, least)), Some((many, most))) => {
+            least * (most / least).powf((rows / few).ln() / (many / few).ln())
+        }
+        (Some((size, cost)), None) | (None, Some((size, cost))) => cost * rows / size,
+        (None, None) => f64::INFINITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_between_sizes_follow_a_power_of_the_rows() {
+        let known = [(1, 10.0), (16, 10.0), (64, 40.0), (1024, f64::INFINITY)];
+        let costs = [1, 4, 16, 32, 64, 1024, 6400].map(|rows| interpolated(&known, rows));
+        let expected = [10.0, 10.0, 10.0, 20.0, 40.0, 640.0, 4000.0];
+        assert!(
+            costs.iter().zip(expected).all(|(cost, expected)| (cost - expected).abs() < 1e-9),
+            "{costs:?}"
+        );
+        assert_eq!(interpolated(&known[..0], 4), f64::INFINITY);
+        assert_eq!(interpolated(&known[2..], 16), 10.0);
     }
 }

@@ -14,7 +14,7 @@ pub fn cheapest(
     machine: &Machine,
     rows: usize,
 ) -> Candidate {
-    let price = |all: Vec<Candidate>| evaluator.price_all(&[rows], all);
+    let price = |all: Vec<Candidate>| evaluator.price_one_size(rows, &all);
     let mut priced = price(vec![one_by_one()]);
     if runs_long(machine, &priced) {
         priced.extend(price(candidates.first()));

@@ -1,0 +1,81 @@
+//! Loads whose results later loads of the same place reuse.
+
+use sched_ir::lir::{Address, Function, Gather, Keep, Op, Stmt, Value};
+use std::collections::HashMap;
+
+/// A place in memory from which loads may reuse each other's results.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    Load(Address, Keep),
+    Gather(Gather),
+}
+
+/// The places of a function's loads.
+pub struct LoadPlaces {
+    /// By value: the number of the place that it is loaded from; `None` if it reuses no load.
+    numbers: Vec<Option<u32>>,
+    count: usize,
+}
+
+impl LoadPlaces {
+    /// The places of a function.
+    pub fn new(function: &Function) -> LoadPlaces {
+        let mut places: HashMap<Place, u32> = HashMap::new();
+        let mut numbers = vec![None; function.types.len()];
+        Stmt::visit_all(&function.body, |stmt| {
+            let Stmt::Let(value, op) = stmt else { return };
+            let place = match op {
+                Op::Gather(gather) => Place::Gather(*gather),
+                Op::Load(at, keep @ (Keep::Invariant | Keep::UntilReload)) => Place::Load(*at, *keep),
+                _ => return,
+            };
+            let next = places.len() as u32;
+            if let Some(number) = numbers.get_mut(value.0 as usize) {
+                *number = Some(*places.entry(place).or_insert(next));
+            }
+        });
+        LoadPlaces { numbers, count: places.len() }
+    }
+}
+
+/// The loads of the current iterations, by place.
+pub struct LoadedValues<'a> {
+    places: &'a LoadPlaces,
+    /// By place: the value that was loaded from it.
+    values: Vec<Option<Value>>,
+    /// The places that were loaded from, in order.
+    order: Vec<u32>,
+}
+
+impl<'a> LoadedValues<'a> {
+    /// No load yet.
+    pub fn new(places: &'a LoadPlaces) -> LoadedValues<'a> {
+        LoadedValues { places, values: vec![None; places.count], order: Vec::new() }
+    }
+
+    /// The value of an earlier load from the same place. If there is none, later loads reuse `value`.
+    pub fn earlier(&mut self, value: Value) -> Option<Value> {
+        let place = self.places.numbers.get(value.0 as usize).copied().flatten()?;
+        let loaded = self.values.get_mut(place as usize)?;
+        if loaded.is_none() {
+            *loaded = Some(value);
+            self.order.push(place);
+            return None;
+        }
+        *loaded
+    }
+
+    /// Number of loads that can be reused.
+    pub fn count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Forgets all loads but the first `count` ones.
+    pub fn forget(&mut self, count: usize) {
+        for place in self.order.drain(count.min(self.order.len())..) {
+            if let Some(loaded) = self.values.get_mut(place as usize) {
+                *loaded = None;
+            }
+        }
+    }
+}
