@@ -68,21 +68,30 @@ pub(super) enum Masked {
     /// Only the last vector of the loop. Its leaf values are added one by one, each under a test, which takes
     /// much code.
     LastVector,
+    /// Only the last vector of the loop, and groups have few sizes. Each leaf is written to the results of
+    /// its own row, which takes even more code, in kernels that few programs call.
+    FewSizes,
     /// No vector.
     Never,
 }
 
 /// The groups of a leaf loop in order: full groups, then the remainder. [`Masked::Groups`]: masked
 /// groups of full, half, quarter size. [`Masked::LastVector`]: halves, then one masked vector.
-/// [`Masked::Never`]: halves, then single walks.
+/// [`Masked::FewSizes`]: a quarter, if it has several vectors, then one masked vector. [`Masked::Never`]:
+/// halves, then single walks.
 pub(super) fn pieces(walks: &Walks, masked: Masked) -> Vec<Piece> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
     let piece = |vectors, width, is_masked| Piece { vectors, width, is_masked };
     if masked != Masked::Groups {
-        let last = if masked == Masked::LastVector { piece(1, lanes, true) } else { piece(1, 1, false) };
+        let last = if masked == Masked::Never { piece(1, 1, false) } else { piece(1, lanes, true) };
         let last = (lanes > 1).then_some(last);
-        return halves(walks.group).map(|vectors| piece(vectors, lanes, false)).chain(last).collect();
+        let group = i64::from(walks.group);
+        let has_size = |vectors: &i64| {
+            masked != Masked::FewSizes || [group, group / 4].contains(vectors) && *vectors > 1
+        };
+        let whole = halves(walks.group).filter(has_size).map(|vectors| piece(vectors, lanes, false));
+        return whole.chain(last).collect();
     }
     // Between a group and its half there is a group of three quarters, since two groups take twice as
     // long as one.

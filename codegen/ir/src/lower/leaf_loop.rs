@@ -163,7 +163,13 @@ fn masked(context: &WalkContext, is_carried: bool) -> Masked {
         _ if walks.lanes == 1 => Masked::Never,
         true => Masked::Groups,
         // A sum in a register cannot skip the results of unused lanes. Masks count consecutive rows.
-        false if walks.over == Axis::Row && walks.iter.step == 1 && !is_carried => Masked::LastVector,
+        false if walks.over == Axis::Row && walks.iter.step == 1 && !is_carried => {
+            if context.adds() {
+                Masked::LastVector
+            } else {
+                Masked::FewSizes
+            }
+        }
         false => Masked::Never,
     }
 }

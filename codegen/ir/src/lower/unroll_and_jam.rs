@@ -3,8 +3,8 @@
 //!
 //! `interleave` sets the number of vectors that advance together. Rows that fill such groups go through
 //! all trees first. The remainder runs in groups of a half, a quarter, ... of the vectors; each group
-//! interleaves 2, 4, ... trees, so that the same number of vectors is in flight. Every row's sum still
-//! adds the trees in their order.
+//! interleaves as many trees as keep the plan's number of vectors in flight. Every row's sum still adds the
+//! trees in their order.
 
 use super::group::Group;
 use super::kernel_builder::{Emit, KernelBuilder};
@@ -130,7 +130,7 @@ impl TreeLoop<'_> {
     /// one by one.
     fn remainder(&self, k: &mut KernelBuilder, vectors: Vectors) {
         let (this, walks) = (self.this, self.walks);
-        let trees = i64::from(walks.group) / vectors.count;
+        let trees = (i64::from(self.plan.unroll_and_jam) / vectors.count).max(1);
         let stop = k.loop_end(&this.iter);
         let step = this.iter.step;
         let start = k.b.int(this.iter.start);

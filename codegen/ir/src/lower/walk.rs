@@ -99,6 +99,11 @@ impl<'w> WalkContext<'w> {
         Some(WalkContext { walks, plan, layout, walker, buffers, rows, tree, sums })
     }
 
+    /// Whether leaf values are added.
+    pub(super) fn adds(&self) -> bool {
+        self.sums.is_some()
+    }
+
     /// Whether the sums of a vector of rows are contiguous.
     pub(super) fn adds_vectors(&self) -> bool {
         self.sums.is_some() && self.plan.sums == SumAccess::Vector

@@ -100,20 +100,6 @@ impl Candidate {
         matches!(self.form, Form::Rows { lanes, together, .. } if lanes > 1 && together > FEW_TREES)
     }
 
-    /// Fewest rows of the calls that the candidate is for. Eight vectors of rows share the tables of a tree,
-    /// which stay in registers. Rows that fill one vector would have vectors of eight trees instead, whose
-    /// tables do not. Sweeps hold no tables in registers.
-    pub fn least_rows(&self) -> usize {
-        match self.form {
-            Form::Rows { lanes, together, .. }
-                if self.layout == Layout::Quantized && together > FEW_TREES =>
-            {
-                lanes as usize + 1
-            }
-            _ => 0,
-        }
-    }
-
     /// Candidates that differ in one number or in the layout. Some of them are illegal for some models.
     pub fn neighbours(&self) -> Vec<Candidate> {
         let mut all = Vec::new();

@@ -111,6 +111,7 @@ impl Source {
         cpu: Cpu,
         destination: CodeDestination,
     ) -> Source {
+        let _stage = tracing::info_span!("choose").entered();
         let text = match target.filter(|target| target.is_gpu()) {
             Some(target) => {
                 Chosen { variants: gpu::chosen_for(model, target), one_call: None }.text_for(Some("gpu"))

@@ -170,7 +170,7 @@ impl<'a> Evaluator<'a> {
             costs.iter().filter(|(size, _)| is_anchor(**size)).map(|(size, cost)| (*size, *cost)).collect();
         let cost = |size: usize| {
             let known = costs.get(&size).filter(|_| is_anchor(size) || is_exact(size));
-            known.copied().unwrap_or_else(|| match self.serves(candidate, *max_rows, size) {
+            known.copied().unwrap_or_else(|| match max_rows.is_none_or(|most| size <= most) {
                 true => interpolated(&anchors, size),
                 false => f64::INFINITY,
             })
@@ -203,16 +203,11 @@ impl<'a> Evaluator<'a> {
     pub fn costs<'c>(&'c self, code: Option<&'c CandidateCode>) -> impl Fn(usize) -> f64 + 'c {
         let kernel = code.and_then(|code| Some((code, MarginsKernel::new(&code.module, self.machine)?)));
         move |rows| match &kernel {
-            Some((code, kernel)) if self.serves(&code.candidate, code.max_rows, rows) => {
+            Some((code, kernel)) if code.max_rows.is_none_or(|most| rows <= most) => {
                 kernel.cost(Call { rows, threads: 1, columns: code.columns, facts: &self.facts }).cycles
             }
             _ => f64::INFINITY,
         }
-    }
-
-    /// Whether a candidate is for calls of `rows` rows.
-    fn serves(&self, candidate: &Candidate, max_rows: Option<usize>, rows: usize) -> bool {
-        max_rows.is_none_or(|most| rows <= most) && rows >= candidate.least_rows()
     }
 
     /// The nest of a text, for all calls or for those of at most `max_rows` rows. `None` if the text is
