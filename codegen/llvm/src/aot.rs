@@ -103,6 +103,7 @@ pub fn build_named(versions: &[Version], name: ArtefactName, emit: Emit) -> Resu
     if cfg!(debug_assertions) && matches!(emit, Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary) {
         system::check(&code)?;
     }
+    let _stage = tracing::info_span!("link").entered();
     match emit {
         Emit::SharedLibrary => link::shared_library(&code, &exports, name.file),
         Emit::Object => link::object(&code, &exports),
@@ -116,6 +117,7 @@ pub fn build_named(versions: &[Version], name: ArtefactName, emit: Emit) -> Resu
 
 /// Compiles versions of one model to an object without the runtime, or to text.
 pub(crate) fn compile(versions: &[Version], prefix: &str, emit: Emit) -> Result<Vec<u8>, LlvmError> {
+    let _stage = tracing::info_span!("LLVM").entered();
     let session = Session::new();
     let mut compiled = Vec::new();
     for Version { module, cpu, entry, launches } in versions {

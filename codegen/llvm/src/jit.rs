@@ -81,7 +81,9 @@ impl Jit {
             kernels.contains(kind) || matches!(kind, Value | Direct | Quantize | RawOfBins | DirectOfBins)
         };
         let wanted: Vec<KernelKind> = module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect();
-        let code = Orc::load(object(module, &machine, &wanted)?, &runtime::symbols())?;
+        let object = object(module, &machine, &wanted)?;
+        let linking = tracing::info_span!("link").entered();
+        let code = Orc::load(object, &runtime::symbols())?;
 
         let mut addresses: Vec<(KernelKind, KernelFn)> = Vec::with_capacity(wanted.len());
         for (kind, function) in module.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
@@ -91,6 +93,7 @@ impl Jit {
             };
             addresses.push((*kind, kernel));
         }
+        drop(linking);
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
         let tables = Tables::new(&module.tables);
         let info = info_text(&entry.info)?;
@@ -147,6 +150,7 @@ fn object(
     machine: &Machine,
     wanted: &[KernelKind],
 ) -> Result<inkwell::memory_buffer::MemoryBuffer<'static>, LlvmError> {
+    let _stage = tracing::info_span!("LLVM").entered();
     let session = Session::new();
     let emitted = emit_kernels(&session, machine, module, wanted)?;
     passes::verify(&emitted)?;

@@ -3,8 +3,8 @@
 //!
 //! `interleave` sets the number of vectors that advance together. Rows that fill such groups go through
 //! all trees first. The remainder runs in groups of a half, a quarter, ... of the vectors; each group
-//! interleaves as many trees as keep the plan's number of vectors in flight. Every row's sum still adds the
-//! trees in their order.
+//! interleaves 2, 4, ... trees, so that the same number of vectors is in flight. Every row's sum still
+//! adds the trees in their order.
 
 use super::group::Group;
 use super::kernel_builder::{Emit, KernelBuilder};
@@ -17,6 +17,10 @@ use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::Buffers;
 use crate::repr::traverse::Traversal;
 use crate::rows::lanes_below;
+
+/// Most trees whose nodes one vector looks up together. The tables of eight trees exceed the registers: on
+/// Zen 5, the code was twice as long and no faster.
+const MOST_TREES: i64 = 4;
 
 /// Rows that go through the trees: `count` vectors from row `first` on.
 #[derive(Clone, Copy)]
@@ -130,7 +134,9 @@ impl TreeLoop<'_> {
     /// one by one.
     fn remainder(&self, k: &mut KernelBuilder, vectors: Vectors) {
         let (this, walks) = (self.this, self.walks);
-        let trees = (i64::from(self.plan.unroll_and_jam) / vectors.count).max(1);
+        let together = i64::from(self.plan.unroll_and_jam) / vectors.count;
+        let looks_up = matches!(self.plan.traversal, Traversal::LevelLookup { .. });
+        let trees = if looks_up { together.min(MOST_TREES) } else { together };
         let stop = k.loop_end(&this.iter);
         let step = this.iter.step;
         let start = k.b.int(this.iter.start);

@@ -99,7 +99,7 @@ fn walk_plans(
             storage,
             row_table: info.row_table(&traversal),
             sums: context.sum_access(walks, hir),
-            unroll_and_jam: context.unroll_and_jam(walks, &traversal),
+            unroll_and_jam: context.unroll_and_jam(walks),
             traversal,
             steps,
         };

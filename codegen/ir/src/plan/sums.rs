@@ -3,7 +3,6 @@
 use super::{KeptRows, SumAccess};
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Loop, Mir, Mode, Stmt, ThreadSumsId, Walks};
-use crate::repr::traverse::Traversal;
 use sched_forest::Target;
 use sched_nest::Axis;
 use std::collections::BTreeMap;
@@ -50,23 +49,15 @@ impl LeafSurroundings<'_> {
     }
 
     /// Vectors, of several trees, that advance together if rows fill fewer: the size of the group for one
-    /// tree, or [`MOST_LOOK_UPS`] if it is less. 1 if the schedule does not unroll and jam, or walks are not
-    /// in vectors of adjacent rows.
-    pub fn unroll_and_jam(self, walks: &Walks, traversal: &Traversal) -> u32 {
+    /// tree. 1 if the schedule does not unroll and jam, or walks are not in vectors of adjacent rows.
+    pub fn unroll_and_jam(self, walks: &Walks) -> u32 {
         let unroll_and_jam =
             self.tree_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
         let rows = walks.over == Axis::Row && walks.iter.step == 1 && walks.lanes > 1;
-        match traversal {
-            _ if !unroll_and_jam || !rows => 1,
-            Traversal::LevelLookup { .. } => walks.group.min(MOST_LOOK_UPS),
-            _ => walks.group,
-        }
+        if unroll_and_jam && rows { walks.group } else { 1 }
     }
 }
 
-/// Most vectors that look up nodes of several trees together. With eight, the code is twice as long and the
-/// calls of few rows are 1% faster (estimated for Zen 4; the tables of eight trees exceed the registers).
-const MOST_LOOK_UPS: u32 = 4;
 /// Most margins of a row whose sums are in registers while its trees are walked. More margins would spill.
 const MOST_IN_REGISTERS: usize = 32;
 
